@@ -1,0 +1,31 @@
+//! The vocabulary and the arithmetic of a measurement.
+//!
+//! Everything here is a value or a pure function: no I/O, no async, no clock. A [`plan::Plan`]
+//! says what to measure, a [`load`] model when each request is due, a [`record::Record`] what
+//! happened to it, and [`fold`] makes the [`summary::Summary`] of records.
+
+pub mod time;
+
+pub mod plan;
+pub mod spec;
+pub mod suggest;
+
+pub mod request;
+pub mod seed;
+pub mod traits;
+
+pub mod arrival;
+pub mod load;
+
+pub mod outcome;
+pub mod record;
+
+pub mod metric;
+pub mod stats;
+
+pub mod fold;
+pub mod summary;
+
+pub mod finding;
+pub mod slo;
+pub mod verdict;

@@ -1,0 +1,251 @@
+//! What became of a planned request: a closed set, exactly one per request.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Where in its life a request was when something ended it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Name resolution or the TCP handshake.
+    Connect,
+    /// The TLS handshake.
+    Tls,
+    /// Handing the request to the kernel.
+    Send,
+    /// Waiting for the status line and the headers.
+    Headers,
+    /// Headers seen, no token yet.
+    FirstToken,
+    /// Between two events of the stream.
+    BetweenEvents,
+    /// The whole request, whatever it was doing.
+    Total,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Send => "send",
+            Self::Headers => "headers",
+            Self::FirstToken => "first token",
+            Self::BetweenEvents => "between events",
+            Self::Total => "total",
+        })
+    }
+}
+
+/// What became of a planned request. A failed request is data, never an error of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Outcome {
+    /// The dialect's proper end was seen.
+    Complete,
+    /// The stream or the body ended without its dialect's proper end.
+    Truncated,
+    /// The server answered with an HTTP error status.
+    Rejected {
+        /// The status, such as 400, 422, 429 or 503.
+        status: u16,
+    },
+    /// An error event inside a 200 stream, whatever followed it.
+    ServerError,
+    /// What came cannot be parsed, or a complete answer carries no token.
+    Malformed,
+    /// The connection was refused, reset or could not be secured.
+    Connection {
+        /// Where the request was.
+        phase: Phase,
+    },
+    /// A timeout of the plan ended it.
+    TimedOut {
+        /// Which of the plan's timeouts.
+        phase: Phase,
+    },
+    /// The run was interrupted while it was in flight.
+    Cancelled,
+    /// The load model gave it up, because too many were in flight.
+    Dropped,
+    /// Never begun, because the run or the pass ended before it was due.
+    Skipped,
+}
+
+/// The name of an outcome, without its details: the keys of the `outcomes` object in the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeKind {
+    /// [`Outcome::Complete`]
+    Complete,
+    /// [`Outcome::Truncated`]
+    Truncated,
+    /// [`Outcome::Rejected`]
+    Rejected,
+    /// [`Outcome::ServerError`]
+    ServerError,
+    /// [`Outcome::Malformed`]
+    Malformed,
+    /// [`Outcome::Connection`]
+    Connection,
+    /// [`Outcome::TimedOut`]
+    TimedOut,
+    /// [`Outcome::Cancelled`]
+    Cancelled,
+    /// [`Outcome::Dropped`]
+    Dropped,
+    /// [`Outcome::Skipped`]
+    Skipped,
+}
+
+impl OutcomeKind {
+    /// Every kind, in the order in which results list them.
+    pub const ALL: [Self; 10] = [
+        Self::Complete,
+        Self::Truncated,
+        Self::Rejected,
+        Self::ServerError,
+        Self::Malformed,
+        Self::Connection,
+        Self::TimedOut,
+        Self::Cancelled,
+        Self::Dropped,
+        Self::Skipped,
+    ];
+
+    /// The name in results: `complete`, `timed_out`, ...
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Truncated => "truncated",
+            Self::Rejected => "rejected",
+            Self::ServerError => "server_error",
+            Self::Malformed => "malformed",
+            Self::Connection => "connection",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::Dropped => "dropped",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+impl Outcome {
+    /// The outcome without its details.
+    #[must_use]
+    pub fn kind(self) -> OutcomeKind {
+        match self {
+            Self::Complete => OutcomeKind::Complete,
+            Self::Truncated => OutcomeKind::Truncated,
+            Self::Rejected { .. } => OutcomeKind::Rejected,
+            Self::ServerError => OutcomeKind::ServerError,
+            Self::Malformed => OutcomeKind::Malformed,
+            Self::Connection { .. } => OutcomeKind::Connection,
+            Self::TimedOut { .. } => OutcomeKind::TimedOut,
+            Self::Cancelled => OutcomeKind::Cancelled,
+            Self::Dropped => OutcomeKind::Dropped,
+            Self::Skipped => OutcomeKind::Skipped,
+        }
+    }
+
+    /// Whether the server did what it was asked to do.
+    #[must_use]
+    pub fn is_complete(self) -> bool {
+        self == Self::Complete
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rejected { status } => write!(f, "rejected ({status})"),
+            Self::Connection { phase } => write!(f, "connection ({phase})"),
+            Self::TimedOut { phase } => write!(f, "timed out ({phase})"),
+            other => f.write_str(&other.kind().name().replace('_', " ")),
+        }
+    }
+}
+
+/// How many requests of a pass had each outcome; every planned request is in exactly one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OutcomeCounts {
+    /// Requests with [`Outcome::Complete`].
+    pub complete: u64,
+    /// Requests with [`Outcome::Truncated`].
+    pub truncated: u64,
+    /// Requests with [`Outcome::Rejected`].
+    pub rejected: u64,
+    /// Requests with [`Outcome::ServerError`].
+    pub server_error: u64,
+    /// Requests with [`Outcome::Malformed`].
+    pub malformed: u64,
+    /// Requests with [`Outcome::Connection`].
+    pub connection: u64,
+    /// Requests with [`Outcome::TimedOut`].
+    pub timed_out: u64,
+    /// Requests with [`Outcome::Cancelled`].
+    pub cancelled: u64,
+    /// Requests with [`Outcome::Dropped`].
+    pub dropped: u64,
+    /// Requests with [`Outcome::Skipped`].
+    pub skipped: u64,
+}
+
+impl OutcomeCounts {
+    /// Counts one more request.
+    pub fn add(&mut self, outcome: Outcome) {
+        *self.of_mut(outcome.kind()) += 1;
+    }
+
+    /// The count of one kind.
+    #[must_use]
+    pub fn of(&self, kind: OutcomeKind) -> u64 {
+        let mut copy = *self;
+        *copy.of_mut(kind)
+    }
+
+    /// All requests.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        OutcomeKind::ALL.iter().map(|&kind| self.of(kind)).sum()
+    }
+
+    /// Requests that did not complete.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.total() - self.complete
+    }
+
+    fn of_mut(&mut self, kind: OutcomeKind) -> &mut u64 {
+        match kind {
+            OutcomeKind::Complete => &mut self.complete,
+            OutcomeKind::Truncated => &mut self.truncated,
+            OutcomeKind::Rejected => &mut self.rejected,
+            OutcomeKind::ServerError => &mut self.server_error,
+            OutcomeKind::Malformed => &mut self.malformed,
+            OutcomeKind::Connection => &mut self.connection,
+            OutcomeKind::TimedOut => &mut self.timed_out,
+            OutcomeKind::Cancelled => &mut self.cancelled,
+            OutcomeKind::Dropped => &mut self.dropped,
+            OutcomeKind::Skipped => &mut self.skipped,
+        }
+    }
+}
+
+impl fmt::Display for OutcomeCounts {
+    /// `398 complete, 1 timed out`: the kinds that occurred.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for kind in OutcomeKind::ALL {
+            let count = self.of(kind);
+            if count > 0 {
+                write!(f, "{separator}{count} {}", kind.name().replace('_', " "))?;
+                separator = ", ";
+            }
+        }
+        Ok(())
+    }
+}

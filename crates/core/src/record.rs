@@ -1,0 +1,263 @@
+//! The record of one request: instants, socket reads, stream events, counts and the outcome.
+//!
+//! Every number, table and plot is recomputed from records, so this is the format that is settled
+//! first and versioned ([`RECORD_VERSION`]). A record holds no derived figure.
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Outcome;
+use crate::time::Nanos;
+
+/// The version of what a [`Record`] means. A reader refuses versions that it does not know.
+pub const RECORD_VERSION: u32 = 1;
+
+/// One socket read that brought data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Read {
+    /// When the kernel received the read's last segment; absent where the kernel gives no stamp.
+    pub kernel: Option<Nanos>,
+    /// When the program held the data.
+    pub user: Nanos,
+    /// The last instant before it at which the socket was seen to hold nothing.
+    pub empty_before: Nanos,
+    /// How many bytes came.
+    pub bytes: u32,
+}
+
+impl Read {
+    /// The arrival of the data: the kernel's stamp where there is one, else the program's.
+    #[must_use]
+    pub fn arrival(&self) -> Nanos {
+        self.kernel.unwrap_or(self.user)
+    }
+}
+
+/// What an event of a stream carries. One message on the wire may carry several: a last token,
+/// its finish reason and the usage become three events of the same read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// Only announces who speaks; not a token.
+    Role,
+    /// Answer text.
+    Text,
+    /// An empty text where the dialect sends one message per token: half of a character.
+    EmptyText,
+    /// Text of the model's reasoning, before its answer.
+    Reasoning,
+    /// A part of a tool call.
+    ToolCall,
+    /// Token counts by the server.
+    Usage,
+    /// A reason to finish.
+    Finish,
+    /// An error inside the stream.
+    Error,
+    /// The dialect's end mark, such as `[DONE]`.
+    Done,
+    /// A comment line, sent to keep the connection alive.
+    Comment,
+}
+
+impl EventKind {
+    /// Every kind; the position is the kind's code in the run log and never changes.
+    pub const ALL: [Self; 10] = [
+        Self::Role,
+        Self::Text,
+        Self::EmptyText,
+        Self::Reasoning,
+        Self::ToolCall,
+        Self::Usage,
+        Self::Finish,
+        Self::Error,
+        Self::Done,
+        Self::Comment,
+    ];
+
+    /// Whether the event brings output of the model: text, reasoning, a tool call or half a
+    /// character.
+    #[must_use]
+    pub fn is_token(self) -> bool {
+        matches!(self, Self::Text | Self::EmptyText | Self::Reasoning | Self::ToolCall)
+    }
+
+    /// Whether the event brings something that a person could see: the first one is TTFT.
+    #[must_use]
+    pub fn is_visible(self) -> bool {
+        matches!(self, Self::Text | Self::Reasoning | Self::ToolCall)
+    }
+}
+
+/// One event of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// Index into [`Record::reads`] of the read that completed the event.
+    pub read: u32,
+    /// What it carries.
+    pub kind: EventKind,
+    /// Characters (Unicode scalar values) of text that it carries.
+    pub chars: u32,
+    /// Tokens that it carries, where the dialect says so (token ids, usage in mid-stream).
+    pub tokens: Option<u32>,
+}
+
+/// Token counts as the server states them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    pub prompt: Option<u32>,
+    /// Tokens of the output, reasoning included.
+    pub completion: Option<u32>,
+    /// Tokens of the prompt that came from a prefix cache.
+    pub cached: Option<u32>,
+}
+
+/// The record of one planned request. Every planned request has exactly one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Index of the pass in the run, in the order in which passes are carried out.
+    pub pass: u32,
+    /// Index of the request in its pass, from 0.
+    pub index: u32,
+    /// Prompt tokens that the plan asked for.
+    pub asked_input: u32,
+    /// Output tokens that the plan asked for.
+    pub asked_output: u32,
+    /// Prompt tokens as the run's own tokenizer counts them; absent where it had none to count.
+    pub prompt_tokens_tokenizer: Option<u32>,
+
+    /// When it should start, by the plan.
+    pub due: Nanos,
+    /// When the client began to act on it.
+    pub picked: Option<Nanos>,
+    /// When its connection was ready, if it had to open one.
+    pub connected: Option<Nanos>,
+    /// When its first byte was handed to the kernel.
+    pub send_start: Option<Nanos>,
+    /// When its last byte was handed to the kernel.
+    pub sent: Option<Nanos>,
+    /// When status line and headers were complete.
+    pub headers: Option<Nanos>,
+    /// Socket reads, in order.
+    pub reads: Vec<Read>,
+    /// Events of the stream, in order; a body that is not streamed is one text event, its
+    /// usage and its finish.
+    pub events: Vec<Event>,
+    /// When the body ended, or the connection did, or the client gave up.
+    pub ended: Option<Nanos>,
+
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The HTTP status, once a status line was read.
+    pub status: Option<u16>,
+    /// What went wrong in words, for people: an error body's message, the parser's complaint.
+    /// At most [`MAX_DETAIL_CHARS`] characters.
+    pub detail: Option<String>,
+    /// Why the model stopped, in the server's words.
+    pub finish_reason: Option<String>,
+    /// Token counts by the server.
+    pub usage: Usage,
+    /// Output tokens by the tokenizer that the user named.
+    pub tokens_tokenizer: Option<u32>,
+}
+
+/// The longest [`Record::detail`] kept; what is cut is marked by an ellipsis.
+pub const MAX_DETAIL_CHARS: usize = 500;
+
+/// Where a count of output tokens comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokensFrom {
+    /// The server's usage.
+    Usage,
+    /// The tokenizer that the user named, over the text.
+    Tokenizer,
+    /// Events with output.
+    Events,
+}
+
+impl Record {
+    /// A record of a request that has not begun. The outcome is [`Outcome::Skipped`] until
+    /// something better is known.
+    #[must_use]
+    pub fn planned(pass: u32, index: u32, due: Nanos) -> Self {
+        Self {
+            pass,
+            index,
+            asked_input: 0,
+            asked_output: 0,
+            prompt_tokens_tokenizer: None,
+            due,
+            picked: None,
+            connected: None,
+            send_start: None,
+            sent: None,
+            headers: None,
+            reads: Vec::new(),
+            events: Vec::new(),
+            ended: None,
+            outcome: Outcome::Skipped,
+            status: None,
+            detail: None,
+            finish_reason: None,
+            usage: Usage::default(),
+            tokens_tokenizer: None,
+        }
+    }
+
+    /// When an event arrived.
+    ///
+    /// # Panics
+    /// If the event's read is not one of this record's: such a record cannot be decoded.
+    #[must_use]
+    pub fn arrival(&self, event: &Event) -> Nanos {
+        self.reads[event.read as usize].arrival()
+    }
+
+    /// Events that bring output, in order.
+    pub fn token_events(&self) -> impl DoubleEndedIterator<Item = &Event> {
+        self.events.iter().filter(|event| event.kind.is_token())
+    }
+
+    /// Output tokens by counting what the stream brought: what the events say of themselves
+    /// where they do, else one each.
+    #[must_use]
+    pub fn tokens_events(&self) -> u32 {
+        self.token_events().map(|event| event.tokens.unwrap_or(1)).sum()
+    }
+
+    /// Output tokens, and where the count comes from: the server's usage, else the tokenizer
+    /// that the user named, else events. Requested lengths are never counts.
+    #[must_use]
+    pub fn output_tokens(&self) -> (u32, TokensFrom) {
+        if let Some(count) = self.usage.completion {
+            (count, TokensFrom::Usage)
+        } else if let Some(count) = self.tokens_tokenizer {
+            (count, TokensFrom::Tokenizer)
+        } else {
+            (self.tokens_events(), TokensFrom::Events)
+        }
+    }
+
+    /// Prompt tokens: the server's count, else that of the run's own tokenizer.
+    #[must_use]
+    pub fn input_tokens(&self) -> Option<u32> {
+        self.usage.prompt.or(self.prompt_tokens_tokenizer)
+    }
+
+    /// When it ended for the load model: the end of the exchange, or its due time when it never
+    /// began.
+    #[must_use]
+    pub fn ended_or_due(&self) -> Nanos {
+        self.ended.unwrap_or(self.due)
+    }
+}
+
+/// Cuts a message to what a record keeps.
+#[must_use]
+pub fn detail(message: &str) -> String {
+    match message.char_indices().nth(MAX_DETAIL_CHARS) {
+        None => message.to_owned(),
+        Some((end, _)) => format!("{}…", &message[..end]),
+    }
+}

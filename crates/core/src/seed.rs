@@ -1,0 +1,33 @@
+//! Random streams: one per purpose, all from the plan's seed, the same on every machine.
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use sha2::{Digest, Sha256};
+
+/// The random stream of a purpose. Labels keep streams apart: no two purposes share draws.
+#[must_use]
+pub fn rng(seed: u64, labels: &[&str]) -> ChaCha8Rng {
+    let mut hasher = Sha256::new();
+    hasher.update(seed.to_le_bytes());
+    for label in labels {
+        hasher.update((label.len() as u64).to_le_bytes());
+        hasher.update(label.as_bytes());
+    }
+    ChaCha8Rng::from_seed(hasher.finalize().into())
+}
+
+/// A uniform number in [0, 1), with 53 random bits.
+pub fn unit(rng: &mut impl RngCore) -> f64 {
+    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A uniform whole number below `limit`, which must not be 0; without modulo bias.
+pub fn below(rng: &mut impl RngCore, limit: u64) -> u64 {
+    // Lemire's multiplication, rejecting the few draws that would favour small numbers.
+    loop {
+        let product = u128::from(rng.next_u64()) * u128::from(limit);
+        if product as u64 >= limit.wrapping_neg() % limit {
+            return (product >> 64) as u64;
+        }
+    }
+}

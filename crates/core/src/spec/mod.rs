@@ -1,0 +1,371 @@
+//! A spec: what a person asked for, in a plan file or by flags, most of it left open. Resolving it
+//! gives a [`Plan`] with nothing left open, or every mistake at once.
+
+mod passes;
+mod values;
+
+use serde::{Deserialize, Serialize};
+
+pub use values::Value;
+
+use crate::plan::{CellPlan, Plan, TargetPlan, Timeouts, WorkloadPlan};
+use crate::request::Sampling;
+use crate::suggest::did_you_mean;
+
+/// The keys of a plan file; the flags of `run` are the same with dashes. Everything is optional.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spec {
+    /// Address of the server under test; absent: the embedded engine.
+    pub target: Option<String>,
+    /// Path to send requests to, where it is not the dialect's own.
+    pub endpoint: Option<String>,
+    /// Dialect by name, or `auto`.
+    pub dialect: Option<String>,
+    /// Model as the server knows it, or the embedded engine's.
+    pub model: Option<String>,
+    /// Profile of the embedded engine.
+    pub profile: Option<String>,
+    /// How much faster than real time the embedded engine plays.
+    pub speed: Option<Value>,
+    /// Tokenizer: a file, a folder or a hub id.
+    pub tokenizer: Option<String>,
+    /// Prompt lengths in tokens.
+    pub input_lengths: Option<Vec<u32>>,
+    /// Output lengths in tokens.
+    pub output_lengths: Option<Vec<u32>>,
+    /// Fit prompt and chat template together to the input length.
+    pub count_template: Option<bool>,
+    /// Send prompts as token ids.
+    pub token_ids: Option<bool>,
+    /// Passes of each cell: `table`, `one_by_one`, `saturated`.
+    pub passes: Option<Vec<String>>,
+    /// Requests of the one by one pass.
+    pub one_by_one: Option<u32>,
+    /// Requests of every other pass.
+    pub requests: Option<u32>,
+    /// Closed loops with this many in flight.
+    pub concurrency: Option<Vec<u32>>,
+    /// Open loops at these rates, in requests/s.
+    pub rate: Option<Vec<Value>>,
+    /// The most in flight in an open loop.
+    pub max_in_flight: Option<u32>,
+    /// Time after which closed and open loops begin no further request.
+    pub duration: Option<Value>,
+    /// Requests before each cell that are sent and not reported.
+    pub warmup: Option<u32>,
+    /// Where prompts come from: `random`, `sharegpt`.
+    pub workload: Option<String>,
+    /// The data set's file.
+    pub dataset: Option<String>,
+    /// Makes every random choice.
+    pub seed: Option<u64>,
+    /// Keeps this run's prompts apart from every other's; absent: drawn anew.
+    pub salt: Option<String>,
+    /// Objectives judged on the run.
+    pub slo: Option<String>,
+    /// The most that one request may take.
+    pub timeout: Option<Value>,
+    /// The most that opening a connection may take.
+    pub connect_timeout: Option<Value>,
+    /// The most that may pass until the first token.
+    pub first_token_timeout: Option<Value>,
+    /// The most that may pass between two events of a stream.
+    pub event_timeout: Option<Value>,
+    /// Share of failed requests of a pass above which the run fails.
+    pub max_failures: Option<Value>,
+    /// Further headers, `Name: value`.
+    pub header: Option<Vec<String>>,
+    /// Further fields of the body.
+    pub extra_body: Option<serde_json::Map<String, serde_json::Value>>,
+    /// Softmax temperature.
+    pub temperature: Option<f64>,
+    /// Ask the server to go on after end-of-text.
+    pub ignore_eos: Option<bool>,
+    /// Ask for streams.
+    pub stream: Option<bool>,
+    /// Name of the environment variable that holds the key.
+    pub api_key_env: Option<String>,
+    /// The database.
+    pub store: Option<String>,
+    /// The folder for reports and plots.
+    pub out: Option<String>,
+}
+
+/// Names that other rooms know and a spec may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Dialects.
+    pub dialects: &'a [&'a str],
+    /// Models of the embedded engine.
+    pub models: &'a [&'a str],
+}
+
+/// One mistake in a spec.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key} (--{}): {problem}", key.replace('_', "-"))]
+pub struct SpecError {
+    /// The key of the plan file.
+    pub key: &'static str,
+    /// What was found, what is wrong with it, what to do.
+    pub problem: String,
+}
+
+/// The longest prompt or output that is believed, in tokens.
+const MAX_LENGTH: u32 = 10_000_000;
+
+impl Spec {
+    /// Resolves everything that was left open.
+    ///
+    /// # Errors
+    /// Every mistake, each with its key.
+    pub fn resolve(&self, known: &Known<'_>) -> Result<Plan, Vec<SpecError>> {
+        let mut mistakes = Mistakes::default();
+        let plan = Plan {
+            target: self.target(known, &mut mistakes),
+            tokenizer: self.tokenizer.clone(),
+            workload: self.workload(&mut mistakes),
+            cells: self.cells(&mut mistakes),
+            passes: passes::passes(self, &mut mistakes),
+            warmup: self.warmup.unwrap_or(1),
+            sampling: self.sampling(&mut mistakes),
+            token_ids: self.token_ids.unwrap_or(false),
+            count_template: self.count_template.unwrap_or(false),
+            timeouts: self.timeouts(&mut mistakes),
+            max_failures: mistakes
+                .read("max_failures", self.max_failures.as_ref(), values::share)
+                .unwrap_or(0.01),
+            slo: Vec::new(),
+            seed: self.seed.unwrap_or(0),
+        };
+        if mistakes.0.is_empty() { Ok(plan) } else { Err(mistakes.0) }
+    }
+
+    /// The headers as name and value.
+    ///
+    /// # Errors
+    /// Every header that is not one. Values are not repeated: they may be secrets.
+    pub fn headers(&self) -> Result<Vec<(String, String)>, Vec<SpecError>> {
+        let mut mistakes = Mistakes::default();
+        let mut headers = Vec::new();
+        for (position, header) in self.header.iter().flatten().enumerate() {
+            match header.split_once(':') {
+                Some((name, value)) if is_header(name.trim(), value.trim()) => {
+                    headers.push((name.trim().to_owned(), value.trim().to_owned()));
+                }
+                _ => mistakes.add(
+                    "header",
+                    format!("number {} is not a header; write it as 'Name: value'", position + 1),
+                ),
+            }
+        }
+        if mistakes.0.is_empty() { Ok(headers) } else { Err(mistakes.0) }
+    }
+
+    fn target(&self, known: &Known<'_>, mistakes: &mut Mistakes) -> TargetPlan {
+        let dialect = self.dialect.as_deref().filter(|&name| name != "auto");
+        if let Some(name) = dialect.filter(|name| !known.dialects.contains(name)) {
+            mistakes.add(
+                "dialect",
+                format!(
+                    "`{name}` is not a dialect{}; there are auto, {}",
+                    did_you_mean(name, known.dialects.iter().copied()),
+                    known.dialects.join(", ")
+                ),
+            );
+        }
+        match &self.target {
+            None => self.embedded(known, mistakes),
+            Some(address) => {
+                for (key, given) in
+                    [("profile", self.profile.is_some()), ("speed", self.speed.is_some())]
+                {
+                    if given {
+                        mistakes.add(key, "belongs to the embedded engine; leave out target or it");
+                    }
+                }
+                let url = values::url(address).unwrap_or_else(|problem| {
+                    mistakes.add("target", format!("`{}` {problem}", without_user(address)));
+                    crate::plan::Url { host: String::new(), port: 0, prefix: String::new() }
+                });
+                if self.endpoint.as_ref().is_some_and(|path| !path.starts_with('/')) {
+                    mistakes.add("endpoint", "is a path on the server and begins with /");
+                }
+                let header_names = self.headers().map_or_else(
+                    |errors| {
+                        mistakes.0.extend(errors);
+                        Vec::new()
+                    },
+                    |headers| headers.into_iter().map(|(name, _)| name).collect(),
+                );
+                TargetPlan::Server {
+                    url,
+                    dialect: dialect.map(str::to_owned),
+                    endpoint: self.endpoint.clone(),
+                    model: self.model.clone().filter(|name| name != "auto"),
+                    header_names,
+                }
+            }
+        }
+    }
+
+    fn embedded(&self, known: &Known<'_>, mistakes: &mut Mistakes) -> TargetPlan {
+        for (key, given) in [
+            ("endpoint", self.endpoint.is_some()),
+            ("header", self.header.is_some()),
+            ("api_key_env", self.api_key_env.is_some()),
+        ] {
+            if given {
+                mistakes.add(key, "needs a target; the embedded engine has no use for it");
+            }
+        }
+        let model = self.model.clone().unwrap_or_else(|| "chatglm3-6b".to_owned());
+        let is_known = known.models.iter().any(|known| known.eq_ignore_ascii_case(&model));
+        if !is_known && !model.ends_with(".json") {
+            mistakes.add(
+                "model",
+                format!(
+                    "`{model}` is not a model of the embedded engine{}; there are {}, or give the \
+                     path of a config.json",
+                    did_you_mean(&model, known.models.iter().copied()),
+                    known.models.join(", ")
+                ),
+            );
+        }
+        let speed = mistakes.read("speed", self.speed.as_ref(), values::positive).unwrap_or(1.0);
+        TargetPlan::Embedded { model, profile: self.profile.clone(), speed }
+    }
+
+    fn workload(&self, mistakes: &mut Mistakes) -> WorkloadPlan {
+        let name = self.workload.as_deref().unwrap_or("random");
+        match (name, &self.dataset) {
+            ("random", None) => WorkloadPlan::Random,
+            ("sharegpt", Some(dataset)) => WorkloadPlan::Sharegpt { dataset: dataset.clone() },
+            ("random", Some(_)) => {
+                mistakes.add("dataset", "is not used by random; choose --workload sharegpt");
+                WorkloadPlan::Random
+            }
+            ("sharegpt", None) => {
+                mistakes.add("dataset", "is missing: sharegpt reads a ShareGPT JSON file");
+                WorkloadPlan::Random
+            }
+            (other, _) => {
+                mistakes.add(
+                    "workload",
+                    format!(
+                        "`{other}` is not a workload{}; there are random, sharegpt",
+                        did_you_mean(other, ["random", "sharegpt"])
+                    ),
+                );
+                WorkloadPlan::Random
+            }
+        }
+    }
+
+    fn cells(&self, mistakes: &mut Mistakes) -> Vec<CellPlan> {
+        let inputs = lengths("input_lengths", self.input_lengths.as_deref(), &[128, 512], mistakes);
+        let outputs =
+            lengths("output_lengths", self.output_lengths.as_deref(), &[32, 128], mistakes);
+        let pair = |&input_length: &u32| {
+            outputs.iter().map(move |&output_length| CellPlan { input_length, output_length })
+        };
+        inputs.iter().flat_map(pair).collect()
+    }
+
+    fn sampling(&self, mistakes: &mut Mistakes) -> Sampling {
+        let temperature = self.temperature.unwrap_or(1.0);
+        if !(temperature.is_finite() && temperature >= 0.0) {
+            mistakes.add("temperature", format!("{temperature} is not a number from 0 on"));
+        }
+        Sampling {
+            temperature,
+            ignore_eos: self.ignore_eos.unwrap_or(true),
+            stream: self.stream.unwrap_or(true),
+            extra_body: self.extra_body.clone().unwrap_or_default(),
+        }
+    }
+
+    fn timeouts(&self, mistakes: &mut Mistakes) -> Timeouts {
+        let mut read =
+            |key, value: &Option<Value>| mistakes.read(key, value.as_ref(), values::span);
+        let seconds = std::time::Duration::from_secs;
+        Timeouts {
+            connect: read("connect_timeout", &self.connect_timeout).or(Some(seconds(10))),
+            first_token: read("first_token_timeout", &self.first_token_timeout),
+            between_events: read("event_timeout", &self.event_timeout),
+            total: read("timeout", &self.timeout).or(Some(seconds(6 * 3600))),
+        }
+    }
+}
+
+/// The mistakes found so far.
+#[derive(Default)]
+struct Mistakes(Vec<SpecError>);
+
+impl Mistakes {
+    fn add(&mut self, key: &'static str, problem: impl Into<String>) {
+        self.0.push(SpecError { key, problem: problem.into() });
+    }
+
+    /// Reads a value if it was given; a mistake is noted.
+    fn read<T>(
+        &mut self,
+        key: &'static str,
+        value: Option<&Value>,
+        read: impl Fn(&Value) -> Result<T, &'static str>,
+    ) -> Option<T> {
+        match read(value?) {
+            Ok(read) => Some(read),
+            Err(problem) => {
+                self.add(key, format!("`{}` {problem}", value?));
+                None
+            }
+        }
+    }
+
+    /// A count, which must not be 0.
+    fn count(&mut self, key: &'static str, given: Option<u32>, default: u32) -> u32 {
+        let count = given.unwrap_or(default);
+        if count == 0 {
+            self.add(key, "is 0; give at least 1");
+        }
+        count
+    }
+}
+
+fn lengths(
+    key: &'static str,
+    given: Option<&[u32]>,
+    default: &[u32],
+    mistakes: &mut Mistakes,
+) -> Vec<u32> {
+    let lengths = given.unwrap_or(default);
+    if lengths.is_empty() {
+        mistakes.add(key, "is empty; give at least one number of tokens");
+    }
+    for (position, &length) in lengths.iter().enumerate() {
+        if length == 0 || length > MAX_LENGTH {
+            mistakes.add(
+                key,
+                format!("{length} is not a length; give a number of tokens from 1 to {MAX_LENGTH}"),
+            );
+        }
+        if lengths[..position].contains(&length) {
+            mistakes.add(key, format!("{length} is there twice"));
+        }
+    }
+    lengths.to_vec()
+}
+
+fn is_header(name: &str, value: &str) -> bool {
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !name.is_empty() && name.chars().all(token) && !value.chars().any(|c| c.is_control())
+}
+
+/// An address as it may be shown: what stands before an `@` may be a password.
+fn without_user(address: &str) -> &str {
+    address.rsplit_once('@').map_or(address, |(_, rest)| rest)
+}
+
+#[cfg(test)]
+mod tests;

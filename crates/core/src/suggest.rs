@@ -1,0 +1,49 @@
+//! The known name that a mistyped one probably meant.
+
+/// The closest of the known names, if it is close enough to be meant.
+#[must_use]
+pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|candidate| (distance(name, candidate), candidate))
+        .filter(|&(distance, candidate)| distance <= 1 + candidate.len() / 4)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// ` (did you mean X?)`, or nothing.
+#[must_use]
+pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    closest(name, known).map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"))
+}
+
+/// Levenshtein distance, in characters; `-` and `_` count as equal.
+fn distance(a: &str, b: &str) -> usize {
+    let normal = |text: &str| text.replace('-', "_").to_lowercase().chars().collect::<Vec<_>>();
+    let (a, b) = (normal(a), normal(b));
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typo_finds_its_name_and_nonsense_finds_none() {
+        let known = ["input_lengths", "output_lengths", "rate", "tokenizer"];
+        assert_eq!(closest("input_lenghts", known), Some("input_lengths"));
+        assert_eq!(closest("output-length", known), Some("output_lengths"));
+        assert_eq!(closest("rates", known), Some("rate"));
+        assert_eq!(closest("colour", known), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! What the rooms around the core provide to one another.
+
+use crate::record::Record;
+use crate::request::Request;
+
+/// Counts, makes and takes apart tokens.
+pub trait Tokenizer: Send + Sync {
+    /// What it is, for the environment record: a path, a hub id, `embedded`.
+    fn name(&self) -> String;
+
+    /// Number of tokens of a text, special tokens that a server would add not included.
+    ///
+    /// # Errors
+    /// When the text cannot be tokenised, or a server that does it cannot be asked.
+    fn count(&self, text: &str) -> Result<u32, TokenizerError> {
+        Ok(self.encode(text)?.len() as u32)
+    }
+
+    /// The token ids of a text, special tokens that a server would add not included.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::count`].
+    fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError>;
+
+    /// The text of some token ids.
+    ///
+    /// # Errors
+    /// When an id is none of the vocabulary's, or a server that does it cannot be asked.
+    fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError>;
+
+    /// Ids of ordinary tokens that make good random prompts.
+    fn plain_ids(&self) -> &[u32];
+}
+
+/// A tokenizer that failed, with what it said.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("tokenizer {tokenizer}: {message}")]
+pub struct TokenizerError {
+    /// [`Tokenizer::name`]
+    pub tokenizer: String,
+    /// What went wrong.
+    pub message: String,
+}
+
+/// What a [`Source`] has to say when it is asked for a request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Supply {
+    /// The next request.
+    Request(Box<Request>),
+    /// None until a request in flight has ended.
+    Wait,
+    /// No more.
+    Exhausted,
+}
+
+/// Where the requests of one pass come from.
+pub trait Source: Send {
+    /// The next request.
+    fn next(&mut self) -> Supply;
+
+    /// Tells that a request ended, with its output text where it was kept: what a conversation
+    /// needs to go on.
+    fn ended(&mut self, _record: &Record, _text: &str) {}
+}
+
+/// A source that holds its requests, in order.
+#[derive(Debug)]
+pub struct Prepared(std::vec::IntoIter<Request>);
+
+impl Prepared {
+    /// A source that hands out these requests.
+    #[must_use]
+    pub fn new(requests: Vec<Request>) -> Self {
+        Self(requests.into_iter())
+    }
+}
+
+impl Source for Prepared {
+    fn next(&mut self) -> Supply {
+        self.0.next().map_or(Supply::Exhausted, |request| Supply::Request(Box::new(request)))
+    }
+}

@@ -1,0 +1,322 @@
+//! Real sockets and the real clock: one epoll loop, level-triggered, one read per readiness.
+
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+
+use inferometer_core::time::Nanos;
+
+use crate::stamp::{Converter, StampStats};
+use crate::sys::{self, Epoll};
+use crate::{Actor, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
+
+/// The token of the waker; slots of connections never reach it.
+const WAKER_TOKEN: u64 = u64::MAX;
+/// Set in the token of a listening socket; the rest is its index.
+const LISTENER_BIT: u64 = 1 << 63;
+
+/// Sockets of this process, and the monotonic clock.
+pub struct EpollNet {
+    epoll: Epoll,
+    waker: Waker,
+    listeners: Vec<TcpListener>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    stamps: Converter,
+    use_kernel_stamps: bool,
+    /// When the last wait was called.
+    wait_called: Nanos,
+    /// Whether the last wait had room to report everything that was ready.
+    reported_all: bool,
+    /// When the wait before it was called. What it did not report was empty then.
+    empty_at: Nanos,
+    /// The last reading of the clock, which lies before whatever happens next.
+    last_now: Nanos,
+}
+
+/// A place for a connection.
+struct Slot {
+    generation: u32,
+    conn: Option<Conn>,
+}
+
+struct Conn {
+    stream: TcpStream,
+    state: State,
+    watching_writes: bool,
+    /// When its last read was called, if that read took all there was.
+    drained_at: Option<Nanos>,
+    /// Whether it was reported as readable and not read since.
+    reported: bool,
+    /// The last instant at which it was known to be empty.
+    empty_before: Nanos,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Connecting,
+    Open,
+}
+
+impl EpollNet {
+    /// No sockets yet.
+    ///
+    /// # Errors
+    /// When the system refuses the descriptors that waiting needs.
+    pub fn new() -> io::Result<Self> {
+        sys::use_precise_timers();
+        let epoll = Epoll::new()?;
+        let waker = Waker::new()?;
+        epoll.add(waker.fd(), WAKER_TOKEN, false)?;
+        let now = Nanos(sys::monotonic_ns());
+        Ok(Self {
+            epoll,
+            waker,
+            listeners: Vec::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            stamps: Converter::new(),
+            use_kernel_stamps: true,
+            wait_called: now,
+            reported_all: true,
+            empty_at: now,
+            last_now: now,
+        })
+    }
+
+    /// Without the kernel's stamps, as where it gives none.
+    #[must_use]
+    pub fn with_user_stamps(mut self) -> Self {
+        self.use_kernel_stamps = false;
+        self
+    }
+
+    /// A handle that gives the actor a turn from another thread.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    /// What happened to the kernel's stamps so far.
+    #[must_use]
+    pub fn stamp_stats(&self) -> StampStats {
+        self.stamps.stats
+    }
+
+    /// Plays an actor until it is done.
+    ///
+    /// # Errors
+    /// When the system cannot wait any more; the actor is then in an unknown state.
+    pub fn play(&mut self, actor: &mut impl Actor<Self>) -> io::Result<()> {
+        let mut ready = Vec::with_capacity(Epoll::BATCH);
+        loop {
+            let wake = actor.turn(self, &ready);
+            ready.clear();
+            match wake {
+                Wake::Done => return Ok(()),
+                Wake::At(at) => self.wait(Some(at), &mut ready)?,
+                Wake::WhenReady => self.wait(None, &mut ready)?,
+            }
+        }
+    }
+
+    fn wait(&mut self, until: Option<Nanos>, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let now = self.now();
+        if self.reported_all {
+            self.empty_at = self.wait_called;
+        }
+        self.wait_called = now;
+        let found = self.epoll.wait(until.map(|at| at.since(now)))?;
+        self.reported_all = found < Epoll::BATCH;
+        self.last_now = self.now();
+        self.stamps.refresh(self.last_now);
+        for position in 0..found {
+            let event = self.epoll.found(position);
+            if event.token == WAKER_TOKEN {
+                self.waker.drain();
+            } else if event.token & LISTENER_BIT != 0 {
+                self.accept((event.token & !LISTENER_BIT) as usize, ready)?;
+            } else {
+                self.report(event, ready);
+            }
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, event: sys::Readiness, ready: &mut Vec<Ready>) {
+        let id = ConnId { slot: event.token as u32, generation: (event.token >> 32) as u32 };
+        let Some(conn) = find(&mut self.slots, id) else { return };
+        if conn.state == State::Connecting {
+            if !(event.writable || event.readable) {
+                return;
+            }
+            match conn.stream.take_error() {
+                Ok(None) => {
+                    conn.state = State::Open;
+                    conn.watching_writes = false;
+                    let _ = self.epoll.modify(conn.stream.as_raw_fd(), event.token, false);
+                    ready.push(Ready::Connected(id));
+                }
+                Ok(Some(error)) | Err(error) => {
+                    self.free_slot(id);
+                    ready.push(Ready::ConnectFailed(id, error));
+                    return;
+                }
+            }
+        } else if event.writable && conn.watching_writes {
+            conn.watching_writes = false;
+            let _ = self.epoll.modify(conn.stream.as_raw_fd(), event.token, false);
+            ready.push(Ready::Writable(id));
+        }
+        if event.readable {
+            if conn.reported {
+                // It was reported before and not read: it cannot be called empty.
+                conn.drained_at = None;
+            }
+            conn.reported = true;
+            ready.push(Ready::Readable(id));
+        }
+    }
+
+    fn accept(&mut self, listener: usize, ready: &mut Vec<Ready>) -> io::Result<()> {
+        loop {
+            match self.listeners[listener].accept() {
+                Ok((stream, _)) => {
+                    stream.set_nonblocking(true)?;
+                    ready.push(Ready::Accepted(self.adopt(stream, State::Open)?));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                // The client went away, or descriptors ran out: the next wait tries again.
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+
+    /// Takes a socket in and watches it.
+    fn adopt(&mut self, stream: TcpStream, state: State) -> io::Result<ConnId> {
+        stream.set_nodelay(true)?;
+        if self.use_kernel_stamps {
+            // A kernel without stamps is no error: reads then come without, and say so.
+            self.use_kernel_stamps = sys::enable_receive_stamps(&stream).is_ok();
+        }
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { generation: 0, conn: None });
+            (self.slots.len() - 1) as u32
+        });
+        let place = &mut self.slots[slot as usize];
+        place.generation += 1;
+        let id = ConnId { slot, generation: place.generation };
+        let watching_writes = state == State::Connecting;
+        self.epoll.add(stream.as_raw_fd(), token(id), watching_writes)?;
+        let now = Nanos(sys::monotonic_ns());
+        place.conn = Some(Conn {
+            stream,
+            state,
+            watching_writes,
+            drained_at: Some(now),
+            reported: false,
+            empty_before: now,
+        });
+        Ok(id)
+    }
+
+    fn free_slot(&mut self, id: ConnId) -> Option<Conn> {
+        let place = self.slots.get_mut(id.slot())?;
+        if place.generation != id.generation {
+            return None;
+        }
+        let conn = place.conn.take()?;
+        self.free.push(id.slot);
+        Some(conn)
+    }
+}
+
+/// The connection of an id, if it is still open. Apart from the net, so that its other fields
+/// stay free to use.
+fn find(slots: &mut [Slot], id: ConnId) -> Option<&mut Conn> {
+    let slot = slots.get_mut(id.slot())?;
+    if slot.generation == id.generation { slot.conn.as_mut() } else { None }
+}
+
+fn token(id: ConnId) -> u64 {
+    u64::from(id.slot) | (u64::from(id.generation & 0x7fff_ffff) << 32)
+}
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::NotConnected, "the connection is closed")
+}
+
+impl Net for EpollNet {
+    fn now(&self) -> Nanos {
+        Nanos(sys::monotonic_ns())
+    }
+
+    fn listen(&mut self, at: SocketAddr) -> io::Result<SocketAddr> {
+        let listener = TcpListener::bind(at)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let token = LISTENER_BIT | self.listeners.len() as u64;
+        self.epoll.add(listener.as_raw_fd(), token, false)?;
+        self.listeners.push(listener);
+        Ok(address)
+    }
+
+    fn connect(&mut self, to: SocketAddr) -> io::Result<ConnId> {
+        let stream = sys::begin_connect(to)?;
+        self.adopt(stream, State::Connecting)
+    }
+
+    fn read(&mut self, id: ConnId, buffer: &mut [u8]) -> ReadResult {
+        let Some(conn) = find(&mut self.slots, id) else { return ReadResult::Failed(gone()) };
+        let called = self.last_now;
+        conn.reported = false;
+        match sys::receive(&conn.stream, buffer) {
+            Ok((0, _)) => ReadResult::Closed,
+            Ok((bytes, wall_stamp)) => {
+                let user = Nanos(sys::monotonic_ns());
+                self.last_now = user;
+                // A socket that had been drained, and that the previous wait did not report, was
+                // empty when that wait was called. Of one that had not, nothing is known.
+                let empty_before = match conn.drained_at {
+                    Some(drained_at) => drained_at.max(self.empty_at).min(user),
+                    None => conn.empty_before,
+                };
+                conn.drained_at = (bytes < buffer.len()).then_some(called);
+                conn.empty_before = empty_before;
+                let kernel =
+                    wall_stamp.and_then(|wall| self.stamps.convert(wall, empty_before, user));
+                ReadResult::Data(Arrived { bytes, kernel, user, empty_before })
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                conn.drained_at = Some(called);
+                ReadResult::Empty
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => ReadResult::Empty,
+            Err(error) => ReadResult::Failed(error),
+        }
+    }
+
+    fn write(&mut self, id: ConnId, bytes: &[u8]) -> io::Result<usize> {
+        let conn = find(&mut self.slots, id).ok_or_else(gone)?;
+        let written = match conn.stream.write(bytes) {
+            Ok(written) => written,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+            Err(error) => return Err(error),
+        };
+        if written < bytes.len() && !conn.watching_writes {
+            conn.watching_writes = true;
+            self.epoll.modify(conn.stream.as_raw_fd(), token(id), true)?;
+        }
+        Ok(written)
+    }
+
+    fn close(&mut self, id: ConnId, how: Close) {
+        if let Some(conn) = self.free_slot(id)
+            && how == Close::Reset
+        {
+            // If the option cannot be set the other side sees an ordinary end.
+            let _ = sys::reset_on_close(&conn.stream);
+        }
+    }
+}

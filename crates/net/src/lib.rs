@@ -1,0 +1,148 @@
+//! Time and sockets: the one place that reads a clock or touches the network, and its virtual
+//! twin.
+//!
+//! Programs that talk are [`Actor`]s: they are told what is ready, act, and say when they want to
+//! be woken. [`EpollNet`] plays an actor over real sockets and the monotonic clock;
+//! [`virtual_net::play`] plays several against each other over in-memory pipes, where time passes
+//! only when nobody has anything left to do, so that every instant of a test is exact.
+//!
+//! Nothing here knows HTTP, requests or metrics.
+
+mod epoll;
+mod stamp;
+mod sys;
+pub mod virtual_net;
+mod waker;
+
+use std::io;
+use std::net::SocketAddr;
+
+pub use epoll::EpollNet;
+pub use inferometer_core::time::Nanos;
+pub use stamp::{StampSource, StampStats, wall_clock_ns};
+pub use sys::{process_cpu_time, raise_open_files_limit, thread_cpu_time};
+pub use waker::Waker;
+
+/// One connection, never reused for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnId {
+    slot: u32,
+    generation: u32,
+}
+
+impl ConnId {
+    /// A small number, unique among the connections open at one time: an index for tables.
+    #[must_use]
+    pub fn slot(self) -> usize {
+        self.slot as usize
+    }
+}
+
+/// What has become possible.
+#[derive(Debug)]
+pub enum Ready {
+    /// A connection that was asked for is open.
+    Connected(ConnId),
+    /// A connection that was asked for could not be opened; it is closed already.
+    ConnectFailed(ConnId, io::Error),
+    /// A client connected to a listening address.
+    Accepted(ConnId),
+    /// There is something to read, or the other side has closed.
+    Readable(ConnId),
+    /// A connection that could not take all bytes of a write takes some again.
+    Writable(ConnId),
+}
+
+/// What a read brought.
+#[derive(Debug)]
+pub enum ReadResult {
+    /// Some bytes.
+    Data(Arrived),
+    /// Nothing now.
+    Empty,
+    /// The other side has closed; there will be nothing more.
+    Closed,
+    /// The connection is broken.
+    Failed(io::Error),
+}
+
+/// Bytes that arrived, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// How many bytes.
+    pub bytes: usize,
+    /// When the kernel received the last segment of them, where it says so.
+    pub kernel: Option<Nanos>,
+    /// When they were in the program's hands.
+    pub user: Nanos,
+    /// The last instant before it at which the socket is known to have held nothing.
+    pub empty_before: Nanos,
+}
+
+/// How to end a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Close {
+    /// The other side sees the end of the stream.
+    Gracefully,
+    /// The other side sees a reset.
+    Reset,
+}
+
+/// Sockets and a clock. All calls return at once.
+pub trait Net {
+    /// The time, on a monotonic axis.
+    fn now(&self) -> Nanos;
+
+    /// Listens on an address; clients come as [`Ready::Accepted`]. Returns the address with the
+    /// port that was chosen, if port 0 was asked for.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    fn listen(&mut self, at: SocketAddr) -> io::Result<SocketAddr>;
+
+    /// Begins to connect; [`Ready::Connected`] or [`Ready::ConnectFailed`] follows.
+    ///
+    /// # Errors
+    /// When the attempt fails at once: no route, no more file descriptors.
+    fn connect(&mut self, to: SocketAddr) -> io::Result<ConnId>;
+
+    /// Reads what is there, up to the buffer's size.
+    fn read(&mut self, conn: ConnId, buffer: &mut [u8]) -> ReadResult;
+
+    /// Writes as much as the connection takes; if less than all, [`Ready::Writable`] follows.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    fn write(&mut self, conn: ConnId, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Ends a connection. Nothing about it is reported afterwards.
+    fn close(&mut self, conn: ConnId, how: Close);
+}
+
+/// When an actor wants its next turn. What is ready gives it a turn in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// At this instant at the latest.
+    At(Nanos),
+    /// Only when something is ready.
+    WhenReady,
+    /// Never again: it is done.
+    Done,
+}
+
+impl Wake {
+    /// The earlier of two; `Done` gives way to anything.
+    #[must_use]
+    pub fn or_at(self, at: Nanos) -> Self {
+        match self {
+            Self::At(other) => Self::At(other.min(at)),
+            Self::WhenReady | Self::Done => Self::At(at),
+        }
+    }
+}
+
+/// A program that talks over a [`Net`].
+pub trait Actor<N: Net> {
+    /// Handles what is ready and what is due.
+    fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake;
+}

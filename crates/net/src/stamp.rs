@@ -1,0 +1,127 @@
+//! Kernel receive stamps, converted from the wall clock to the monotonic axis.
+
+use inferometer_core::time::Nanos;
+
+use crate::sys;
+
+/// How old the measured offset between the clocks may grow before it is measured again. A wall
+/// clock that is slewed moves by at most 500 ppm: 50 ns in this time.
+const OFFSET_LIFETIME_NS: u64 = 100_000_000;
+
+/// A change of the offset that slewing cannot explain: somebody set the clock.
+const STEP_NS: i64 = 500_000;
+
+/// Where arrival stamps come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StampSource {
+    /// The kernel, when a segment arrived.
+    Kernel,
+    /// The program, after it had read.
+    User,
+}
+
+/// What happened to stamps so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StampStats {
+    /// Steps of the wall clock that were seen.
+    pub clock_steps: u64,
+    /// Stamps that lay outside of the interval in which the data can have arrived, and were not
+    /// used.
+    pub implausible: u64,
+}
+
+/// The wall clock now: nanoseconds since 1970, UTC.
+#[must_use]
+pub fn wall_clock_ns() -> u64 {
+    sys::realtime_ns()
+}
+
+/// Converts wall-clock stamps to the monotonic axis.
+#[derive(Debug)]
+pub struct Converter {
+    /// Wall clock minus monotonic clock.
+    offset_ns: i64,
+    measured_at: u64,
+    pub(crate) stats: StampStats,
+}
+
+impl Converter {
+    /// Measures the offset for the first time.
+    pub fn new() -> Self {
+        let (offset_ns, measured_at) = measure_offset();
+        Self { offset_ns, measured_at, stats: StampStats::default() }
+    }
+
+    /// Measures the offset again if the last measurement is old.
+    pub fn refresh(&mut self, now: Nanos) {
+        if now.0.saturating_sub(self.measured_at) > OFFSET_LIFETIME_NS {
+            let (offset_ns, measured_at) = measure_offset();
+            if (offset_ns - self.offset_ns).abs() > STEP_NS {
+                self.stats.clock_steps += 1;
+            }
+            (self.offset_ns, self.measured_at) = (offset_ns, measured_at);
+        }
+    }
+
+    /// The stamp on the monotonic axis, if it lies between the instant at which the socket was
+    /// last known to be empty and the instant at which the data was read. A stamp from before a
+    /// step of the clock falls outside and is counted, not used.
+    pub fn convert(&mut self, wall_ns: u64, empty_before: Nanos, user: Nanos) -> Option<Nanos> {
+        let stamp = Nanos(wall_ns.wrapping_sub_signed(self.offset_ns));
+        // The two clocks are read one after the other, so equal instants may seem swapped.
+        const TOLERANCE_NS: u64 = 2_000;
+        let plausible =
+            stamp.0 + TOLERANCE_NS >= empty_before.0 && stamp.0 <= user.0 + TOLERANCE_NS;
+        if !plausible {
+            self.stats.implausible += 1;
+            return None;
+        }
+        Some(stamp.clamp(empty_before.min(user), user))
+    }
+}
+
+/// Wall clock minus monotonic clock, and the monotonic time of the measurement: of five tries
+/// the one whose two readings of the monotonic clock lie closest together.
+fn measure_offset() -> (i64, u64) {
+    (0..5)
+        .map(|_| {
+            let before = sys::monotonic_ns();
+            let wall = sys::realtime_ns();
+            let after = sys::monotonic_ns();
+            let middle = before + (after - before) / 2;
+            (after - before, wall as i64 - middle as i64, after)
+        })
+        .min()
+        .map(|(_, offset, at)| (offset, at))
+        .expect("invariant: five tries")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn converter(offset_ns: i64) -> Converter {
+        Converter { offset_ns, measured_at: 0, stats: StampStats::default() }
+    }
+
+    #[test]
+    fn a_stamp_is_moved_by_the_offset() {
+        let mut stamps = converter(1_000_000_000_000);
+        let stamp = stamps.convert(1_000_000_050_000, Nanos(10_000), Nanos(90_000));
+        assert_eq!(stamp, Some(Nanos(50_000)));
+    }
+
+    #[test]
+    fn a_stamp_outside_of_its_interval_is_counted_and_not_used() {
+        let mut stamps = converter(0);
+        assert_eq!(stamps.convert(5_000, Nanos(10_000), Nanos(90_000)), None);
+        assert_eq!(stamps.convert(95_000, Nanos(10_000), Nanos(90_000)), None);
+        assert_eq!(stamps.stats.implausible, 2);
+    }
+
+    #[test]
+    fn a_stamp_never_lies_after_the_read_that_brought_it() {
+        let mut stamps = converter(0);
+        assert_eq!(stamps.convert(90_500, Nanos(10_000), Nanos(90_000)), Some(Nanos(90_000)));
+    }
+}

@@ -1,0 +1,293 @@
+//! In-memory pipes and a virtual clock: actors talk to each other in one thread, and time moves
+//! only when nobody has anything left to do. Every instant is exact and repeatable.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use inferometer_core::time::Nanos;
+
+use crate::{Actor, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake};
+
+/// A host's view of the virtual world: its sockets, and the clock that all hosts share.
+#[derive(Clone)]
+pub struct VirtualNet {
+    host: usize,
+    world: Rc<RefCell<World>>,
+}
+
+struct World {
+    now: Nanos,
+    /// Who listens where.
+    listeners: BTreeMap<SocketAddr, usize>,
+    /// Both ends of each connection: ends 2k and 2k + 1 belong together.
+    ends: Vec<End>,
+    next_port: u16,
+}
+
+/// One end of a connection.
+struct End {
+    host: usize,
+    /// Data on its way to this end or waiting to be read, each segment with its arrival.
+    inbox: VecDeque<(Nanos, Vec<u8>)>,
+    /// The other side has closed, how.
+    closed: Option<Close>,
+    /// This side has closed.
+    gone: bool,
+    /// What is to be told once.
+    news: Option<News>,
+    /// When it was last found empty.
+    empty_at: Nanos,
+}
+
+enum News {
+    Connected,
+    Refused,
+    Accepted,
+}
+
+/// As many hosts as asked for, sharing one clock that stands at zero.
+#[must_use]
+pub fn hosts(count: usize) -> Vec<VirtualNet> {
+    let world =
+        World { now: Nanos::ZERO, listeners: BTreeMap::new(), ends: Vec::new(), next_port: 40_000 };
+    let world = Rc::new(RefCell::new(world));
+    (0..count).map(|host| VirtualNet { host, world: Rc::clone(&world) }).collect()
+}
+
+/// Plays actors against each other until the first of them is done.
+///
+/// # Panics
+/// If all wait for something that nobody will do, which would be for ever.
+pub fn play(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
+    let mut wakes = vec![Wake::At(Nanos::ZERO); actors.len()];
+    loop {
+        let mut somebody_acted = false;
+        for (position, (actor, net)) in actors.iter_mut().enumerate() {
+            let ready = net.ready();
+            let due = matches!(wakes[position], Wake::At(at) if at <= net.now());
+            if due || (!ready.is_empty() && wakes[position] != Wake::Done) {
+                wakes[position] = actor.turn(net, &ready);
+                somebody_acted = true;
+                if position == 0 && wakes[0] == Wake::Done {
+                    return;
+                }
+            }
+        }
+        if !somebody_acted {
+            let next = wakes.iter().filter_map(|wake| match wake {
+                Wake::At(at) => Some(*at),
+                Wake::WhenReady | Wake::Done => None,
+            });
+            let next = next.min().expect("an actor that has something left to do");
+            actors[0].1.world.borrow_mut().now = next;
+        }
+    }
+}
+
+impl VirtualNet {
+    fn ready(&self) -> Vec<Ready> {
+        let mut world = self.world.borrow_mut();
+        let mut ready = Vec::new();
+        for (index, end) in world.ends.iter_mut().enumerate() {
+            if end.host != self.host || end.gone {
+                continue;
+            }
+            let id = conn_id(index);
+            match end.news.take() {
+                Some(News::Connected) => ready.push(Ready::Connected(id)),
+                Some(News::Accepted) => ready.push(Ready::Accepted(id)),
+                Some(News::Refused) => {
+                    end.gone = true;
+                    let error = io::Error::from(io::ErrorKind::ConnectionRefused);
+                    ready.push(Ready::ConnectFailed(id, error));
+                    continue;
+                }
+                None => {}
+            }
+            if !end.inbox.is_empty() || end.closed.is_some() {
+                ready.push(Ready::Readable(id));
+            }
+        }
+        ready
+    }
+}
+
+fn conn_id(index: usize) -> ConnId {
+    ConnId { slot: index as u32, generation: 0 }
+}
+
+fn end(host: usize, news: News, now: Nanos) -> End {
+    let inbox = VecDeque::new();
+    End { host, inbox, closed: None, gone: false, news: Some(news), empty_at: now }
+}
+
+impl Net for VirtualNet {
+    fn now(&self) -> Nanos {
+        self.world.borrow().now
+    }
+
+    fn listen(&mut self, mut at: SocketAddr) -> io::Result<SocketAddr> {
+        let mut world = self.world.borrow_mut();
+        if at.port() == 0 {
+            at.set_port(world.next_port);
+            world.next_port += 1;
+        }
+        if world.listeners.contains_key(&at) {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        world.listeners.insert(at, self.host);
+        Ok(at)
+    }
+
+    fn connect(&mut self, to: SocketAddr) -> io::Result<ConnId> {
+        let mut world = self.world.borrow_mut();
+        let now = world.now;
+        let index = world.ends.len();
+        match world.listeners.get(&to).copied() {
+            Some(server) => {
+                world.ends.push(end(self.host, News::Connected, now));
+                world.ends.push(end(server, News::Accepted, now));
+            }
+            None => {
+                world.ends.push(end(self.host, News::Refused, now));
+                let mut nobody = end(usize::MAX, News::Refused, now);
+                nobody.gone = true;
+                world.ends.push(nobody);
+            }
+        }
+        Ok(conn_id(index))
+    }
+
+    fn read(&mut self, conn: ConnId, buffer: &mut [u8]) -> ReadResult {
+        let mut world = self.world.borrow_mut();
+        let now = world.now;
+        let end = &mut world.ends[conn.slot()];
+        let mut bytes = 0;
+        let mut stamp = now;
+        while bytes < buffer.len()
+            && let Some((arrived, segment)) = end.inbox.front_mut()
+        {
+            let taken = segment.len().min(buffer.len() - bytes);
+            buffer[bytes..bytes + taken].copy_from_slice(&segment[..taken]);
+            bytes += taken;
+            stamp = *arrived;
+            if taken == segment.len() {
+                end.inbox.pop_front();
+            } else {
+                segment.drain(..taken);
+            }
+        }
+        if bytes > 0 {
+            let empty_before = end.empty_at.min(stamp);
+            if end.inbox.is_empty() {
+                end.empty_at = now;
+            }
+            return ReadResult::Data(Arrived {
+                bytes,
+                kernel: Some(stamp),
+                user: now,
+                empty_before,
+            });
+        }
+        match end.closed {
+            Some(Close::Gracefully) => ReadResult::Closed,
+            Some(Close::Reset) => ReadResult::Failed(io::ErrorKind::ConnectionReset.into()),
+            None => ReadResult::Empty,
+        }
+    }
+
+    fn write(&mut self, conn: ConnId, bytes: &[u8]) -> io::Result<usize> {
+        let mut world = self.world.borrow_mut();
+        let now = world.now;
+        let peer = &mut world.ends[conn.slot() ^ 1];
+        if peer.gone {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        peer.inbox.push_back((now, bytes.to_vec()));
+        Ok(bytes.len())
+    }
+
+    fn close(&mut self, conn: ConnId, how: Close) {
+        let mut world = self.world.borrow_mut();
+        world.ends[conn.slot()].gone = true;
+        world.ends[conn.slot() ^ 1].closed = Some(how);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Answers each byte after a second.
+    #[derive(Default)]
+    struct Echo {
+        pending: VecDeque<(Nanos, ConnId, u8)>,
+    }
+
+    impl Actor<VirtualNet> for Echo {
+        fn turn(&mut self, net: &mut VirtualNet, ready: &[Ready]) -> Wake {
+            for event in ready {
+                if let Ready::Readable(conn) = *event {
+                    let mut byte = [0];
+                    if let ReadResult::Data(_) = net.read(conn, &mut byte) {
+                        self.pending.push_back((net.now() + Duration::from_secs(1), conn, byte[0]));
+                    }
+                }
+            }
+            while let Some(&(at, conn, byte)) = self.pending.front()
+                && at <= net.now()
+            {
+                self.pending.pop_front();
+                net.write(conn, &[byte]).unwrap();
+            }
+            self.pending.front().map_or(Wake::WhenReady, |&(at, ..)| Wake::At(at))
+        }
+    }
+
+    /// Sends a byte, awaits it, and does it again.
+    struct Caller {
+        to: SocketAddr,
+        conn: Option<ConnId>,
+        arrivals: Vec<Nanos>,
+    }
+
+    impl Actor<VirtualNet> for Caller {
+        fn turn(&mut self, net: &mut VirtualNet, ready: &[Ready]) -> Wake {
+            if self.conn.is_none() {
+                self.conn = Some(net.connect(self.to).unwrap());
+            }
+            for event in ready {
+                match *event {
+                    Ready::Connected(conn) => assert_eq!(net.write(conn, b"a").unwrap(), 1),
+                    Ready::Readable(conn) => {
+                        let ReadResult::Data(arrived) = net.read(conn, &mut [0; 9]) else {
+                            panic!("readable without data")
+                        };
+                        self.arrivals.push(arrived.kernel.unwrap());
+                        if self.arrivals.len() == 3 {
+                            return Wake::Done;
+                        }
+                        net.write(conn, b"b").unwrap();
+                    }
+                    ref other => panic!("unexpected {other:?}"),
+                }
+            }
+            Wake::WhenReady
+        }
+    }
+
+    #[test]
+    fn time_passes_only_when_everybody_waits() {
+        let mut hosts = hosts(2);
+        let (mut server, client) = (hosts.remove(1), hosts.remove(0));
+        let to = server.listen("127.0.0.1:0".parse().unwrap()).unwrap();
+        let mut caller = Caller { to, conn: None, arrivals: Vec::new() };
+        play(&mut [(&mut caller, client), (&mut Echo::default(), server)]);
+        let seconds = |count: u64| Nanos(count * 1_000_000_000);
+        assert_eq!(caller.arrivals, [seconds(1), seconds(2), seconds(3)]);
+    }
+}
