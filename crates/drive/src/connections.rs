@@ -1,0 +1,96 @@
+//! The connections of a pass: which are being opened, which are idle, and what each one carries.
+
+use inferometer_net::ConnId;
+
+use crate::exchange::Exchange;
+
+/// What a connection is doing.
+pub(crate) enum Use {
+    /// Being opened ahead of need.
+    Opening,
+    /// Being opened for this request.
+    OpeningFor(Box<Exchange>),
+    /// Open and idle.
+    Idle,
+    /// Carrying this request.
+    Carrying(Box<Exchange>),
+}
+
+/// All connections of a pass, by slot.
+#[derive(Default)]
+pub(crate) struct Connections {
+    by_slot: Vec<Option<(ConnId, Use)>>,
+    /// Idle connections, most recently used last. May hold some that have been closed since.
+    idle: Vec<ConnId>,
+    opening_ahead: usize,
+    idle_count: usize,
+}
+
+impl Connections {
+    /// Connections being opened ahead of need.
+    pub fn opening_ahead(&self) -> usize {
+        self.opening_ahead
+    }
+
+    /// Open connections that carry nothing.
+    pub fn idle(&self) -> usize {
+        self.idle_count
+    }
+
+    /// The most recently used idle connection, taken out.
+    pub fn take_idle(&mut self) -> Option<ConnId> {
+        while let Some(conn) = self.idle.pop() {
+            if matches!(self.get(conn), Some(Use::Idle)) {
+                self.remove(conn);
+                return Some(conn);
+            }
+        }
+        None
+    }
+
+    /// Puts a connection to use.
+    pub fn put(&mut self, conn: ConnId, purpose: Use) {
+        match purpose {
+            Use::Opening => self.opening_ahead += 1,
+            Use::Idle => {
+                self.idle_count += 1;
+                self.idle.push(conn);
+            }
+            Use::OpeningFor(_) | Use::Carrying(_) => {}
+        }
+        if self.by_slot.len() <= conn.slot() {
+            self.by_slot.resize_with(conn.slot() + 1, || None);
+        }
+        self.by_slot[conn.slot()] = Some((conn, purpose));
+    }
+
+    /// What a connection is doing; `None` if it is not one of these.
+    pub fn get(&self, conn: ConnId) -> Option<&Use> {
+        self.by_slot.get(conn.slot())?.as_ref().filter(|(id, _)| *id == conn).map(|(_, u)| u)
+    }
+
+    /// The request that a connection carries.
+    pub fn carried(&mut self, conn: ConnId) -> Option<&mut Exchange> {
+        match self.by_slot.get_mut(conn.slot())?.as_mut() {
+            Some((id, Use::Carrying(exchange))) if *id == conn => Some(exchange),
+            _ => None,
+        }
+    }
+
+    /// Takes a connection out.
+    pub fn remove(&mut self, conn: ConnId) -> Option<Use> {
+        let place = self.by_slot.get_mut(conn.slot())?;
+        let (_, purpose) = place.take_if(|(id, _)| *id == conn)?;
+        match purpose {
+            Use::Opening => self.opening_ahead -= 1,
+            Use::Idle => self.idle_count -= 1,
+            Use::OpeningFor(_) | Use::Carrying(_) => {}
+        }
+        Some(purpose)
+    }
+
+    /// Every connection.
+    pub fn ids(&self) -> Vec<ConnId> {
+        self.by_slot.iter().flatten().map(|(id, _)| *id).collect()
+    }
+}

@@ -1,0 +1,205 @@
+//! Questions to a server beside the measurement: one blocking request each, never while a pass
+//! runs.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use inferometer_core::plan::Url;
+use inferometer_wire::error_message;
+use inferometer_wire::http::{Ended, Piece, ResponseParser, request_head};
+
+/// The longest answer that is read.
+const MAX_ANSWER_BYTES: usize = 64 << 20;
+
+/// A server that can be asked.
+#[derive(Clone)]
+pub struct Server {
+    /// Its address, as the user gave it.
+    pub url: Url,
+    /// Where its name leads.
+    pub address: SocketAddr,
+    /// Further headers, such as the authorization. Never shown.
+    pub headers: Vec<(String, String)>,
+    /// How long to wait for the connection and for each part of an answer.
+    pub timeout: Duration,
+}
+
+/// Why a question got no useful answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// The name of the server leads nowhere.
+    #[error("{url}: the name cannot be resolved: {source}")]
+    Resolve {
+        /// The address as given.
+        url: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Nobody listens there, or the network is in the way.
+    #[error("{url}: cannot connect: {source}")]
+    Unreachable {
+        /// The address as given.
+        url: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The connection broke or fell silent.
+    #[error("{url}{path}: no answer: {source}")]
+    Broken {
+        /// The address as given.
+        url: String,
+        /// What was asked for.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What came is not HTTP, or not the JSON that was expected.
+    #[error("{url}{path}: not an answer of a known server: {what}")]
+    Garbled {
+        /// The address as given.
+        url: String,
+        /// What was asked for.
+        path: String,
+        /// What came instead.
+        what: String,
+    },
+    /// The server refused.
+    #[error("{url}{path}: the server answered {status}: {message}")]
+    Refused {
+        /// The address as given.
+        url: String,
+        /// What was asked for.
+        path: String,
+        /// The HTTP status.
+        status: u16,
+        /// The server's own words.
+        message: String,
+    },
+}
+
+/// An answer: the status, and the whole body.
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The `server` header.
+    pub server: Option<String>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Server {
+    /// Resolves a server's name and connects once, so that it is known to listen.
+    ///
+    /// # Errors
+    /// When the name leads nowhere or none of its addresses takes a connection.
+    pub fn reach(
+        url: &Url,
+        headers: Vec<(String, String)>,
+        timeout: Duration,
+    ) -> Result<Self, ControlError> {
+        let resolve = |source| ControlError::Resolve { url: url.to_string(), source };
+        let addresses: Vec<SocketAddr> =
+            (url.host.as_str(), url.port).to_socket_addrs().map_err(resolve)?.collect();
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        for address in addresses {
+            match TcpStream::connect_timeout(&address, timeout) {
+                Ok(_) => return Ok(Self { url: url.clone(), address, headers, timeout }),
+                Err(error) => last = error,
+            }
+        }
+        Err(ControlError::Unreachable { url: url.to_string(), source: last })
+    }
+
+    /// Asks for a path, and takes any status for an answer.
+    ///
+    /// # Errors
+    /// When no answer comes or what comes is not HTTP.
+    pub fn get(&self, path: &str) -> Result<Answer, ControlError> {
+        self.ask("GET", path, None)
+    }
+
+    /// Sends JSON to a path, and takes any status for an answer.
+    ///
+    /// # Errors
+    /// When no answer comes or what comes is not HTTP.
+    pub fn post(&self, path: &str, body: &serde_json::Value) -> Result<Answer, ControlError> {
+        self.ask("POST", path, Some(body.to_string()))
+    }
+
+    /// The JSON of a successful answer.
+    ///
+    /// # Errors
+    /// When the status is not 200 or the body is not JSON.
+    pub fn json(&self, path: &str, answer: &Answer) -> Result<serde_json::Value, ControlError> {
+        if answer.status != 200 {
+            return Err(ControlError::Refused {
+                url: self.url.to_string(),
+                path: path.to_owned(),
+                status: answer.status,
+                message: error_message(answer.status, &answer.body),
+            });
+        }
+        serde_json::from_slice(&answer.body).map_err(|error| self.garbled(path, error))
+    }
+
+    fn ask(&self, method: &str, path: &str, body: Option<String>) -> Result<Answer, ControlError> {
+        let broken = |source| ControlError::Broken {
+            url: self.url.to_string(),
+            path: path.to_owned(),
+            source,
+        };
+        let mut stream = TcpStream::connect_timeout(&self.address, self.timeout)
+            .map_err(|source| ControlError::Unreachable { url: self.url.to_string(), source })?;
+        stream.set_read_timeout(Some(self.timeout)).map_err(broken)?;
+        stream.set_write_timeout(Some(self.timeout)).map_err(broken)?;
+        let mut headers = self.headers.clone();
+        headers.push(("connection".to_owned(), "close".to_owned()));
+        let full_path = format!("{}{path}", self.url.prefix);
+        let length = body.as_ref().map(String::len);
+        let mut bytes = request_head(method, &full_path, &self.url.authority(), &headers, length);
+        bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
+        stream.write_all(&bytes).map_err(broken)?;
+        self.read_answer(path, &mut stream)
+    }
+
+    fn read_answer(&self, path: &str, stream: &mut TcpStream) -> Result<Answer, ControlError> {
+        let mut parser = ResponseParser::new();
+        let mut answer = Answer { status: 0, server: None, body: Vec::new() };
+        let mut buffer = [0; 16 << 10];
+        while !parser.is_done() {
+            let count = stream.read(&mut buffer).map_err(|source| ControlError::Broken {
+                url: self.url.to_string(),
+                path: path.to_owned(),
+                source,
+            })?;
+            if count == 0 {
+                if parser.finish() == Ended::Truncated {
+                    return Err(self.garbled(path, "the answer was cut short"));
+                }
+                break;
+            }
+            let sink = &mut |piece: Piece<'_>| match piece {
+                Piece::Head(head) => {
+                    answer.status = head.status;
+                    answer.server = head.header("server").map(str::to_owned);
+                }
+                Piece::Body(bytes) => answer.body.extend_from_slice(bytes),
+                Piece::End => {}
+            };
+            parser.push(&buffer[..count], sink).map_err(|error| self.garbled(path, error))?;
+            if answer.body.len() > MAX_ANSWER_BYTES {
+                return Err(self.garbled(path, "the answer is longer than 64 MiB"));
+            }
+        }
+        Ok(answer)
+    }
+
+    fn garbled(&self, path: &str, what: impl ToString) -> ControlError {
+        ControlError::Garbled {
+            url: self.url.to_string(),
+            path: path.to_owned(),
+            what: what.to_string(),
+        }
+    }
+}

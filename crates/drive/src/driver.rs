@@ -1,0 +1,490 @@
+//! The driver: begins requests when the load model says so, carries them over connections, and
+//! hands every one of them to the recorder, whatever became of it.
+//!
+//! An actor over a [`Net`]: nothing here sleeps, blocks or reads any other clock. Between a
+//! socket read and its stamp nothing is done at all.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use inferometer_core::load::{Due, LoadModel};
+use inferometer_core::outcome::{Outcome, Phase};
+use inferometer_core::plan::Timeouts;
+use inferometer_core::record::{Record, detail};
+use inferometer_core::time::Nanos;
+use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
+use inferometer_wire::exchange::Progress;
+
+use crate::connections::{Connections, Use};
+use crate::encode::{Encoded, Encoder, Next};
+use crate::exchange::{Exchange, Finished};
+use crate::live::Live;
+
+/// What one pass is to do.
+pub struct Job {
+    /// Index of the pass in the run, for its records.
+    pub pass: u32,
+    /// Decides when requests are due.
+    pub load: Box<dyn LoadModel>,
+    /// Supplies the requests as bytes.
+    pub encoder: Encoder,
+    /// Where to connect.
+    pub address: SocketAddr,
+    /// When to give requests up.
+    pub timeouts: Timeouts,
+    /// How many requests the pass has, where that is known: those not begun when it is
+    /// interrupted are recorded as skipped.
+    pub planned: Option<u32>,
+    /// The most in flight; what is due beyond it waits.
+    pub max_in_flight: Option<u32>,
+    /// Connections to open before the pass starts.
+    pub connections_ahead: usize,
+    /// Idle connections to keep while it runs, so that an arrival finds one open.
+    pub spare_connections: usize,
+}
+
+/// Receives every planned request once, when it has ended.
+pub trait Recorder {
+    /// A request that ended, with its output text if the encoder keeps it.
+    fn record(&mut self, record: Record, text: Option<String>);
+}
+
+/// The most connections that are being opened at once, so that the server's queue of them does
+/// not overflow.
+const OPENING_AT_ONCE: usize = 64;
+/// The most requests begun, or encoded ahead, in one turn, so that arrivals are read in between.
+const BEGIN_PER_TURN: usize = 32;
+const ENCODE_PER_TURN: usize = 8;
+/// Room for one read. What does not fit is read in the next turn.
+const READ_BUFFER: usize = 256 << 10;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Opening connections and encoding ahead; nothing is due yet.
+    Preparing {
+        opened: usize,
+        until: Option<Nanos>,
+    },
+    Running,
+    Done,
+}
+
+/// Performs a [`Job`].
+pub struct Driver<R> {
+    job: Job,
+    recorder: R,
+    live: Arc<Live>,
+    stop: Arc<AtomicBool>,
+    stage: Stage,
+    start: Nanos,
+    connections: Connections,
+    timers: Timers,
+    next_index: u32,
+    in_flight: u32,
+    /// The source gives no more, whatever the load model wants.
+    dry: bool,
+    buffer: Vec<u8>,
+}
+
+impl<R: Recorder> Driver<R> {
+    /// A driver that has done nothing yet. Setting `stop` and waking it ends the pass: what is in
+    /// flight is cancelled, what has not begun is skipped, both are recorded.
+    #[must_use]
+    pub fn new(job: Job, recorder: R, live: Arc<Live>, stop: Arc<AtomicBool>) -> Self {
+        Self {
+            job,
+            recorder,
+            live,
+            stop,
+            stage: Stage::Preparing { opened: 0, until: None },
+            start: Nanos::ZERO,
+            connections: Connections::default(),
+            timers: Timers::default(),
+            next_index: 0,
+            in_flight: 0,
+            dry: false,
+            buffer: vec![0; READ_BUFFER],
+        }
+    }
+
+    /// When the pass started: the origin of the load model's offsets.
+    #[must_use]
+    pub fn start(&self) -> Nanos {
+        self.start
+    }
+
+    /// The identity of the bodies that were encoded, and the recorder.
+    #[must_use]
+    pub fn into_parts(self) -> (String, R) {
+        (self.job.encoder.body_hash(), self.recorder)
+    }
+
+    // ---- before the start ----
+
+    fn prepare<N: Net>(&mut self, net: &mut N) -> Wake {
+        let Stage::Preparing { mut opened, until } = self.stage else { return Wake::WhenReady };
+        let now = net.now();
+        let until = until.or_else(|| self.job.timeouts.connect.map(|limit| now + limit));
+        while opened < self.job.connections_ahead
+            && self.connections.opening_ahead() < OPENING_AT_ONCE
+            && self.open_ahead(net)
+        {
+            opened += 1;
+        }
+        let more_to_encode = self.job.encoder.ahead(ENCODE_PER_TURN);
+        let opening = self.connections.opening_ahead() > 0;
+        let out_of_time = until.is_some_and(|until| now >= until);
+        if more_to_encode || (opening && !out_of_time) {
+            self.stage = Stage::Preparing { opened, until };
+            return match (more_to_encode, until) {
+                (true, _) => Wake::At(now),
+                (false, Some(until)) => Wake::At(until),
+                (false, None) => Wake::WhenReady,
+            };
+        }
+        // A connection that could not be opened ahead is tried again by the request that needs
+        // it, whose record then tells.
+        self.stage = Stage::Running;
+        self.start = net.now();
+        self.run(net)
+    }
+
+    /// Begins to open a connection; false when that fails at once.
+    fn open_ahead<N: Net>(&mut self, net: &mut N) -> bool {
+        match net.connect(self.job.address) {
+            Ok(conn) => {
+                self.connections.put(conn, Use::Opening);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    // ---- while it runs ----
+
+    fn run<N: Net>(&mut self, net: &mut N) -> Wake {
+        self.expire(net);
+        let mut wake = self.begin_due(net);
+        if wake == Wake::Done {
+            return self.end(net);
+        }
+        let room = self
+            .job
+            .max_in_flight
+            .map_or(usize::MAX, |most| (most as usize).saturating_sub(self.in_flight as usize));
+        let wanted = self.job.spare_connections.min(room);
+        while self.connections.idle() + self.connections.opening_ahead() < wanted
+            && self.open_ahead(net)
+        {}
+        self.job.encoder.ahead(ENCODE_PER_TURN);
+        if let Some(at) = self.timers.next() {
+            wake = wake.or_at(at);
+        }
+        wake
+    }
+
+    /// Begins every request that is due, and says when the next one is.
+    fn begin_due<N: Net>(&mut self, net: &mut N) -> Wake {
+        for _ in 0..BEGIN_PER_TURN {
+            if self.job.max_in_flight.is_some_and(|most| self.in_flight >= most) {
+                return Wake::WhenReady;
+            }
+            let due = match self.job.load.next_due() {
+                Due::At(offset) if !self.dry => self.start + offset.since(Nanos::ZERO),
+                Due::AfterEnd if !self.dry => return Wake::WhenReady,
+                _ if self.in_flight > 0 => return Wake::WhenReady,
+                _ => return Wake::Done,
+            };
+            let now = net.now();
+            if due > now {
+                return Wake::At(due);
+            }
+            match self.job.encoder.next() {
+                Next::Request(encoded) => self.begin(net, due, now, *encoded),
+                Next::Wait if self.in_flight > 0 => return Wake::WhenReady,
+                // Nothing will ever end that it could wait for.
+                Next::Wait => self.dry = true,
+                Next::Exhausted => self.dry = true,
+                Next::Unspeakable(why) => {
+                    // No request of this source can be said, so the rest is skipped.
+                    self.skip_rest(now, &why);
+                    self.dry = true;
+                }
+            }
+        }
+        Wake::At(net.now())
+    }
+
+    fn begin<N: Net>(&mut self, net: &mut N, due: Nanos, now: Nanos, encoded: Encoded) {
+        self.job.load.take();
+        self.in_flight += 1;
+        self.live.begin();
+        let mut record = self.planned_record(due);
+        record.picked = Some(now);
+        record.asked_input = encoded.asked_input;
+        record.asked_output = encoded.asked_output;
+        record.prompt_tokens_tokenizer = encoded.counted_input;
+        let exchange = Box::new(Exchange::new(record, encoded));
+        if let Some(conn) = self.connections.take_idle() {
+            self.carry(net, conn, exchange);
+            return;
+        }
+        match net.connect(self.job.address) {
+            Ok(conn) => {
+                self.arm(conn, &exchange);
+                self.connections.put(conn, Use::OpeningFor(exchange));
+            }
+            Err(error) => {
+                let outcome = Outcome::Connection { phase: Phase::Connect };
+                self.finish(exchange.abandon(outcome, Some(error.to_string()), net.now()));
+            }
+        }
+    }
+
+    fn planned_record(&mut self, due: Nanos) -> Record {
+        let record = Record::planned(self.job.pass, self.next_index, due);
+        self.next_index += 1;
+        record
+    }
+
+    /// Sends a request over an open connection.
+    fn carry<N: Net>(&mut self, net: &mut N, conn: ConnId, mut exchange: Box<Exchange>) {
+        exchange.record.send_start = Some(net.now());
+        self.arm(conn, &exchange);
+        self.connections.put(conn, Use::Carrying(exchange));
+        self.send(net, conn);
+    }
+
+    fn send<N: Net>(&mut self, net: &mut N, conn: ConnId) {
+        let Some(exchange) = self.connections.carried(conn) else { return };
+        match net.write(conn, exchange.unsent()) {
+            Ok(written) => exchange.wrote(written, net.now()),
+            // The server may have answered before it stopped to listen: the answer counts.
+            Err(_) => self.receive(net, conn),
+        }
+    }
+
+    /// Reads what a connection has, once.
+    fn receive<N: Net>(&mut self, net: &mut N, conn: ConnId) {
+        let result = net.read(conn, &mut self.buffer);
+        let Some(exchange) = self.connections.carried(conn) else {
+            // An idle connection: whatever comes, it is of no use any more.
+            if !matches!(result, ReadResult::Empty) {
+                self.connections.remove(conn);
+                net.close(conn, Close::Gracefully);
+            }
+            return;
+        };
+        match result {
+            ReadResult::Data(arrived) => {
+                let (progress, tokens) = exchange.feed(&arrived, &self.buffer[..arrived.bytes]);
+                if tokens > 0 {
+                    self.live.tokens(tokens);
+                    // Armed anew by the first token; later ones find it armed and cost nothing.
+                    if let Some(limit) = self.job.timeouts.between_events {
+                        self.timers.arm(conn, arrived.user + limit);
+                    }
+                }
+                if progress == Progress::Ended {
+                    self.end_exchange(net, conn, |exchange, _| exchange.finish(false));
+                }
+            }
+            ReadResult::Empty => {}
+            ReadResult::Closed => self.end_exchange(net, conn, |exchange, now| {
+                if exchange.answered() {
+                    exchange.finish(true)
+                } else {
+                    let outcome = Outcome::Connection { phase: exchange.phase() };
+                    let why = "the server closed the connection without an answer".to_owned();
+                    exchange.abandon(outcome, Some(why), now)
+                }
+            }),
+            ReadResult::Failed(error) => self.end_exchange(net, conn, |exchange, now| {
+                let outcome = Outcome::Connection { phase: exchange.phase() };
+                exchange.abandon(outcome, Some(error.to_string()), now)
+            }),
+        }
+    }
+
+    /// Takes an exchange off its connection and records how it ended.
+    fn end_exchange<N: Net>(
+        &mut self,
+        net: &mut N,
+        conn: ConnId,
+        end: impl FnOnce(Exchange, Nanos) -> Finished,
+    ) {
+        let Some(Use::Carrying(exchange) | Use::OpeningFor(exchange)) =
+            self.connections.remove(conn)
+        else {
+            return;
+        };
+        let finished = end(*exchange, net.now());
+        if finished.reusable {
+            self.connections.put(conn, Use::Idle);
+        } else {
+            net.close(conn, Close::Gracefully);
+        }
+        self.finish(finished);
+    }
+
+    fn finish(&mut self, finished: Finished) {
+        let Finished { record, text, .. } = finished;
+        self.in_flight -= 1;
+        self.live.end(record.outcome.is_complete());
+        let offset = record.ended_or_due().since(self.start);
+        self.job.load.ended(Nanos::ZERO + offset);
+        self.job.encoder.source().ended(&record, text.as_deref().unwrap_or_default());
+        self.recorder.record(record, text);
+    }
+
+    // ---- timeouts ----
+
+    fn arm(&mut self, conn: ConnId, exchange: &Exchange) {
+        if let Some((at, _)) = exchange.deadline(&self.job.timeouts) {
+            self.timers.arm(conn, at);
+        }
+    }
+
+    /// Gives up what has outlived its timeout.
+    fn expire<N: Net>(&mut self, net: &mut N) {
+        let now = net.now();
+        while let Some(conn) = self.timers.due(now) {
+            let deadline = match self.connections.get(conn) {
+                Some(Use::Carrying(exchange) | Use::OpeningFor(exchange)) => {
+                    exchange.deadline(&self.job.timeouts)
+                }
+                _ => None,
+            };
+            match deadline {
+                None => {}
+                Some((at, _)) if at > now => self.timers.arm(conn, at),
+                Some((_, phase)) => self.end_exchange(net, conn, |exchange, now| {
+                    exchange.abandon(Outcome::TimedOut { phase }, None, now)
+                }),
+            }
+        }
+    }
+
+    // ---- the end ----
+
+    /// Cancels what is in flight and skips what has not begun.
+    fn interrupt<N: Net>(&mut self, net: &mut N) -> Wake {
+        for conn in self.connections.ids() {
+            self.end_exchange(net, conn, |exchange, now| {
+                exchange.abandon(Outcome::Cancelled, None, now)
+            });
+        }
+        self.skip_rest(net.now(), "the run was interrupted before it was due");
+        self.end(net)
+    }
+
+    fn skip_rest(&mut self, now: Nanos, why: &str) {
+        while self.job.planned.is_some_and(|planned| self.next_index < planned) {
+            let mut record = self.planned_record(now);
+            if let Next::Request(encoded) = self.job.encoder.next() {
+                record.asked_input = encoded.asked_input;
+                record.asked_output = encoded.asked_output;
+                record.prompt_tokens_tokenizer = encoded.counted_input;
+            }
+            record.outcome = Outcome::Skipped;
+            record.detail = Some(detail(why));
+            self.live.begin();
+            self.live.end(false);
+            self.recorder.record(record, None);
+        }
+    }
+
+    fn end<N: Net>(&mut self, net: &mut N) -> Wake {
+        for conn in self.connections.ids() {
+            self.connections.remove(conn);
+            net.close(conn, Close::Gracefully);
+        }
+        self.stage = Stage::Done;
+        Wake::Done
+    }
+
+    fn handle<N: Net>(&mut self, net: &mut N, event: &Ready) {
+        match *event {
+            Ready::Connected(conn) => match self.connections.remove(conn) {
+                Some(Use::OpeningFor(mut exchange)) => {
+                    exchange.record.connected = Some(net.now());
+                    self.carry(net, conn, exchange);
+                }
+                Some(Use::Opening) => self.connections.put(conn, Use::Idle),
+                Some(_) | None => {}
+            },
+            Ready::ConnectFailed(conn, ref error) => {
+                if let Some(Use::OpeningFor(exchange)) = self.connections.remove(conn) {
+                    let outcome = Outcome::Connection { phase: Phase::Connect };
+                    self.finish(exchange.abandon(outcome, Some(error.to_string()), net.now()));
+                }
+            }
+            Ready::Readable(conn) => self.receive(net, conn),
+            Ready::Writable(conn) => self.send(net, conn),
+            Ready::Accepted(conn) => net.close(conn, Close::Reset),
+        }
+    }
+}
+
+impl<N: Net, R: Recorder> Actor<N> for Driver<R> {
+    fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake {
+        for event in ready {
+            self.handle(net, event);
+        }
+        if self.stop.load(Relaxed) && self.stage != Stage::Done {
+            return self.interrupt(net);
+        }
+        match self.stage {
+            Stage::Preparing { .. } => self.prepare(net),
+            Stage::Running => self.run(net),
+            Stage::Done => Wake::Done,
+        }
+    }
+}
+
+/// One timer for each connection. Arming it again with a later time is left until it fires, so
+/// that an event costs nothing here.
+#[derive(Default)]
+struct Timers {
+    heap: BinaryHeap<Reverse<(Nanos, ConnId)>>,
+    /// The time at which each slot's timer is armed; entries of the heap that differ are stale.
+    armed: Vec<Option<(Nanos, ConnId)>>,
+}
+
+impl Timers {
+    fn arm(&mut self, conn: ConnId, at: Nanos) {
+        if self.armed.len() <= conn.slot() {
+            self.armed.resize(conn.slot() + 1, None);
+        }
+        let armed = &mut self.armed[conn.slot()];
+        if armed.is_some_and(|(time, owner)| owner == conn && time <= at) {
+            return;
+        }
+        *armed = Some((at, conn));
+        self.heap.push(Reverse((at, conn)));
+    }
+
+    /// When the next timer fires.
+    fn next(&self) -> Option<Nanos> {
+        self.heap.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// A connection whose timer has fired; it is disarmed.
+    fn due(&mut self, now: Nanos) -> Option<ConnId> {
+        while let Some(&Reverse((at, conn))) = self.heap.peek() {
+            if at > now {
+                return None;
+            }
+            self.heap.pop();
+            let armed = &mut self.armed[conn.slot()];
+            if *armed == Some((at, conn)) {
+                *armed = None;
+                return Some(conn);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,168 @@
+//! Makes bytes of requests before they are due, and keeps their identity.
+
+use std::collections::VecDeque;
+
+use inferometer_core::request::{BodyHasher, Request, Sampling};
+use inferometer_core::traits::{Source, Supply};
+use inferometer_wire::dialect::Dialect;
+use inferometer_wire::exchange::ResponseReader;
+use inferometer_wire::http::request_head;
+
+/// Where requests go and how they are dressed.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// How the server is spoken to.
+    pub dialect: &'static dyn Dialect,
+    /// The `host` header.
+    pub authority: String,
+    /// The path, prefix included.
+    pub path: String,
+    /// Further headers: the content's type, the authorization. Never logged.
+    pub headers: Vec<(String, String)>,
+    /// The model, as the server knows it.
+    pub model: String,
+}
+
+/// A request as bytes, and what the record keeps of it.
+pub(crate) struct Encoded {
+    pub bytes: Vec<u8>,
+    /// What will read the answer; some dialects must know the prompt to find the output in it.
+    pub reader: ResponseReader,
+    pub asked_input: u32,
+    pub asked_output: u32,
+    pub counted_input: Option<u32>,
+}
+
+/// What the encoder has to say when asked for a request.
+pub(crate) enum Next {
+    Request(Box<Encoded>),
+    /// None until a request in flight has ended.
+    Wait,
+    Exhausted,
+    /// The dialect cannot say this request.
+    Unspeakable(String),
+}
+
+/// Draws requests from a source and encodes them ahead of time.
+pub struct Encoder {
+    source: Box<dyn Source>,
+    endpoint: Endpoint,
+    sampling: Sampling,
+    keep_text: bool,
+    queue: VecDeque<Box<Encoded>>,
+    queued_bytes: usize,
+    hasher: BodyHasher,
+    stopped: Option<Stop>,
+}
+
+#[derive(Clone)]
+enum Stop {
+    Exhausted,
+    Unspeakable(String),
+}
+
+/// The most that is encoded ahead.
+const AHEAD_REQUESTS: usize = 4_096;
+const AHEAD_BYTES: usize = 64 << 20;
+
+impl Encoder {
+    /// Encodes what `source` supplies. With `keep_text`, the output of each request is kept until
+    /// it is recorded.
+    #[must_use]
+    pub fn new(
+        source: Box<dyn Source>,
+        endpoint: Endpoint,
+        sampling: Sampling,
+        keep_text: bool,
+    ) -> Self {
+        Self {
+            source,
+            endpoint,
+            sampling,
+            keep_text,
+            queue: VecDeque::new(),
+            queued_bytes: 0,
+            hasher: BodyHasher::new(),
+            stopped: None,
+        }
+    }
+
+    /// Encodes up to `count` requests ahead. Returns whether there may be more to do.
+    pub(crate) fn ahead(&mut self, count: usize) -> bool {
+        for _ in 0..count {
+            let full = self.queue.len() >= AHEAD_REQUESTS || self.queued_bytes >= AHEAD_BYTES;
+            if full || !self.draw() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The next request; encoded now if it was not before.
+    pub(crate) fn next(&mut self) -> Next {
+        if self.queue.is_empty() {
+            self.draw();
+        }
+        if let Some(encoded) = self.queue.pop_front() {
+            self.queued_bytes -= encoded.bytes.len();
+            return Next::Request(encoded);
+        }
+        match &self.stopped {
+            None => Next::Wait,
+            Some(Stop::Exhausted) => Next::Exhausted,
+            Some(Stop::Unspeakable(why)) => Next::Unspeakable(why.clone()),
+        }
+    }
+
+    pub(crate) fn source(&mut self) -> &mut dyn Source {
+        &mut *self.source
+    }
+
+    /// The identity of all bodies so far.
+    pub(crate) fn body_hash(&self) -> String {
+        self.hasher.clone().finish()
+    }
+
+    /// Encodes one more; false when the source gives none.
+    fn draw(&mut self) -> bool {
+        if self.stopped.is_some() {
+            return false;
+        }
+        match self.source.next() {
+            Supply::Request(request) => match self.encode(&request) {
+                Ok(encoded) => {
+                    self.queued_bytes += encoded.bytes.len();
+                    self.queue.push_back(encoded);
+                    true
+                }
+                Err(why) => {
+                    self.stopped = Some(Stop::Unspeakable(why));
+                    false
+                }
+            },
+            Supply::Wait => false,
+            Supply::Exhausted => {
+                self.stopped = Some(Stop::Exhausted);
+                false
+            }
+        }
+    }
+
+    fn encode(&mut self, request: &Request) -> Result<Box<Encoded>, String> {
+        let Endpoint { dialect, authority, path, headers, model } = &self.endpoint;
+        let body =
+            dialect.body(request, &self.sampling, model).map_err(|error| error.to_string())?;
+        self.hasher.body(&body);
+        let stream = self.sampling.stream;
+        let reader = ResponseReader::new(*dialect, &request.prompt, stream, self.keep_text);
+        let mut bytes = request_head("POST", path, authority, headers, Some(body.len()));
+        bytes.extend_from_slice(&body);
+        Ok(Box::new(Encoded {
+            bytes,
+            reader,
+            asked_input: request.input_tokens,
+            asked_output: request.output_tokens,
+            counted_input: request.counted_tokens,
+        }))
+    }
+}

@@ -1,0 +1,141 @@
+//! One request in flight: its record so far, what is left to send, and what was answered.
+
+use inferometer_core::outcome::{Outcome, Phase};
+use inferometer_core::plan::Timeouts;
+use inferometer_core::record::{Read, Record, detail};
+use inferometer_core::time::Nanos;
+use inferometer_net::Arrived;
+use inferometer_wire::exchange::{Progress, ResponseReader};
+
+use crate::encode::Encoded;
+
+/// A request between its start and its end.
+pub(crate) struct Exchange {
+    pub record: Record,
+    reader: ResponseReader,
+    bytes: Vec<u8>,
+    written: usize,
+    /// The first and the latest token event's arrival, for the timeouts.
+    last_token: Option<Nanos>,
+}
+
+/// How an exchange ended, for the connection that carried it.
+pub(crate) struct Finished {
+    pub record: Record,
+    pub text: Option<String>,
+    /// Whether the connection may carry another request.
+    pub reusable: bool,
+}
+
+impl Exchange {
+    pub fn new(record: Record, encoded: Encoded) -> Self {
+        Self { record, reader: encoded.reader, bytes: encoded.bytes, written: 0, last_token: None }
+    }
+
+    /// What is left to send.
+    pub fn unsent(&self) -> &[u8] {
+        &self.bytes[self.written..]
+    }
+
+    /// Notes that some bytes were handed to the kernel by this instant.
+    pub fn wrote(&mut self, count: usize, at: Nanos) {
+        self.written += count;
+        if self.written == self.bytes.len() && self.record.sent.is_none() {
+            self.record.sent = Some(at);
+            self.bytes = Vec::new();
+            self.written = 0;
+        }
+    }
+
+    /// Takes in what a read brought. Returns how far the answer is and how many token events came.
+    pub fn feed(&mut self, arrived: &Arrived, bytes: &[u8]) -> (Progress, u64) {
+        let read = Read {
+            kernel: arrived.kernel,
+            user: arrived.user,
+            empty_before: arrived.empty_before,
+            bytes: arrived.bytes as u32,
+        };
+        let index = self.record.reads.len() as u32;
+        self.record.reads.push(read);
+        let before = self.reader.answer().events.len();
+        let progress = self.reader.feed(index, bytes);
+        if self.record.headers.is_none() && self.reader.head_seen() {
+            self.record.headers = Some(read.arrival());
+        }
+        let tokens =
+            self.reader.answer().events[before..].iter().filter(|event| event.kind.is_token());
+        let tokens = tokens.count() as u64;
+        if tokens > 0 {
+            self.last_token = Some(read.arrival());
+        }
+        (progress, tokens)
+    }
+
+    /// Ends it as the answer says: the body has ended, or the connection has.
+    pub fn finish(mut self, connection_closed: bool) -> Finished {
+        if connection_closed {
+            self.reader.eof();
+        }
+        let (outcome, why) = self.reader.verdict();
+        let ended = self.record.reads.last().map(Read::arrival);
+        let reusable = !connection_closed && self.reader.keep_alive() && self.unsent().is_empty();
+        self.close(outcome, why, ended, reusable)
+    }
+
+    /// Ends it because the client gives it up or the connection broke.
+    pub fn abandon(self, outcome: Outcome, why: Option<String>, at: Nanos) -> Finished {
+        self.close(outcome, why, Some(at), false)
+    }
+
+    fn close(
+        mut self,
+        outcome: Outcome,
+        why: Option<String>,
+        ended: Option<Nanos>,
+        reusable: bool,
+    ) -> Finished {
+        self.record.outcome = outcome;
+        self.record.detail = why.map(|why| detail(&why));
+        self.record.ended = ended;
+        self.record.status = self.reader.status();
+        let answer = self.reader.into_answer();
+        self.record.events = answer.events;
+        self.record.finish_reason = answer.finish_reason;
+        self.record.usage = answer.usage;
+        Finished { record: self.record, text: answer.text, reusable }
+    }
+
+    /// Whether any byte of an answer came.
+    pub fn answered(&self) -> bool {
+        !self.record.reads.is_empty()
+    }
+
+    /// The phase it is in, as timeouts and broken connections name it.
+    pub fn phase(&self) -> Phase {
+        if self.record.send_start.is_none() {
+            Phase::Connect
+        } else if self.record.sent.is_none() {
+            Phase::Send
+        } else if self.record.headers.is_none() {
+            Phase::Headers
+        } else if self.last_token.is_none() {
+            Phase::FirstToken
+        } else {
+            Phase::BetweenEvents
+        }
+    }
+
+    /// The earliest of the plan's timeouts that now run, with the phase it is named by.
+    pub fn deadline(&self, timeouts: &Timeouts) -> Option<(Nanos, Phase)> {
+        let Some(sent) = self.record.send_start else {
+            let began = self.record.picked.unwrap_or(self.record.due);
+            return timeouts.connect.map(|limit| (began + limit, Phase::Connect));
+        };
+        let total = timeouts.total.map(|limit| (sent + limit, Phase::Total));
+        let phase = match self.last_token {
+            None => timeouts.first_token.map(|limit| (sent + limit, self.phase())),
+            Some(last) => timeouts.between_events.map(|limit| (last + limit, Phase::BetweenEvents)),
+        };
+        [total, phase].into_iter().flatten().min_by_key(|&(at, _)| at)
+    }
+}

@@ -1,0 +1,19 @@
+//! The load generator: performs a load model's requests against a server and records them.
+//!
+//! [`Driver`] is an actor over a [`inferometer_net::Net`]: the same code runs over sockets in real
+//! time and over in-memory pipes in virtual time. It never parses protocols itself (`wire` does),
+//! decides when a request is due (the load model does), or computes a figure.
+
+mod connections;
+mod driver;
+mod encode;
+mod exchange;
+mod live;
+
+pub mod control;
+pub mod probe;
+pub mod tokenize;
+
+pub use driver::{Driver, Job, Recorder};
+pub use encode::{Encoder, Endpoint};
+pub use live::{Live, LiveCounts};

@@ -1,0 +1,54 @@
+//! Counters that another thread may watch while a pass runs.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What has happened so far in a pass. Written by the driver, read by whoever shows it; not a
+/// source of any result.
+#[derive(Debug, Default)]
+pub struct Live {
+    begun: AtomicU64,
+    ended: AtomicU64,
+    failed: AtomicU64,
+    tokens: AtomicU64,
+}
+
+/// One look at [`Live`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LiveCounts {
+    /// Requests begun.
+    pub begun: u64,
+    /// Requests ended, whatever their outcome.
+    pub ended: u64,
+    /// Requests that did not complete.
+    pub failed: u64,
+    /// Token events received.
+    pub tokens: u64,
+}
+
+impl Live {
+    /// The counters now.
+    #[must_use]
+    pub fn look(&self) -> LiveCounts {
+        LiveCounts {
+            begun: self.begun.load(Relaxed),
+            ended: self.ended.load(Relaxed),
+            failed: self.failed.load(Relaxed),
+            tokens: self.tokens.load(Relaxed),
+        }
+    }
+
+    pub(crate) fn begin(&self) {
+        self.begun.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn end(&self, complete: bool) {
+        self.ended.fetch_add(1, Relaxed);
+        if !complete {
+            self.failed.fetch_add(1, Relaxed);
+        }
+    }
+
+    pub(crate) fn tokens(&self, count: u64) {
+        self.tokens.fetch_add(count, Relaxed);
+    }
+}
