@@ -24,8 +24,14 @@ pub mod metric;
 pub mod stats;
 
 pub mod fold;
+pub mod instrument;
 pub mod summary;
 
 pub mod finding;
+pub mod inspect;
 pub mod slo;
+pub mod validity;
 pub mod verdict;
+
+#[cfg(test)]
+mod fixture;

@@ -94,3 +94,27 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+/// The identity of the bytes that a dialect made of a workload: SHA-256 over the bodies in order.
+#[derive(Clone, Debug, Default)]
+pub struct BodyHasher(Sha256);
+
+impl BodyHasher {
+    /// A hasher that has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next body.
+    pub fn body(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    /// The hash, as hexadecimal digits.
+    #[must_use]
+    pub fn finish(self) -> String {
+        hex(&self.0.finalize())
+    }
+}

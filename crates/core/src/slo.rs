@@ -1,10 +1,256 @@
-//! Objectives on the figures of a pass: `ttft_p99<500ms`.
+//! Objectives on the figures of a pass: `ttft_p99<500ms,failures<1%`.
+//!
+//! Never here: objectives on single requests (goodput is another metric).
 
 use serde::{Deserialize, Serialize};
+
+use crate::summary::{Cell, Distribution, PassKind, PassSummary};
+use crate::verdict::SloResult;
+
+mod parse;
+
+pub use parse::{SloError, parse};
 
 /// One objective: a statistic of a metric that must stay below or above a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Objective {
     /// As it was written.
     pub text: String,
+    /// The metric that is judged.
+    pub metric: SloMetric,
+    /// The statistic of it; only metrics with one value per request have one.
+    pub statistic: Option<Statistic>,
+    /// Which side of the limit is met.
+    pub comparison: Comparison,
+    /// The limit in the metric's unit: milliseconds, a percentage, or 1/s.
+    pub limit: f64,
+    /// The unit in which it was written, and in which its result is given.
+    pub unit: LimitUnit,
 }
+
+/// The metrics that objectives can be set on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SloMetric {
+    /// [`PassSummary::ttft_ms`]
+    Ttft,
+    /// [`PassSummary::tpot_ms`]
+    Tpot,
+    /// [`PassSummary::itl_ms`]
+    Itl,
+    /// [`PassSummary::e2e_ms`]
+    E2e,
+    /// [`PassSummary::ttft_from_due_ms`]
+    TtftFromDue,
+    /// [`PassSummary::e2e_from_due_ms`]
+    E2eFromDue,
+    /// [`PassSummary::send_delay_ms`]
+    SendDelay,
+    /// [`PassSummary::requests_per_s`]
+    RequestsPerS,
+    /// [`PassSummary::output_tokens_per_s`]
+    OutputTokensPerS,
+    /// The share of planned requests that did not complete, in percent.
+    Failures,
+}
+
+impl SloMetric {
+    /// Every metric, in the order in which messages list them.
+    pub const ALL: [Self; 10] = [
+        Self::Ttft,
+        Self::Tpot,
+        Self::Itl,
+        Self::E2e,
+        Self::TtftFromDue,
+        Self::E2eFromDue,
+        Self::SendDelay,
+        Self::RequestsPerS,
+        Self::OutputTokensPerS,
+        Self::Failures,
+    ];
+
+    /// The name in objectives.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ttft => "ttft",
+            Self::Tpot => "tpot",
+            Self::Itl => "itl",
+            Self::E2e => "e2e",
+            Self::TtftFromDue => "ttft_from_due",
+            Self::E2eFromDue => "e2e_from_due",
+            Self::SendDelay => "send_delay",
+            Self::RequestsPerS => "requests_per_s",
+            Self::OutputTokensPerS => "output_tokens_per_s",
+            Self::Failures => "failures",
+        }
+    }
+
+    fn is_throughput(self) -> bool {
+        matches!(self, Self::RequestsPerS | Self::OutputTokensPerS)
+    }
+
+    /// Whether it has one value per request or token, so that a statistic must be named.
+    fn is_distribution(self) -> bool {
+        !self.is_throughput() && self != Self::Failures
+    }
+}
+
+/// The statistics of a distribution that objectives can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// Arithmetic mean.
+    Mean,
+    /// Median.
+    P50,
+    /// 90th percentile.
+    P90,
+    /// 99th percentile.
+    P99,
+    /// Largest value.
+    Max,
+}
+
+impl Statistic {
+    /// Every statistic, in the order in which messages list them.
+    pub const ALL: [Self; 5] = [Self::Mean, Self::P50, Self::P90, Self::P99, Self::Max];
+
+    /// The name in objectives.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P99 => "p99",
+            Self::Max => "max",
+        }
+    }
+
+    fn of(self, values: &Distribution) -> f64 {
+        match self {
+            Self::Mean => values.mean,
+            Self::P50 => values.p50,
+            Self::P90 => values.p90,
+            Self::P99 => values.p99,
+            Self::Max => values.max,
+        }
+    }
+}
+
+/// Which side of the limit is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Comparison {
+    /// Below.
+    #[serde(rename = "<")]
+    Below,
+    /// Below or equal.
+    #[serde(rename = "<=")]
+    AtMost,
+    /// Above.
+    #[serde(rename = ">")]
+    Above,
+    /// Above or equal.
+    #[serde(rename = ">=")]
+    AtLeast,
+}
+
+impl Comparison {
+    fn holds(self, measured: f64, limit: f64) -> bool {
+        match self {
+            Self::Below => measured < limit,
+            Self::AtMost => measured <= limit,
+            Self::Above => measured > limit,
+            Self::AtLeast => measured >= limit,
+        }
+    }
+}
+
+/// The unit in which a limit was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum LimitUnit {
+    /// Microseconds.
+    #[serde(rename = "us")]
+    Microseconds,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Milliseconds,
+    /// Seconds.
+    #[serde(rename = "s")]
+    Seconds,
+    /// Percent of the planned requests.
+    #[serde(rename = "%")]
+    Percent,
+    /// Requests or tokens per second.
+    #[serde(rename = "1/s")]
+    PerSecond,
+}
+
+impl LimitUnit {
+    /// How many of the metric's own unit it is.
+    fn in_metric_units(self) -> f64 {
+        match self {
+            Self::Microseconds => 1e-3,
+            Self::Seconds => 1e3,
+            Self::Milliseconds | Self::Percent | Self::PerSecond => 1.0,
+        }
+    }
+}
+
+/// Judges each objective on each pass of each cell that it speaks of.
+///
+/// An objective on throughput speaks of the passes that load the server, and of a one_by_one
+/// pass only where the cell has no other; all others speak of every pass. Nothing to measure is
+/// not met.
+#[must_use]
+pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
+    let mut results = Vec::new();
+    for objective in objectives {
+        for cell in cells {
+            let loaded = cell.passes.iter().any(|pass| pass.kind != PassKind::OneByOne);
+            let skip_alone = loaded && objective.metric.is_throughput();
+            for pass in &cell.passes {
+                if !(skip_alone && pass.kind == PassKind::OneByOne) {
+                    results.push(objective.judge(cell, pass));
+                }
+            }
+        }
+    }
+    results
+}
+
+impl Objective {
+    fn judge(&self, cell: &Cell, pass: &PassSummary) -> SloResult {
+        let measured = self.measure(pass);
+        SloResult {
+            objective: self.text.clone(),
+            place: cell.place(pass),
+            measured: measured.map(|value| value / self.unit.in_metric_units()),
+            met: measured.is_some_and(|value| self.comparison.holds(value, self.limit)),
+        }
+    }
+
+    /// What was measured, in the metric's unit.
+    fn measure(&self, pass: &PassSummary) -> Option<f64> {
+        let values = match self.metric {
+            SloMetric::RequestsPerS => return pass.requests_per_s,
+            SloMetric::OutputTokensPerS => return pass.output_tokens_per_s,
+            SloMetric::Failures => {
+                let failed = pass.outcomes.failed() as f64;
+                return (pass.planned > 0).then(|| 100.0 * failed / pass.planned as f64);
+            }
+            SloMetric::Ttft => pass.ttft_ms,
+            SloMetric::Tpot => pass.tpot_ms,
+            SloMetric::Itl => pass.itl_ms,
+            SloMetric::E2e => pass.e2e_ms,
+            SloMetric::TtftFromDue => pass.ttft_from_due_ms,
+            SloMetric::E2eFromDue => pass.e2e_from_due_ms,
+            SloMetric::SendDelay => pass.send_delay_ms,
+        };
+        Some(self.statistic?.of(&values?))
+    }
+}
+
+#[cfg(test)]
+mod tests;

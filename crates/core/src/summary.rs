@@ -142,6 +142,29 @@ impl PassKind {
     }
 }
 
+impl Cell {
+    /// How people call one of its passes: `128 x 32, one by one`.
+    #[must_use]
+    pub fn place(&self, pass: &PassSummary) -> String {
+        let Self { input_length, output_length, .. } = self;
+        format!("{input_length} x {output_length}, {}", pass.label())
+    }
+}
+
+impl PassSummary {
+    /// How people call it, in the words of [`crate::plan::PassPlan`].
+    #[must_use]
+    pub fn label(&self) -> String {
+        match (self.kind, self.concurrency, self.rate) {
+            (PassKind::Closed, Some(concurrency), _) => {
+                format!("closed loop, {concurrency} in flight")
+            }
+            (PassKind::Open, _, Some(rate)) => format!("open loop, {rate} requests/s"),
+            (kind, ..) => kind.name().replace('_', " "),
+        }
+    }
+}
+
 /// The figures of one pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PassSummary {
@@ -204,6 +227,8 @@ pub struct Instrument {
     pub receive_lateness_us: Option<Distribution>,
     /// Width of the interval in which an event may have arrived.
     pub arrival_width_us: Option<Distribution>,
+    /// Per completed request: how far from the truth the client can be with its TTFT.
+    pub ttft_bound_us: Option<Distribution>,
     /// Events that shared their read with a later token event.
     pub coalesced_events: u64,
 }

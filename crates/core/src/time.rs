@@ -31,13 +31,13 @@ impl Nanos {
     /// `self - other` in milliseconds, negative when `other` lies later.
     #[must_use]
     pub fn ms_after(self, other: Self) -> f64 {
-        self.seconds_after(other) * 1e3
+        (i128::from(self.0) - i128::from(other.0)) as f64 / 1e6
     }
 
     /// `self - other` in seconds, negative when `other` lies later.
     #[must_use]
     pub fn seconds_after(self, other: Self) -> f64 {
-        (i128::from(self.0) - i128::from(other.0)) as f64 * 1e-9
+        (i128::from(self.0) - i128::from(other.0)) as f64 / 1e9
     }
 }
 

@@ -6,10 +6,11 @@ mod values;
 
 use serde::{Deserialize, Serialize};
 
-pub use values::Value;
+pub use values::{Value, url as parse_url};
 
 use crate::plan::{CellPlan, Plan, TargetPlan, Timeouts, WorkloadPlan};
 use crate::request::Sampling;
+use crate::slo::{self, Objective};
 use crate::suggest::did_you_mean;
 
 /// The keys of a plan file; the flags of `run` are the same with dashes. Everything is optional.
@@ -135,7 +136,7 @@ impl Spec {
             max_failures: mistakes
                 .read("max_failures", self.max_failures.as_ref(), values::share)
                 .unwrap_or(0.01),
-            slo: Vec::new(),
+            slo: self.objectives(&mut mistakes),
             seed: self.seed.unwrap_or(0),
         };
         if mistakes.0.is_empty() { Ok(plan) } else { Err(mistakes.0) }
@@ -283,6 +284,14 @@ impl Spec {
             stream: self.stream.unwrap_or(true),
             extra_body: self.extra_body.clone().unwrap_or_default(),
         }
+    }
+
+    fn objectives(&self, mistakes: &mut Mistakes) -> Vec<Objective> {
+        let Some(text) = &self.slo else { return Vec::new() };
+        slo::parse(text).unwrap_or_else(|errors| {
+            errors.iter().for_each(|error| mistakes.add("slo", error.to_string()));
+            Vec::new()
+        })
     }
 
     fn timeouts(&self, mistakes: &mut Mistakes) -> Timeouts {

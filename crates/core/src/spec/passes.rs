@@ -50,6 +50,9 @@ pub(super) fn passes(spec: &Spec, mistakes: &mut Mistakes) -> Vec<PassPlan> {
     }
     for rate in spec.rate.iter().flatten() {
         if let Some(rate) = mistakes.read("rate", Some(rate), values::rate) {
+            if rate.is_infinite() && bound.requests.is_none() {
+                mistakes.add("rate", "`inf` never ends by --duration alone; give --requests too");
+            }
             passes.push(PassPlan::Open { rate, bound, max_in_flight: spec.max_in_flight });
         }
     }

@@ -1,0 +1,107 @@
+//! `report`: everything made again from the stored records.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use inferometer_core::finding::Finding;
+use inferometer_core::plan::Plan;
+use inferometer_core::summary::Summary;
+use inferometer_report::{json, terminal};
+use inferometer_store::{Entry, LogReader, Store, StoredRun};
+
+use crate::exit::{Failure, print};
+use crate::run::cells::Grid;
+use crate::run::outputs::{self, Outputs};
+use crate::run::recording::Folded;
+use crate::run::session::{Facts, summarise};
+
+/// The flags of `report`.
+#[derive(Args)]
+pub struct ReportArgs {
+    /// A run: its name, the beginning of it, or `latest`
+    #[arg(default_value = "latest")]
+    run: String,
+    /// The database
+    #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
+    store: PathBuf,
+    /// Folder for reports and plots [default: inferometer-out/RUN]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print one JSON document on stdout and nothing else there
+    #[arg(long)]
+    json: bool,
+}
+
+/// Makes the reports of a stored run again, from its log.
+pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
+    let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
+    let stored = store.run(&arguments.run).map_err(Failure::usage)?;
+    let plan: Plan = serde_json::from_str(&stored.plan_json).map_err(|error| {
+        Failure::not_carried_out(format!(
+            "run {}: its plan is of another version of this program: {error}",
+            stored.row.id
+        ))
+    })?;
+    let summary = fold_again(&stored, &plan)?;
+    let folder =
+        Outputs::prepare(arguments.out.as_deref())?.write_all(&summary, &plan, &stored.row.id)?;
+    if arguments.json {
+        return print(&(json::summary(&summary) + "\n"));
+    }
+    let text = terminal::text(std::slice::from_ref(&summary), outputs::colour());
+    print(&format!("{text}\nreport: {0}/report.html, {0}/report.md\n", folder.display()))
+}
+
+/// The results of a run, from nothing but its records.
+fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Failure> {
+    let log = LogReader::open(&stored.log).map_err(Failure::not_carried_out)?;
+    let mut grid = Grid::default();
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut current = None;
+    let mut close = |current: &mut Option<_>| {
+        if let Some((cell, folded)) = current.take() {
+            let recorded = Folded::finish(folded);
+            findings.extend(recorded.findings);
+            grid.add(cell, recorded.summary);
+        }
+    };
+    for entry in log {
+        match entry {
+            Ok(Entry::PassBegin(begin)) => {
+                close(&mut current);
+                current = Some((begin.cell, Folded::new(plan, &begin)));
+            }
+            Ok(Entry::Record(record)) => {
+                if let Some((_, folded)) = &mut current {
+                    folded.add(&record);
+                }
+            }
+            Ok(Entry::PassEnd(_) | Entry::RunEnd(_)) => close(&mut current),
+            Err(error) if error.is_cut() => {
+                eprintln!("warning: {error}");
+                break;
+            }
+            Err(error) => return Err(Failure::not_carried_out(error)),
+        }
+    }
+    close(&mut current);
+    // Findings that no record shows (the server's answers before the run, the data set) and the
+    // identities are those of the run itself, if it lived to write them.
+    let before = stored.summary.as_ref();
+    let hash = |of: fn(&Summary) -> &String| {
+        before.map_or_else(|| "unknown: the run did not end".to_owned(), |done| of(done).clone())
+    };
+    let facts = Facts {
+        run_id: stored.row.id.to_string(),
+        started_at: stored.row.started_at.clone(),
+        plan,
+        target: &stored.target,
+        environment: &stored.environment,
+        tool_version: &stored.tool_version,
+        predicted: stored.row.predicted,
+        workload_hash: hash(|done| &done.workload_hash),
+        body_hash: hash(|done| &done.body_hash),
+    };
+    let findings = before.map_or(findings, |done| done.findings.clone());
+    Ok(summarise(facts, &grid, findings))
+}

@@ -1,0 +1,231 @@
+//! `run`: the flags, and from them the plan.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use inferometer_core::spec::Spec;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::exit::Failure;
+use crate::plan_file;
+use crate::run::{self, Options};
+
+/// The flags of `run`. The keys of a plan file are the same, with underscores.
+#[derive(Args)]
+pub struct RunArgs {
+    /// A plan file (TOML); flags win over what it says
+    plan: Option<PathBuf>,
+    #[command(flatten)]
+    spec: SpecArgs,
+    /// Do not ask the server to go on after end-of-text
+    #[arg(long)]
+    no_ignore_eos: bool,
+    /// Ask for whole answers instead of streams
+    #[arg(long)]
+    no_stream: bool,
+    /// Further fields of the body, as a JSON object; they replace fields of the same name
+    #[arg(long, value_name = "JSON")]
+    extra_body: Option<String>,
+    /// Print the resolved plan and its hash, measure nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON document on stdout and nothing else there
+    #[arg(long)]
+    json: bool,
+    /// Print nothing on stderr but errors
+    #[arg(long, short)]
+    quiet: bool,
+    /// No progress bars
+    #[arg(long)]
+    no_progress: bool,
+    /// Exit with 4 when the run is suspect
+    #[arg(long)]
+    strict: bool,
+}
+
+/// The flags that are keys of a plan, by the same names.
+#[derive(Args, Serialize)]
+struct SpecArgs {
+    /// Server under test, such as http://127.0.0.1:8000 [default: the embedded engine]
+    #[arg(long, value_name = "URL", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    /// How to speak with the server; `auto` asks it
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dialect: Option<String>,
+    /// Path to send requests to, where it is not the dialect's own
+    #[arg(long, value_name = "PATH", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    endpoint: Option<String>,
+    /// Model as the server knows it, or the embedded engine's
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// Profile of the embedded engine: a name or a file
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<String>,
+    /// How much faster than real time the embedded engine plays
+    #[arg(long, value_name = "FACTOR", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speed: Option<String>,
+    /// Further header; may be given several times
+    #[arg(long, value_name = "'NAME: VALUE'", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    header: Option<Vec<String>>,
+    /// Environment variable that holds the key [default: OPENAI_API_KEY]
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_key_env: Option<String>,
+    /// tokenizer.json, a folder that holds one, or a hub id [default: the server's own]
+    #[arg(long, value_name = "PATH|ID", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokenizer: Option<String>,
+    /// Where prompts come from: random, sharegpt
+    #[arg(long, value_name = "NAME", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workload: Option<String>,
+    /// The data set's file
+    #[arg(long, value_name = "FILE", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dataset: Option<String>,
+    /// Prompt lengths in tokens [default: 128,512]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_lengths: Option<Vec<u32>>,
+    /// Output lengths in tokens [default: 32,128]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_lengths: Option<Vec<u32>>,
+    /// Fit prompt and chat template together to the input length
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count_template: Option<bool>,
+    /// Send prompts as token ids, exact by construction
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_ids: Option<bool>,
+    /// Softmax temperature [default: 1]
+    #[arg(long, value_name = "T", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    /// Makes every random choice [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    /// Keeps this run's prompts apart from every other's; give it to repeat a run exactly
+    #[arg(long, value_name = "TEXT", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salt: Option<String>,
+    /// Passes of each cell: table (one by one, then saturated), one_by_one, saturated
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passes: Option<Vec<String>>,
+    /// Requests of the one by one pass [default: 10]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    one_by_one: Option<u32>,
+    /// Requests of every other pass [default: 399]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<u32>,
+    /// Closed loops with this many in flight, instead of the table's passes
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    concurrency: Option<Vec<u32>>,
+    /// Open loops with Poisson arrivals at these rates (requests/s, or inf), instead
+    #[arg(long, value_name = "R,...", value_delimiter = ',', help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<Vec<String>>,
+    /// The most in flight in an open loop; what is due beyond it waits, and the wait counts
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_in_flight: Option<u32>,
+    /// Time after which closed and open loops begin no further request
+    #[arg(long, value_name = "TIME", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration: Option<String>,
+    /// Requests before each cell that are sent and not reported [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warmup: Option<u32>,
+    /// The most that one request may take [default: 6h]
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout: Option<String>,
+    /// The most that opening a connection may take [default: 10s]
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connect_timeout: Option<String>,
+    /// The most that may pass until the first token
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_token_timeout: Option<String>,
+    /// The most that may pass between two events of a stream
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event_timeout: Option<String>,
+    /// Share of failed requests of a pass above which the run fails [default: 1%]
+    #[arg(long, value_name = "SHARE", help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_failures: Option<String>,
+    /// Objectives judged on the run, such as 'ttft_p99<500ms,tpot_p99<50ms'
+    #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slo: Option<String>,
+    /// The database [default: inferometer.db]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<String>,
+    /// Folder for reports and plots [default: inferometer-out/RUN]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out: Option<String>,
+}
+
+impl RunArgs {
+    /// The flags that were given, by the keys of a plan.
+    fn keys(&self) -> Result<Map<String, Value>, Failure> {
+        let Ok(Value::Object(mut keys)) = serde_json::to_value(&self.spec) else {
+            return Err(Failure::usage("the flags cannot be read"));
+        };
+        if self.no_ignore_eos {
+            keys.insert("ignore_eos".to_owned(), Value::Bool(false));
+        }
+        if self.no_stream {
+            keys.insert("stream".to_owned(), Value::Bool(false));
+        }
+        if let Some(text) = &self.extra_body {
+            match serde_json::from_str(text) {
+                Ok(Value::Object(fields)) => {
+                    keys.insert("extra_body".to_owned(), Value::Object(fields));
+                }
+                Ok(_) => {
+                    return Err(Failure::usage("extra_body (--extra-body): is not a JSON object"));
+                }
+                Err(error) => {
+                    let told = format!("extra_body (--extra-body): is not JSON: {error}");
+                    return Err(Failure::usage(told));
+                }
+            }
+        }
+        Ok(keys)
+    }
+}
+
+/// Benchmarks a target.
+pub fn run(arguments: RunArgs) -> Result<(), Failure> {
+    let spec: Spec = plan_file::merge(arguments.plan.as_deref(), arguments.keys()?)?;
+    run::run(
+        &spec,
+        &Options {
+            dry_run: arguments.dry_run,
+            json: arguments.json,
+            quiet: arguments.quiet,
+            progress: !arguments.no_progress && !arguments.quiet,
+            strict: arguments.strict,
+        },
+    )
+}

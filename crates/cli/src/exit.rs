@@ -1,0 +1,70 @@
+//! How a command can fail, and the exit code of each way.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+/// A failed command. Everything that could be kept has been kept when one is returned.
+#[derive(Debug)]
+pub enum Failure {
+    /// Wrong usage or plan: every error. Nothing was sent.
+    Usage(Vec<String>),
+    /// The plan could not be carried out, or too many of its requests failed.
+    NotCarriedOut(String),
+    /// An objective was not met.
+    Objective(String),
+    /// The instrument does not vouch for the run, and `--strict` was given.
+    Suspect(String),
+    /// Interrupted by the user.
+    Interrupted(String),
+}
+
+impl Failure {
+    /// Wrong usage, in one sentence.
+    pub fn usage(error: impl Display) -> Self {
+        Self::Usage(vec![error.to_string()])
+    }
+
+    /// The plan could not be carried out.
+    pub fn not_carried_out(error: impl Display) -> Self {
+        Self::NotCarriedOut(error.to_string())
+    }
+
+    /// The exit code, as the documentation promises it.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::NotCarriedOut(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Objective(_) => 3,
+            Self::Suspect(_) => 4,
+            Self::Interrupted(_) => 130,
+        }
+    }
+
+    /// Tells the user, on standard error.
+    pub fn tell(&self) {
+        let lines = match self {
+            Self::Usage(errors) => errors.as_slice(),
+            Self::NotCarriedOut(line)
+            | Self::Objective(line)
+            | Self::Suspect(line)
+            | Self::Interrupted(line) => std::slice::from_ref(line),
+        };
+        for line in lines {
+            eprintln!("error: {line}");
+        }
+    }
+}
+
+/// Writes a result to standard output. A reader that has closed the pipe is no error.
+///
+/// # Errors
+/// When it cannot be written for another reason.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::not_carried_out(format!("standard output cannot be written: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,58 @@
+//! A plan file and the flags beside it, as one spec. Both have the same keys; flags win.
+
+use std::fs;
+use std::path::Path;
+
+use inferometer_core::spec::Spec;
+use inferometer_core::suggest::did_you_mean;
+use serde_json::{Map, Value};
+
+use crate::exit::Failure;
+
+/// Reads the plan file, if there is one, and lays the flags over it.
+///
+/// # Errors
+/// When the file cannot be read, is no TOML, or holds a key or a value that a plan cannot have.
+pub fn merge(file: Option<&Path>, flags: Map<String, Value>) -> Result<Spec, Failure> {
+    let (mut keys, origin) = match file {
+        Some(path) => (read(path)?, path.display().to_string()),
+        None => (Map::new(), "the flags".to_owned()),
+    };
+    keys.extend(flags);
+    let mut unknown = Vec::new();
+    let mut note = |path: serde_ignored::Path<'_>| unknown.push(path.to_string());
+    let value = Value::Object(keys);
+    let deserializer = serde_ignored::Deserializer::new(&value, &mut note);
+    let spec: Spec = serde_path_to_error::deserialize(deserializer).map_err(|error| {
+        Failure::usage(format!("{origin}: {}: {}", error.path(), error.inner()))
+    })?;
+    if unknown.is_empty() {
+        return Ok(spec);
+    }
+    let known = known_keys();
+    let told = unknown.iter().map(|key| {
+        let suggestion = did_you_mean(key, known.iter().map(String::as_str));
+        format!("{origin}: `{key}` is not a key of a plan{suggestion}")
+    });
+    Err(Failure::Usage(told.collect()))
+}
+
+fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
+    let problem = |what: String| Failure::usage(format!("{}: {what}", path.display()));
+    let text =
+        fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}")))?;
+    let table: toml::Table =
+        toml::from_str(&text).map_err(|error| problem(format!("is not TOML: {error}")))?;
+    match serde_json::to_value(table) {
+        Ok(Value::Object(keys)) => Ok(keys),
+        Ok(_) | Err(_) => Err(problem("holds a value that a plan cannot have".to_owned())),
+    }
+}
+
+/// The keys of a plan, from the spec itself.
+fn known_keys() -> Vec<String> {
+    match serde_json::to_value(Spec::default()) {
+        Ok(Value::Object(keys)) => keys.keys().cloned().collect(),
+        _ => Vec::new(),
+    }
+}

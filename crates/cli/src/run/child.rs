@@ -1,0 +1,66 @@
+//! The embedded engine as a process of its own, so that client and server share no thread and no
+//! allocator.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use inferometer_core::plan::Url;
+use inferometer_core::spec::parse_url;
+
+use crate::exit::Failure;
+
+/// A running embedded engine; ends with this value, and with this process however that ends.
+pub struct EngineProcess {
+    child: Child,
+    /// The engine ends when this closes, which the system does even if we are killed.
+    _lifeline: Option<ChildStdin>,
+    /// Where it listens.
+    pub url: Url,
+}
+
+impl EngineProcess {
+    /// Starts it and waits until it listens.
+    ///
+    /// # Errors
+    /// When it cannot be started or refuses its model; its own words are on standard error.
+    pub fn start(model: &str, profile: Option<&str>, speed: f64) -> Result<Self, Failure> {
+        let failed = |what: String| Failure::not_carried_out(format!("embedded engine: {what}"));
+        let program = std::env::current_exe()
+            .map_err(|error| failed(format!("this program cannot find itself: {error}")))?;
+        let mut command = Command::new(program);
+        command
+            .args(["engine", "--listen", "127.0.0.1:0", "--until-stdin-closes", "--model", model])
+            .args(["--speed", &speed.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // An interruption by the keyboard is ours to handle, not its.
+            .process_group(0);
+        if let Some(profile) = profile {
+            command.args(["--profile", profile]);
+        }
+        let mut child =
+            command.spawn().map_err(|error| failed(format!("cannot be started: {error}")))?;
+        let mut line = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            BufReader::new(stdout)
+                .read_line(&mut line)
+                .map_err(|error| failed(format!("says nothing: {error}")))?;
+        }
+        let lifeline = child.stdin.take();
+        let Some(address) = line.trim().strip_prefix("listening on ") else {
+            let _ = child.wait();
+            return Err(failed("did not start; its own message is above".to_owned()));
+        };
+        let url = parse_url(address).map_err(failed)?;
+        Ok(Self { child, _lifeline: lifeline, url })
+    }
+}
+
+impl Drop for EngineProcess {
+    fn drop(&mut self) {
+        // It holds nothing that a gentler end would save.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

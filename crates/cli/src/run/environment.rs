@@ -1,0 +1,49 @@
+//! The machine of the measurement, as it states itself. What it does not state is absent.
+
+use std::fs;
+
+use inferometer_core::summary::Environment;
+
+/// What this machine is.
+pub fn environment() -> Environment {
+    let read = |path: &str| fs::read_to_string(path).ok();
+    let line = |path: &str| read(path).map(|text| text.trim().to_owned());
+    let kernel = match (line("/proc/sys/kernel/ostype"), line("/proc/sys/kernel/osrelease")) {
+        (Some(kind), Some(release)) => Some(format!("{kind} {release}")),
+        _ => None,
+    };
+    Environment {
+        host: line("/proc/sys/kernel/hostname"),
+        cpu: read("/proc/cpuinfo").and_then(|text| field(&text, "model name")),
+        cpus: std::thread::available_parallelism().ok().map(|count| count.get() as u32),
+        memory_bytes: read("/proc/meminfo").and_then(|text| memory_bytes(&text)),
+        kernel,
+        stamps: None,
+        tokenizer: None,
+    }
+}
+
+/// The value of the first `name : value` line.
+fn field(text: &str, name: &str) -> Option<String> {
+    text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then(|| value.trim().to_owned())
+    })
+}
+
+fn memory_bytes(meminfo: &str) -> Option<u64> {
+    let kib = field(meminfo, "MemTotal")?;
+    kib.strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_and_processor_are_read_from_the_systems_own_tables() {
+        assert_eq!(memory_bytes("MemTotal:   16 kB\nMemFree: 3 kB\n"), Some(16 * 1024));
+        let cpuinfo = "processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\n";
+        assert_eq!(field(cpuinfo, "model name"), Some("Some CPU @ 2.0GHz".to_owned()));
+    }
+}

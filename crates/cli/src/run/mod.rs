@@ -1,0 +1,183 @@
+//! One run: resolve the plan, find or start the server, carry out the passes, write what was
+//! found. Each step is a file; the order is here.
+
+pub mod cells;
+mod child;
+mod environment;
+mod estimate;
+mod interrupt;
+pub mod outputs;
+mod overhead;
+mod pass;
+mod progress;
+mod prompts;
+pub mod recording;
+pub mod session;
+mod target;
+
+use std::path::PathBuf;
+
+use inferometer_core::plan::Plan;
+use inferometer_core::spec::{Known, Spec};
+use inferometer_core::summary::Summary;
+use inferometer_core::verdict::Validity;
+use inferometer_report::{json, terminal};
+
+use crate::exit::{Failure, print};
+
+/// How the run is shown, which changes nothing of what it measures.
+pub struct Options {
+    /// Resolve the plan and stop.
+    pub dry_run: bool,
+    /// One JSON document on standard output.
+    pub json: bool,
+    /// Nothing on standard error but errors.
+    pub quiet: bool,
+    /// Bars on a terminal.
+    pub progress: bool,
+    /// A suspect run is a failure.
+    pub strict: bool,
+}
+
+/// A plan, and what a run needs beside it that is no part of what it measures.
+pub struct Resolved {
+    /// What to measure.
+    pub plan: Plan,
+    /// Keeps this run's prompts apart from every other's.
+    pub salt: String,
+    /// Further headers with their values, which may be secrets.
+    pub headers: Vec<(String, String)>,
+    /// The database.
+    pub store: PathBuf,
+    /// The folder for reports; absent: one by the run's name.
+    pub out: Option<PathBuf>,
+}
+
+/// Resolves a spec: every mistake at once.
+///
+/// # Errors
+/// When the spec has mistakes, or names a key that is not in the environment.
+pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
+    let dialects: Vec<&str> =
+        inferometer_wire::dialect::dialects().iter().map(|dialect| dialect.name()).collect();
+    let models: Vec<&str> =
+        inferometer_engine::model::models().iter().map(|model| model.name.as_str()).collect();
+    let known = Known { dialects: &dialects, models: &models };
+    let plan = spec
+        .resolve(&known)
+        .map_err(|errors| Failure::Usage(errors.iter().map(ToString::to_string).collect()))?;
+    let mut headers = spec
+        .headers()
+        .map_err(|errors| Failure::Usage(errors.iter().map(ToString::to_string).collect()))?;
+    headers.extend(target::authorization(spec)?);
+    Ok(Resolved {
+        plan,
+        salt: spec.salt.clone().unwrap_or_else(fresh_salt),
+        headers,
+        store: spec.store.clone().unwrap_or_else(|| "inferometer.db".to_owned()).into(),
+        out: spec.out.clone().map(PathBuf::from),
+    })
+}
+
+/// Carries out a run and prints its results.
+///
+/// # Errors
+/// As the exit codes say; what was recorded is kept.
+pub fn run(spec: &Spec, options: &Options) -> Result<(), Failure> {
+    let resolved = resolve(spec)?;
+    if options.dry_run {
+        return dry_run(&resolved, options);
+    }
+    let finished = session::carry_out(&resolved, options)?;
+    let summary = &finished.summary;
+    let text = if options.json {
+        json::summary(summary) + "\n"
+    } else {
+        terminal::text(std::slice::from_ref(summary), outputs::colour()) + &finished.files
+    };
+    print(&text)?;
+    judge(&resolved, &finished, options)
+}
+
+fn dry_run(resolved: &Resolved, options: &Options) -> Result<(), Failure> {
+    let plan = &resolved.plan;
+    let estimate = estimate::of_plan(plan)?;
+    if options.json {
+        let document = serde_json::json!({
+            "plan": plan,
+            "plan_hash": plan.hash(),
+            "estimate_s": estimate.map(|span| span.as_secs_f64()),
+        });
+        return print(&format!("{document:#}\n"));
+    }
+    let toml = outputs::plan_toml(plan);
+    let estimate = estimate::words(estimate);
+    print(&format!("{toml}\n# plan_hash {}\n# {estimate}\n", plan.hash()))
+}
+
+/// The exit code of a run that was carried out.
+fn judge(
+    resolved: &Resolved,
+    finished: &session::Finished,
+    options: &Options,
+) -> Result<(), Failure> {
+    let summary = &finished.summary;
+    if finished.interrupted {
+        let told = format!("interrupted; what was recorded is kept as run {}", summary.run_id);
+        return Err(Failure::Interrupted(told));
+    }
+    if let Some(told) = too_many_failures(summary, resolved.plan.max_failures) {
+        return Err(Failure::NotCarriedOut(told));
+    }
+    let missed: Vec<String> = summary
+        .verdict
+        .slo
+        .iter()
+        .filter(|objective| !objective.met)
+        .map(|objective| format!("{} ({})", objective.objective, objective.place))
+        .collect();
+    if !missed.is_empty() {
+        return Err(Failure::Objective(format!("not met: {}", missed.join("; "))));
+    }
+    if options.strict && summary.verdict.validity == Validity::Suspect {
+        return Err(Failure::Suspect(format!(
+            "the run is suspect: {}",
+            summary.verdict.reasons.join("; ")
+        )));
+    }
+    Ok(())
+}
+
+/// Why the run counts as failed: a pass without a completed request, or with too many others.
+fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
+    for cell in &summary.cells {
+        for pass in &cell.passes {
+            let place = format!(
+                "{} x {}, {}",
+                cell.input_length,
+                cell.output_length,
+                pass.kind.name().replace('_', " ")
+            );
+            let outcomes = &pass.outcomes;
+            if outcomes.complete == 0 {
+                return Some(format!("{place}: no request completed ({outcomes})"));
+            }
+            let share = outcomes.failed() as f64 / outcomes.total() as f64;
+            if share > limit {
+                return Some(format!(
+                    "{place}: {} of {} requests failed, more than --max-failures {}% ({outcomes})",
+                    outcomes.failed(),
+                    outcomes.total(),
+                    limit * 100.0
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// A salt that no other run has: the wall clock and the process, in few characters.
+fn fresh_salt() -> String {
+    let text = format!("{}-{}", inferometer_net::wall_clock_ns(), std::process::id());
+    inferometer_core::request::sha256_hex(text.as_bytes())[..8].to_owned()
+}

@@ -1,0 +1,130 @@
+//! The files of a run: made before anything is measured, rewritten as cells are done.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use inferometer_core::plan::Plan;
+use inferometer_core::summary::Summary;
+use inferometer_report::terminal::Colour;
+use inferometer_report::{ReportInput, csv, html, json, markdown, plot, table};
+use inferometer_store::RunId;
+
+use crate::exit::Failure;
+
+/// Runs without a folder of their own get one by their name, in here.
+const DEFAULT_FOLDER: &str = "inferometer-out";
+/// Pixels of a plot for each unit of its drawing.
+const PNG_SCALE: f32 = 2.0;
+
+/// Where the files of a run go.
+pub struct Outputs {
+    folder: PathBuf,
+    by_run: bool,
+}
+
+impl Outputs {
+    /// Makes the folder, so that one that cannot be written is told before anything is measured.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn prepare(out: Option<&Path>) -> Result<Self, Failure> {
+        let folder = out.unwrap_or(Path::new(DEFAULT_FOLDER)).to_owned();
+        let refused = |error| {
+            Failure::usage(format!("out (--out): {}: cannot be written: {error}", folder.display()))
+        };
+        fs::create_dir_all(&folder).map_err(refused)?;
+        let probe = folder.join(format!(".probe-{}", std::process::id()));
+        fs::write(&probe, b"").map_err(refused)?;
+        fs::remove_file(&probe).map_err(refused)?;
+        Ok(Self { folder, by_run: out.is_none() })
+    }
+
+    /// The folder of a run.
+    fn of(&self, run: &RunId) -> Result<PathBuf, Failure> {
+        let folder = if self.by_run { self.folder.join(run.as_str()) } else { self.folder.clone() };
+        fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
+        Ok(folder)
+    }
+
+    /// Writes the figures: table, CSV and JSON.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write_figures(&self, summary: &Summary, run: &RunId) -> Result<PathBuf, Failure> {
+        let folder = self.of(run)?;
+        write(&folder, "table.md", table::markdown(std::slice::from_ref(summary)).as_bytes())?;
+        write(&folder, "cells.csv", csv::cells(summary).as_bytes())?;
+        write(&folder, "summary.json", (json::summary(summary) + "\n").as_bytes())?;
+        Ok(folder)
+    }
+
+    /// Writes everything: figures, plots, the report as Markdown and as a page.
+    ///
+    /// # Errors
+    /// When a plot cannot be drawn or a file cannot be written.
+    pub fn write_all(
+        &self,
+        summary: &Summary,
+        plan: &Plan,
+        run: &RunId,
+    ) -> Result<PathBuf, Failure> {
+        let folder = self.write_figures(summary, run)?;
+        let plots = plot::figures(std::slice::from_ref(summary));
+        for named in &plots {
+            write(&folder, &format!("{}.svg", named.name), named.svg.as_bytes())?;
+            let png = plot::png(&named.svg, PNG_SCALE).map_err(Failure::not_carried_out)?;
+            write(&folder, &format!("{}.png", named.name), &png)?;
+        }
+        let plan_toml = plan_toml(plan);
+        let report_command = format!("inferometer report {run}");
+        let input = ReportInput {
+            summary,
+            plots: &plots,
+            plan_toml: &plan_toml,
+            report_command: &report_command,
+            run_command: "inferometer run PLAN.toml",
+        };
+        write(&folder, "report.md", markdown::report(&input).as_bytes())?;
+        write(&folder, "report.html", html::report(&input).as_bytes())?;
+        Ok(folder)
+    }
+}
+
+/// Writes a file whole or not at all, so that a reader never meets half of one.
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    let path = folder.join(name);
+    let fresh = folder.join(format!(".{name}.new"));
+    fs::write(&fresh, bytes)
+        .and_then(|()| fs::rename(&fresh, &path))
+        .map_err(|error| failed(&path, &error))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::not_carried_out(format!("{}: cannot be written: {error}", path.display()))
+}
+
+/// The resolved plan as TOML.
+pub fn plan_toml(plan: &Plan) -> String {
+    // TOML has no null: what is absent is left out.
+    let mut value = serde_json::to_value(plan).unwrap_or_default();
+    drop_nulls(&mut value);
+    toml::to_string_pretty(&value).unwrap_or_else(|_| format!("{value:#}"))
+}
+
+fn drop_nulls(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(map) => {
+            map.retain(|_, value| !value.is_null());
+            map.values_mut().for_each(drop_nulls);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
+/// Colours where a person looks at a terminal and has not forbidden them.
+pub fn colour() -> Colour {
+    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if std::io::stdout().is_terminal() && !forbidden { Colour::Always } else { Colour::Never }
+}

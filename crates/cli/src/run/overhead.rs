@@ -1,0 +1,96 @@
+//! What the server adds to a prompt: a beginning-of-sequence token, a chat template. Measured by
+//! two short requests before the run, so that lengths are what the *server* counts.
+
+use std::sync::Arc;
+
+use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::plan::{Bound, CellPlan, PassPlan, Plan};
+use inferometer_core::record::Record;
+use inferometer_core::traits::Prepared;
+use inferometer_drive::{Live, Recorder};
+use inferometer_workload::{PromptPlace, WorkloadSpec};
+
+use super::pass::Passes;
+use super::prompts;
+use crate::exit::Failure;
+
+/// Prompt lengths of the two requests: what is added must not depend on the length.
+const PROBE_LENGTHS: [u32; 2] = [24, 48];
+/// Output tokens of each: enough to see how long one takes.
+const PROBE_OUTPUT: u32 = 8;
+
+/// What the two requests showed.
+pub struct Overhead {
+    /// Tokens that the server adds, where that is known.
+    pub tokens: Option<u32>,
+    /// What a reader must know of it.
+    pub findings: Vec<Finding>,
+    /// The second request, for an estimate of the run's time.
+    pub record: Option<Record>,
+}
+
+#[derive(Default)]
+struct Kept(Vec<Record>);
+
+impl Recorder for Kept {
+    fn record(&mut self, record: Record, _text: Option<String>) {
+        self.0.push(record);
+    }
+}
+
+/// Sends two requests and compares the server's counts with ours.
+///
+/// # Errors
+/// When they cannot be made or sent. A server that refuses them is no error here: the passes
+/// will say so.
+pub fn measure(passes: &mut Passes, plan: &Plan, spec: &WorkloadSpec) -> Result<Overhead, Failure> {
+    let mut requests = Vec::new();
+    // Random words, whatever the workload: a data set may have nothing of these lengths.
+    let words = spec.random_words();
+    for length in PROBE_LENGTHS {
+        let cell = CellPlan { input_length: length, output_length: PROBE_OUTPUT };
+        let place = PromptPlace::new(cell.to_string(), "overhead", 0);
+        requests.extend(prompts::build(&words, cell, &place, 1)?.requests);
+    }
+    let counted: Vec<Option<u32>> = requests.iter().map(|request| request.counted_tokens).collect();
+    let pass = PassPlan::OneByOne { bound: Bound::requests(requests.len() as u32) };
+    let source = Box::new(Prepared::new(requests));
+    let live = Arc::new(Live::default());
+    let (_, Kept(records)) = passes
+        .play(plan, 0, &pass, source, Kept::default(), live)
+        .map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
+    let differences: Option<Vec<i64>> = records
+        .iter()
+        .zip(counted)
+        .map(|(record, counted)| Some(i64::from(record.usage.prompt?) - i64::from(counted?)))
+        .collect();
+    let (tokens, findings) = judge(plan, differences.as_deref());
+    Ok(Overhead { tokens, findings, record: records.into_iter().next_back() })
+}
+
+fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>) {
+    match differences {
+        Some([a, b]) if a == b && *a > 0 => {
+            let counts = plan.count_template;
+            let message = format!("the server adds {a} tokens to each prompt");
+            let advice = if counts {
+                "prompts are shorter by as many, so that the total has the length asked for"
+            } else {
+                "a chat template is not counted in the input length; --count-template counts it"
+            };
+            let finding = Finding::new("prompt_overhead", Severity::Note, message).advise(advice);
+            (u32::try_from(*a).ok(), vec![finding])
+        }
+        Some([0, 0]) => (Some(0), Vec::new()),
+        Some(differences) => {
+            let message = format!(
+                "the server counts other numbers of tokens than the tokenizer that shaped the \
+                 prompts (differences for {PROBE_LENGTHS:?} tokens: {differences:?})"
+            );
+            let finding = Finding::new("tokenizers_differ", Severity::Warning, message)
+                .advise("name the model's own tokenizer with --tokenizer");
+            (None, vec![finding])
+        }
+        None => (None, Vec::new()),
+    }
+}

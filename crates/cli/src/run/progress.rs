@@ -1,0 +1,111 @@
+//! What a person sees while a pass runs: a bar on a terminal, a line per pass elsewhere.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use inferometer_drive::Live;
+
+use super::Options;
+
+/// How often a bar is drawn.
+const REDRAW: Duration = Duration::from_millis(200);
+/// Looks at the counters that the rate shown is taken over.
+const RATE_LOOKS: usize = 10;
+
+/// Shows passes as they go. It only looks at counters; measuring is the same without it.
+#[derive(Clone, Copy)]
+pub struct Progress {
+    bars: bool,
+    lines: bool,
+}
+
+/// A pass that is being shown; ends with this value.
+pub struct Showing {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// Bars on a terminal, unless they are not wanted.
+    pub fn new(options: &Options) -> Self {
+        let lines = !options.quiet;
+        Self { bars: lines && options.progress && std::io::stderr().is_terminal(), lines }
+    }
+
+    /// Says something to the user.
+    pub fn say(self, line: &str) {
+        if self.lines {
+            eprintln!("{line}");
+        }
+    }
+
+    /// Shows a pass of so many requests, where that is known.
+    pub fn show(self, label: &str, requests: Option<u32>, live: Arc<Live>) -> Showing {
+        if !self.bars {
+            return Showing { stop: None, thread: None };
+        }
+        let (stop, stopped) = channel::<()>();
+        let bar = bar(label, requests);
+        let thread = std::thread::spawn(move || {
+            let mut looks = std::collections::VecDeque::new();
+            loop {
+                draw(&bar, &live, &mut looks);
+                match stopped.recv_timeout(REDRAW) {
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            bar.finish_and_clear();
+        });
+        Showing { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for Showing {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn bar(label: &str, requests: Option<u32>) -> ProgressBar {
+    let template = match requests {
+        Some(_) => "{prefix} {bar:24} {pos}/{len}  {msg}  {eta} left",
+        None => "{prefix} {spinner} {pos}  {msg}  {elapsed}",
+    };
+    let style = ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("━╸ ");
+    let bar = match requests {
+        Some(count) => ProgressBar::new(u64::from(count)),
+        None => ProgressBar::no_length(),
+    };
+    bar.set_draw_target(ProgressDrawTarget::stderr());
+    bar.set_style(style);
+    bar.set_prefix(label.to_owned());
+    bar
+}
+
+fn draw(bar: &ProgressBar, live: &Live, looks: &mut std::collections::VecDeque<u64>) {
+    let counts = live.look();
+    looks.push_back(counts.tokens);
+    if looks.len() > RATE_LOOKS {
+        looks.pop_front();
+    }
+    let seconds = (looks.len() - 1) as f64 * REDRAW.as_secs_f64();
+    let grown = counts.tokens - looks.front().copied().unwrap_or(0);
+    let rate = if seconds > 0.0 { grown as f64 / seconds } else { 0.0 };
+    let in_flight = counts.begun - counts.ended;
+    let failed = match counts.failed {
+        0 => String::new(),
+        failed => format!(", {failed} failed"),
+    };
+    bar.set_position(counts.ended);
+    bar.set_message(format!("{rate:.0} tokens/s, {in_flight} in flight{failed}"));
+}

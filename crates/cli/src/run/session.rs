@@ -1,0 +1,399 @@
+//! A run from its first question to its last file.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::outcome::OutcomeCounts;
+use inferometer_core::plan::{Bound, CellPlan, PassPlan, Plan};
+use inferometer_core::record::Record;
+use inferometer_core::request::{BodyHasher, WorkloadHasher};
+use inferometer_core::slo;
+use inferometer_core::summary::{Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
+use inferometer_core::validity;
+use inferometer_core::verdict::Verdict;
+use inferometer_drive::{Live, Recorder};
+use inferometer_net::{EpollNet, Net, wall_clock_ns};
+use inferometer_store::utc::rfc3339;
+use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store};
+use inferometer_workload::{PromptPlace, WorkloadSpec};
+
+use super::cells::Grid;
+use super::estimate::{self, spoken};
+use super::outputs::Outputs;
+use super::pass::Passes;
+use super::progress::Progress;
+use super::prompts::{self, Shaper, Supplied};
+use super::recording::{Recorded, Recording, ToWriter};
+use super::{Options, Resolved, environment, interrupt, overhead, target};
+use crate::exit::Failure;
+
+/// A run that was carried out, as far as it was.
+pub struct Finished {
+    /// Its results.
+    pub summary: Summary,
+    /// Where the files are, in words.
+    pub files: String,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+}
+
+/// Carries out a run.
+///
+/// # Errors
+/// When it cannot be: nothing was sent if it is the usage that is wrong.
+pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Failure> {
+    let progress = Progress::new(options);
+    let plan = &resolved.plan;
+    // Everything that can be wrong without a server is found before one is asked.
+    let named = prompts::named_tokenizer(plan)?;
+    prompts::check_dataset(plan)?;
+    let outputs = Outputs::prepare(resolved.out.as_deref())?;
+    let mut store = Store::open(&resolved.store)
+        .map_err(|error| Failure::usage(format!("store (--store): {error}")))?;
+    let estimate = estimate::of_plan(plan)?;
+    // A limit that stays low shows in the records of the connections that it costs.
+    let _ = inferometer_net::raise_open_files_limit();
+    let net =
+        EpollNet::new().map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
+    let stop = interrupt::on_interrupt(net.waker())?;
+
+    let ready = target::prepare(resolved, options)?;
+    announce(progress, &ready.target, plan);
+    let mut findings = ready.findings.clone();
+    let keep_text = plan.tokenizer.is_some();
+    let shaper = match named {
+        Some(shaper) => shaper,
+        None => prompts::servers_tokenizer(&ready.server, &ready.target.model, &mut findings),
+    };
+    let mut workload = prompts::open(plan, &shaper, &resolved.salt)?;
+    findings.extend(prompts::data_set_findings(&workload));
+    let mut passes = Passes {
+        net,
+        stop,
+        address: ready.server.address,
+        endpoint: ready.endpoint.clone(),
+        keep_text,
+    };
+    let mut guess = estimate.map(|span| (span, span));
+    let seen = overhead::measure(&mut passes, plan, &workload)?;
+    guess = guess.or_else(|| estimate::from_request(plan, seen.record.as_ref()?));
+    if shaper.is_models_own {
+        findings.extend(seen.findings);
+        if !ready.endpoint.dialect.applies_chat_template() || plan.count_template {
+            workload.reserve = seen.tokens.unwrap_or(0);
+        }
+    }
+    say_estimate(progress, guess);
+
+    let header = run_header(resolved, &ready.target, &shaper, &passes);
+    let run = store.begin_run(&header).map_err(Failure::not_carried_out)?;
+    let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
+    let log =
+        LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
+    let counter = keep_text.then(|| Arc::clone(&shaper.tokenizer));
+    let recording = Recording { store, run, log, counter };
+    let session = Session {
+        resolved,
+        progress,
+        outputs,
+        passes,
+        workload,
+        recording,
+        header,
+        grid: Grid::default(),
+        findings,
+        workload_hasher: WorkloadHasher::new(),
+        body_hasher: BodyHasher::new(),
+        pass_number: 0,
+        taken: Vec::new(),
+    };
+    session.play()
+}
+
+fn announce(progress: Progress, target: &Target, plan: &Plan) {
+    let engine = target.engine.as_deref().unwrap_or("server of unknown make");
+    let version = target.engine_version.as_deref().unwrap_or("of unknown version");
+    if target.simulated {
+        let profile = target.profile.as_deref().unwrap_or("unknown");
+        progress.say(&format!(
+            "SIMULATION: the embedded engine plays {} under {engine} {version} (profile {profile})",
+            target.model
+        ));
+    } else {
+        progress.say(&format!("target: {} is {engine} {version}", target.url));
+    }
+    let passes: Vec<String> = plan.passes.iter().map(ToString::to_string).collect();
+    progress.say(&format!(
+        "measuring {} ({} prompts, {}) in {} cells: {}",
+        target.model,
+        plan.workload.name(),
+        target.dialect,
+        plan.cells.len(),
+        passes.join("; ")
+    ));
+}
+
+fn say_estimate(progress: Progress, guess: Option<(std::time::Duration, std::time::Duration)>) {
+    match guess {
+        Some((least, most)) if least == most => {
+            progress.say(&format!("estimate: {}", spoken(least)));
+        }
+        Some((least, most)) => progress.say(&format!(
+            "estimate: between {} and {}, by how well the server batches",
+            spoken(least),
+            spoken(most)
+        )),
+        None => progress.say("estimate: unknown; the server did not answer a first request"),
+    }
+}
+
+fn run_header(resolved: &Resolved, target: &Target, shaper: &Shaper, passes: &Passes) -> RunHeader {
+    let wall_ns = wall_clock_ns();
+    let started_unix_ns = i64::try_from(wall_ns).unwrap_or(i64::MAX);
+    let monotonic_ns = i64::try_from(passes.net.now().0).unwrap_or(i64::MAX);
+    let environment =
+        Environment { tokenizer: Some(shaper.tokenizer.name()), ..environment::environment() };
+    RunHeader {
+        started_unix_ns,
+        // Two runs of one second differ in the nanosecond or in the process.
+        suffix: (wall_ns / 1_000) as u16 ^ (std::process::id() as u16).rotate_left(7),
+        origin_unix_ns: started_unix_ns - monotonic_ns,
+        plan: resolved.plan.clone(),
+        workload_hash: None,
+        body_hash: None,
+        target: target.clone(),
+        environment,
+        predicted: false,
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+/// A run in progress.
+struct Session<'a> {
+    resolved: &'a Resolved,
+    progress: Progress,
+    outputs: Outputs,
+    passes: Passes,
+    workload: WorkloadSpec,
+    recording: Recording,
+    header: RunHeader,
+    grid: Grid,
+    findings: Vec<Finding>,
+    workload_hasher: WorkloadHasher,
+    body_hasher: BodyHasher,
+    pass_number: u32,
+    /// Prompts asked for so far, by input length.
+    taken: Vec<(u32, u64)>,
+}
+
+/// Takes records that are not to be kept, and counts their outcomes.
+#[derive(Default)]
+struct Discard(OutcomeCounts);
+
+impl Recorder for Discard {
+    fn record(&mut self, record: Record, _text: Option<String>) {
+        self.0.add(record.outcome);
+    }
+}
+
+impl Session<'_> {
+    fn play(mut self) -> Result<Finished, Failure> {
+        let plan = &self.resolved.plan;
+        for &cell in &plan.cells {
+            self.warm_up(cell)?;
+            for pass in &plan.passes {
+                if self.passes.interrupted() {
+                    break;
+                }
+                self.pass(cell, pass)?;
+            }
+            // A crash later on loses nothing of this cell.
+            self.outputs.write_figures(&self.summary(), &self.recording.run)?;
+        }
+        self.finish()
+    }
+
+    fn place(&mut self, cell: CellPlan, pass: &str, count: u32) -> PromptPlace {
+        let known = self.taken.iter().position(|(length, _)| *length == cell.input_length);
+        let known = known.unwrap_or_else(|| {
+            self.taken.push((cell.input_length, 0));
+            self.taken.len() - 1
+        });
+        let before = self.taken[known].1;
+        self.taken[known].1 += u64::from(count);
+        PromptPlace::new(cell.to_string(), pass, 0).after(before)
+    }
+
+    /// Requests before a cell that are sent and not reported, one by one.
+    fn warm_up(&mut self, cell: CellPlan) -> Result<(), Failure> {
+        let plan = &self.resolved.plan;
+        if plan.warmup == 0 || self.passes.interrupted() {
+            return Ok(());
+        }
+        let pass = PassPlan::OneByOne { bound: Bound::requests(plan.warmup) };
+        let place = self.place(cell, "warm-up", plan.warmup);
+        let mut unused = WorkloadHasher::new();
+        let supplied = prompts::supply(&self.workload, plan, cell, &pass, &place, &mut unused)?;
+        let live = Arc::new(Live::default());
+        let _showing = self.progress.show(&format!("{cell}, warm-up"), None, Arc::clone(&live));
+        let (_, Discard(outcomes)) = self
+            .passes
+            .play(plan, 0, &pass, supplied.source, Discard::default(), live)
+            .map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
+        if outcomes.failed() > 0 && !self.passes.interrupted() {
+            let message = format!("requests of the warm-up failed: {outcomes}");
+            let finding = Finding::new("warm_up_failed", Severity::Warning, message);
+            self.findings.push(finding.at(cell.to_string()));
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, cell: CellPlan, pass: &PassPlan) -> Result<(), Failure> {
+        let plan = &self.resolved.plan;
+        let begin = PassBegin { pass: self.pass_number, cell, plan: *pass };
+        let label = format!("{cell}, {pass}");
+        let place = self.place(cell, &pass.to_string(), pass.requests().unwrap_or(1 << 20));
+        let hasher = &mut self.workload_hasher;
+        let Supplied { source, notes } =
+            prompts::supply(&self.workload, plan, cell, pass, &place, hasher)?;
+        self.findings.extend(notes.iter().map(|note| {
+            Finding::new("prompts_not_as_asked", Severity::Note, note.to_string()).at(&label)
+        }));
+        let live = Arc::new(Live::default());
+        let showing = self.progress.show(&label, pass.requests(), Arc::clone(&live));
+        let (sender, receiver) = channel();
+        let stop = Arc::clone(&self.passes.stop);
+        let (played, recorded) = std::thread::scope(|scope| {
+            let recording = &mut self.recording;
+            let begin = &begin;
+            let writer = scope.spawn(move || {
+                recording.pass(plan, begin, &receiver, || {
+                    let stopped = stop.load(std::sync::atomic::Ordering::Relaxed);
+                    if stopped { Ending::Interrupted } else { Ending::Complete }
+                })
+            });
+            let recorder = ToWriter(sender);
+            let played = self
+                .passes
+                .play(plan, begin.pass, pass, source, recorder, live)
+                .map(|(body_hash, _recorder)| body_hash);
+            (played, writer.join())
+        });
+        drop(showing);
+        let body_hash =
+            played.map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
+        let recorded = recorded
+            .expect("invariant: the writer does not panic")
+            .map_err(|error| Failure::not_carried_out(format!("{label}: {error}")))?;
+        self.body_hasher.body(body_hash.as_bytes());
+        self.note(cell, &label, recorded);
+        Ok(())
+    }
+
+    fn note(&mut self, cell: CellPlan, label: &str, recorded: Recorded) {
+        let Recorded { summary, findings } = recorded;
+        let rate = summary.output_tokens_per_s.unwrap_or(0.0);
+        let seconds = summary.duration_s.unwrap_or(0.0);
+        self.progress
+            .say(&format!("  {label}: {} in {seconds:.2} s, {rate:.1} tokens/s", summary.outcomes));
+        self.findings.extend(findings);
+        self.grid.add(cell, summary);
+        self.pass_number += 1;
+    }
+
+    fn summary(&self) -> Summary {
+        let facts = Facts {
+            run_id: self.recording.run.to_string(),
+            started_at: rfc3339(self.header.started_unix_ns),
+            plan: &self.header.plan,
+            target: &self.header.target,
+            environment: &self.header.environment,
+            tool_version: &self.header.tool_version,
+            predicted: self.header.predicted,
+            workload_hash: self.workload_hasher.clone().finish(),
+            body_hash: self.body_hasher.clone().finish(),
+        };
+        summarise(facts, &self.grid, self.findings.clone())
+    }
+
+    fn finish(self) -> Result<Finished, Failure> {
+        let summary = self.summary();
+        let interrupted = self.passes.interrupted();
+        let Recording { mut store, run, log, .. } = self.recording;
+        let (ending, state) = if interrupted {
+            (Ending::Interrupted, RunState::Interrupted)
+        } else {
+            (Ending::Complete, RunState::Complete)
+        };
+        log.finish(ending).map_err(Failure::not_carried_out)?;
+        let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
+        store.finish_run(&run, &summary, state, now).map_err(Failure::not_carried_out)?;
+        let folder = self.outputs.write_all(&summary, &self.header.plan, &run)?;
+        let files = format!(
+            "\nreport: {0}/report.html, {0}/report.md; plots: {0}/*.png\nstore:  {1}, run {run}\n",
+            folder.display(),
+            self.resolved.store.display()
+        );
+        Ok(Finished { summary, files, interrupted })
+    }
+}
+
+/// What is known of a run beside its records.
+pub struct Facts<'a> {
+    /// Its identity.
+    pub run_id: String,
+    /// When it began, RFC 3339, UTC.
+    pub started_at: String,
+    /// What it measured.
+    pub plan: &'a Plan,
+    /// The server.
+    pub target: &'a Target,
+    /// The machine.
+    pub environment: &'a Environment,
+    /// Version of the program.
+    pub tool_version: &'a str,
+    /// No server was measured.
+    pub predicted: bool,
+    /// Identity of the workload.
+    pub workload_hash: String,
+    /// Identity of its bodies.
+    pub body_hash: String,
+}
+
+/// The document of a run, from its figures and what is known beside them.
+pub fn summarise(facts: Facts<'_>, grid: &Grid, findings: Vec<Finding>) -> Summary {
+    let cells = grid.cells();
+    let (validity, reasons) = validity::judge(&cells);
+    let slo = slo::judge(&facts.plan.slo, &cells);
+    let mut environment = facts.environment.clone();
+    environment.stamps = stamps(&cells);
+    Summary {
+        schema: SUMMARY_SCHEMA.to_owned(),
+        tool: Tool { name: "inferometer".to_owned(), version: facts.tool_version.to_owned() },
+        run_id: facts.run_id,
+        started_at: facts.started_at,
+        plan_hash: facts.plan.hash(),
+        workload_hash: facts.workload_hash,
+        body_hash: facts.body_hash,
+        predicted: facts.predicted,
+        target: facts.target.clone(),
+        environment,
+        verdict: Verdict { validity, reasons, slo },
+        findings,
+        cells,
+    }
+}
+
+/// Where the arrival stamps come from, by the reads themselves.
+fn stamps(cells: &[inferometer_core::summary::Cell]) -> Option<String> {
+    let passes = || cells.iter().flat_map(|cell| &cell.passes);
+    let reads: u64 = passes().map(|pass| pass.instrument.reads).sum();
+    let stamped: u64 = passes().map(|pass| pass.instrument.kernel_stamped_reads).sum();
+    match (reads, stamped) {
+        (0, _) => None,
+        (_, 0) => Some("user".to_owned()),
+        (all, some) if all == some => Some("kernel".to_owned()),
+        (all, some) => Some(format!("kernel ({some} of {all} reads), user")),
+    }
+}

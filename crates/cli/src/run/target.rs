@@ -1,0 +1,195 @@
+//! The server under test: started or reached, asked what it is, and how it is to be spoken to.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::plan::{Plan, TargetPlan, Url};
+use inferometer_core::spec::Spec;
+use inferometer_core::summary::Target;
+use inferometer_drive::Endpoint;
+use inferometer_drive::control::Server;
+use inferometer_drive::probe::{Found, find_local, probe};
+use inferometer_wire::dialect::{Dialect, dialect};
+
+use super::child::EngineProcess;
+use super::{Options, Resolved};
+use crate::exit::Failure;
+
+/// How long a server may take to say what it is.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A server that is ready to be measured.
+pub struct Ready {
+    /// For questions beside the measurement.
+    pub server: Server,
+    /// For the measurement.
+    pub endpoint: Endpoint,
+    /// What it says of itself.
+    pub target: Target,
+    /// What was found on the way.
+    pub findings: Vec<Finding>,
+    /// The embedded engine's process, which ends with this value.
+    _process: Option<EngineProcess>,
+}
+
+/// The authorization header, from the environment variable that holds the key.
+///
+/// # Errors
+/// When a variable was named that is not set, or whose value cannot be sent.
+pub fn authorization(spec: &Spec) -> Result<Option<(String, String)>, Failure> {
+    if spec.target.is_none() {
+        return Ok(None);
+    }
+    let name = spec.api_key_env.as_deref().unwrap_or("OPENAI_API_KEY");
+    match std::env::var(name) {
+        Ok(key) if key.is_empty() || key.chars().any(char::is_control) => Err(Failure::usage(
+            format!("api_key_env (--api-key-env): the variable {name} does not hold a key"),
+        )),
+        Ok(key) => Ok(Some(("authorization".to_owned(), format!("Bearer {key}")))),
+        Err(_) if spec.api_key_env.is_none() => Ok(None),
+        Err(_) => Err(Failure::usage(format!(
+            "api_key_env (--api-key-env): the variable {name} is not set"
+        ))),
+    }
+}
+
+/// Starts or reaches the server and asks what it is.
+///
+/// # Errors
+/// When it cannot be started, reached or spoken to.
+pub fn prepare(resolved: &Resolved, options: &Options) -> Result<Ready, Failure> {
+    match &resolved.plan.target {
+        TargetPlan::Embedded { model, profile, speed } => {
+            let process = EngineProcess::start(model, profile.as_deref(), *speed)?;
+            let server = reach(&process.url, Vec::new())?;
+            let ready = describe(&resolved.plan, server, Some(process))?;
+            if !options.quiet {
+                suggest_local();
+            }
+            Ok(ready)
+        }
+        TargetPlan::Server { url, .. } => {
+            let server = reach(url, resolved.headers.clone())?;
+            describe(&resolved.plan, server, None)
+        }
+    }
+}
+
+fn reach(url: &Url, headers: Vec<(String, String)>) -> Result<Server, Failure> {
+    Server::reach(url, headers, PROBE_TIMEOUT).map_err(Failure::not_carried_out)
+}
+
+/// Says how to benchmark a server that runs on this machine. It is only asked what it is.
+fn suggest_local() {
+    for (url, found) in find_local() {
+        if !found.simulated {
+            let line = found.line();
+            eprintln!("note: {url} is {line}; benchmark it with: inferometer run --target {url}");
+        }
+    }
+}
+
+fn describe(plan: &Plan, server: Server, process: Option<EngineProcess>) -> Result<Ready, Failure> {
+    let found = probe(&server).map_err(Failure::not_carried_out)?;
+    let mut findings = Vec::new();
+    let dialect = choose_dialect(plan, &server.url, &found)?;
+    if plan.token_ids && !dialect.accepts_token_ids() {
+        return Err(Failure::usage(format!(
+            "token_ids (--token-ids): the dialect {} takes text only",
+            dialect.name()
+        )));
+    }
+    let model = choose_model(plan, &server.url, &found, &mut findings)?;
+    if plan.sampling.ignore_eos && !dialect.honours_ignore_eos() {
+        findings.push(
+            Finding::new(
+                "ignore_eos_not_supported",
+                Severity::Warning,
+                format!(
+                    "{} has no way to go on after end-of-text: outputs are as long as the model \
+                     makes them",
+                    dialect.name()
+                ),
+            )
+            .advise("read tokens/s and the output lengths in the report beside requests/s"),
+        );
+    }
+    let path = match &plan.target {
+        TargetPlan::Server { endpoint: Some(path), .. } => path.clone(),
+        _ => dialect.path(plan.sampling.stream).to_owned(),
+    };
+    let mut headers = server.headers.clone();
+    headers.push(("content-type".to_owned(), "application/json".to_owned()));
+    let endpoint = Endpoint {
+        dialect,
+        authority: server.url.authority(),
+        path: format!("{}{path}", server.url.prefix),
+        headers,
+        model: model.clone(),
+    };
+    let target = target(plan, &server.url, dialect, &model, found);
+    Ok(Ready { server, endpoint, target, findings, _process: process })
+}
+
+fn target(plan: &Plan, url: &Url, dialect: &dyn Dialect, model: &str, found: Found) -> Target {
+    let mut facts: BTreeMap<String, String> = found.facts;
+    let profile = facts.remove("profile");
+    let embedded = matches!(plan.target, TargetPlan::Embedded { .. });
+    Target {
+        // The port of the embedded engine is drawn anew each time and says nothing.
+        url: if embedded { "embedded".to_owned() } else { url.to_string() },
+        dialect: dialect.name().to_owned(),
+        engine: found.engine.map(str::to_owned),
+        engine_version: found.version,
+        model: model.to_owned(),
+        simulated: found.simulated,
+        profile,
+        facts,
+    }
+}
+
+fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static dyn Dialect, Failure> {
+    let wanted = match &plan.target {
+        TargetPlan::Server { dialect: Some(name), .. } => Some(name.as_str()),
+        _ => found.dialect,
+    };
+    wanted.and_then(dialect).ok_or_else(|| {
+        Failure::not_carried_out(format!(
+            "{url}: answers, but says nothing by which its dialect can be told; name it with \
+             --dialect (`inferometer dialects` lists them)"
+        ))
+    })
+}
+
+fn choose_model(
+    plan: &Plan,
+    url: &Url,
+    found: &Found,
+    findings: &mut Vec<Finding>,
+) -> Result<String, Failure> {
+    let listed = found.models.join(", ");
+    let wanted = match &plan.target {
+        TargetPlan::Server { model, .. } => model.as_ref(),
+        TargetPlan::Embedded { .. } => None,
+    };
+    match (wanted, found.models.as_slice()) {
+        (Some(name), models) => {
+            if !models.is_empty() && !models.contains(name) {
+                findings.push(Finding::new(
+                    "model_not_listed",
+                    Severity::Warning,
+                    format!("the server lists {listed}, not {name}"),
+                ));
+            }
+            Ok(name.clone())
+        }
+        (None, [only]) => Ok(only.clone()),
+        (None, []) => {
+            Err(Failure::not_carried_out(format!("{url}: lists no models; name one with --model")))
+        }
+        (None, _) => Err(Failure::not_carried_out(format!(
+            "{url}: serves several models; choose one with --model: {listed}"
+        ))),
+    }
+}

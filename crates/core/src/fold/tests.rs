@@ -1,0 +1,176 @@
+//! A pass and a cell, folded from records that are small enough to compute by hand.
+
+use super::*;
+use crate::fixture::{ms, steady, stream};
+use crate::outcome::Outcome;
+use crate::plan::Bound;
+use crate::record::EventKind::Text;
+
+const SATURATED: PassPlan = PassPlan::Saturated { requests: 3 };
+
+fn fold(pass: &PassPlan, streamed: bool, records: &[Record]) -> PassSummary {
+    let mut fold = PassFold::new(pass, streamed, 1);
+    records.iter().for_each(|record| fold.add(record));
+    fold.finish()
+}
+
+/// Values as a person writes them.
+fn round(value: f64) -> f64 {
+    (value * 1e9).round() / 1e9
+}
+
+/// Two requests of 3 and 5 tokens complete; one is cut after its first token.
+fn pass() -> Vec<Record> {
+    let mut cut = stream(0.0, &[(20.0, Text, None)]);
+    cut.outcome = Outcome::Truncated;
+    cut.usage.completion = Some(77);
+    cut.due = ms(0.0);
+    cut.send_start = Some(ms(4.0));
+    cut.ended = Some(ms(400.0));
+    vec![steady(0.0, 40.0, 10.0, 3), steady(2.0, 98.0, 25.0, 5), cut]
+}
+
+#[test]
+fn only_completed_requests_make_figures_and_all_are_counted() {
+    let got = fold(&SATURATED, true, &pass());
+    assert_eq!((got.kind, got.planned), (PassKind::Saturated, 3));
+    assert_eq!((got.outcomes.complete, got.outcomes.truncated), (2, 1));
+    assert_eq!((got.input_tokens, got.output_tokens), (16, 8));
+    assert_eq!(got.tokens_from, Some(TokensFrom::Usage));
+    // From the first send at 0 to the end of the request that failed, at 400 ms.
+    assert_eq!(got.duration_s.map(round), Some(0.4));
+    assert_eq!(got.requests_per_s.map(round), Some(5.0));
+    assert_eq!(got.output_tokens_per_s.map(round), Some(20.0));
+    assert_eq!(got.peak_concurrency, 3);
+    // 60 + 198 + 396 ms in flight, over 400 ms.
+    assert_eq!(got.mean_concurrency.map(round), Some(1.635));
+}
+
+#[test]
+fn each_figure_is_that_of_its_metric() {
+    let got = fold(&SATURATED, true, &pass());
+    for (name, distribution, mean, max, n) in [
+        ("ttft", got.ttft_ms, 69.0, 98.0, 2),
+        ("ttft_from_due", got.ttft_from_due_ms, 69.0, 98.0, 2),
+        ("tpot", got.tpot_ms, 17.5, 25.0, 2),
+        // Two gaps of 10 ms and four of 25 ms.
+        ("itl", got.itl_ms, 20.0, 25.0, 6),
+        ("e2e", got.e2e_ms, 129.0, 198.0, 2),
+        ("e2e_from_due", got.e2e_from_due_ms, 129.0, 198.0, 2),
+        // The request that failed was sent, and late.
+        ("send_delay", got.send_delay_ms, 4.0 / 3.0, 4.0, 3),
+        // 60 / (8 + 3) and 198 / (8 + 5).
+        (
+            "latency_per_token",
+            got.latency_per_token_ms,
+            (60.0 / 11.0 + 198.0 / 13.0) / 2.0,
+            198.0 / 13.0,
+            2,
+        ),
+        ("latency_per_output_token", got.latency_per_output_token_ms, 29.8, 39.6, 2),
+    ] {
+        let got = distribution.unwrap_or_else(|| panic!("{name} is absent"));
+        assert_eq!(
+            (round(got.mean), round(got.max), got.n),
+            (round(mean), round(max), n),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn the_order_of_records_changes_nothing() {
+    let mut records = pass();
+    records.extend((0..20).map(|i| steady(f64::from(i) * 0.3, 7.1 * f64::from(i), 3.3, 3 + i % 5)));
+    let forward = fold(&SATURATED, true, &records);
+    records.rotate_left(7);
+    records.reverse();
+    assert_eq!(fold(&SATURATED, true, &records), forward);
+}
+
+#[test]
+fn whole_bodies_have_latencies_and_no_token_times() {
+    let got = fold(&SATURATED, false, &pass());
+    assert_eq!((got.ttft_ms, got.tpot_ms, got.itl_ms), (None, None, None));
+    assert_eq!((got.ttft_from_due_ms, got.instrument.arrival_width_us), (None, None));
+    assert_eq!(got.e2e_ms.map(|e2e| round(e2e.mean)), Some(129.0));
+    assert_eq!(got.latency_per_output_token_ms.map(|l| round(l.max)), Some(39.6));
+}
+
+#[test]
+fn the_weakest_source_of_any_completed_request_is_named() {
+    let mut records = vec![steady(0.0, 40.0, 10.0, 3), steady(0.0, 40.0, 10.0, 3)];
+    records[0].usage.completion = None;
+    records[0].tokens_tokenizer = Some(3);
+    assert_eq!(fold(&SATURATED, true, &records).tokens_from, Some(TokensFrom::Tokenizer));
+    records[1].usage.completion = None;
+    assert_eq!(fold(&SATURATED, true, &records).tokens_from, Some(TokensFrom::Events));
+    records[1].outcome = Outcome::Truncated;
+    assert_eq!(fold(&SATURATED, true, &records).tokens_from, Some(TokensFrom::Tokenizer));
+}
+
+#[test]
+fn a_pass_of_requests_that_were_never_sent_has_no_figures() {
+    let mut skipped = Record::planned(0, 0, ms(5.0));
+    skipped.ended = Some(ms(9.0));
+    let got = fold(&SATURATED, true, &[skipped]);
+    assert_eq!((got.planned, got.outcomes.skipped), (1, 1));
+    assert_eq!((got.duration_s, got.requests_per_s, got.mean_concurrency), (None, None, None));
+    assert_eq!((got.ttft_ms, got.send_delay_ms, got.tokens_from), (None, None, None));
+    assert_eq!(got.peak_concurrency, 0);
+}
+
+fn plan(kind: PassKind) -> PassPlan {
+    let bound = Bound::requests(1);
+    match kind {
+        PassKind::OneByOne => PassPlan::OneByOne { bound },
+        PassKind::Saturated => PassPlan::Saturated { requests: 1 },
+        PassKind::Closed => PassPlan::Closed { concurrency: 4, bound },
+        PassKind::Open => PassPlan::Open { rate: 2.0, bound, max_in_flight: None },
+    }
+}
+
+/// A pass of one request of four tokens that takes this long.
+fn taking(kind: PassKind, e2e_ms: f64) -> PassSummary {
+    fold(&plan(kind), true, &[steady(0.0, e2e_ms - 30.0, 10.0, 4)])
+}
+
+#[test]
+fn a_cell_takes_throughput_from_the_load_and_latency_from_one_by_one() {
+    let got =
+        cell(8, 4, vec![taking(PassKind::OneByOne, 100.0), taking(PassKind::Saturated, 200.0)]);
+    assert_eq!((got.input_length, got.output_length), (8, 4));
+    assert_eq!(got.requests_per_s.map(round), Some(5.0));
+    assert_eq!(got.output_tokens_per_s.map(round), Some(20.0));
+    assert_eq!(got.latency_per_output_token_ms.map(round), Some(25.0));
+    assert_eq!(got.latency_per_token_ms.map(round), Some(round(100.0 / 12.0)));
+    assert_eq!(got.passes.len(), 2);
+}
+
+#[test]
+fn of_several_loads_a_cell_takes_the_one_with_the_most_requests() {
+    let passes = [PassKind::Closed, PassKind::Open, PassKind::Closed];
+    let took = [200.0, 100.0, 400.0];
+    let passes = passes.into_iter().zip(took).map(|(kind, took)| taking(kind, took)).collect();
+    let got = cell(8, 4, passes);
+    assert_eq!(got.requests_per_s.map(round), Some(10.0));
+    assert_eq!(got.latency_per_output_token_ms.map(round), Some(25.0));
+}
+
+#[test]
+fn a_cell_measured_only_one_by_one_has_no_throughput() {
+    let got = cell(8, 4, vec![taking(PassKind::OneByOne, 100.0)]);
+    assert_eq!((got.requests_per_s, got.output_tokens_per_s), (None, None));
+    assert_eq!(got.latency_per_output_token_ms.map(round), Some(25.0));
+}
+
+#[test]
+fn what_a_pass_asked_for_stands_in_its_summary() {
+    let closed = fold(&plan(PassKind::Closed), true, &[]);
+    assert_eq!((closed.kind, closed.concurrency, closed.rate), (PassKind::Closed, Some(4), None));
+    let open = fold(&plan(PassKind::Open), true, &[]);
+    assert_eq!((open.kind, open.concurrency, open.rate), (PassKind::Open, None, Some(2.0)));
+    for kind in [PassKind::OneByOne, PassKind::Saturated, PassKind::Closed, PassKind::Open] {
+        assert_eq!(fold(&plan(kind), true, &[]).label(), plan(kind).to_string());
+    }
+}

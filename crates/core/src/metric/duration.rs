@@ -1,0 +1,26 @@
+//! Duration of a pass: the window of its rates. Never the time that was planned.
+
+use super::{Definition, Over, Unit, Value, Window};
+
+/// Duration.
+pub static DEFINITION: Definition = Definition {
+    name: "duration",
+    formula: "last end - first send_start",
+    unit: Unit::Seconds,
+    origin: None,
+    direction: None,
+    over: Over::Sent,
+    notes: "Over every request that was sent, failed ones included. Absent when none was, or \
+            when no time passed.",
+    source: "Inferometer; T of the published tables.",
+    version: 1,
+    value: Value::Pass(duration_s),
+};
+
+/// Seconds from the first send to the last end.
+#[must_use]
+pub fn duration_s(window: &Window) -> Option<f64> {
+    let first = window.spans.iter().map(|span| span.send_start).min()?;
+    let last = window.spans.iter().map(|span| span.ended).max()?;
+    Some(last.seconds_after(first)).filter(|&seconds| seconds > 0.0)
+}

@@ -1,0 +1,25 @@
+//! Latency per output token, as the published tables print it. Never corrected for the prompt.
+
+use super::{Definition, Direction, Origin, Over, Timeline, Unit, Value, e2e};
+
+/// Latency per output token.
+pub static DEFINITION: Definition = Definition {
+    name: "latency_per_output_token",
+    formula: "E2E / output tokens",
+    unit: Unit::MillisecondsPerToken,
+    origin: Some(Origin::Sent),
+    direction: Some(Direction::Lower),
+    over: Over::Completed,
+    notes: "The mean over requests is the table's column. Absent for an empty output.",
+    source: "vLLM 0.2 benchmark_serving.py; the published tables.",
+    version: 1,
+    value: Value::Request(latency_ms_per_output_token),
+};
+
+/// Milliseconds of E2E per output token.
+#[must_use]
+pub fn latency_ms_per_output_token(timeline: &Timeline<'_>) -> Option<f64> {
+    let output_tokens = f64::from(timeline.output_tokens);
+    let latency_ms = e2e::from_sent(timeline)?;
+    (output_tokens > 0.0).then(|| latency_ms / output_tokens)
+}

@@ -1,0 +1,27 @@
+//! Latency per token, as the published tables print it: prompt and output tokens alike.
+
+use super::{Definition, Direction, Origin, Over, Timeline, Unit, Value, e2e};
+
+/// Latency per token.
+pub static DEFINITION: Definition = Definition {
+    name: "latency_per_token",
+    formula: "E2E / (input tokens + output tokens)",
+    unit: Unit::MillisecondsPerToken,
+    origin: Some(Origin::Sent),
+    direction: Some(Direction::Lower),
+    over: Over::Completed,
+    notes: "The mean over requests is the table's column. Absent where nobody counted the \
+            prompt's tokens.",
+    source: "vLLM 0.2 benchmark_serving.py; the published tables.",
+    version: 1,
+    value: Value::Request(latency_ms_per_token),
+};
+
+/// Milliseconds of E2E per token of prompt and output.
+#[must_use]
+pub fn latency_ms_per_token(timeline: &Timeline<'_>) -> Option<f64> {
+    let input_tokens = timeline.record.input_tokens()?;
+    let tokens = f64::from(input_tokens) + f64::from(timeline.output_tokens);
+    let latency_ms = e2e::from_sent(timeline)?;
+    (tokens > 0.0).then(|| latency_ms / tokens)
+}

@@ -1,0 +1,68 @@
+//! What every number means: one file per metric, its definition as data beside its formula.
+//!
+//! A metric is a pure function of recorded instants and token counts. Words such as "ITL" mean
+//! different things in different tools, so that a name without a definition is worth nothing:
+//! the definitions are printed by `inferometer metrics` and stored beside the numbers. To add a
+//! metric, write its file and name its definitions in `DEFINITIONS`.
+//!
+//! Never here: a clock, a histogram, a decision about what is good.
+
+mod definition;
+mod timeline;
+mod window;
+
+pub mod e2e;
+pub mod tpot;
+pub mod ttfot;
+pub mod ttft;
+
+pub mod icl;
+pub mod itl;
+
+pub mod latency_per_output_token;
+pub mod latency_per_token;
+pub mod normalised_latency;
+pub mod per_user_speed;
+
+pub mod send_delay;
+
+pub mod concurrency;
+pub mod duration;
+pub mod throughput;
+
+pub use definition::{Definition, Direction, Origin, Over, Unit, Value};
+pub use timeline::{Timeline, TokenEvent, Weighted};
+pub use window::{Span, Window};
+
+/// Every definition, in the order in which people read them.
+#[must_use]
+pub fn definitions() -> &'static [&'static Definition] {
+    &DEFINITIONS
+}
+
+static DEFINITIONS: [&Definition; 21] = [
+    &ttft::FROM_SENT,
+    &ttft::FROM_DUE,
+    &ttfot::FROM_SENT,
+    &ttfot::FROM_DUE,
+    &e2e::FROM_SENT,
+    &e2e::FROM_DUE,
+    &tpot::DEFINITION,
+    &itl::DEFINITION,
+    &icl::DEFINITION,
+    &per_user_speed::DEFINITION,
+    &normalised_latency::DEFINITION,
+    &latency_per_token::DEFINITION,
+    &latency_per_output_token::DEFINITION,
+    &send_delay::DEFINITION,
+    &throughput::REQUESTS,
+    &throughput::INPUT_TOKENS,
+    &throughput::OUTPUT_TOKENS,
+    &throughput::TOTAL_TOKENS,
+    &concurrency::PEAK,
+    &concurrency::MEAN,
+    &duration::DEFINITION,
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! Throughput: requests and tokens per second of a pass. Never a failed request's tokens.
+
+use super::{Definition, Direction, Over, Unit, Value, Window, duration};
+
+/// Requests per second.
+pub static REQUESTS: Definition = Definition {
+    name: "requests_per_s",
+    formula: "completed requests / duration",
+    unit: Unit::RequestsPerSecond,
+    origin: None,
+    direction: Some(Direction::Higher),
+    over: Over::Completed,
+    notes: "The window is the whole pass, from the first send to the last end: start-up and \
+            drain are part of it.",
+    source: "Inferometer; the published tables.",
+    version: 1,
+    value: Value::Pass(requests_per_s),
+};
+
+/// Prompt tokens per second.
+pub static INPUT_TOKENS: Definition = Definition {
+    name: "input_tokens_per_s",
+    formula: "prompt tokens of the completed requests / duration",
+    unit: Unit::TokensPerSecond,
+    value: Value::Pass(input_tokens_per_s),
+    ..REQUESTS
+};
+
+/// Output tokens per second.
+pub static OUTPUT_TOKENS: Definition = Definition {
+    name: "output_tokens_per_s",
+    formula: "output tokens of the completed requests / duration",
+    value: Value::Pass(output_tokens_per_s),
+    ..INPUT_TOKENS
+};
+
+/// Tokens per second, prompts and outputs together.
+pub static TOTAL_TOKENS: Definition = Definition {
+    name: "total_tokens_per_s",
+    formula: "prompt and output tokens of the completed requests / duration",
+    value: Value::Pass(total_tokens_per_s),
+    ..INPUT_TOKENS
+};
+
+/// Completed requests per second.
+#[must_use]
+pub fn requests_per_s(window: &Window) -> Option<f64> {
+    rate_per_s(window.completed, window)
+}
+
+/// Prompt tokens of the completed requests per second.
+#[must_use]
+pub fn input_tokens_per_s(window: &Window) -> Option<f64> {
+    rate_per_s(window.input_tokens, window)
+}
+
+/// Output tokens of the completed requests per second.
+#[must_use]
+pub fn output_tokens_per_s(window: &Window) -> Option<f64> {
+    rate_per_s(window.output_tokens, window)
+}
+
+/// Prompt and output tokens of the completed requests per second.
+#[must_use]
+pub fn total_tokens_per_s(window: &Window) -> Option<f64> {
+    rate_per_s(window.input_tokens + window.output_tokens, window)
+}
+
+fn rate_per_s(count: u64, window: &Window) -> Option<f64> {
+    Some(count as f64 / duration::duration_s(window)?)
+}

@@ -1,0 +1,86 @@
+//! A record seen as metrics need it: the token events with their arrivals and tokens.
+//!
+//! Never here: a metric. Two of them would otherwise count the tokens of an event differently.
+
+use crate::record::{EventKind, Record};
+use crate::time::Nanos;
+
+use super::Origin;
+
+/// A token event: when it arrived, what it is, how many tokens it stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TokenEvent {
+    /// The arrival of its read.
+    pub arrival: Nanos,
+    /// Text, empty text, reasoning or a tool call.
+    pub kind: EventKind,
+    /// Tokens; a fraction where the request's tokens are spread over its events.
+    pub tokens: f64,
+}
+
+/// A value, and how many tokens or events it stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weighted {
+    /// The value.
+    pub value: f64,
+    /// How often it counts; may be a fraction.
+    pub weight: f64,
+}
+
+/// One record, its token events resolved.
+#[derive(Clone, Debug)]
+pub struct Timeline<'a> {
+    /// The record.
+    pub record: &'a Record,
+    /// Whether a stream was asked for. A body that came as a whole tells nothing about its
+    /// tokens' arrivals: it has no token events here, and its E2E runs to the body's end.
+    pub streamed: bool,
+    /// The token events, in order; empty where nothing was streamed.
+    pub events: Vec<TokenEvent>,
+    /// Output tokens by the record's best source.
+    pub output_tokens: u32,
+}
+
+impl<'a> Timeline<'a> {
+    /// Resolves a record; `streamed` is the plan's [`crate::request::Sampling::stream`].
+    #[must_use]
+    pub fn new(record: &'a Record, streamed: bool) -> Self {
+        let (output_tokens, _) = record.output_tokens();
+        let events = if streamed { token_events(record, output_tokens) } else { Vec::new() };
+        Self { record, streamed, events, output_tokens }
+    }
+
+    /// The instant from which a metric counts.
+    #[must_use]
+    pub fn origin(&self, origin: Origin) -> Option<Nanos> {
+        match origin {
+            Origin::Sent => self.record.send_start,
+            // A request that was never sent has nothing that could be counted from its due time.
+            Origin::Due => self.record.send_start.map(|_| self.record.due),
+        }
+    }
+
+    /// The position of the first event that a person could see: a role or an empty text is none.
+    #[must_use]
+    pub fn first_visible(&self) -> Option<usize> {
+        self.events.iter().position(|event| event.kind.is_visible())
+    }
+}
+
+/// Tokens of one event: what the events say of themselves where all of them do, else the
+/// request's tokens spread evenly over its token events.
+fn token_events(record: &Record, output_tokens: u32) -> Vec<TokenEvent> {
+    let all_known = record.token_events().all(|event| event.tokens.is_some());
+    let even = f64::from(output_tokens) / record.token_events().count() as f64;
+    record
+        .token_events()
+        .map(|event| TokenEvent {
+            arrival: record.arrival(event),
+            kind: event.kind,
+            tokens: match event.tokens {
+                Some(tokens) if all_known => f64::from(tokens),
+                _ => even,
+            },
+        })
+        .collect()
+}

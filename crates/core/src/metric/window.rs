@@ -1,0 +1,25 @@
+//! What the metrics of a whole pass are computed from. Never single tokens.
+
+use crate::time::Nanos;
+
+/// From the first byte sent to the end of the exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When the first byte was sent.
+    pub send_start: Nanos,
+    /// When the exchange ended.
+    pub ended: Nanos,
+}
+
+/// A pass as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Every request that was sent, whatever became of it, in any order.
+    pub spans: Vec<Span>,
+    /// Requests that completed.
+    pub completed: u64,
+    /// Prompt tokens of the completed requests.
+    pub input_tokens: u64,
+    /// Output tokens of the completed requests.
+    pub output_tokens: u64,
+}

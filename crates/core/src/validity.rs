@@ -1,0 +1,116 @@
+//! Whether the instrument vouches for a run: its own error, held against the figures.
+//!
+//! Never here: a figure of the server's. A run on a slow server is as valid as on a fast one.
+
+use crate::summary::{Cell, PassKind, PassSummary};
+use crate::verdict::Validity;
+
+/// The largest error bound of a median, as a share of it.
+const LARGEST_SHARE_OF_P50: f64 = 0.01;
+/// The largest error bound of a 99th percentile, as a share of it.
+const LARGEST_SHARE_OF_P99: f64 = 0.05;
+/// The largest 99th percentile of send_delay, as a share of the mean gap between arrivals.
+const LARGEST_SHARE_OF_GAP: f64 = 0.05;
+/// The largest 99th percentile of send_delay in any case, in milliseconds.
+const LARGEST_SEND_DELAY_MS: f64 = 10.0;
+
+/// Judges every pass of a run. One reason for each rule that was broken, however often: a
+/// sentence with the pass that broke it most and the number of passes that broke it.
+///
+/// The rules: the error bound of TTFT stays within 1 % of its median and 5 % of its 99th
+/// percentile; in open loops the 99th percentile of send_delay stays within 5 % of the mean gap
+/// between arrivals and within 10 ms; nothing was dropped. A rule whose figure is absent is not
+/// broken.
+#[must_use]
+pub fn judge(cells: &[Cell]) -> (Validity, Vec<String>) {
+    let reasons: Vec<String> = [ttft_p50, ttft_p99, send_delay, dropped]
+        .into_iter()
+        .filter_map(|rule| worst(cells, rule))
+        .collect();
+    let validity = if reasons.is_empty() { Validity::Valid } else { Validity::Suspect };
+    (validity, reasons)
+}
+
+/// A rule that a pass broke: by how much of what is allowed, and a sentence.
+struct Breach {
+    times_allowed: f64,
+    sentence: String,
+}
+
+/// The sentence of the worst breach of one rule.
+fn worst(cells: &[Cell], rule: fn(&PassSummary) -> Option<Breach>) -> Option<String> {
+    let passes = cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
+    let breaches: Vec<(String, Breach)> =
+        passes.filter_map(|(cell, pass)| Some((cell.place(pass), rule(pass)?))).collect();
+    let others = match breaches.len() {
+        0 | 1 => String::new(),
+        2 => " The same rule is broken in 1 other pass.".to_owned(),
+        n => format!(" The same rule is broken in {} other passes.", n - 1),
+    };
+    let (place, breach) =
+        breaches.into_iter().max_by(|a, b| a.1.times_allowed.total_cmp(&b.1.times_allowed))?;
+    Some(format!("{place}: {}{others}", breach.sentence))
+}
+
+fn ttft_p50(pass: &PassSummary) -> Option<Breach> {
+    let (bound, ttft) = (pass.instrument.ttft_bound_us?.p50 * 1e-3, pass.ttft_ms?.p50);
+    ttft_breach(pass, "median", bound, ttft, LARGEST_SHARE_OF_P50)
+}
+
+fn ttft_p99(pass: &PassSummary) -> Option<Breach> {
+    let (bound, ttft) = (pass.instrument.ttft_bound_us?.p99 * 1e-3, pass.ttft_ms?.p99);
+    ttft_breach(pass, "99th percentile", bound, ttft, LARGEST_SHARE_OF_P99)
+}
+
+fn ttft_breach(
+    pass: &PassSummary,
+    statistic: &str,
+    bound_ms: f64,
+    ttft_ms: f64,
+    share: f64,
+) -> Option<Breach> {
+    let instrument = &pass.instrument;
+    let unstamped = instrument.reads - instrument.kernel_stamped_reads;
+    let cause = if unstamped > 0 {
+        format!("{unstamped} of {} reads bore no stamp of the kernel's", instrument.reads)
+    } else {
+        format!("{} token events shared a read with a later one", instrument.coalesced_events)
+    };
+    (bound_ms > share * ttft_ms).then(|| Breach {
+        times_allowed: bound_ms / (share * ttft_ms),
+        sentence: format!(
+            "the {statistic} of TTFT is {ttft_ms:.3} ms, but the client's error bound on it is \
+             {bound_ms:.3} ms, more than {} % of it ({cause}).",
+            share * 100.0
+        ),
+    })
+}
+
+fn send_delay(pass: &PassSummary) -> Option<Breach> {
+    // In the other loops a request is due when another ends: there is no schedule to be late on.
+    if pass.kind != PassKind::Open {
+        return None;
+    }
+    let delay_ms = pass.send_delay_ms?.p99;
+    let gap_ms = pass.rate.map_or(f64::INFINITY, |rate| 1e3 / rate);
+    let allowed_ms = (LARGEST_SHARE_OF_GAP * gap_ms).min(LARGEST_SEND_DELAY_MS);
+    (delay_ms > allowed_ms).then(|| Breach {
+        times_allowed: delay_ms / allowed_ms,
+        sentence: format!(
+            "the 99th percentile of send_delay is {delay_ms:.3} ms, more than the {allowed_ms:.3} \
+             ms allowed (5 % of the mean gap of {gap_ms:.3} ms between arrivals, at most 10 ms): \
+             the load was not what was planned."
+        ),
+    })
+}
+
+fn dropped(pass: &PassSummary) -> Option<Breach> {
+    let dropped = pass.outcomes.dropped;
+    (dropped > 0).then(|| Breach {
+        times_allowed: dropped as f64,
+        sentence: format!("{dropped} of {} planned requests were dropped.", pass.planned),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Each rule on both sides of its limit.
+
+use super::*;
+use crate::fixture::{ms, steady};
+use crate::fold::{PassFold, cell};
+use crate::outcome::Outcome;
+use crate::plan::{Bound, PassPlan};
+use crate::record::Record;
+use crate::summary::Distribution;
+
+fn cells(pass: &PassPlan, records: &[Record]) -> Vec<Cell> {
+    let mut fold = PassFold::new(pass, true, 1);
+    records.iter().for_each(|record| fold.add(record));
+    vec![cell(128, 32, vec![fold.finish()])]
+}
+
+const SATURATED: PassPlan = PassPlan::Saturated { requests: 100 };
+
+fn open(rate: f64) -> PassPlan {
+    PassPlan::Open { rate, bound: Bound::requests(100), max_in_flight: None }
+}
+
+/// A hundred requests sent this late, in milliseconds.
+fn sent_late(delay_ms: f64) -> Vec<Record> {
+    let late = |_| {
+        let mut record = steady(100.0, 50.0, 10.0, 4);
+        record.due = ms(100.0 - delay_ms);
+        record
+    };
+    (0..100).map(late).collect()
+}
+
+#[test]
+fn a_run_whose_client_was_exact_is_valid() {
+    let records = sent_late(0.0);
+    for pass in [SATURATED, open(10.0)] {
+        assert_eq!(judge(&cells(&pass, &records)), (Validity::Valid, Vec::new()));
+    }
+    assert_eq!(judge(&[]), (Validity::Valid, Vec::new()));
+}
+
+#[test]
+fn an_error_bound_is_held_against_median_and_99th_percentile_of_ttft() {
+    let constant = |value: f64| Distribution {
+        mean: value,
+        mean_ci: None,
+        p50: value,
+        p50_ci: None,
+        p90: value,
+        p99: value,
+        p99_ci: None,
+        max: value,
+        n: 100,
+    };
+    // TTFT is 50 ms: 500 us are 1 % of its median, 2,500 us are 5 % of its 99th percentile.
+    for (bound_p50, bound_p99, broken) in
+        [(499.0, 2_499.0, vec![]), (501.0, 2_499.0, vec!["median"]), (0.0, 2_501.0, vec!["99th"])]
+    {
+        let mut cells = cells(&SATURATED, &sent_late(0.0));
+        let bound = Distribution { p50: bound_p50, p99: bound_p99, ..constant(0.0) };
+        cells[0].passes[0].instrument.ttft_bound_us = Some(bound);
+        let (validity, reasons) = judge(&cells);
+        assert_eq!(validity == Validity::Valid, broken.is_empty(), "{reasons:?}");
+        assert_eq!(reasons.len(), broken.len(), "{reasons:?}");
+        for (reason, word) in reasons.iter().zip(broken) {
+            assert!(reason.contains(word), "{reason}");
+        }
+    }
+}
+
+#[test]
+fn reads_without_the_kernels_stamp_are_named_as_the_cause() {
+    let mut records = sent_late(0.0);
+    for record in &mut records {
+        record.reads[0].kernel = None;
+    }
+    let (validity, reasons) = judge(&cells(&SATURATED, &records));
+    assert_eq!(validity, Validity::Suspect);
+    assert_eq!(
+        reasons[0],
+        "128 x 32, saturated: the median of TTFT is 50.020 ms, but the client's error bound on it \
+         is 50.020 ms, more than 1 % of it (100 of 400 reads bore no stamp of the kernel's)."
+    );
+}
+
+#[test]
+fn send_delay_is_judged_in_open_loops_only() {
+    for (pass, delay_ms, valid) in [
+        // 5 % of 1,000 ms are 50 ms, but never more than 10 ms are allowed.
+        (open(1.0), 9.9, true),
+        (open(1.0), 10.1, false),
+        // 5 % of 10 ms.
+        (open(100.0), 0.49, true),
+        (open(100.0), 0.51, false),
+        (SATURATED, 5_000.0, true),
+    ] {
+        let (validity, reasons) = judge(&cells(&pass, &sent_late(delay_ms)));
+        assert_eq!(validity == Validity::Valid, valid, "{pass} {delay_ms} {reasons:?}");
+    }
+}
+
+#[test]
+fn anything_dropped_makes_a_run_suspect() {
+    let mut records = sent_late(0.0);
+    records[3] = Record::planned(0, 3, ms(1.0));
+    assert_eq!(judge(&cells(&open(10.0), &records)).0, Validity::Valid);
+    records[3].outcome = Outcome::Dropped;
+    let (validity, reasons) = judge(&cells(&open(10.0), &records));
+    assert_eq!(validity, Validity::Suspect);
+    assert_eq!(
+        reasons,
+        ["128 x 32, open loop, 10 requests/s: 1 of 100 planned requests were dropped."]
+    );
+}
+
+#[test]
+fn a_rule_broken_in_many_passes_is_one_sentence_about_the_worst() {
+    let passes: Vec<Cell> =
+        [20.0, 40.0, 30.0].iter().flat_map(|&late| cells(&open(2.0), &sent_late(late))).collect();
+    let (_, reasons) = judge(&passes);
+    assert_eq!(reasons.len(), 1);
+    assert!(reasons[0].contains("send_delay is 40.000 ms"), "{}", reasons[0]);
+    assert!(reasons[0].ends_with("broken in 2 other passes."), "{}", reasons[0]);
+}

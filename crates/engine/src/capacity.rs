@@ -1,0 +1,92 @@
+//! How many KV blocks fit beside weights and activations, as vLLM finds out by a profiling run.
+
+use crate::config::Resolved;
+use crate::error::EngineError;
+use crate::model::Weights;
+
+/// KV blocks of an engine, on each of its cards alike.
+///
+/// `floor((utilization x memory - peak) / block bytes)`, where the peak is that of a prompt step of
+/// `max_num_batched_tokens`: weights, what is there in any case, and activations.
+///
+/// # Errors
+/// When not a single block fits.
+pub fn kv_blocks(config: &Resolved) -> Result<u32, EngineError> {
+    let usable = config.card.memory_bytes as f64 * config.gpu_memory_utilization;
+    let peak = profiling_peak_bytes(config);
+    let blocks = ((usable - peak) / block_bytes(config)).floor();
+    if blocks < 1.0 {
+        return Err(EngineError::NoKvMemory {
+            model: config.model.name.clone(),
+            card: config.card.name.clone(),
+            needed_gb: peak * 1e-9,
+            usable_gb: usable * 1e-9,
+        });
+    }
+    Ok(blocks as u32)
+}
+
+fn block_bytes(config: &Resolved) -> f64 {
+    let cards = config.tensor_parallel_size;
+    // Key and value heads that do not divide by the cards are replicated on them.
+    let share = f64::from(config.model.kv_heads.div_ceil(cards)) / f64::from(config.model.kv_heads);
+    f64::from(config.block_size) * config.model.kv_bytes_per_token() * share
+}
+
+fn profiling_peak_bytes(config: &Resolved) -> f64 {
+    let cards = f64::from(config.tensor_parallel_size);
+    let constants = &config.profile.constants;
+    let tokens = f64::from(config.limits.max_num_batched_tokens);
+    let activations =
+        constants.activation_bytes_per_token_hidden * tokens * f64::from(config.model.hidden);
+    config.model.weight_bytes(config.weights) / cards
+        + constants.activation_fixed_bytes
+        + activations
+        + split_k_bytes(config, tokens) / cards
+}
+
+/// The AWQ kernel writes one partial output per part before it adds them up; the widest product,
+/// gate and up projection together, is the peak.
+fn split_k_bytes(config: &Resolved, tokens: f64) -> f64 {
+    match (&config.profile.kernels.awq, config.weights) {
+        (Some(awq), Weights::Awq) => {
+            let width = 2.0 * f64::from(config.model.intermediate);
+            f64::from(awq.split_k) * tokens * width * 2.0
+        }
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::EngineConfig;
+
+    fn blocks(change: impl FnOnce(&mut EngineConfig)) -> Result<u32, EngineError> {
+        let mut config = EngineConfig::of_model("qwen-14b").unwrap();
+        config.profile.constants.activation_fixed_bytes = 1e9;
+        config.profile.constants.activation_bytes_per_token_hidden = 100.0;
+        change(&mut config);
+        kv_blocks(&config.resolve().unwrap())
+    }
+
+    #[test]
+    fn what_weights_and_the_profiling_run_leave_is_cut_into_blocks() {
+        // 38.061e9 usable, weights 28.336e9, 1e9 fixed, 100 x 2048 x 5120 = 1.049e9 of activations;
+        // a block of 16 tokens takes 13,107,200 bytes.
+        assert_eq!(blocks(|_| ()).unwrap(), 585);
+    }
+
+    #[test]
+    fn a_longer_step_leaves_fewer_blocks_and_more_cards_leave_more() {
+        let base = blocks(|_| ()).unwrap();
+        assert!(blocks(|c| c.max_model_len = Some(8192)).unwrap() < base);
+        assert!(blocks(|c| c.tensor_parallel_size = Some(2)).unwrap() > 4 * base);
+    }
+
+    #[test]
+    fn no_room_at_all_is_an_error_with_both_sizes() {
+        let message = blocks(|c| c.gpu_memory_utilization = Some(0.7)).unwrap_err().to_string();
+        assert!(message.contains("30.4 GB") && message.contains("29.6 GB"), "{message}");
+    }
+}

@@ -1,0 +1,352 @@
+//! What an engine is started with: vLLM's own arguments, and their resolution as vLLM does it.
+
+use std::fmt;
+
+use crate::card::Card;
+use crate::error::EngineError;
+use crate::model::{ModelSpec, Weights};
+use crate::profile::{Profile, default_profile};
+
+/// The type of activations and of weights that are not quantised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dtype {
+    /// IEEE half precision; `auto` resolves to it.
+    Float16,
+    /// Brain floating point.
+    Bfloat16,
+    /// Single precision.
+    Float32,
+}
+
+impl Dtype {
+    /// The type of this name, with vLLM's spellings (`auto`, `half`, `float` ...).
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "auto" | "half" | "float16" => Some(Self::Float16),
+            "bfloat16" => Some(Self::Bfloat16),
+            "float" | "float32" => Some(Self::Float32),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Float16 => "float16",
+            Self::Bfloat16 => "bfloat16",
+            Self::Float32 => "float32",
+        })
+    }
+}
+
+/// A model under a profile, and the engine's arguments. Absent ones are resolved as vLLM 0.2.x does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineConfig {
+    /// The model.
+    pub model: ModelSpec,
+    /// The engine on its card.
+    pub profile: Profile,
+    /// `--quantization`; absent: as the model's weights are stored.
+    pub weights: Option<Weights>,
+    /// `--dtype`
+    pub dtype: Option<Dtype>,
+    /// `--max-model-len`, in tokens.
+    pub max_model_len: Option<u32>,
+    /// `--max-num-batched-tokens`
+    pub max_num_batched_tokens: Option<u32>,
+    /// `--max-num-seqs`
+    pub max_num_seqs: Option<u32>,
+    /// `--max-paddings`, in tokens.
+    pub max_paddings: Option<u32>,
+    /// `--block-size`, in tokens.
+    pub block_size: Option<u32>,
+    /// `--gpu-memory-utilization`, a share of the card's memory.
+    pub gpu_memory_utilization: Option<f64>,
+    /// `--tensor-parallel-size`, in cards.
+    pub tensor_parallel_size: Option<u32>,
+    /// `--pipeline-parallel-size`, in stages.
+    pub pipeline_parallel_size: Option<u32>,
+}
+
+impl EngineConfig {
+    /// A model under a profile, everything else left to the engine.
+    #[must_use]
+    pub fn new(model: ModelSpec, profile: Profile) -> Self {
+        Self {
+            model,
+            profile,
+            weights: None,
+            dtype: None,
+            max_model_len: None,
+            max_num_batched_tokens: None,
+            max_num_seqs: None,
+            max_paddings: None,
+            block_size: None,
+            gpu_memory_utilization: None,
+            tensor_parallel_size: None,
+            pipeline_parallel_size: None,
+        }
+    }
+
+    /// A model by name or path, under its default profile.
+    ///
+    /// # Errors
+    /// When there is no such model.
+    pub fn of_model(name: &str) -> Result<Self, EngineError> {
+        let model = crate::model::model(name)?;
+        let profile = default_profile(&model)?;
+        Ok(Self::new(model, profile))
+    }
+
+    /// Fills in what is absent and checks what is there.
+    ///
+    /// # Errors
+    /// The first option that the engine would refuse, or that the profile cannot price.
+    pub fn resolve(&self) -> Result<Resolved, EngineError> {
+        let card = self.profile.card()?;
+        let weights = self.resolve_weights(card)?;
+        let max_model_len = self.resolve_max_model_len()?;
+        let max_num_seqs = self.max_num_seqs.unwrap_or(256);
+        let limits = Limits {
+            max_model_len,
+            max_num_seqs,
+            max_num_batched_tokens: self.resolve_batched_tokens(max_model_len, max_num_seqs)?,
+            max_paddings: self.max_paddings.unwrap_or(256),
+        };
+        let block_size = self.block_size.unwrap_or(16);
+        if ![8, 16, 32].contains(&block_size) {
+            return Err(invalid("--block-size", block_size, "must be 8, 16 or 32 tokens"));
+        }
+        let utilization = self.gpu_memory_utilization.unwrap_or(0.9);
+        if !(utilization > 0.0 && utilization <= 1.0) {
+            let expected = "must lie above 0 and at most at 1";
+            return Err(invalid("--gpu-memory-utilization", utilization, expected));
+        }
+        Ok(Resolved {
+            model: self.model.clone(),
+            profile: self.profile.clone(),
+            card: card.clone(),
+            weights,
+            limits,
+            block_size,
+            gpu_memory_utilization: utilization,
+            tensor_parallel_size: self.resolve_parallel()?,
+        })
+    }
+
+    fn resolve_weights(&self, card: &Card) -> Result<Weights, EngineError> {
+        let weights = self.weights.unwrap_or(self.model.weights);
+        let dtype = self.dtype.unwrap_or(Dtype::Float16);
+        if !self.profile.supports(weights) {
+            let known: Vec<_> = self.profile.weights.iter().map(|w| w.name()).collect();
+            return Err(EngineError::KernelNotCalibrated {
+                profile: self.profile.name.clone(),
+                weights,
+                known: known.join(", "),
+            });
+        }
+        let least = match weights {
+            Weights::Fp16 => (0, 0),
+            Weights::Gptq => (6, 0),
+            Weights::Awq => (7, 5),
+        };
+        if card.capability < least {
+            let expected = format!(
+                "needs compute capability {}.{}, and {} has {}.{}",
+                least.0, least.1, card.name, card.capability.0, card.capability.1
+            );
+            return Err(invalid("--quantization", weights, expected));
+        }
+        match dtype {
+            Dtype::Float32 => {
+                let expected = "profiles are calibrated for sixteen bits: take float16";
+                Err(invalid("--dtype", dtype, expected))
+            }
+            Dtype::Bfloat16 if weights != Weights::Fp16 => {
+                let expected = format!("{weights} weights are multiplied in float16 only");
+                Err(invalid("--dtype", dtype, expected))
+            }
+            Dtype::Bfloat16 if card.capability < (8, 0) => {
+                let expected = format!("needs compute capability 8.0, and {} has less", card.name);
+                Err(invalid("--dtype", dtype, expected))
+            }
+            Dtype::Bfloat16 | Dtype::Float16 => Ok(weights),
+        }
+    }
+
+    fn resolve_max_model_len(&self) -> Result<u32, EngineError> {
+        let model = &self.model;
+        let limit = model.context_limit.unwrap_or(model.context);
+        match self.max_model_len {
+            None => Ok(model.context),
+            Some(0) => Err(invalid("--max-model-len", 0, "must be at least 1 token")),
+            Some(length) if length > limit => {
+                let expected = format!("{} takes sequences of {limit} tokens at most", model.name);
+                Err(invalid("--max-model-len", length, expected))
+            }
+            Some(length) => Ok(length),
+        }
+    }
+
+    fn resolve_batched_tokens(&self, model_len: u32, seqs: u32) -> Result<u32, EngineError> {
+        if seqs == 0 {
+            return Err(invalid("--max-num-seqs", 0, "must be at least 1"));
+        }
+        let tokens = self.max_num_batched_tokens.unwrap_or(model_len.max(2048));
+        let flag = "--max-num-batched-tokens";
+        if tokens < model_len {
+            let expected =
+                format!("must be at least the {model_len} of --max-model-len, or it limits it");
+            return Err(invalid(flag, tokens, expected));
+        }
+        if tokens < seqs {
+            let expected = format!("must be at least the {seqs} of --max-num-seqs");
+            return Err(invalid(flag, tokens, expected));
+        }
+        Ok(tokens)
+    }
+
+    fn resolve_parallel(&self) -> Result<u32, EngineError> {
+        let stages = self.pipeline_parallel_size.unwrap_or(1);
+        if stages != 1 {
+            let version = &self.profile.engine_version;
+            let expected = format!("vLLM {version} has no pipeline parallelism: must be 1");
+            return Err(invalid("--pipeline-parallel-size", stages, expected));
+        }
+        let cards = self.tensor_parallel_size.unwrap_or(1);
+        if cards == 0 || !self.model.heads.is_multiple_of(cards) {
+            let expected = format!("must divide the model's {} attention heads", self.model.heads);
+            return Err(invalid("--tensor-parallel-size", cards, expected));
+        }
+        Ok(cards)
+    }
+}
+
+fn invalid(
+    flag: &'static str,
+    found: impl fmt::Display,
+    expected: impl Into<String>,
+) -> EngineError {
+    EngineError::Invalid { flag, found: found.to_string(), expected: expected.into() }
+}
+
+/// Limits that a scheduler keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Tokens of a sequence, prompt and output.
+    pub max_model_len: u32,
+    /// Sequences that run at once.
+    pub max_num_seqs: u32,
+    /// Tokens of a prompt step, padding included.
+    pub max_num_batched_tokens: u32,
+    /// Padding of a prompt step, in tokens.
+    pub max_paddings: u32,
+}
+
+/// A configuration with nothing left open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// The model.
+    pub model: ModelSpec,
+    /// The engine on its card.
+    pub profile: Profile,
+    /// The card of the profile.
+    pub card: Card,
+    /// How the linear layers are stored.
+    pub weights: Weights,
+    /// What the scheduler keeps.
+    pub limits: Limits,
+    /// Tokens of a KV block.
+    pub block_size: u32,
+    /// Share of a card's memory that the engine may use.
+    pub gpu_memory_utilization: f64,
+    /// Cards.
+    pub tensor_parallel_size: u32,
+}
+
+impl Resolved {
+    /// What no measured row stands behind, in sentences for a reader of predictions.
+    #[must_use]
+    pub fn caveats(&self) -> Vec<String> {
+        let mut caveats = Vec::new();
+        if self.tensor_parallel_size > 1 {
+            caveats.push(format!(
+                "tensor parallelism over {} cards is estimated from their link and uncalibrated",
+                self.tensor_parallel_size
+            ));
+        }
+        if self.profile.provenance.is_empty() {
+            let name = &self.profile.name;
+            caveats.push(format!("profile {name} was held against no measured rows: uncalibrated"));
+        }
+        caveats
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(change: impl FnOnce(&mut EngineConfig)) -> Result<Resolved, EngineError> {
+        let mut config = EngineConfig::of_model("qwen-14b").unwrap();
+        change(&mut config);
+        config.resolve()
+    }
+
+    #[test]
+    fn absent_options_resolve_as_vllm_does() {
+        let resolved = config(|_| ()).unwrap();
+        assert_eq!(
+            resolved.limits,
+            Limits {
+                max_model_len: 2048,
+                max_num_seqs: 256,
+                max_num_batched_tokens: 2048,
+                max_paddings: 256
+            }
+        );
+        assert_eq!((resolved.block_size, resolved.tensor_parallel_size), (16, 1));
+        let short = config(|c| c.max_model_len = Some(1024)).unwrap();
+        assert_eq!(short.limits.max_num_batched_tokens, 2048);
+        let long = config(|c| c.max_model_len = Some(8192)).unwrap();
+        assert_eq!(long.limits.max_num_batched_tokens, 8192);
+    }
+
+    #[test]
+    fn what_the_engine_would_refuse_is_refused_by_the_flag() {
+        type Change = fn(&mut EngineConfig);
+        let cases: [(&str, Change); 13] = [
+            ("--max-model-len", |c| c.max_model_len = Some(8193)),
+            ("--max-model-len", |c| c.max_model_len = Some(0)),
+            ("--max-num-seqs", |c| c.max_num_seqs = Some(0)),
+            ("--max-num-batched-tokens", |c| c.max_num_batched_tokens = Some(2047)),
+            ("--max-num-seqs", |c| c.max_num_seqs = Some(4096)),
+            ("--block-size", |c| c.block_size = Some(12)),
+            ("--gpu-memory-utilization", |c| c.gpu_memory_utilization = Some(1.1)),
+            ("--tensor-parallel-size", |c| c.tensor_parallel_size = Some(3)),
+            ("--tensor-parallel-size", |c| c.tensor_parallel_size = Some(0)),
+            ("--pipeline-parallel-size", |c| c.pipeline_parallel_size = Some(2)),
+            ("--dtype", |c| c.dtype = Some(Dtype::Float32)),
+            ("--quantization", |c| c.weights = Some(Weights::Awq)),
+            ("--dtype", |c| {
+                c.weights = Some(Weights::Gptq);
+                c.dtype = Some(Dtype::Bfloat16);
+            }),
+        ];
+        for (flag, change) in cases {
+            let message = config(change).unwrap_err().to_string();
+            assert!(message.contains(flag), "{flag}: {message}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_calibrated_is_said() {
+        assert!(config(|_| ()).unwrap().caveats().is_empty());
+        let two = config(|c| c.tensor_parallel_size = Some(2)).unwrap().caveats();
+        assert!(two.len() == 1 && two[0].contains("2 cards"), "{two:?}");
+        let blank = config(|c| c.profile.provenance.clear()).unwrap().caveats();
+        assert!(blank.len() == 1 && blank[0].contains("uncalibrated"), "{blank:?}");
+    }
+}

@@ -1,0 +1,227 @@
+//! The engine: a pure state machine. Requests go in, steps with their durations come out. It knows
+//! no clock; whoever steps it decides what time it is.
+
+use std::time::Duration;
+
+use crate::capacity::kv_blocks;
+use crate::config::{EngineConfig, Resolved};
+use crate::cost::{CostModel, StepShape};
+use crate::error::EngineError;
+use crate::kv::BlockManager;
+use crate::policy::{Batch, Policy, Queues, Sequence, policy};
+
+/// The caller's number of a request; unique among those in the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(pub u64);
+
+/// Why a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// It has the tokens that were asked for.
+    Length,
+    /// Prompt and output reached the engine's limit (`--max-model-len`).
+    Stop,
+    /// It can never run, and ended without a token.
+    Ignored,
+}
+
+/// What a step did to one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepOutput {
+    /// The request.
+    pub id: RequestId,
+    /// Output tokens after the step.
+    pub tokens_so_far: u32,
+    /// Why it ended, if it did.
+    pub finished: Option<Finish>,
+}
+
+/// What a step was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// Prompts were computed; each got its first token.
+    Prompt,
+    /// Every running sequence got a token.
+    Decode,
+}
+
+/// One step: outputs appear when its duration is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// How long it takes.
+    pub duration: Duration,
+    /// What it was.
+    pub kind: StepKind,
+    /// One entry per request that took part or was ignored.
+    pub outputs: Vec<StepOutput>,
+}
+
+/// The state of an engine, as its metrics show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Sequences that hold KV blocks.
+    pub running: u32,
+    /// Sequences that wait.
+    pub waiting: u32,
+    /// KV blocks held.
+    pub kv_blocks_used: u32,
+    /// KV blocks there are.
+    pub kv_blocks_total: u32,
+    /// Evictions so far.
+    pub preemptions: u64,
+    /// Prompt tokens of requests that got their first token so far.
+    pub prompt_tokens: u64,
+    /// Output tokens so far.
+    pub generation_tokens: u64,
+    /// Steps so far.
+    pub steps: u64,
+}
+
+/// A serving engine.
+pub struct Engine {
+    config: Resolved,
+    cost: CostModel,
+    policy: Box<dyn Policy>,
+    queues: Queues,
+    prompt_tokens: u64,
+    generation_tokens: u64,
+    steps: u64,
+}
+
+impl Engine {
+    /// An idle engine.
+    ///
+    /// # Errors
+    /// When the configuration is one that the engine would refuse to start with.
+    pub fn new(config: EngineConfig) -> Result<Self, EngineError> {
+        let config = config.resolve()?;
+        let queues = Queues {
+            waiting: std::collections::VecDeque::new(),
+            running: Vec::new(),
+            kv: BlockManager::new(kv_blocks(&config)?, config.block_size),
+            limits: config.limits,
+            preemptions: 0,
+        };
+        Ok(Self {
+            cost: CostModel::new(&config),
+            policy: policy(&config.profile)?,
+            config,
+            queues,
+            prompt_tokens: 0,
+            generation_tokens: 0,
+            steps: 0,
+        })
+    }
+
+    /// What it runs with.
+    #[must_use]
+    pub fn config(&self) -> &Resolved {
+        &self.config
+    }
+
+    /// Queues a request. A prompt has at least one token and asks for at least one.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn add(&mut self, id: RequestId, prompt_tokens: u32, max_tokens: u32) {
+        assert!(prompt_tokens > 0 && max_tokens > 0, "a request has a prompt and asks for tokens");
+        let (prompt, generated, blocks) = (prompt_tokens, 0, 0);
+        self.queues.waiting.push_back(Sequence { id, prompt, generated, max_tokens, blocks });
+    }
+
+    /// Drops a request, wherever it is. One that has ended already is not there to drop.
+    pub fn abort(&mut self, id: RequestId) {
+        self.queues.waiting.retain(|sequence| sequence.id != id);
+        if let Some(at) = self.queues.running.iter().position(|sequence| sequence.id == id) {
+            let sequence = self.queues.running.remove(at);
+            self.queues.kv.release(sequence.blocks);
+        }
+    }
+
+    /// Does one step; nothing when there is nothing to do.
+    pub fn step(&mut self) -> Option<Step> {
+        let (shape, kind, outputs) = self.advance()?;
+        let duration = shape.map_or(Duration::ZERO, |shape| self.cost.duration(shape));
+        Some(Step { duration, kind, outputs })
+    }
+
+    /// The step without its price. There is no shape where requests were only ignored.
+    pub(crate) fn advance(&mut self) -> Option<(Option<StepShape>, StepKind, Vec<StepOutput>)> {
+        let batch = self.policy.schedule(&mut self.queues)?;
+        self.steps += 1;
+        Some(match batch {
+            Batch::Prompt { admitted, ignored } => {
+                let from = self.queues.running.len() - admitted;
+                let shape = prompt_shape(&self.queues.running[from..]);
+                let finished = Some(Finish::Ignored);
+                let ignored = ignored.into_iter();
+                let mut outputs: Vec<_> =
+                    ignored.map(|id| StepOutput { id, tokens_so_far: 0, finished }).collect();
+                self.emit(from, &mut outputs);
+                (shape, StepKind::Prompt, outputs)
+            }
+            Batch::Decode => {
+                let running = &self.queues.running;
+                let shape = StepShape::Decode {
+                    sequences: running.len() as u32,
+                    context: running.iter().map(|sequence| u64::from(sequence.tokens())).sum(),
+                };
+                let mut outputs = Vec::with_capacity(running.len());
+                self.emit(0, &mut outputs);
+                (Some(shape), StepKind::Decode, outputs)
+            }
+        })
+    }
+
+    /// Counts and memory use.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        Stats {
+            running: self.queues.running.len() as u32,
+            waiting: self.queues.waiting.len() as u32,
+            kv_blocks_used: self.queues.kv.used(),
+            kv_blocks_total: self.queues.kv.total(),
+            preemptions: self.queues.preemptions,
+            prompt_tokens: self.prompt_tokens,
+            generation_tokens: self.generation_tokens,
+            steps: self.steps,
+        }
+    }
+
+    /// Gives a token to each running sequence from `from` on, and lets go of those that ended.
+    fn emit(&mut self, from: usize, outputs: &mut Vec<StepOutput>) {
+        let max_model_len = self.config.limits.max_model_len;
+        let running = &mut self.queues.running;
+        let mut kept = from;
+        for at in from..running.len() {
+            let sequence = &mut running[at];
+            if sequence.generated == 0 {
+                self.prompt_tokens += u64::from(sequence.prompt);
+            }
+            sequence.generated += 1;
+            self.generation_tokens += 1;
+            let finished = if sequence.generated >= sequence.max_tokens {
+                Some(Finish::Length)
+            } else if sequence.tokens() > max_model_len {
+                Some(Finish::Stop)
+            } else {
+                None
+            };
+            let (id, tokens_so_far) = (sequence.id, sequence.generated);
+            outputs.push(StepOutput { id, tokens_so_far, finished });
+            if finished.is_some() {
+                self.queues.kv.release(sequence.blocks);
+            } else {
+                running.swap(kept, at);
+                kept += 1;
+            }
+        }
+        running.truncate(kept);
+    }
+}
+
+fn prompt_shape(prompts: &[Sequence]) -> Option<StepShape> {
+    let longest = prompts.iter().map(Sequence::tokens).max()?;
+    let squares = prompts.iter().map(|sequence| u64::from(sequence.tokens()).pow(2)).sum();
+    Some(StepShape::Prompt { sequences: prompts.len() as u32, longest, squares })
+}

@@ -1,0 +1,109 @@
+//! The constants that can be fitted, by name, each between bounds that a card can have.
+
+use crate::error::EngineError;
+use crate::profile::Profile;
+
+/// A constant of a profile.
+pub struct Parameter {
+    /// Its key in the profile.
+    pub name: &'static str,
+    /// The least that it can be.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+    /// Reads it; a kernel that the profile has not gives its lower bound.
+    pub get: fn(&Profile) -> f64,
+    /// Sets it; nothing happens where the profile has not that kernel.
+    pub set: fn(&mut Profile, f64),
+}
+
+macro_rules! constant {
+    ($name:ident, $low:expr, $high:expr) => {
+        Parameter {
+            name: stringify!($name),
+            low: $low,
+            high: $high,
+            get: |profile| profile.constants.$name,
+            set: |profile, value| profile.constants.$name = value,
+        }
+    };
+}
+
+macro_rules! kernel {
+    ($kernel:ident, $name:ident) => {
+        Parameter {
+            name: concat!(stringify!($kernel), ".", stringify!($name)),
+            low: 0.01,
+            high: 0.95,
+            get: |profile| profile.kernels.$kernel.as_ref().map_or(0.01, |kernel| kernel.$name),
+            set: |profile, value| {
+                if let Some(kernel) = &mut profile.kernels.$kernel {
+                    kernel.$name = value;
+                }
+            },
+        }
+    };
+}
+
+/// All of them.
+pub static PARAMETERS: [Parameter; 15] = [
+    constant!(step_us, 10.0, 20_000.0),
+    constant!(layer_floor_us, 1.0, 1_000.0),
+    constant!(sequence_us, 10.0, 500.0),
+    constant!(sequence_layer_head_ns, 0.1, 1_000.0),
+    constant!(bandwidth_efficiency, 0.3, 0.95),
+    constant!(dense_efficiency, 0.1, 0.95),
+    constant!(attention_efficiency, 0.02, 0.4),
+    constant!(kv_reread_efficiency, 0.5, 10.0),
+    constant!(activation_fixed_bytes, 5e7, 4e9),
+    constant!(activation_bytes_per_token_hidden, 4.0, 400.0),
+    kernel!(gptq, bandwidth_efficiency),
+    kernel!(gptq, dense_efficiency),
+    kernel!(gptq, dequantise_efficiency),
+    kernel!(awq, bandwidth_efficiency),
+    kernel!(awq, dense_efficiency),
+];
+
+/// The parameter of a name.
+///
+/// # Errors
+/// When there is none.
+pub fn parameter(name: &str) -> Result<&'static Parameter, EngineError> {
+    PARAMETERS.iter().find(|parameter| parameter.name == name).ok_or_else(|| {
+        let known: Vec<_> = PARAMETERS.iter().map(|parameter| parameter.name).collect();
+        EngineError::Invalid {
+            flag: "--fit",
+            found: name.to_owned(),
+            expected: format!("must be one of {}", known.join(", ")),
+        }
+    })
+}
+
+impl Parameter {
+    /// The value at a place on the unbounded axis of the search: logarithmic between the bounds.
+    pub(super) fn value(&self, place: f64) -> f64 {
+        let share = 1.0 / (1.0 + (-place).exp());
+        self.low * (self.high / self.low).powf(share)
+    }
+
+    /// The place of a value, kept off the bounds, where the search could not move.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let share = (value / self.low).ln() / (self.high / self.low).ln();
+        let share = share.clamp(0.02, 0.98);
+        (share / (1.0 - share)).ln()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_comes_back_from_its_place() {
+        for parameter in &PARAMETERS {
+            let value = (parameter.low * parameter.high).sqrt();
+            let back = parameter.value(parameter.place(value));
+            assert!((back / value - 1.0).abs() < 1e-12, "{}", parameter.name);
+        }
+    }
+}

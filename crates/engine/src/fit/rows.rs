@@ -1,0 +1,55 @@
+//! Measured rows as CSV: the columns of the published tables, and the limit each row ran under.
+
+use inferometer_core::plan::CellPlan;
+
+use crate::error::EngineError;
+
+/// One measured row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasuredRow {
+    /// Input and output length, in tokens.
+    pub cell: CellPlan,
+    /// Saturated: output tokens per second.
+    pub output_tokens_per_s: f64,
+    /// One by one: latency per output token, in milliseconds.
+    pub latency_per_output_token_ms: f64,
+    /// The `--max-model-len` of the server, in tokens.
+    pub max_model_len: u32,
+}
+
+const HEADER: &str = "input_tokens,output_tokens,requests_per_s,output_tokens_per_s,\
+                      latency_per_token_ms,latency_per_output_token_ms,max_model_len";
+
+/// Reads rows; lines that begin with `#` are notes. `path` is for messages.
+///
+/// # Errors
+/// When the header is another, or a field is no positive number.
+pub fn parse_rows(text: &str, path: &str) -> Result<Vec<MeasuredRow>, EngineError> {
+    let malformed = |line: usize, reason: &str| EngineError::Malformed {
+        path: path.to_owned(),
+        reason: format!("line {line}: {reason}"),
+    };
+    let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.starts_with('#'));
+    match lines.next() {
+        Some((HEADER, _)) => {}
+        _ => return Err(malformed(1, &format!("the header must be {HEADER}"))),
+    }
+    lines
+        .map(|(line, number)| {
+            let fields: Result<Vec<f64>, _> = line.split(',').map(str::parse).collect();
+            let fields = fields.map_err(|_| malformed(number, "a field is not a number"))?;
+            let [input, output, _, tokens_per_s, _, latency, limit] = fields[..] else {
+                return Err(malformed(number, "there must be 7 fields"));
+            };
+            if fields.iter().any(|&field| field <= 0.0) {
+                return Err(malformed(number, "every field must be above 0"));
+            }
+            Ok(MeasuredRow {
+                cell: CellPlan { input_length: input as u32, output_length: output as u32 },
+                output_tokens_per_s: tokens_per_s,
+                latency_per_output_token_ms: latency,
+                max_model_len: limit as u32,
+            })
+        })
+        .collect()
+}

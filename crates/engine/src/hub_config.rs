@@ -1,0 +1,234 @@
+//! A model's sizes from a Hugging Face `config.json`, read as vLLM reads it. Nothing is guessed: a
+//! key that is missing is an error that names it.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::error::EngineError;
+use crate::model::{Mlp, ModelSpec, Weights};
+
+/// The profile of a model that has none of its own.
+const DEFAULT_PROFILE: &str = "a100-40g-vllm-0.2.7";
+
+/// Keys under which configurations state the longest sequence; the smallest counts.
+const CONTEXT_KEYS: [&str; 8] = [
+    "max_position_embeddings",
+    "n_positions",
+    "max_seq_len",
+    "seq_length",
+    "max_sequence_length",
+    "max_seq_length",
+    "seq_len",
+    "model_max_length",
+];
+
+/// Model types whose feed-forward block has a gate.
+const GATED: [&str; 18] = [
+    "llama",
+    "mistral",
+    "qwen",
+    "qwen2",
+    "qwen3",
+    "baichuan",
+    "chatglm",
+    "internlm",
+    "internlm2",
+    "yi",
+    "gemma",
+    "gemma2",
+    "phi3",
+    "aquila",
+    "decilm",
+    "stablelm",
+    "orion",
+    "granite",
+];
+
+/// Model types whose feed-forward block has none.
+const PLAIN: [&str; 10] = [
+    "opt",
+    "gpt2",
+    "gpt_neox",
+    "gptj",
+    "gpt_bigcode",
+    "falcon",
+    "bloom",
+    "mpt",
+    "phi",
+    "starcoder2",
+];
+
+/// Reads the file.
+///
+/// # Errors
+/// When it cannot be read or does not describe a dense decoder-only transformer.
+pub(crate) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| EngineError::Unreadable {
+        path: shown.clone(),
+        reason: error.to_string(),
+    })?;
+    let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    parse(&text, folder.unwrap_or("model"))
+        .map_err(|reason| EngineError::Malformed { path: shown, reason })
+}
+
+fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
+    let config: Map<String, Value> =
+        serde_json::from_str(text).map_err(|error| format!("is not a config.json: {error}"))?;
+    let config = Config(config);
+    for key in ["num_local_experts", "num_experts", "n_routed_experts"] {
+        if config.number(&[key]).is_some_and(|experts| experts > 1) {
+            return Err(format!("`{key}`: mixtures of experts cannot be predicted"));
+        }
+    }
+    let model_type = config.text("model_type").ok_or("has no `model_type`")?;
+    let mlp = mlp(&model_type)?;
+    let hidden = config.required(&["hidden_size", "n_embd", "d_model"])?;
+    let heads = config.required(&["num_attention_heads", "n_head", "n_heads"])?;
+    if heads == 0 || hidden % heads != 0 && config.number(&["head_dim"]).is_none() {
+        return Err(format!("`hidden_size` {hidden} is no multiple of {heads} heads"));
+    }
+    let intermediate = match config.number(&["intermediate_size", "ffn_hidden_size", "n_inner"]) {
+        // Qwen of the first generation counts gate and up projection together.
+        Some(width) if model_type == "qwen" => width / 2,
+        Some(width) => width,
+        None if mlp == Mlp::Plain => config.number(&["ffn_dim"]).unwrap_or(4 * hidden),
+        None => return Err("has no `intermediate_size`".to_owned()),
+    };
+    Ok(ModelSpec {
+        name: name.to_lowercase(),
+        hub_id: String::new(),
+        layers: config.required(&["num_hidden_layers", "num_layers", "n_layer", "n_layers"])?,
+        hidden,
+        heads,
+        kv_heads: config.kv_heads(heads),
+        head_dim: config.number(&["head_dim", "kv_channels"]).unwrap_or(hidden / heads),
+        intermediate,
+        vocabulary: config.required(&["padded_vocab_size", "vocab_size"])?,
+        context: config.context()?,
+        context_limit: None,
+        weights: config.weights()?,
+        mlp,
+        tied_embeddings: config.0.get("tie_word_embeddings").and_then(Value::as_bool) == Some(true),
+        default_profile: DEFAULT_PROFILE.to_owned(),
+    })
+}
+
+fn mlp(model_type: &str) -> Result<Mlp, String> {
+    if GATED.contains(&model_type.to_lowercase().as_str()) {
+        Ok(Mlp::Gated)
+    } else if PLAIN.contains(&model_type.to_lowercase().as_str()) {
+        Ok(Mlp::Plain)
+    } else {
+        Err(format!(
+            "`model_type` \"{model_type}\" is not known; known are {}, {}",
+            GATED.join(", "),
+            PLAIN.join(", ")
+        ))
+    }
+}
+
+struct Config(Map<String, Value>);
+
+impl Config {
+    fn text(&self, key: &str) -> Option<String> {
+        self.0.get(key)?.as_str().map(str::to_owned)
+    }
+
+    fn number(&self, keys: &[&str]) -> Option<u32> {
+        let value = keys.iter().find_map(|key| self.0.get(*key)?.as_u64())?;
+        u32::try_from(value).ok()
+    }
+
+    fn required(&self, keys: &[&str]) -> Result<u32, String> {
+        self.number(keys).filter(|&value| value > 0).ok_or(format!("has no `{}`", keys[0]))
+    }
+
+    fn kv_heads(&self, heads: u32) -> u32 {
+        if self.0.get("multi_query_attention").and_then(Value::as_bool) == Some(true) {
+            return self.number(&["multi_query_group_num"]).unwrap_or(1);
+        }
+        if self.0.get("multi_query").and_then(Value::as_bool) == Some(true) {
+            return 1;
+        }
+        self.number(&["num_key_value_heads", "num_kv_heads", "n_head_kv"]).unwrap_or(heads)
+    }
+
+    fn context(&self) -> Result<u32, String> {
+        let stated = CONTEXT_KEYS.iter().filter_map(|key| self.number(&[key])).min();
+        let stated = stated.ok_or("states no longest sequence (`max_position_embeddings`)")?;
+        let scaling = self.0.get("rope_scaling").and_then(|value| value.get("factor"));
+        let factor = scaling.and_then(Value::as_f64).unwrap_or(1.0);
+        Ok((f64::from(stated) * factor) as u32)
+    }
+
+    fn weights(&self) -> Result<Weights, String> {
+        let Some(quantization) = self.0.get("quantization_config") else {
+            return Ok(Weights::Fp16);
+        };
+        let method = quantization.get("quant_method").and_then(Value::as_str).unwrap_or("none");
+        let bits = quantization.get("bits").or(quantization.get("w_bit")).and_then(Value::as_u64);
+        match (Weights::parse(method), bits) {
+            (Some(weights), Some(4)) => Ok(weights),
+            _ => Err(format!(
+                "`quantization_config`: method {method} with {bits:?} bits is not known; \
+                 gptq and awq with 4 bits are"
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LLAMA: &str = r#"{"model_type":"llama","hidden_size":5120,"num_hidden_layers":40,
+        "num_attention_heads":40,"intermediate_size":13824,"vocab_size":32000,
+        "max_position_embeddings":4096,"torch_dtype":"float16"}"#;
+
+    #[test]
+    fn a_llama_configuration_gives_its_sizes() {
+        let spec = parse(LLAMA, "Llama-2-13b").unwrap();
+        assert_eq!((spec.layers, spec.heads, spec.kv_heads, spec.head_dim), (40, 40, 40, 128));
+        assert_eq!((spec.context, spec.weights, spec.mlp), (4096, Weights::Fp16, Mlp::Gated));
+        assert!((spec.weight_bytes(Weights::Fp16) / 2e9 - 13.02).abs() < 0.01);
+    }
+
+    #[test]
+    fn chatglm_spells_its_sizes_in_its_own_way() {
+        let text = r#"{"model_type":"chatglm","hidden_size":4096,"num_layers":28,
+            "num_attention_heads":32,"multi_query_attention":true,"multi_query_group_num":2,
+            "ffn_hidden_size":13696,"padded_vocab_size":65024,"seq_length":8192,
+            "kv_channels":128}"#;
+        let mut spec = parse(text, "chatglm3-6b").unwrap();
+        let known = crate::model::model("chatglm3-6b").unwrap();
+        spec.hub_id.clone_from(&known.hub_id);
+        assert_eq!(spec, known);
+    }
+
+    #[test]
+    fn first_generation_qwen_counts_gate_and_up_projection_together() {
+        let text = LLAMA.replace("llama", "qwen").replace("13824", "27392");
+        assert_eq!(parse(&text, "qwen-14b").unwrap().intermediate, 13_696);
+    }
+
+    #[test]
+    fn what_cannot_be_predicted_is_an_error_that_names_the_key() {
+        for (from, to, key) in [
+            ("\"llama\"", "\"mamba\"", "model_type"),
+            ("\"hidden_size\"", "\"width\"", "hidden_size"),
+            ("\"intermediate_size\"", "\"x\"", "intermediate_size"),
+            ("\"torch_dtype\"", "\"num_local_experts\":8,\"torch_dtype\"", "num_local_experts"),
+            (
+                "\"torch_dtype\"",
+                "\"quantization_config\":{\"quant_method\":\"gptq\",\"bits\":8},\"torch_dtype\"",
+                "quantization_config",
+            ),
+        ] {
+            let message = parse(&LLAMA.replace(from, to), "x").unwrap_err();
+            assert!(message.contains(key), "{key}: {message}");
+        }
+    }
+}

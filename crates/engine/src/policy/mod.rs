@@ -1,0 +1,88 @@
+//! Scheduler policies: which sequences take part in the next step. A policy decides; it never
+//! counts time and never makes tokens. Each engine's is a file of its own.
+
+mod vllm_02;
+
+use std::collections::VecDeque;
+
+use crate::config::Limits;
+use crate::engine::RequestId;
+use crate::error::EngineError;
+use crate::kv::BlockManager;
+use crate::profile::Profile;
+
+pub use vllm_02::Vllm02;
+
+/// A request inside of the engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// Whose it is.
+    pub id: RequestId,
+    /// Tokens of its prompt.
+    pub prompt: u32,
+    /// Tokens made so far.
+    pub generated: u32,
+    /// Tokens to make.
+    pub max_tokens: u32,
+    /// KV blocks that it holds.
+    pub blocks: u32,
+}
+
+impl Sequence {
+    /// Tokens, prompt and output.
+    #[must_use]
+    pub fn tokens(&self) -> u32 {
+        self.prompt + self.generated
+    }
+}
+
+/// What a policy works on.
+#[derive(Clone, Debug)]
+pub struct Queues {
+    /// Not yet let in, or evicted; the front is next.
+    pub waiting: VecDeque<Sequence>,
+    /// Holding KV blocks, in order of arrival.
+    pub running: Vec<Sequence>,
+    /// The KV memory.
+    pub kv: BlockManager,
+    /// What must be kept.
+    pub limits: Limits,
+    /// Sequences evicted so far.
+    pub preemptions: u64,
+}
+
+/// What the next step does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Batch {
+    /// The last `admitted` of the running sequences have their prompts computed and get a token.
+    Prompt {
+        /// How many; may be none where requests were only ignored.
+        admitted: usize,
+        /// Requests that can never run: they end without a token.
+        ignored: Vec<RequestId>,
+    },
+    /// Every running sequence gets a token.
+    Decode,
+}
+
+/// Decides what runs.
+pub trait Policy: Send + Sync {
+    /// The next step's batch, or nothing when there is nothing to do. Sequences move between the
+    /// queues, and KV blocks are taken for every token that the step will store.
+    fn schedule(&self, queues: &mut Queues) -> Option<Batch>;
+}
+
+/// The policy of a profile's engine.
+///
+/// # Errors
+/// When there is none for that engine and version.
+pub fn policy(profile: &Profile) -> Result<Box<dyn Policy>, EngineError> {
+    match (profile.engine.as_str(), profile.engine_version.as_str()) {
+        ("vllm", version) if version.starts_with("0.2.") => Ok(Box::new(Vllm02)),
+        (engine, version) => Err(EngineError::UnknownEngine {
+            profile: profile.name.clone(),
+            engine: engine.to_owned(),
+            version: version.to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,189 @@
+//! The scheduler of vLLM 0.2.x: prompts first, in steps of their own; decode steps over everything
+//! that runs; eviction by recomputation when KV blocks run out.
+//!
+//! Swapping to host memory is never modelled: it concerns requests with several sequences only.
+
+use super::{Batch, Policy, Queues};
+use crate::kv::Room;
+
+/// vLLM 0.2.x (`vllm/core/scheduler.py` of 0.2.5 to 0.2.7).
+#[derive(Clone, Copy, Debug)]
+pub struct Vllm02;
+
+impl Policy for Vllm02 {
+    fn schedule(&self, queues: &mut Queues) -> Option<Batch> {
+        let batch = admit(queues);
+        if batch.is_some() {
+            return batch;
+        }
+        grow(queues);
+        (!queues.running.is_empty()).then_some(Batch::Decode)
+    }
+}
+
+/// Lets in waiting prompts in order, until one does not fit into this step.
+fn admit(queues: &mut Queues) -> Option<Batch> {
+    let limits = queues.limits;
+    let prompt_limit = limits.max_model_len.min(limits.max_num_batched_tokens);
+    let (mut ignored, mut admitted) = (Vec::new(), 0_usize);
+    let (mut longest, mut sum) = (0, 0);
+    while let Some(next) = queues.waiting.front() {
+        // An evicted sequence computes its output again as part of its prompt.
+        let prompt = next.tokens();
+        let room = queues.kv.room(prompt);
+        if prompt > prompt_limit || room == Room::Never {
+            ignored.extend(queues.waiting.pop_front().map(|sequence| sequence.id));
+            continue;
+        }
+        // Every prompt of a step is padded to the longest.
+        let padded = (admitted as u64 + 1) * u64::from(prompt.max(longest));
+        if room == Room::Later
+            || padded > u64::from(limits.max_num_batched_tokens)
+            || queues.running.len() >= limits.max_num_seqs as usize
+            || padded - u64::from(sum + prompt) > u64::from(limits.max_paddings)
+        {
+            break;
+        }
+        let mut sequence = queues.waiting.pop_front().expect("invariant: the front was seen");
+        sequence.blocks = queues.kv.allocate(prompt);
+        queues.running.push(sequence);
+        admitted += 1;
+        longest = longest.max(prompt);
+        sum += prompt;
+    }
+    (admitted > 0 || !ignored.is_empty()).then_some(Batch::Prompt { admitted, ignored })
+}
+
+/// Gives each running sequence, first come first served, room for its next token; evicts the last
+/// arrived where there is none.
+fn grow(queues: &mut Queues) {
+    let mut served = 0;
+    while served < queues.running.len() {
+        if queues.kv.can_append() {
+            let sequence = &mut queues.running[served];
+            let tokens = sequence.tokens();
+            queues.kv.append(&mut sequence.blocks, tokens);
+            served += 1;
+        } else {
+            // The sequence itself goes when it is the last one left.
+            let mut victim = queues.running.pop().expect("invariant: one is still unserved");
+            queues.kv.release(std::mem::take(&mut victim.blocks));
+            queues.waiting.push_front(victim);
+            queues.preemptions += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::config::Limits;
+    use crate::engine::RequestId;
+    use crate::kv::BlockManager;
+    use crate::policy::Sequence;
+
+    fn queues(blocks: u32, prompts: &[u32]) -> Queues {
+        let waiting = prompts.iter().zip(0..).map(|(&prompt, id)| Sequence {
+            id: RequestId(id),
+            prompt,
+            generated: 0,
+            max_tokens: 100,
+            blocks: 0,
+        });
+        Queues {
+            waiting: waiting.collect(),
+            running: Vec::new(),
+            kv: BlockManager::new(blocks, 16),
+            limits: Limits {
+                max_model_len: 1024,
+                max_num_seqs: 4,
+                max_num_batched_tokens: 1024,
+                max_paddings: 256,
+            },
+            preemptions: 0,
+        }
+    }
+
+    fn admitted(queues: &mut Queues) -> usize {
+        match Vllm02.schedule(queues) {
+            Some(Batch::Prompt { admitted, .. }) => admitted,
+            other => panic!("no prompt step but {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_prompt_step_takes_what_fits_in_order_of_arrival() {
+        for (why, blocks, prompts, expected) in [
+            ("all fit", 1000, &[100, 100, 100][..], 3),
+            ("tokens, padding included, are limited", 1000, &[300, 300, 400, 10], 2),
+            ("padding is limited", 1000, &[300, 40], 1),
+            ("sequences are limited", 1000, &[10, 10, 10, 10, 10], 4),
+            ("blocks are limited", 100, &[800, 800], 1),
+            ("the watermark is kept", 101, &[800, 800], 1),
+        ] {
+            assert_eq!(admitted(&mut queues(blocks, prompts)), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn the_padding_rule_counts_every_prompt_of_the_step() {
+        // Two of 300 with one of 44 would pad 256; with 43 it is 257.
+        assert_eq!(admitted(&mut queues(1000, &[300, 300, 44])), 3);
+        assert_eq!(admitted(&mut queues(1000, &[300, 300, 43])), 2);
+    }
+
+    #[test]
+    fn prompts_come_before_decoding() {
+        let mut queues = queues(1000, &[300, 300, 400]);
+        assert_eq!(admitted(&mut queues), 2);
+        assert_eq!(admitted(&mut queues), 1);
+        assert_eq!(Vllm02.schedule(&mut queues), Some(Batch::Decode));
+    }
+
+    #[test]
+    fn a_prompt_that_can_never_run_is_ignored_and_the_next_goes_on() {
+        let mut too_long = queues(1000, &[1025, 10]);
+        let expected = Batch::Prompt { admitted: 1, ignored: vec![RequestId(0)] };
+        assert_eq!(Vllm02.schedule(&mut too_long), Some(expected));
+        let mut too_large = queues(10, &[161]);
+        let expected = Batch::Prompt { admitted: 0, ignored: vec![RequestId(0)] };
+        assert_eq!(Vllm02.schedule(&mut too_large), Some(expected));
+        assert_eq!(Vllm02.schedule(&mut too_large), None);
+    }
+
+    #[test]
+    fn without_a_free_block_the_last_arrived_goes_back_to_the_front() {
+        let mut queues = queues(6, &[32, 32, 32]);
+        assert_eq!(admitted(&mut queues), 3);
+        queues.waiting.push_back(Sequence { id: RequestId(9), ..queues.running[0].clone() });
+        for sequence in &mut queues.running {
+            sequence.generated = 1;
+        }
+        assert_eq!(Vllm02.schedule(&mut queues), Some(Batch::Decode));
+        let ids = |sequences: &VecDeque<Sequence>| {
+            sequences.iter().map(|sequence| sequence.id.0).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&queues.waiting), [2, 9]);
+        assert_eq!(queues.waiting[0].blocks, 0);
+        assert_eq!((queues.kv.used(), queues.preemptions), (6, 1));
+    }
+
+    #[test]
+    fn an_evicted_sequence_computes_its_output_again() {
+        let mut queues = queues(1000, &[100]);
+        queues.waiting[0].generated = 50;
+        admitted(&mut queues);
+        assert_eq!(queues.running[0].blocks, 150_u32.div_ceil(16));
+    }
+
+    #[test]
+    fn a_free_block_is_asked_for_even_where_the_last_has_room() {
+        let mut queues = queues(2, &[20]);
+        admitted(&mut queues);
+        queues.running[0].generated = 1;
+        assert_eq!(Vllm02.schedule(&mut queues), None);
+        assert_eq!((queues.waiting.len(), queues.preemptions), (1, 1));
+    }
+}

@@ -1,0 +1,331 @@
+//! Profiles: the constants of an engine version on a card, and which measured rows they come from.
+//! A profile is data (TOML); what its constants mean stands in [`crate::cost`].
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::card::{Card, card, cards};
+use crate::error::EngineError;
+use crate::model::{ModelSpec, Weights};
+
+/// The version of the format. A reader refuses versions that it does not know.
+pub const PROFILE_SCHEMA: u32 = 1;
+
+/// An engine on a card, calibrated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// [`PROFILE_SCHEMA`]
+    pub schema: u32,
+    /// A short name in lower case.
+    pub name: String,
+    /// The card, by name.
+    pub card: String,
+    /// The engine, such as `vllm`.
+    pub engine: String,
+    /// Its version.
+    pub engine_version: String,
+    /// Decode steps run as captured graphs of certain batch sizes, to which they are padded: vLLM
+    /// from 0.2.6 on.
+    pub cuda_graphs: bool,
+    /// How the linear layers of models may be stored.
+    pub weights: Vec<Weights>,
+    /// What every model shares.
+    pub constants: Constants,
+    /// The products of quantised kernels, by weights.
+    #[serde(default)]
+    pub kernels: Kernels,
+    /// Which rows the constants were held against, and how well they did.
+    #[serde(default)]
+    pub provenance: Vec<Provenance>,
+}
+
+/// Constants of the cost that every model shares.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constants {
+    /// Time of the host per step, in microseconds.
+    pub step_us: f64,
+    /// The least time that a layer takes, in microseconds: an engine that launches each kernel by
+    /// itself is held up by the launches when there is little to compute.
+    pub layer_floor_us: f64,
+    /// Time of the host per sequence of a step, in microseconds.
+    pub sequence_us: f64,
+    /// Time per sequence, layer and query head of a step, in nanoseconds.
+    pub sequence_layer_head_ns: f64,
+    /// Reached share of the card's memory bandwidth.
+    pub bandwidth_efficiency: f64,
+    /// Reached share of the card's dense products.
+    pub dense_efficiency: f64,
+    /// Reached share of the card's dense products, in the attention of prompts.
+    pub attention_efficiency: f64,
+    /// Speed at which decoding attention reads keys and values again for each query head, as a
+    /// multiple of the card's memory bandwidth; above 1 where the cache serves it.
+    pub kv_reread_efficiency: f64,
+    /// Memory beside weights and KV that does not depend on the step, in bytes.
+    pub activation_fixed_bytes: f64,
+    /// Memory at the peak of the profiling run, in bytes per batched token and hidden unit.
+    pub activation_bytes_per_token_hidden: f64,
+}
+
+/// Constants of the products of quantised weights.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kernels {
+    /// GPTQ (exllama).
+    pub gptq: Option<GptqKernel>,
+    /// AWQ.
+    pub awq: Option<AwqKernel>,
+}
+
+/// The exllama kernel: its own product for few rows, dequantisation and a dense product for many.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GptqKernel {
+    /// The most rows that the kernel multiplies itself.
+    pub max_rows: u32,
+    /// Reached share of the card's memory bandwidth on the quantised weights.
+    pub bandwidth_efficiency: f64,
+    /// Reached share of the card's dense products in the kernel itself.
+    pub dense_efficiency: f64,
+    /// Reached share of the card's memory bandwidth when weights are written out as sixteen bits.
+    pub dequantise_efficiency: f64,
+}
+
+/// The AWQ kernel: tiles of rows, each of which goes over all the weights.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AwqKernel {
+    /// Rows of a tile.
+    pub tile_rows: u32,
+    /// Reached share of the card's memory bandwidth on the quantised weights.
+    pub bandwidth_efficiency: f64,
+    /// Reached share of the card's dense products, rows padded to tiles.
+    pub dense_efficiency: f64,
+    /// Parts that a product is split into, each with an output of its own in the profiling run.
+    pub split_k: u32,
+}
+
+/// Errors of one table of measured rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// The table: a model's name.
+    pub table: String,
+    /// What the rows were used for.
+    pub role: Role,
+    /// Number of rows.
+    pub rows: u32,
+    /// Requests of the saturated pass, and of the one by one, that were assumed.
+    pub requests: (u32, u32),
+    /// Absolute errors in percent, per column: `output_tokens_per_s`,
+    /// `latency_per_output_token_ms`.
+    pub errors: BTreeMap<String, ErrorPercent>,
+}
+
+/// What rows were used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// All constants were fitted on them.
+    Fitted,
+    /// Only the constants of their kernel were fitted on them.
+    FittedKernel,
+    /// No constant was fitted on them.
+    HeldOut,
+}
+
+/// A distribution of absolute errors, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorPercent {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// Ninetieth percentile.
+    pub p90: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+impl Profile {
+    /// Reads a profile from the text of a file; `path` is for messages.
+    ///
+    /// # Errors
+    /// When it is none, or speaks of an unknown card or kernel.
+    pub fn parse(text: &str, path: &str) -> Result<Self, EngineError> {
+        let malformed = |reason: String| EngineError::Malformed { path: path.to_owned(), reason };
+        let profile: Self = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
+        if profile.schema != PROFILE_SCHEMA {
+            let found = profile.schema;
+            return Err(malformed(format!("schema = {found}: this reads {PROFILE_SCHEMA}")));
+        }
+        profile.card()?;
+        profile.check().map_err(malformed)?;
+        Ok(profile)
+    }
+
+    /// The card.
+    ///
+    /// # Errors
+    /// When no card has that name.
+    pub fn card(&self) -> Result<&'static Card, EngineError> {
+        card(&self.card).ok_or_else(|| EngineError::UnknownCard {
+            profile: self.name.clone(),
+            card: self.card.clone(),
+            known: cards().iter().map(|card| card.name.as_str()).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// Whether it has constants for these weights.
+    #[must_use]
+    pub fn supports(&self, weights: Weights) -> bool {
+        self.weights.contains(&weights)
+    }
+
+    /// Values that no card can have are refused: they would make costs that are not.
+    fn check(&self) -> Result<(), String> {
+        let c = &self.constants;
+        let mut shares = vec![
+            ("constants.bandwidth_efficiency", c.bandwidth_efficiency),
+            ("constants.dense_efficiency", c.dense_efficiency),
+            ("constants.attention_efficiency", c.attention_efficiency),
+        ];
+        if let Some(gptq) = &self.kernels.gptq {
+            shares.push(("kernels.gptq.bandwidth_efficiency", gptq.bandwidth_efficiency));
+            shares.push(("kernels.gptq.dense_efficiency", gptq.dense_efficiency));
+            shares.push(("kernels.gptq.dequantise_efficiency", gptq.dequantise_efficiency));
+        }
+        if let Some(awq) = &self.kernels.awq {
+            shares.push(("kernels.awq.bandwidth_efficiency", awq.bandwidth_efficiency));
+            shares.push(("kernels.awq.dense_efficiency", awq.dense_efficiency));
+        }
+        for (key, share) in shares {
+            if !(share > 0.0 && share <= 1.0) {
+                return Err(format!("{key} = {share}: a share lies above 0 and at most at 1"));
+            }
+        }
+        for (key, amount) in [
+            ("constants.step_us", c.step_us),
+            ("constants.layer_floor_us", c.layer_floor_us),
+            ("constants.sequence_us", c.sequence_us),
+            ("constants.sequence_layer_head_ns", c.sequence_layer_head_ns),
+            ("constants.activation_fixed_bytes", c.activation_fixed_bytes),
+            ("constants.activation_bytes_per_token_hidden", c.activation_bytes_per_token_hidden),
+        ] {
+            if !(amount >= 0.0 && amount.is_finite()) {
+                return Err(format!("{key} = {amount}: must be 0 or more"));
+            }
+        }
+        if !(c.kv_reread_efficiency > 0.0 && c.kv_reread_efficiency.is_finite()) {
+            return Err("constants.kv_reread_efficiency must be above 0".to_owned());
+        }
+        for weights in &self.weights {
+            let has = match weights {
+                Weights::Fp16 => true,
+                Weights::Gptq => self.kernels.gptq.is_some(),
+                Weights::Awq => self.kernels.awq.is_some(),
+            };
+            if !has {
+                return Err(format!("weights: there is no section kernels.{weights}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
+    [
+        ("a100-40g-vllm-0.2.7", include_str!("../data/profiles/a100-40g-vllm-0.2.7.toml")),
+        ("a100-40g-vllm-0.2.5-awq", include_str!("../data/profiles/a100-40g-vllm-0.2.5-awq.toml")),
+    ]
+    .map(|(name, text)| Profile::parse(text, name).expect("invariant: embedded profiles parse"))
+    .to_vec()
+});
+
+/// The profiles that are known by name.
+#[must_use]
+pub fn profiles() -> &'static [Profile] {
+    &PROFILES
+}
+
+/// A profile by name, or from the path of a file.
+///
+/// # Errors
+/// When there is no such profile, or the file cannot be read or is none.
+pub fn profile(name: &str) -> Result<Profile, EngineError> {
+    if let Some(profile) = profiles().iter().find(|profile| profile.name == name) {
+        return Ok(profile.clone());
+    }
+    if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+        let text = std::fs::read_to_string(name).map_err(|error| EngineError::Unreadable {
+            path: name.to_owned(),
+            reason: error.to_string(),
+        })?;
+        return Profile::parse(&text, name);
+    }
+    let names: Vec<_> = profiles().iter().map(|profile| profile.name.as_str()).collect();
+    Err(EngineError::UnknownProfile { name: name.to_owned(), known: names.join(", ") })
+}
+
+/// The profile that a model is run under when none is named.
+///
+/// # Errors
+/// As [`profile`].
+pub fn default_profile(model: &ModelSpec) -> Result<Profile, EngineError> {
+    profile(&model.default_profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::models;
+
+    #[test]
+    fn every_model_has_a_default_profile_that_can_run_it() {
+        for model in models() {
+            assert!(default_profile(model).unwrap().supports(model.weights), "{}", model.name);
+        }
+    }
+
+    #[test]
+    fn a_profile_survives_being_written_and_read() {
+        for profile in profiles() {
+            let text = toml::to_string(profile).unwrap();
+            assert_eq!(&Profile::parse(&text, "x").unwrap(), profile);
+        }
+    }
+
+    #[test]
+    fn a_profile_that_no_card_can_have_is_refused_by_the_key() {
+        let text = toml::to_string(&profiles()[0]).unwrap();
+        let replace = |key: &str, value: &str| {
+            let lines = text.lines().map(|line| {
+                let hit = line.starts_with(&format!("{key} = "));
+                if hit { format!("{key} = {value}\n") } else { format!("{line}\n") }
+            });
+            lines.collect::<String>()
+        };
+        for (key, value) in [
+            ("bandwidth_efficiency", "1.1"),
+            ("dense_efficiency", "0.0"),
+            ("step_us", "-1.0"),
+            ("schema", "2"),
+            ("card", "\"abacus\""),
+            ("weights", "[\"awq\"]"),
+        ] {
+            let message = Profile::parse(&replace(key, value), "x").unwrap_err().to_string();
+            assert!(message.contains(key), "{key}: {message}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused() {
+        let text = toml::to_string(&profiles()[0]).unwrap().replace("step_us", "step_ms");
+        assert!(Profile::parse(&text, "x").is_err());
+    }
+}

@@ -1,0 +1,138 @@
+//! Reading request bodies: fields with their types, errors that name them. Unknown fields pass.
+
+use serde_json::{Map, Value};
+
+use super::{Host, Prompt, Reply};
+
+/// The fields of a JSON body.
+pub(super) struct Body(Map<String, Value>);
+
+impl Body {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Reply> {
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Object(fields)) => Ok(Self(fields)),
+            Ok(_) => Err(Reply::error(400, "The body is not a JSON object.")),
+            Err(error) => Err(Reply::error(400, &format!("The body is not JSON: {error}"))),
+        }
+    }
+
+    /// A field; `null` counts as absent.
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn flag(&self, name: &str) -> Result<bool, Reply> {
+        match self.get(name) {
+            None => Ok(false),
+            Some(value) => value.as_bool().ok_or_else(|| wrong(name, "a boolean")),
+        }
+    }
+
+    /// A whole number of at least 1.
+    pub(super) fn count(&self, name: &str) -> Result<Option<u32>, Reply> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+        match number {
+            Some(0) | None => Err(wrong(name, "a whole number of at least 1")),
+            Some(number) => Ok(Some(number)),
+        }
+    }
+
+    pub(super) fn text(&self, name: &str) -> Result<&str, Reply> {
+        let value = self.get(name).ok_or_else(|| wrong(name, "given"))?;
+        value.as_str().ok_or_else(|| wrong(name, "a string"))
+    }
+
+    /// An object's fields; nothing where it is absent.
+    pub(super) fn object(&self, name: &str) -> Result<Self, Reply> {
+        match self.get(name) {
+            None => Ok(Self(Map::new())),
+            Some(Value::Object(fields)) => Ok(Self(fields.clone())),
+            Some(_) => Err(wrong(name, "an object")),
+        }
+    }
+
+    /// Refuses a model that is not served.
+    pub(super) fn check_model(&self, host: &Host) -> Result<(), Reply> {
+        let model = self.text("model")?;
+        if model == host.model {
+            return Ok(());
+        }
+        Err(Reply::error(404, &format!("The model `{model}` does not exist.")))
+    }
+
+    /// A list of token ids.
+    pub(super) fn token_ids(&self, name: &str) -> Result<Vec<u32>, Reply> {
+        let value = self.get(name).ok_or_else(|| wrong(name, "given"))?;
+        ids(value).ok_or_else(|| wrong(name, "a list of token ids"))
+    }
+
+    /// A prompt of one text or one list of token ids, either perhaps alone in a list.
+    pub(super) fn prompt(&self, host: &Host) -> Result<Prompt, Reply> {
+        let name = "prompt";
+        let value = self.get(name).ok_or_else(|| wrong(name, "given"))?;
+        let value = match value {
+            Value::Array(items) if items.iter().any(|item| item.is_string() || item.is_array()) => {
+                match items.as_slice() {
+                    [one] => one,
+                    _ => {
+                        let message = "multiple prompts in a batch is not currently supported";
+                        return Err(Reply::error(400, message));
+                    }
+                }
+            }
+            other => other,
+        };
+        let prompt = match value {
+            Value::String(text) => Prompt::text(host, text)?,
+            other => {
+                let ids = ids(other).ok_or_else(|| wrong(name, "a text or a list of token ids"))?;
+                let key = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
+                Prompt { tokens: ids.len() as u32, key }
+            }
+        };
+        if prompt.tokens == 0 {
+            return Err(wrong(name, "of at least one token"));
+        }
+        Ok(prompt)
+    }
+
+    /// The contents of a chat, one after another, with the template's tokens.
+    pub(super) fn messages(&self, host: &Host) -> Result<Prompt, Reply> {
+        let name = "messages";
+        let value = self.get(name).ok_or_else(|| wrong(name, "given"))?;
+        let messages = value.as_array().filter(|list| !list.is_empty());
+        let messages = messages.ok_or_else(|| wrong(name, "a list of messages"))?;
+        let mut all = Prompt { tokens: host.chat_overhead_tokens, key: Vec::new() };
+        for message in messages {
+            let part = Prompt::text(host, &content(message)?)?;
+            all.tokens += part.tokens;
+            all.key.extend(part.key);
+        }
+        if all.tokens == 0 {
+            return Err(wrong(name, "of at least one token"));
+        }
+        Ok(all)
+    }
+}
+
+/// The text of one message: a string, or a list of parts with `text`.
+fn content(message: &Value) -> Result<String, Reply> {
+    match &message["content"] {
+        Value::String(text) => Ok(text.clone()),
+        Value::Array(parts) => parts
+            .iter()
+            .map(|part| part["text"].as_str().ok_or_else(|| wrong("messages", "of text only")))
+            .collect(),
+        _ => Err(wrong("messages", "a list of messages with a role and a content")),
+    }
+}
+
+fn ids(value: &Value) -> Option<Vec<u32>> {
+    let id = |item: &Value| item.as_u64().and_then(|id| u32::try_from(id).ok());
+    value.as_array()?.iter().map(id).collect()
+}
+
+fn wrong(name: &str, expected: &str) -> Reply {
+    Reply::error(400, &format!("`{name}` must be {expected}."))
+}

@@ -1,0 +1,228 @@
+//! Requests into work, and work into answers, per engine interface. No sockets and no clock.
+
+mod body;
+mod openai;
+mod server;
+mod tgi;
+mod vllm;
+
+use std::sync::Arc;
+
+use inferometer_core::traits::Tokenizer;
+use inferometer_wire::http::Request;
+use serde_json::{Value, json};
+
+use super::FrontConfig;
+use super::words::seed;
+use crate::engine::{Engine, Stats};
+
+/// What every answer may need to know of the server.
+pub(super) struct Host {
+    /// The model's name in requests and answers.
+    pub(super) model: String,
+    /// The engine's version.
+    pub(super) version: String,
+    /// Tokens of a sequence.
+    pub(super) max_model_len: u32,
+    /// Tokens that a chat template adds.
+    pub(super) chat_overhead_tokens: u32,
+    /// See [`FrontConfig::end_of_text_within`].
+    pub(super) end_of_text_within: Option<u32>,
+    /// When the server started, in seconds since 1970.
+    pub(super) created: u64,
+    /// Counts prompts.
+    pub(super) tokenizer: Arc<dyn Tokenizer>,
+}
+
+impl Host {
+    pub(super) fn new(
+        engine: &Engine,
+        config: &FrontConfig,
+        tokenizer: Arc<dyn Tokenizer>,
+        created: u64,
+    ) -> Self {
+        Self {
+            model: config.served_model_name.clone(),
+            version: engine.config().profile.engine_version.clone(),
+            max_model_len: engine.config().limits.max_model_len,
+            chat_overhead_tokens: config.chat_overhead_tokens,
+            end_of_text_within: config.end_of_text_within,
+            created,
+            tokenizer,
+        }
+    }
+}
+
+/// A complete response.
+#[derive(Debug, PartialEq)]
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) content_type: &'static str,
+    pub(super) body: Vec<u8>,
+}
+
+impl Reply {
+    pub(super) fn json(status: u16, body: &Value) -> Self {
+        Self { status, content_type: "application/json", body: body.to_string().into_bytes() }
+    }
+
+    /// An error as vLLM words it.
+    pub(super) fn error(status: u16, message: &str) -> Self {
+        let kind = if status < 500 { "invalid_request_error" } else { "internal_error" };
+        Self::json(
+            status,
+            &json!({
+                "object": "error", "message": message, "type": kind, "param": null, "code": status
+            }),
+        )
+    }
+}
+
+/// What to do about a request.
+pub(super) enum Call {
+    /// Answer at once.
+    Reply(Reply),
+    /// Answer with the accounts of finished requests.
+    Accounts,
+    /// Let the engine make tokens.
+    Generate(Job),
+}
+
+/// Text to be made.
+pub(super) struct Job {
+    pub(super) prompt_tokens: u32,
+    pub(super) max_tokens: u32,
+    /// Why the output ends when it has `max_tokens`.
+    pub(super) finish_reason: &'static str,
+    pub(super) stream: bool,
+    /// Draws the output.
+    pub(super) seed: u64,
+    /// Words the answer.
+    pub(super) form: Box<dyn Form>,
+}
+
+impl Job {
+    /// A job whose length is what was asked for, or what the model makes of it.
+    fn new(host: &Host, prompt: &Prompt, asked: Asked, form: Box<dyn Form>) -> Self {
+        let seed = seed(&prompt.key);
+        let natural = host.end_of_text_within.filter(|_| !asked.ignore_eos);
+        let natural =
+            natural.map(|within| 1 + (super::words::mix(seed) % u64::from(within)) as u32);
+        let (max_tokens, finish_reason) = match natural {
+            Some(length) if length < asked.max_tokens => (length, "stop"),
+            _ => (asked.max_tokens, "length"),
+        };
+        let (prompt_tokens, stream) = (prompt.tokens, asked.stream);
+        Self { prompt_tokens, max_tokens, finish_reason, stream, seed, form }
+    }
+}
+
+/// What a request asks of the output.
+struct Asked {
+    max_tokens: u32,
+    ignore_eos: bool,
+    stream: bool,
+}
+
+/// A prompt as counted.
+struct Prompt {
+    tokens: u32,
+    /// What its output is drawn by.
+    key: Vec<u8>,
+}
+
+impl Prompt {
+    fn text(host: &Host, text: &str) -> Result<Self, Reply> {
+        let tokens = host.tokenizer.count(text);
+        let tokens = tokens.map_err(|error| Reply::error(500, &error.to_string()))?;
+        Ok(Self { tokens, key: text.as_bytes().to_vec() })
+    }
+}
+
+/// What an answer tells of an output.
+pub(super) struct Output<'a> {
+    /// The request's id.
+    pub(super) id: &'a str,
+    /// New text; with an answer in one piece, all of it.
+    pub(super) news: &'a str,
+    /// All text so far.
+    pub(super) text: &'a str,
+    /// The last token.
+    pub(super) token: u32,
+    /// Prompt tokens.
+    pub(super) prompt_tokens: u32,
+    /// Output tokens so far.
+    pub(super) output_tokens: u32,
+    /// Why it ended, if it did.
+    pub(super) finish_reason: Option<&'a str>,
+}
+
+/// The wording of an answer. Each piece of a stream is sent as one chunk.
+pub(super) trait Form {
+    /// The prefix of the request's id.
+    fn id_prefix(&self) -> &'static str;
+    /// The content type of a stream.
+    fn stream_type(&self) -> &'static str {
+        "text/event-stream; charset=utf-8"
+    }
+    /// What a stream begins with before there is a token.
+    fn opening(&self, _id: &str) -> Option<Vec<u8>> {
+        None
+    }
+    /// The event of new tokens.
+    fn event(&self, output: &Output<'_>) -> Vec<u8>;
+    /// What follows the last token's event.
+    fn closing(&self, _output: &Output<'_>) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
+    /// An error in the middle of a stream, with what follows it.
+    fn error(&self, message: &str) -> Vec<Vec<u8>>;
+    /// The answer in one piece.
+    fn whole(&self, output: &Output<'_>) -> Value;
+}
+
+/// What to do about a request.
+pub(super) fn call(host: &Host, stats: &Stats, request: &Request) -> Call {
+    let path = request.target.split('?').next().unwrap_or_default();
+    let get = request.method == "GET";
+    let post = request.method == "POST";
+    let result = match path {
+        "/health" if get => Ok(Call::Reply(server::health())),
+        "/version" if get => Ok(Call::Reply(server::version(host))),
+        "/v1/models" if get => Ok(Call::Reply(server::models(host))),
+        "/metrics" if get => Ok(Call::Reply(server::metrics(host, stats))),
+        "/info" if get => Ok(Call::Reply(tgi::info(host))),
+        "/engine/accounts" if get => Ok(Call::Accounts),
+        "/tokenize" if post => server::tokenize(host, &request.body).map(Call::Reply),
+        "/detokenize" if post => server::detokenize(host, &request.body).map(Call::Reply),
+        "/v1/completions" if post => openai::completions(host, &request.body).map(Call::Generate),
+        "/v1/chat/completions" if post => openai::chat(host, &request.body).map(Call::Generate),
+        "/generate" if post => generate(host, &request.body).map(Call::Generate),
+        "/generate_stream" if post => tgi::generate(host, &request.body, true).map(Call::Generate),
+        "/health"
+        | "/version"
+        | "/v1/models"
+        | "/metrics"
+        | "/info"
+        | "/engine/accounts"
+        | "/tokenize"
+        | "/detokenize"
+        | "/v1/completions"
+        | "/v1/chat/completions"
+        | "/generate"
+        | "/generate_stream" => Err(Reply::json(405, &json!({ "detail": "Method Not Allowed" }))),
+        _ => Err(Reply::json(404, &json!({ "detail": "Not Found" }))),
+    };
+    result.unwrap_or_else(Call::Reply)
+}
+
+/// `/generate` is vLLM's with a `prompt`, TGI's with `inputs`.
+fn generate(host: &Host, body: &[u8]) -> Result<Job, Reply> {
+    let is_tgi = serde_json::from_slice::<Value>(body).is_ok_and(|v| v.get("inputs").is_some());
+    if is_tgi { tgi::generate(host, body, false) } else { vllm::generate(host, body) }
+}
+
+/// One server-sent event.
+fn sse(data: &Value) -> Vec<u8> {
+    format!("data: {data}\n\n").into_bytes()
+}

@@ -1,0 +1,52 @@
+//! vLLM's native `/generate` of 0.2.x (`vllm/entrypoints/api_server.py`): the prompt and all of the
+//! output in every message, streams of JSON documents each ended by a NUL.
+
+use serde_json::{Value, json};
+
+use super::body::Body;
+use super::{Asked, Form, Host, Job, Output, Reply};
+
+/// What is made when no length is asked for.
+const DEFAULT_MAX_TOKENS: u32 = 16;
+
+/// `/generate` with a `prompt`. As the engine does, it checks no length: the output stops at the
+/// limit, and a prompt above it is ignored.
+pub(super) fn generate(host: &Host, body: &[u8]) -> Result<Job, Reply> {
+    let body = Body::parse(body)?;
+    let text = body.text("prompt")?.to_owned();
+    let prompt = body.prompt(host)?;
+    let asked = Asked {
+        max_tokens: body.count("max_tokens")?.unwrap_or(DEFAULT_MAX_TOKENS),
+        ignore_eos: body.flag("ignore_eos")?,
+        stream: body.flag("stream")?,
+    };
+    Ok(Job::new(host, &prompt, asked, Box::new(Native { prompt: text })))
+}
+
+struct Native {
+    prompt: String,
+}
+
+impl Form for Native {
+    fn id_prefix(&self) -> &'static str {
+        "generate-"
+    }
+
+    fn stream_type(&self) -> &'static str {
+        "text/plain; charset=utf-8"
+    }
+
+    fn event(&self, output: &Output<'_>) -> Vec<u8> {
+        let mut bytes = self.whole(output).to_string().into_bytes();
+        bytes.push(0);
+        bytes
+    }
+
+    fn error(&self, message: &str) -> Vec<Vec<u8>> {
+        vec![format!("{}\0", json!({ "error": message })).into_bytes()]
+    }
+
+    fn whole(&self, output: &Output<'_>) -> Value {
+        json!({ "text": [format!("{}{}", self.prompt, output.text)] })
+    }
+}

@@ -1,0 +1,131 @@
+//! Faults on demand: what goes wrong with which request. Parsing only.
+
+use std::str::FromStr;
+
+use crate::error::EngineError;
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// `error-event`: an error inside of a stream with status 200, then the usual end; an error 500
+    /// where nothing is streamed.
+    ErrorEvent,
+    /// `cut`: the connection is closed in the middle of the answer.
+    Cut,
+    /// `reset`: the connection is reset in the middle of the answer.
+    Reset,
+    /// `stall`: nothing more is sent from the middle of the answer on.
+    Stall,
+    /// `status=N`: an error status instead of an answer.
+    Status(u16),
+    /// `garbage`: bytes that are not HTTP, instead of an answer.
+    Garbage,
+    /// `malformed`: broken JSON in the middle of the answer.
+    Malformed,
+    /// `bundle=N`: so many tokens in each event.
+    Bundle(u32),
+    /// `comments`: a comment before each event.
+    Comments,
+    /// `slow-headers=MS`: nothing is sent before so many milliseconds.
+    SlowHeaders(u32),
+    /// `refuse`: the process ends before it answers; whoever connects later is refused.
+    Refuse,
+    /// `die`: the process ends in the middle of the answer.
+    Die,
+}
+
+/// A fault of one request, or of every one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What goes wrong.
+    pub kind: FaultKind,
+    /// With which request for text, counted from 1; absent: with each.
+    pub request: Option<u64>,
+}
+
+const EXPECTED: &str = "must be error-event, cut, reset, stall, status=N, garbage, malformed, \
+    bundle=N, comments, slow-headers=MS, refuse or die, and may end in @N for the Nth request";
+
+impl Fault {
+    /// Reads `KIND`, `KIND=VALUE`, `KIND@REQUEST` or `KIND=VALUE@REQUEST`.
+    ///
+    /// # Errors
+    /// When it is none of these.
+    pub fn parse(text: &str) -> Result<Self, EngineError> {
+        let error = || EngineError::Fault { found: text.to_owned(), expected: EXPECTED.to_owned() };
+        let (spec, request) = match text.split_once('@') {
+            Some((spec, number)) => (spec, Some(number.parse().map_err(|_| error())?)),
+            None => (text, None),
+        };
+        if request == Some(0) {
+            return Err(error());
+        }
+        let (name, value) = match spec.split_once('=') {
+            Some((name, value)) => (name, Some(value.parse::<u32>().map_err(|_| error())?)),
+            None => (spec, None),
+        };
+        let kind = match (name, value) {
+            ("error-event", None) => FaultKind::ErrorEvent,
+            ("cut", None) => FaultKind::Cut,
+            ("reset", None) => FaultKind::Reset,
+            ("stall", None) => FaultKind::Stall,
+            ("garbage", None) => FaultKind::Garbage,
+            ("malformed", None) => FaultKind::Malformed,
+            ("comments", None) => FaultKind::Comments,
+            ("refuse", None) => FaultKind::Refuse,
+            ("die", None) => FaultKind::Die,
+            ("status", Some(code @ 400..=599)) => FaultKind::Status(code as u16),
+            ("bundle", Some(tokens @ 1..)) => FaultKind::Bundle(tokens),
+            ("slow-headers", Some(ms)) => FaultKind::SlowHeaders(ms),
+            _ => return Err(error()),
+        };
+        Ok(Self { kind, request })
+    }
+
+    /// Whether it befalls this request, counted from 1.
+    #[must_use]
+    pub fn befalls(&self, request: u64) -> bool {
+        self.request.is_none_or(|only| only == request)
+    }
+}
+
+impl FromStr for Fault {
+    type Err = EngineError;
+
+    fn from_str(text: &str) -> Result<Self, EngineError> {
+        Self::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_a_kind_perhaps_a_value_and_perhaps_a_request() {
+        for (text, kind, request) in [
+            ("error-event@3", FaultKind::ErrorEvent, Some(3)),
+            ("stall", FaultKind::Stall, None),
+            ("status=503@1", FaultKind::Status(503), Some(1)),
+            ("bundle=5", FaultKind::Bundle(5), None),
+            ("slow-headers=250@2", FaultKind::SlowHeaders(250), Some(2)),
+        ] {
+            assert_eq!(Fault::parse(text), Ok(Fault { kind, request }), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_fault_is_refused_with_what_there_is() {
+        for text in ["", "explode", "cut@0", "cut@x", "status", "status=200", "bundle=0", "cut=1"] {
+            let message = Fault::parse(text).unwrap_err().to_string();
+            assert!(message.contains("error-event"), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_fault_befalls_its_request_only() {
+        let third = Fault::parse("cut@3").unwrap();
+        assert!(third.befalls(3) && !third.befalls(2));
+        assert!(Fault::parse("cut").unwrap().befalls(17));
+    }
+}

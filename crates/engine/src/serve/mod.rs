@@ -1,0 +1,79 @@
+//! The HTTP front: plays the engine in real time behind the interfaces of serving engines, and
+//! misbehaves on demand. It never makes up figures: what it did stands in `/engine/accounts`.
+
+mod accounts;
+mod api;
+mod connection;
+mod fault;
+mod front;
+mod telling;
+mod words;
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use inferometer_core::traits::Tokenizer;
+use inferometer_net::{EpollNet, Net};
+
+use crate::config::EngineConfig;
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+pub use fault::{Fault, FaultKind};
+pub use front::Front;
+
+/// How the front presents the engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrontConfig {
+    /// The name that requests must give; the hub id or name of the model is usual.
+    pub served_model_name: String,
+    /// What goes wrong, and when.
+    pub faults: Vec<Fault>,
+    /// How much faster than real time steps are played.
+    pub speed: f64,
+    /// Tokens that a chat template adds to the contents of a chat.
+    pub chat_overhead_tokens: u32,
+    /// The most output tokens before a model's own end of text, drawn evenly from 1 on; absent: a
+    /// model that never ends its text by itself.
+    pub end_of_text_within: Option<u32>,
+}
+
+impl FrontConfig {
+    /// A front without faults, in real time.
+    #[must_use]
+    pub fn new(served_model_name: impl Into<String>) -> Self {
+        Self {
+            served_model_name: served_model_name.into(),
+            faults: Vec::new(),
+            speed: 1.0,
+            chat_overhead_tokens: 8,
+            end_of_text_within: None,
+        }
+    }
+}
+
+/// Serves until the process ends. Prints `listening on http://ADDRESS` on stdout once it can be
+/// connected to.
+///
+/// # Errors
+/// When the configuration is refused, the address cannot be listened on, the tokenizer fails, or an
+/// injected fault ends the server.
+pub fn serve(
+    engine: EngineConfig,
+    front: FrontConfig,
+    tokenizer: Arc<dyn Tokenizer>,
+    listen: SocketAddr,
+) -> Result<(), EngineError> {
+    let mut front = Front::new(Engine::new(engine)?, front, tokenizer)?;
+    let io = |error: std::io::Error| EngineError::Socket {
+        address: listen.to_string(),
+        reason: error.to_string(),
+    };
+    let mut net = EpollNet::new().map_err(io)?;
+    let at = net.listen(listen).map_err(io)?;
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "listening on http://{at}").and_then(|()| stdout.flush()).map_err(io)?;
+    net.play(&mut front).map_err(io)?;
+    Err(EngineError::Died)
+}

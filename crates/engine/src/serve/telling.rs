@@ -1,0 +1,108 @@
+//! What a client is told of an answer under way: tokens, the end, and faults in the middle. It queues
+//! bytes on the connection and never writes to a socket.
+
+use inferometer_net::Close;
+
+use super::api::{Job, Output, Reply};
+use super::connection::{Answer, Connection};
+use super::fault::FaultKind;
+use super::words::Words;
+use crate::engine::{Finish, RequestId, StepOutput};
+
+/// What an injected failure says.
+pub(super) const FAILURE: &str = "The engine failed (injected fault).";
+
+/// The id of an answer.
+pub(super) fn name(job: &Job, request: RequestId) -> String {
+    format!("{}{:016x}", job.form.id_prefix(), request.0)
+}
+
+/// The fault in the middle of an answer, if one befalls it. Says whether the answer goes on.
+pub(super) fn fail(connection: &mut Connection, answer: &Answer) -> bool {
+    let stream = answer.job.stream;
+    for fault in &answer.faults {
+        match fault {
+            FaultKind::Stall | FaultKind::Die => return false,
+            FaultKind::Reset => {
+                connection.closing = Some(Close::Reset);
+                return false;
+            }
+            FaultKind::Cut => {
+                if !stream {
+                    let fields = [("content-type", "application/json"), ("content-length", "1000")];
+                    connection.head(200, &fields);
+                    connection.raw(b"{\"id\":");
+                }
+                connection.closing = Some(Close::Gracefully);
+                return false;
+            }
+            FaultKind::ErrorEvent if stream => {
+                for event in answer.job.form.error(FAILURE) {
+                    connection.event(&event);
+                }
+                connection.stream_end();
+                return false;
+            }
+            FaultKind::ErrorEvent => {
+                connection.reply(&Reply::error(500, FAILURE));
+                return false;
+            }
+            FaultKind::Malformed if stream => connection.event(b"data: {\"choices\": [{\"te\n\n"),
+            FaultKind::Malformed => {
+                let body = b"{\"choices\": [{\"te".to_vec();
+                connection.reply(&Reply { status: 200, content_type: "application/json", body });
+                return false;
+            }
+            _ => {}
+        }
+    }
+    true
+}
+
+/// Queues what the client should see of one more token.
+pub(super) fn tell(
+    connection: &mut Connection,
+    answer: &mut Answer,
+    output: &StepOutput,
+    words: &Words,
+) {
+    let id = name(&answer.job, answer.request);
+    let ended = output.finished.is_some();
+    let finish_reason = ended.then_some(match output.finished {
+        Some(Finish::Length) => answer.job.finish_reason,
+        _ => "length",
+    });
+    let token = output.tokens_so_far.saturating_sub(1);
+    let (token, _) = words.at(answer.job.seed, token);
+    let bundled = output.tokens_so_far - answer.told >= answer.bundle();
+    let told = Output {
+        id: &id,
+        news: &answer.text[answer.told_bytes..],
+        text: &answer.text,
+        token,
+        prompt_tokens: answer.job.prompt_tokens,
+        output_tokens: output.tokens_so_far,
+        finish_reason,
+    };
+    if !answer.job.stream {
+        if ended {
+            connection.reply(&Reply::json(200, &answer.job.form.whole(&told)));
+        }
+        return;
+    }
+    if !ended && !bundled {
+        return;
+    }
+    if answer.has(FaultKind::Comments) {
+        connection.event(b": keep-alive\n\n");
+    }
+    connection.event(&answer.job.form.event(&told));
+    if ended {
+        for event in answer.job.form.closing(&told) {
+            connection.event(&event);
+        }
+        connection.stream_end();
+    }
+    answer.told = output.tokens_so_far;
+    answer.told_bytes = answer.text.len();
+}

@@ -1,0 +1,236 @@
+//! What must hold of the engine whatever is asked of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use inferometer_core::load::{AtOnce, Closed, Open};
+use inferometer_core::plan::{Bound, CellPlan};
+use inferometer_core::time::Nanos;
+use inferometer_engine::{
+    Engine, EngineConfig, Finish, RequestId, Step, StepKind, VirtualRecord, simulate, table,
+};
+use proptest::prelude::*;
+
+/// An engine with few blocks, so that sequences are evicted.
+fn small_engine(max_num_seqs: u32) -> Engine {
+    let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
+    config.max_num_seqs = Some(max_num_seqs);
+    let mut low = 0.0;
+    let mut high = 0.9;
+    // The least memory that the engine starts with, and a little more: about 60 blocks.
+    for _ in 0..40 {
+        config.gpu_memory_utilization = Some((low + high) / 2.0);
+        match Engine::new(config.clone()).map(|engine| engine.stats().kv_blocks_total) {
+            Ok(blocks) if blocks > 60 => high = (low + high) / 2.0,
+            _ => low = (low + high) / 2.0,
+        }
+    }
+    config.gpu_memory_utilization = Some(high);
+    Engine::new(config).expect("the largest share that was tried runs")
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Add { prompt: u32, output: u32 },
+    Abort { nth: u64 },
+    Steps { count: u32 },
+}
+
+fn actions() -> impl Strategy<Value = Vec<Action>> {
+    let action = prop_oneof![
+        4 => (1_u32..600, 1_u32..300).prop_map(|(prompt, output)| Action::Add { prompt, output }),
+        1 => (0_u64..40).prop_map(|nth| Action::Abort { nth }),
+        3 => (1_u32..60).prop_map(|count| Action::Steps { count }),
+    ];
+    prop::collection::vec(action, 1..40)
+}
+
+/// Follows an engine from outside and holds every step against what was asked of it.
+struct Witness {
+    engine: Engine,
+    /// Requests in the engine: prompt, output asked for, output so far.
+    open: BTreeMap<RequestId, (u32, u32, u32)>,
+    started: BTreeSet<RequestId>,
+    ended: u64,
+    tokens: u64,
+    added: u64,
+}
+
+impl Witness {
+    fn new(engine: Engine) -> Self {
+        let (open, started) = (BTreeMap::new(), BTreeSet::new());
+        Self { engine, open, started, ended: 0, tokens: 0, added: 0 }
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Step> {
+        match action {
+            Action::Add { prompt, output } => {
+                let id = RequestId(self.added);
+                self.engine.add(id, prompt, output);
+                self.open.insert(id, (prompt, output, 0));
+                self.added += 1;
+                Vec::new()
+            }
+            Action::Abort { nth } => {
+                self.engine.abort(RequestId(nth));
+                self.open.remove(&RequestId(nth));
+                Vec::new()
+            }
+            Action::Steps { count } => (0..count).map_while(|_| self.step()).collect(),
+        }
+    }
+
+    fn step(&mut self) -> Option<Step> {
+        let step = self.engine.step()?;
+        let stats = self.engine.stats();
+        assert!(stats.kv_blocks_used <= stats.kv_blocks_total);
+        for output in &step.outputs {
+            let (prompt, asked, so_far) = self.open[&output.id];
+            if output.finished == Some(Finish::Ignored) {
+                assert!(output.tokens_so_far == so_far);
+            } else {
+                assert_eq!(output.tokens_so_far, so_far + 1, "a token at a time");
+                self.tokens += 1;
+                self.first_come_first_served(output.id);
+            }
+            match output.finished {
+                None => assert!(output.tokens_so_far < asked),
+                Some(Finish::Length) => assert_eq!(output.tokens_so_far, asked),
+                Some(Finish::Stop) => {
+                    let limit = self.engine.config().limits.max_model_len;
+                    assert_eq!(prompt + output.tokens_so_far, limit + 1);
+                }
+                Some(Finish::Ignored) => {}
+            }
+            self.open.insert(output.id, (prompt, asked, output.tokens_so_far));
+            if output.finished.is_some() {
+                self.open.remove(&output.id);
+                self.ended += 1;
+            }
+        }
+        let running = self.engine.stats().running;
+        assert!(running <= self.engine.config().limits.max_num_seqs);
+        assert_eq!(running + stats.waiting, self.open.len() as u32, "none is lost");
+        Some(step)
+    }
+
+    /// A request gets its first token only when all that came before it have theirs or are gone.
+    fn first_come_first_served(&mut self, id: RequestId) {
+        self.started.insert(id);
+        let earlier = self.open.range(..id).map(|(id, _)| id);
+        for earlier in earlier {
+            assert!(self.started.contains(earlier), "{id:?} overtook {earlier:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_asked_nothing_is_lost_and_nobody_overtakes(
+        actions in actions(),
+        max_num_seqs in 1_u32..12,
+    ) {
+        let mut witness = Witness::new(small_engine(max_num_seqs));
+        for action in actions {
+            witness.act(action);
+        }
+        while witness.step().is_some() {}
+        prop_assert!(witness.open.is_empty(), "starved: {:?}", witness.open);
+        let stats = witness.engine.stats();
+        prop_assert_eq!(stats.kv_blocks_used, 0);
+        prop_assert_eq!(stats.generation_tokens, witness.tokens);
+    }
+
+    #[test]
+    fn the_same_requests_take_the_same_steps(actions in actions()) {
+        let play = || {
+            let mut witness = Witness::new(small_engine(8));
+            actions.iter().flat_map(|&action| witness.act(action)).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(play(), play());
+    }
+}
+
+#[test]
+fn pressure_on_memory_evicts_and_an_abort_frees_what_was_held() {
+    let mut engine = small_engine(8);
+    for id in 0..8 {
+        engine.add(RequestId(id), 100, 200);
+    }
+    for _ in 0..150 {
+        engine.step().unwrap();
+    }
+    assert!(engine.stats().preemptions > 0);
+    for id in 0..8 {
+        engine.abort(RequestId(id));
+        engine.abort(RequestId(id));
+    }
+    let stats = engine.stats();
+    assert_eq!((stats.running, stats.waiting, stats.kv_blocks_used), (0, 0, 0));
+    assert_eq!(engine.step(), None);
+}
+
+#[test]
+fn output_stops_where_the_engine_s_limit_is() {
+    let mut engine = Engine::new(EngineConfig::of_model("qwen-14b").unwrap()).unwrap();
+    engine.add(RequestId(0), 1024, 2048);
+    let last = std::iter::from_fn(|| engine.step()).last().unwrap().outputs[0];
+    assert_eq!((last.tokens_so_far, last.finished), (1025, Some(Finish::Stop)));
+}
+
+#[test]
+fn a_prompt_above_the_limit_is_ignored_at_no_cost() {
+    let mut engine = Engine::new(EngineConfig::of_model("qwen-14b").unwrap()).unwrap();
+    engine.add(RequestId(7), 2049, 10);
+    let step = engine.step().unwrap();
+    assert_eq!((step.duration.as_nanos(), step.kind), (0, StepKind::Prompt));
+    assert_eq!(step.outputs[0].finished, Some(Finish::Ignored));
+    assert_eq!(engine.step(), None);
+}
+
+fn chatglm() -> Engine {
+    let config = EngineConfig::of_model("chatglm3-6b").expect("a known model");
+    Engine::new(config).expect("its defaults run")
+}
+
+#[test]
+fn one_by_one_requests_follow_each_other_without_a_gap() {
+    let mut load = Closed::new(1, Bound::requests(5));
+    let records = simulate(&mut chatglm(), &mut load, &mut std::iter::repeat((128, 32)));
+    assert_eq!(records.len(), 5);
+    assert!(records.windows(2).all(|pair| pair[1].due == pair[0].ended));
+    let latency = |record: &VirtualRecord| record.ended.since(record.sent);
+    assert!(records.iter().all(|record| latency(record) == latency(&records[0])));
+    assert!(records[0].first_token.unwrap() < records[0].last_token.unwrap());
+}
+
+#[test]
+fn an_idle_engine_waits_for_the_next_arrival() {
+    let arrivals = [0, 3_000_000_000_000, 3_000_000_000_001].into_iter().map(Nanos);
+    let mut load = Open::new(arrivals, Bound::requests(3));
+    let records = simulate(&mut chatglm(), &mut load, &mut std::iter::repeat((128, 4)));
+    assert!(records[0].ended < records[1].due);
+    assert_eq!(records[1].due, Nanos(3_000_000_000_000));
+    // The third comes while the second's prompt is computed, and takes part in the next step.
+    assert!(records[2].first_token > records[1].first_token);
+    assert!(records[2].first_token < Some(records[1].ended));
+}
+
+#[test]
+fn when_lengths_run_out_nothing_further_starts() {
+    let mut lengths = [(10, 3), (20, 4)].into_iter();
+    let records = simulate(&mut chatglm(), &mut AtOnce::new(10), &mut lengths);
+    let seen: Vec<_> = records.iter().map(|record| (record.prompt, record.output)).collect();
+    assert_eq!(seen, [(10, 3), (20, 4)]);
+}
+
+#[test]
+fn the_columns_of_a_row_fit_each_other() {
+    let cell = CellPlan { input_length: 128, output_length: 64 };
+    let config = EngineConfig::of_model("chatglm3-6b").unwrap();
+    let row = table(&config, cell, 2, 50).unwrap();
+    assert!((row.output_tokens_per_s / row.requests_per_s - 64.0).abs() < 1e-9);
+    let ratio = row.latency_per_output_token_ms.unwrap() / row.latency_per_token_ms.unwrap();
+    assert!((ratio - 192.0 / 64.0).abs() < 1e-9);
+}

@@ -1,0 +1,115 @@
+//! Writes plots of many shapes into a folder, for eyes: no test knows whether a plot is good.
+//!
+//!     cargo run -p inferometer-report --example gallery -- FOLDER
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::path::Path;
+
+use inferometer_core::summary::{PassKind, Summary};
+use inferometer_report::{ReportInput, html, markdown, plot};
+use support::{CHATGLM3, MISTRAL, cell, distribution, empty, full, pass, published};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::args().nth(1).ok_or("name a folder to write into")?;
+    let folder = Path::new(&folder);
+    std::fs::create_dir_all(folder)?;
+    for (shape, summaries) in shapes() {
+        for named in plot::figures(&summaries) {
+            let file = folder.join(format!("{shape}-{}.png", named.name));
+            std::fs::write(file, plot::png(&named.svg, 1.0)?)?;
+        }
+    }
+    let summary = full();
+    let plots = plot::figures(std::slice::from_ref(&summary));
+    let input = ReportInput {
+        summary: &summary,
+        plots: &plots,
+        plan_toml: "input_lengths = [128, 512]\n",
+        report_command: "inferometer report RUN",
+        run_command: "inferometer run plan.toml",
+    };
+    std::fs::write(folder.join("report.md"), markdown::report(&input))?;
+    std::fs::write(folder.join("report.html"), html::report(&input))?;
+    Ok(())
+}
+
+/// The shapes that a grid can have.
+fn shapes() -> Vec<(&'static str, Vec<Summary>)> {
+    let chatglm = published(CHATGLM3);
+    let mistral = published(MISTRAL);
+    let only = |summaries: &[Summary], keep: &dyn Fn(u32, u32) -> bool| -> Vec<Summary> {
+        let mut summaries = summaries.to_vec();
+        for summary in &mut summaries {
+            summary.cells.retain(|cell| keep(cell.input_length, cell.output_length));
+        }
+        summaries
+    };
+    let mut three = mistral.clone();
+    three.extend(chatglm.clone());
+    vec![
+        ("4x4", chatglm.clone()),
+        ("1x4", only(&chatglm, &|input, _| input == 128)),
+        ("4x1", only(&chatglm, &|_, output| output == 512)),
+        ("1x1", only(&chatglm, &|input, output| input == 128 && output == 128)),
+        ("two-4x4", mistral.clone()),
+        ("two-4x1", only(&mistral, &|_, output| output == 512)),
+        ("two-1x1", only(&mistral, &|input, output| input == 128 && output == 128)),
+        ("three-4x4", three),
+        ("decades", vec![decades()]),
+        ("whiskers", vec![whiskers()]),
+        ("six-inputs", vec![six_inputs("vllm"), six_inputs("sglang")]),
+        ("full", vec![full()]),
+        ("nothing", vec![empty("m", "c", "e", "1")]),
+    ]
+}
+
+/// Values over more than four decades, with a gap.
+fn decades() -> Summary {
+    let mut summary = empty("通义千问-14B 中文模型", "昇腾 910B", "vllm", "0.6.3");
+    for (row, input) in [16u32, 256, 4096, 65_536].into_iter().enumerate() {
+        for (column, output) in [1u32, 16, 256, 4096].into_iter().enumerate() {
+            let value = 5000.0 / 9f64.powi((row + column) as i32);
+            let figure = (row != 1 || column != 2).then_some(value);
+            let figures = [figure, Some(value * f64::from(output)), Some(1.0 / value), figure];
+            summary.cells.push(cell(input, output, figures));
+        }
+    }
+    summary
+}
+
+/// A grid as the program measures it: intervals, and failures in one cell.
+fn whiskers() -> Summary {
+    let mut summary = published(CHATGLM3).remove(0);
+    summary.target.simulated = true;
+    for (index, cell) in summary.cells.iter_mut().enumerate() {
+        let mut single = pass(PassKind::OneByOne, 10);
+        let mut loaded = pass(PassKind::Saturated, 399);
+        single.latency_per_token_ms = cell.latency_per_token_ms.map(distribution);
+        single.latency_per_output_token_ms = cell.latency_per_output_token_ms.map(distribution);
+        if index == 7 {
+            loaded.outcomes.complete -= 9;
+            loaded.outcomes.timed_out = 9;
+        }
+        cell.passes = vec![single, loaded];
+    }
+    summary
+}
+
+/// More panels than fit in a row, of servers whose difference lies in the engine.
+fn six_inputs(engine: &str) -> Summary {
+    let mut summary = empty("Qwen2.5-72B-Instruct", "8 x H100", engine, "0.6.3");
+    let factor = if engine == "vllm" { 1.0 } else { 1.3 };
+    for input in [32u32, 128, 512, 2048, 8192, 32_768] {
+        for output in [32u32, 256, 2048] {
+            let (i, o) = (f64::from(input), f64::from(output));
+            let rate = factor * 4000.0 / (o + i / 8.0 + 20.0);
+            let latency = 20.0 + i / 400.0 / factor;
+            let per_token = latency * o / (i + o);
+            let figures = [Some(rate), Some(rate * o), Some(per_token), Some(latency)];
+            summary.cells.push(cell(input, output, figures));
+        }
+    }
+    summary
+}

@@ -1,0 +1,260 @@
+//! What a report says, in which order. Never how it is written: that is `markdown` and `html`.
+
+mod passes;
+
+use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::metric::{self, Origin, Over};
+use inferometer_core::summary::Summary;
+use inferometer_core::verdict::Validity;
+
+use crate::document::{Block, Text, Tone, code_fact, fact, plain};
+use crate::label;
+use crate::layout::{Align, Table};
+use crate::number::{MISSING, bytes, count, significant};
+use crate::plot::Named;
+use crate::table;
+
+/// What a report is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportInput<'a> {
+    /// The results.
+    pub summary: &'a Summary,
+    /// Its plots, from [`crate::plot::figures`]. Markdown refers to each as `./NAME.png`; HTML
+    /// contains them.
+    pub plots: &'a [Named],
+    /// The resolved plan, as TOML.
+    pub plan_toml: &'a str,
+    /// The command that makes this report again from the stored records.
+    pub report_command: &'a str,
+    /// The command that measures the same plan again.
+    pub run_command: &'a str,
+}
+
+/// `chatglm3-6b on A100 40G, vllm v0.2.7`.
+pub(crate) fn title(summary: &Summary) -> String {
+    let target = &summary.target;
+    let text = format!("{} on {}, {}", target.model, label::card(target), label::engine(target));
+    label::with_reality(&text, summary)
+}
+
+/// The page.
+pub(crate) fn blocks(input: &ReportInput<'_>) -> Vec<Block> {
+    let summary = input.summary;
+    let mut out = vec![Block::Heading(1, title(summary))];
+    verdict(&mut out, summary);
+    what(&mut out, summary);
+    results(&mut out, summary);
+    plots(&mut out, input);
+    passes::passes(&mut out, summary);
+    passes::instrument(&mut out, summary);
+    findings(&mut out, summary);
+    environment(&mut out, summary);
+    definitions(&mut out);
+    identity(&mut out, input);
+    out
+}
+
+fn verdict(out: &mut Vec<Block>, summary: &Summary) {
+    let verdict = &summary.verdict;
+    let mut lines: Vec<Text> = verdict.reasons.iter().map(plain).collect();
+    let warnings =
+        summary.findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
+    if warnings > 0 {
+        let verb = if warnings == 1 { "1 finding warns" } else { "Findings warn" };
+        let number = if warnings == 1 { String::new() } else { format!(" ({warnings})") };
+        lines.push(plain(format!(
+            "{verb} that figures may not mean what they seem to mean{number}: see Findings."
+        )));
+    }
+    let (tone, title) = match verdict.validity {
+        Validity::Valid => {
+            (Tone::Good, "Valid: the client's own error is small beside every figure.")
+        }
+        Validity::Suspect => {
+            (Tone::Warning, "Suspect: the instrument does not vouch for these figures.")
+        }
+    };
+    out.push(Block::Callout(tone, title.to_owned(), lines));
+    if let Some(word) = label::unreal(summary) {
+        let sentence = if summary.predicted {
+            "No request was sent: every figure is computed by the embedded engine's cost model in \
+             virtual time."
+        } else {
+            "The server was the embedded engine, which plays a cost model in real time. The \
+             requests and their timing are real; the speed of the hardware is a model's."
+        };
+        let title = format!("{}: not a measurement of real hardware.", word.to_uppercase());
+        out.push(Block::Callout(Tone::Warning, title, vec![plain(sentence)]));
+    }
+    if verdict.slo.is_empty() {
+        return;
+    }
+    let mut slo = Table::new([
+        ("Objective", Align::Left),
+        ("Where", Align::Left),
+        ("Measured", Align::Right),
+        ("Verdict", Align::Left),
+    ]);
+    for result in &verdict.slo {
+        slo.push(vec![
+            result.objective.clone(),
+            result.place.clone(),
+            result.measured.map_or(MISSING.to_owned(), significant),
+            if result.met { "met" } else { "not met" }.to_owned(),
+        ]);
+    }
+    out.push(Block::Heading(2, "Objectives".to_owned()));
+    out.push(Block::Table(slo));
+}
+
+fn what(out: &mut Vec<Block>, summary: &Summary) {
+    let target = &summary.target;
+    out.push(Block::Heading(2, "What was measured".to_owned()));
+    let mut items = vec![
+        fact("Model", &target.model),
+        fact("Engine", label::with_reality(&label::engine(target), summary)),
+        code_fact("Address", &target.url),
+        fact("Dialect", &target.dialect),
+    ];
+    if let Some(profile) = &target.profile {
+        items.push(fact("Profile of the embedded engine", profile));
+    }
+    items.extend(target.facts.iter().map(|(name, value)| fact(name, value)));
+    items.push(fact("Started", &summary.started_at));
+    items.push(fact("Measured with", format!("{} {}", summary.tool.name, summary.tool.version)));
+    out.push(Block::List(items));
+}
+
+fn results(out: &mut Vec<Block>, summary: &Summary) {
+    out.push(Block::Heading(2, "Results".to_owned()));
+    let records = table::records(summary);
+    if records.is_empty() {
+        out.push(Block::Paragraph(plain("The run has no cells.")));
+        return;
+    }
+    out.push(Block::Table(records));
+    let failures = table::failures(summary);
+    if !failures.is_empty() {
+        out.push(Block::List(failures.into_iter().map(plain).collect()));
+    }
+    let loads = table::loads(summary);
+    if !loads.is_empty() {
+        out.push(Block::Heading(3, "By load".to_owned()));
+        out.push(Block::Table(loads));
+    }
+}
+
+fn plots(out: &mut Vec<Block>, input: &ReportInput<'_>) {
+    if input.plots.is_empty() {
+        return;
+    }
+    out.push(Block::Heading(2, "Plots".to_owned()));
+    out.extend((0..input.plots.len()).map(Block::Plot));
+}
+
+fn findings(out: &mut Vec<Block>, summary: &Summary) {
+    out.push(Block::Heading(2, "Findings".to_owned()));
+    if summary.findings.is_empty() {
+        out.push(Block::Paragraph(plain("None.")));
+        return;
+    }
+    // Warnings first; within a severity in the order in which they were found.
+    let mut sorted: Vec<&Finding> = summary.findings.iter().collect();
+    sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    for finding in sorted {
+        let (tone, word) = match finding.severity {
+            Severity::Note => (Tone::Note, "Note"),
+            Severity::Warning => (Tone::Warning, "Warning"),
+        };
+        let place = finding.place.as_ref().map_or(String::new(), |place| format!(", {place}"));
+        let mut lines = vec![plain(&finding.message)];
+        lines.extend(finding.advice.as_ref().map(|advice| fact("Advice", advice)));
+        out.push(Block::Callout(tone, format!("{word}: {}{place}", finding.code), lines));
+    }
+}
+
+fn environment(out: &mut Vec<Block>, summary: &Summary) {
+    let env = &summary.environment;
+    out.push(Block::Heading(2, "Environment of the client".to_owned()));
+    let facts = [
+        ("Host", env.host.clone()),
+        ("Processor", env.cpu.clone()),
+        ("Logical processors", env.cpus.map(|cpus| count(u64::from(cpus)))),
+        ("Memory", env.memory_bytes.map(bytes)),
+        ("System", env.kernel.clone()),
+        ("Arrival stamps", env.stamps.clone()),
+        ("Tokenizer that shaped the prompts", env.tokenizer.clone()),
+    ];
+    let items = facts
+        .into_iter()
+        .map(|(name, value)| fact(name, value.unwrap_or_else(|| "unknown".to_owned())))
+        .collect();
+    out.push(Block::List(items));
+}
+
+/// The columns of the published table, then every metric as the code that computes it defines it.
+fn definitions(out: &mut Vec<Block>) {
+    let mut table = Table::new([
+        ("Metric", Align::Left),
+        ("Unit", Align::Left),
+        ("Formula", Align::Left),
+        ("Counted from", Align::Left),
+        ("Over", Align::Left),
+        ("Notes", Align::Left),
+    ]);
+    for definition in metric::definitions() {
+        table.push(vec![
+            definition.name.to_owned(),
+            definition.unit.to_string(),
+            definition.formula.to_owned(),
+            match definition.origin {
+                Some(Origin::Sent) => "the send",
+                Some(Origin::Due) => "the due time",
+                None => MISSING,
+            }
+            .to_owned(),
+            match definition.over {
+                Over::Completed => "completed requests",
+                Over::Sent => "requests that were sent",
+            }
+            .to_owned(),
+            definition.notes.to_owned(),
+        ]);
+    }
+    out.push(Block::Heading(2, "Definitions".to_owned()));
+    out.push(Block::List(vec![
+        fact("Input Length, Output Length", "tokens asked for; counts of tokens are never these"),
+        fact(
+            "Throughput (requests/s), (output token/s)",
+            "completed requests, and their output tokens, over the time from the first send to \
+             the last end of the pass that loads the server",
+        ),
+        fact(
+            "Average latency per token (ms)",
+            "mean over requests of latency / (input + output tokens), one request at a time where \
+             such a pass was carried out",
+        ),
+        fact(
+            "Average latency per output token (ms)",
+            "mean over requests of latency / output tokens, of the same pass",
+        ),
+        fact("Intervals", "95 %: bootstrap for means, order statistics for percentiles"),
+    ]));
+    out.push(Block::Details("Every metric".to_owned(), vec![Block::Table(table)]));
+}
+
+fn identity(out: &mut Vec<Block>, input: &ReportInput<'_>) {
+    let summary = input.summary;
+    out.push(Block::Heading(2, "Identity, and how to do it again".to_owned()));
+    out.push(Block::List(vec![
+        code_fact("Run", &summary.run_id),
+        code_fact("Plan (SHA-256)", &summary.plan_hash),
+        code_fact("Workload (SHA-256)", &summary.workload_hash),
+        code_fact("Bodies (SHA-256)", &summary.body_hash),
+    ]));
+    out.push(Block::Paragraph(plain("This report again, from the stored records:")));
+    out.push(Block::Code("sh", input.report_command.to_owned()));
+    out.push(Block::Paragraph(plain("The measurement again, from the plan below:")));
+    out.push(Block::Code("sh", input.run_command.to_owned()));
+    out.push(Block::Code("toml", input.plan_toml.to_owned()));
+}

@@ -1,0 +1,133 @@
+//! The parts of a report that go through every pass: its figures, and the instrument's own
+//! error. Never sums up over passes.
+
+use inferometer_core::summary::{Cell, Distribution, PassSummary, Summary};
+
+use crate::csv::tokens_from;
+use crate::document::{Block, plain};
+use crate::figure::{Measure, instrument_measures, measures};
+use crate::layout::{Align, Table};
+use crate::number::{MISSING, count, significant};
+
+/// Every pass of every cell.
+pub(super) fn passes(out: &mut Vec<Block>, summary: &Summary) {
+    out.push(Block::Heading(2, "Every pass".to_owned()));
+    for cell in &summary.cells {
+        for pass in &cell.passes {
+            let mut blocks = vec![Block::Paragraph(plain(facts(pass)))];
+            let figures = figures(pass);
+            if figures.is_empty() {
+                blocks.push(Block::Paragraph(plain("No request gave a figure.")));
+            } else {
+                blocks.push(Block::Table(figures));
+            }
+            out.push(Block::Details(cell.place(pass), blocks));
+        }
+    }
+}
+
+/// What happened in a pass, in a line.
+fn facts(pass: &PassSummary) -> String {
+    let mut facts = vec![
+        format!("{} planned: {}", count(pass.planned), pass.outcomes),
+        format!(
+            "{} input and {} output tokens{}",
+            count(pass.input_tokens),
+            count(pass.output_tokens),
+            pass.tokens_from
+                .map_or(String::new(), |source| format!(" (counted by {})", tokens_from(source)))
+        ),
+    ];
+    facts.extend(pass.duration_s.map(|seconds| format!("{} s", significant(seconds))));
+    facts.extend(pass.requests_per_s.map(|rate| format!("{} requests/s", significant(rate))));
+    facts.extend(
+        pass.output_tokens_per_s.map(|rate| format!("{} output tokens/s", significant(rate))),
+    );
+    let mean = pass.mean_concurrency.map_or(MISSING.to_owned(), significant);
+    facts.push(format!("in flight {mean} on average, {} at most", count(pass.peak_concurrency)));
+    format!("{}.", facts.join("; "))
+}
+
+/// A row per distribution that has values.
+fn figures(pass: &PassSummary) -> Table {
+    let mut table = Table::new([
+        ("Figure", Align::Left),
+        ("Mean", Align::Right),
+        ("95 % interval", Align::Right),
+        ("p50", Align::Right),
+        ("95 % interval", Align::Right),
+        ("p90", Align::Right),
+        ("p99", Align::Right),
+        ("95 % interval", Align::Right),
+        ("Max", Align::Right),
+        ("n", Align::Right),
+    ]);
+    for measure in measures(pass) {
+        let Some(values) = measure.values else { continue };
+        table.push(vec![
+            format!("{} ({})", measure.title, measure.unit),
+            significant(values.mean),
+            interval(values.mean_ci),
+            significant(values.p50),
+            interval(values.p50_ci),
+            significant(values.p90),
+            significant(values.p99),
+            interval(values.p99_ci),
+            significant(values.max),
+            count(values.n),
+        ]);
+    }
+    table
+}
+
+/// What the instrument adds to the figures, pass by pass.
+pub(super) fn instrument(out: &mut Vec<Block>, summary: &Summary) {
+    out.push(Block::Heading(2, "The instrument's own error".to_owned()));
+    out.push(Block::Paragraph(plain(
+        "Send delay is the client's own lateness in sending; receive lateness is the program's \
+         stamp after the kernel's; arrival width is how far apart the earliest and the latest \
+         instant are at which an event can have arrived; the TTFT error bound is how far a \
+         request's TTFT can be from the truth. Each as p50 / p99 / max.",
+    )));
+    let mut table = Table::new([
+        ("Pass", Align::Left),
+        ("Send delay (ms)", Align::Right),
+        ("Receive lateness (us)", Align::Right),
+        ("Arrival width (us)", Align::Right),
+        ("TTFT error bound (us)", Align::Right),
+        ("Reads", Align::Right),
+        ("Kernel-stamped", Align::Right),
+        ("Coalesced events", Align::Right),
+    ]);
+    for cell in &summary.cells {
+        for pass in &cell.passes {
+            table.push(instrument_row(cell, pass));
+        }
+    }
+    out.push(Block::Table(table));
+}
+
+fn instrument_row(cell: &Cell, pass: &PassSummary) -> Vec<String> {
+    let instrument = &pass.instrument;
+    let stamped = if instrument.reads == 0 {
+        MISSING.to_owned()
+    } else {
+        let share = instrument.kernel_stamped_reads as f64 / instrument.reads as f64;
+        format!("{} %", significant(share * 100.0))
+    };
+    let mut row = vec![cell.place(pass), three(pass.send_delay_ms.as_ref())];
+    row.extend(instrument_measures(pass).iter().map(|measure: &Measure<'_>| three(measure.values)));
+    row.extend([count(instrument.reads), stamped, count(instrument.coalesced_events)]);
+    row
+}
+
+/// `p50 / p99 / max`.
+fn three(values: Option<&Distribution>) -> String {
+    values.map_or(MISSING.to_owned(), |values| {
+        [values.p50, values.p99, values.max].map(significant).join(" / ")
+    })
+}
+
+fn interval(ends: Option<[f64; 2]>) -> String {
+    ends.map_or(MISSING.to_owned(), |ends| ends.map(significant).join(" to "))
+}

@@ -1,0 +1,59 @@
+//! A page as blocks, so that Markdown and HTML say the same. Never knows how either is written.
+
+use crate::layout::Table;
+
+/// A part of a page.
+pub(crate) enum Block {
+    /// A heading of level 1 to 3.
+    Heading(u8, String),
+    /// A paragraph.
+    Paragraph(Text),
+    /// Items without an order.
+    List(Vec<Text>),
+    /// What must not be overlooked: a first line and what supports it.
+    Callout(Tone, String, Vec<Text>),
+    /// A table.
+    Table(Table),
+    /// The plot of this index.
+    Plot(usize),
+    /// Text as it is, in this language.
+    Code(&'static str, String),
+    /// What is read on demand: a heading and blocks.
+    Details(String, Vec<Block>),
+}
+
+/// How a callout is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// All is well.
+    Good,
+    /// Good to know.
+    Note,
+    /// Figures may not mean what they seem to mean.
+    Warning,
+}
+
+/// Words of one paragraph.
+pub(crate) type Text = Vec<Span>;
+
+/// Words of one kind.
+pub(crate) enum Span {
+    Plain(String),
+    Strong(String),
+    Code(String),
+}
+
+/// Words without emphasis.
+pub(crate) fn plain(text: impl Into<String>) -> Text {
+    vec![Span::Plain(text.into())]
+}
+
+/// A name and its value: `**Model**: chatglm3-6b`.
+pub(crate) fn fact(name: &str, value: impl Into<String>) -> Text {
+    vec![Span::Strong(name.to_owned()), Span::Plain(format!(": {}", value.into()))]
+}
+
+/// A name and a value that machines made: `**Plan**: `0123``.
+pub(crate) fn code_fact(name: &str, value: impl Into<String>) -> Text {
+    vec![Span::Strong(name.to_owned()), Span::Plain(": ".to_owned()), Span::Code(value.into())]
+}

@@ -1,0 +1,34 @@
+//! What can go wrong when results are made into bytes. Never about the results themselves: a
+//! missing figure is shown as missing.
+
+use thiserror::Error;
+
+/// Why a plot could not be made.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    /// The text is not an SVG that the renderer understands.
+    #[error("the plot is not a valid SVG: {why}; pass the text that plot::figures returned")]
+    Svg {
+        /// The parser's own message.
+        why: String,
+    },
+    /// The scale gives no image that can be made.
+    #[error(
+        "the plot cannot be {width} x {height} pixels (scale {scale}); \
+         use a scale between 0.1 and 8"
+    )]
+    Size {
+        /// The scale that was asked for.
+        scale: f32,
+        /// Width in pixels.
+        width: u32,
+        /// Height in pixels.
+        height: u32,
+    },
+    /// The pixels could not be encoded.
+    #[error("the plot could not be encoded as PNG: {why}")]
+    Png {
+        /// The encoder's own message.
+        why: String,
+    },
+}

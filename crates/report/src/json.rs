@@ -1,0 +1,44 @@
+//! Results for machines: the document of `schema/summary.schema.json`. Never writes NaN or an
+//! infinity, which JSON does not have.
+
+use inferometer_core::summary::Summary;
+use serde_json::Value;
+
+/// The keys of a distribution without which it says nothing.
+const DISTRIBUTION_KEYS: [&str; 5] = ["mean", "p50", "p90", "p99", "max"];
+
+/// The summary as indented JSON with a final newline.
+///
+/// A figure that is not finite becomes `null`, which is what the document has where there is no
+/// figure; so does a whole distribution or interval of which a part is not finite.
+#[must_use]
+pub fn summary(summary: &Summary) -> String {
+    let mut value = serde_json::to_value(summary)
+        .expect("invariant: a summary has string keys and no type that JSON lacks");
+    drop_undefined(&mut value);
+    let mut text = serde_json::to_string_pretty(&value)
+        .expect("invariant: a JSON value can always be written");
+    text.push('\n');
+    text
+}
+
+/// Makes a distribution or an interval with an undefined part `null` as a whole. What is not
+/// finite is `null` already: serde_json knows no other way to write it.
+fn drop_undefined(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.values_mut().for_each(drop_undefined);
+            let is_distribution = DISTRIBUTION_KEYS.iter().all(|&key| map.contains_key(key));
+            if is_distribution && DISTRIBUTION_KEYS.iter().any(|&key| map[key].is_null()) {
+                *value = Value::Null;
+            }
+        }
+        Value::Array(items) => {
+            items.iter_mut().for_each(drop_undefined);
+            if items.iter().any(Value::is_null) {
+                *value = Value::Null;
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

@@ -1,0 +1,63 @@
+//! The names by which targets, cells and passes are called, the same in every output. Never
+//! decides what is shown.
+
+use inferometer_core::summary::{PassKind, PassSummary, Summary, Target};
+
+use crate::number::{count, significant};
+
+/// Facts that name the card, in the order in which they are looked for.
+const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
+
+/// The card that the server runs on if it is known, else its address.
+pub(crate) fn card(target: &Target) -> String {
+    CARD_FACTS
+        .iter()
+        .find_map(|&fact| target.facts.get(fact))
+        .or(target.profile.as_ref())
+        .unwrap_or(&target.url)
+        .clone()
+}
+
+/// Engine and version: `vllm v0.2.7`; the dialect when the server did not say what it is.
+pub(crate) fn engine(target: &Target) -> String {
+    match (&target.engine, &target.engine_version) {
+        (Some(engine), Some(version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
+            format!("{engine} v{version}")
+        }
+        (Some(engine), Some(version)) => format!("{engine} {version}"),
+        (Some(engine), None) => engine.clone(),
+        (None, _) => format!("unknown engine ({} dialect)", target.dialect),
+    }
+}
+
+/// What the figures are when they are not a measurement of a real server.
+pub(crate) fn unreal(summary: &Summary) -> Option<&'static str> {
+    if summary.predicted {
+        Some("predicted")
+    } else if summary.target.simulated {
+        Some("simulated")
+    } else {
+        None
+    }
+}
+
+/// `text (simulated)`, so that no figure of a model passes for a measurement.
+pub(crate) fn with_reality(text: &str, summary: &Summary) -> String {
+    match unreal(summary) {
+        Some(word) => format!("{text} ({word})"),
+        None => text.to_owned(),
+    }
+}
+
+/// The load of a pass: `8 in flight`, `2.5 requests/s`, or what its kind implies.
+pub(crate) fn load(pass: &PassSummary) -> String {
+    match (pass.kind, pass.concurrency, pass.rate) {
+        (PassKind::OneByOne, ..) => "1 in flight".to_owned(),
+        (PassKind::Saturated, ..) => "all at once".to_owned(),
+        (PassKind::Closed, Some(concurrency), _) => {
+            format!("{} in flight", count(u64::from(concurrency)))
+        }
+        (PassKind::Open, _, Some(rate)) => format!("{} requests/s", significant(rate)),
+        (PassKind::Closed | PassKind::Open, ..) => "not stated".to_owned(),
+    }
+}

@@ -1,0 +1,179 @@
+//! A table as data, and its text for Markdown and for a terminal. Never knows what the figures
+//! mean.
+
+use unicode_width::UnicodeWidthStr;
+
+/// Where the text of a column stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    /// Words.
+    Left,
+    /// The published tables.
+    Centre,
+    /// Figures that are compared down a column.
+    Right,
+}
+
+/// A heading, an alignment per column, and rows of the same length.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    columns: Vec<(String, Align)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub(crate) fn new<S: Into<String>>(columns: impl IntoIterator<Item = (S, Align)>) -> Self {
+        let columns = columns.into_iter().map(|(name, align)| (name.into(), align)).collect();
+        Self { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub(crate) fn push(&mut self, row: Vec<String>) {
+        assert_eq!(row.len(), self.columns.len(), "invariant: a row has one text per column");
+        self.rows.push(row);
+    }
+
+    pub(crate) fn columns(&self) -> &[(String, Align)] {
+        &self.columns
+    }
+
+    pub(crate) fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// A pipe table whose source is aligned, so that it reads well unrendered too.
+    pub(crate) fn to_markdown(&self) -> String {
+        let widths: Vec<usize> = (0..self.columns.len())
+            .map(|column| {
+                let cells = self.rows.iter().map(|row| markdown_cell(&row[column]).width());
+                cells.chain([self.columns[column].0.width(), 3]).max().unwrap_or(3)
+            })
+            .collect();
+        let line = |texts: Vec<String>| format!("| {} |\n", texts.join(" | "));
+        let fill = |index: usize, text: &str| {
+            padded(&markdown_cell(text), widths[index], self.columns[index].1)
+        };
+        let heads = self.columns.iter().enumerate();
+        let mut out = line(heads.clone().map(|(i, (name, _))| fill(i, name)).collect());
+        out += &line(heads.map(|(i, (_, align))| rule(widths[i], *align)).collect());
+        for row in &self.rows {
+            out += &line(row.iter().enumerate().map(|(i, text)| fill(i, text)).collect());
+        }
+        out
+    }
+
+    /// Lines with two spaces between columns and a rule below the heading, without colour.
+    /// Headings are wrapped at `heading_width`, figures stand under each other's decimals.
+    pub(crate) fn to_terminal(&self, heading_width: usize) -> TerminalTable {
+        let heads: Vec<Vec<String>> =
+            self.columns.iter().map(|(name, _)| wrapped(name, heading_width)).collect();
+        let widths: Vec<usize> = (0..self.columns.len())
+            .map(|column| {
+                let cells = self.rows.iter().map(|row| row[column].width());
+                cells.chain(heads[column].iter().map(|line| line.width())).max().unwrap_or(0)
+            })
+            .collect();
+        let line = |texts: &[&str]| {
+            let padded = texts.iter().enumerate().map(|(index, text)| {
+                let align = match self.columns[index].1 {
+                    Align::Left => Align::Left,
+                    Align::Centre | Align::Right => Align::Right,
+                };
+                padded(text, widths[index], align)
+            });
+            padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        };
+        let height = heads.iter().map(Vec::len).max().unwrap_or(0);
+        let heading = (0..height).map(|row| {
+            let texts: Vec<&str> = heads
+                .iter()
+                .map(|lines| (row + lines.len()).checked_sub(height).map_or("", |i| &lines[i]))
+                .collect();
+            line(&texts)
+        });
+        let rule: Vec<String> = widths.iter().map(|&width| "─".repeat(width)).collect();
+        TerminalTable {
+            heading: heading.collect(),
+            rule: rule.join("  "),
+            rows: self
+                .rows
+                .iter()
+                .map(|row| line(&row.iter().map(String::as_str).collect::<Vec<_>>()))
+                .collect(),
+        }
+    }
+}
+
+/// The lines of a table on a terminal.
+pub(crate) struct TerminalTable {
+    pub heading: Vec<String>,
+    pub rule: String,
+    pub rows: Vec<String>,
+}
+
+/// The words of a text in lines of at most `room` where words allow it.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + word.width() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// A text that cannot end its cell.
+fn markdown_cell(text: &str) -> String {
+    crate::markdown::escape(text).replace('|', "\\|")
+}
+
+/// The alignment row's share of a column.
+fn rule(width: usize, align: Align) -> String {
+    match align {
+        Align::Left => format!(":{}", "-".repeat(width - 1)),
+        Align::Centre => format!(":{}:", "-".repeat(width - 2)),
+        Align::Right => format!("{}:", "-".repeat(width - 1)),
+    }
+}
+
+/// The text with spaces up to the width; of an odd number of spaces the larger half is on the
+/// right, as in the published tables.
+fn padded(text: &str, width: usize, align: Align) -> String {
+    let spaces = width.saturating_sub(text.width());
+    let left = match align {
+        Align::Left => 0,
+        Align::Centre => spaces / 2,
+        Align::Right => spaces,
+    };
+    format!("{}{text}{}", " ".repeat(left), " ".repeat(spaces - left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chinese_text_takes_two_columns_per_character() {
+        let mut table = Table::new([("model", Align::Left), ("n", Align::Right)]);
+        table.push(vec!["书生".to_owned(), "1".to_owned()]);
+        table.push(vec!["chatglm3-6b".to_owned(), "22".to_owned()]);
+        let rows = table.to_terminal(16).rows;
+        assert_eq!(rows, ["书生          1", "chatglm3-6b  22"]);
+    }
+
+    #[test]
+    fn a_pipe_in_a_text_does_not_end_its_cell() {
+        let mut table = Table::new([("a", Align::Left)]);
+        table.push(vec!["x|y\nz".to_owned()]);
+        assert_eq!(table.to_markdown(), "| a      |\n| :----- |\n| x\\|y z |\n");
+    }
+}

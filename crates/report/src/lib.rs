@@ -1,0 +1,27 @@
+//! Numbers for people: a [`Summary`](inferometer_core::summary::Summary) made text, plots and
+//! pages.
+//!
+//! Everything here is a pure function from summaries to text or bytes. Nothing here measures,
+//! reads a clock, opens a file or a socket, or keeps state: callers write what they get.
+
+pub mod error;
+
+mod figure;
+mod label;
+mod layout;
+mod number;
+
+pub mod csv;
+pub mod json;
+pub mod table;
+pub mod terminal;
+
+pub mod plot;
+
+mod content;
+mod document;
+pub mod html;
+pub mod markdown;
+
+pub use content::ReportInput;
+pub use error::ReportError;

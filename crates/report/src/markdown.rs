@@ -1,0 +1,112 @@
+//! `report.md`: the page for repositories and reviews. Never lets a text of the server become
+//! markup.
+
+use std::fmt::Write as _;
+
+use crate::content::{ReportInput, blocks};
+use crate::document::{Block, Span, Text, Tone};
+
+/// The report as Markdown. Plots are referred to as `./NAME.png`, beside the file.
+#[must_use]
+pub fn report(input: &ReportInput<'_>) -> String {
+    let mut out = String::new();
+    for block in blocks(input) {
+        write_block(&mut out, &block, input);
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+fn write_block(out: &mut String, block: &Block, input: &ReportInput<'_>) {
+    match block {
+        Block::Heading(level, text) => {
+            let _ = writeln!(out, "{} {}\n", "#".repeat(usize::from(*level)), escape(text));
+        }
+        Block::Paragraph(words) => {
+            let _ = writeln!(out, "{}\n", text(words));
+        }
+        Block::List(items) => {
+            for item in items {
+                let _ = writeln!(out, "- {}", text(item));
+            }
+            out.push('\n');
+        }
+        Block::Callout(tone, title, lines) => {
+            let mark = match tone {
+                Tone::Good => "✅",
+                Tone::Note => "ℹ️",
+                Tone::Warning => "⚠️",
+            };
+            let _ = writeln!(out, "> {mark} **{}**", escape(title));
+            for line in lines {
+                let _ = writeln!(out, ">\n> {}", text(line));
+            }
+            out.push('\n');
+        }
+        Block::Table(table) => {
+            let _ = writeln!(out, "{}", table.to_markdown());
+        }
+        Block::Plot(index) => {
+            let plot = &input.plots[*index];
+            let _ = writeln!(out, "![{}](./{}.png)\n", escape(plot.title), plot.name);
+        }
+        Block::Code(language, code) => {
+            let fence = fence(code);
+            let _ = writeln!(out, "{fence}{language}\n{}\n{fence}\n", code.trim_end());
+        }
+        Block::Details(title, blocks) => {
+            let _ = writeln!(out, "### {}\n", escape(title));
+            for block in blocks {
+                write_block(out, block, input);
+            }
+        }
+    }
+}
+
+fn text(words: &Text) -> String {
+    words
+        .iter()
+        .map(|span| match span {
+            Span::Plain(text) => escape(text),
+            Span::Strong(text) => format!("**{}**", escape(text)),
+            Span::Code(text) => code_span(text),
+        })
+        .collect()
+}
+
+/// A text on one line in which nothing is markup.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '~' => {
+                out.push('\\');
+                out.push(character);
+            }
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A code span whose fence is longer than any run of backticks within.
+fn code_span(code: &str) -> String {
+    let code = code.replace(['\n', '\r'], " ");
+    let longest = longest_run_of_backticks(&code);
+    if longest == 0 {
+        return format!("`{code}`");
+    }
+    let fence = "`".repeat(longest + 1);
+    format!("{fence} {code} {fence}")
+}
+
+/// A fence that no line of the code can close.
+fn fence(code: &str) -> String {
+    "`".repeat(longest_run_of_backticks(code).max(2) + 1)
+}
+
+fn longest_run_of_backticks(code: &str) -> usize {
+    code.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}

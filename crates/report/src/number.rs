@@ -1,0 +1,103 @@
+//! How figures are written for people. Never rounds what machines read: CSV and JSON carry
+//! every digit.
+
+/// What stands where there is no figure.
+pub(crate) const MISSING: &str = "-";
+
+/// Two decimals, as the published tables have them; [`MISSING`] when absent or not finite.
+pub(crate) fn two_decimals(value: Option<f64>) -> String {
+    match value {
+        Some(value) if value.is_finite() => format!("{value:.2}"),
+        _ => MISSING.to_owned(),
+    }
+}
+
+/// Four significant digits, without zeros that say nothing; integers are never cut: `0.00123`,
+/// `13.48`, `2734`, `12,346`.
+pub(crate) fn significant(value: f64) -> String {
+    if !value.is_finite() {
+        return MISSING.to_owned();
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs().log10().floor();
+    let decimals = (3.0 - magnitude).clamp(0.0, 9.0) as usize;
+    let text = format!("{value:.decimals$}");
+    if !text.contains('.') {
+        return thousands(&text);
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// An integer with groups of three from five digits on: `2048`, `12,345`.
+pub(crate) fn count(value: u64) -> String {
+    thousands(&value.to_string())
+}
+
+/// Commas between groups of three digits of an integer's text, from five digits on: lengths such
+/// as 2048 stand as in the tables.
+fn thousands(text: &str) -> String {
+    if text.trim_start_matches('-').len() < 5 {
+        return text.to_owned();
+    }
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let mut grouped = String::from(sign);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Bytes in the largest binary unit that keeps at least one digit before the point.
+pub(crate) fn bytes(value: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut scaled = value as f64;
+    let mut unit = 0;
+    while scaled >= 1024.0 && unit + 1 < UNITS.len() {
+        scaled /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", significant(scaled), UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_written_with_at_most_four_significant_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.001_234_56, "0.001235"),
+            (13.48, "13.48"),
+            (13.5, "13.5"),
+            (999.96, "1000"),
+            (2733.53, "2734"),
+            (-12_345.6, "-12,346"),
+            (f64::NAN, "-"),
+        ] {
+            assert_eq!(significant(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_missing_or_undefined_figure_is_a_dash() {
+        for value in [None, Some(f64::NAN), Some(f64::INFINITY)] {
+            assert_eq!(two_decimals(value), "-");
+        }
+        assert_eq!(two_decimals(Some(10.9)), "10.90");
+    }
+
+    #[test]
+    fn counts_and_bytes_are_grouped() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(bytes(512), "512 B");
+        assert_eq!(bytes(42_949_672_960), "40 GiB");
+    }
+}

@@ -1,0 +1,23 @@
+//! Plots of the grid: how input and output length move throughput and latency.
+//!
+//! A [`Figure`] is a plot as data, its SVG a pure function of it, and [`png`] makes pixels of
+//! the SVG with the fonts that the program carries. Nothing here loads a system font.
+
+mod axis;
+mod direct;
+mod draw;
+mod figure;
+mod grid;
+mod panel;
+mod png;
+mod scale;
+mod style;
+mod svg;
+mod text;
+
+pub use axis::Axis;
+pub use figure::{Figure, Key, Mark, Panel, Point, Series};
+pub use grid::{Named, figures};
+pub use png::png;
+pub use style::Palette;
+pub(crate) use svg::escape;

@@ -1,0 +1,56 @@
+//! Pixels of an SVG, with the fonts that the program carries, so that a plot looks the same on
+//! every machine. Never loads a font or a file from the machine.
+
+use std::sync::{Arc, OnceLock};
+
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{self, fontdb};
+
+use crate::error::ReportError;
+
+/// The fonts of plots; `fonts/README.md` says where they come from and how they were cut.
+const FONTS: [&[u8]; 3] = [
+    include_bytes!("../../fonts/NotoSans-Regular-subset.ttf"),
+    include_bytes!("../../fonts/NotoSans-Bold-subset.ttf"),
+    include_bytes!("../../fonts/DroidSansFallback-subset.ttf"),
+];
+
+/// The scales that give an image which can be read and held in memory.
+const SCALES: std::ops::RangeInclusive<f32> = 0.1..=8.0;
+
+/// A PNG of a plot; at scale 1 an SVG pixel is a pixel, 2 is for dense screens and print.
+///
+/// # Errors
+/// [`ReportError::Svg`] when the text is not an SVG, [`ReportError::Size`] when the scale is not
+/// between 0.1 and 8, [`ReportError::Png`] when the pixels cannot be encoded.
+pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
+    let options = usvg::Options {
+        font_family: "Noto Sans".to_owned(),
+        fontdb: Arc::clone(fonts()),
+        ..usvg::Options::default()
+    };
+    let tree = usvg::Tree::from_str(svg, &options)
+        .map_err(|error| ReportError::Svg { why: error.to_string() })?;
+    let width = (tree.size().width() * scale).ceil() as u32;
+    let height = (tree.size().height() * scale).ceil() as u32;
+    let unusable = || ReportError::Size { scale, width, height };
+    if !SCALES.contains(&scale) {
+        return Err(unusable());
+    }
+    let mut pixmap = Pixmap::new(width, height).ok_or_else(unusable)?;
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
+    pixmap.encode_png().map_err(|error| ReportError::Png { why: error.to_string() })
+}
+
+/// The bundled fonts, parsed once.
+fn fonts() -> &'static Arc<fontdb::Database> {
+    static DATABASE: OnceLock<Arc<fontdb::Database>> = OnceLock::new();
+    DATABASE.get_or_init(|| {
+        let mut database = fontdb::Database::new();
+        for font in FONTS {
+            database.load_font_data(font.to_vec());
+        }
+        database.set_sans_serif_family("Noto Sans");
+        Arc::new(database)
+    })
+}

@@ -1,0 +1,166 @@
+//! A writer of SVG text. Never writes a coordinate that is not finite, nor text that is not
+//! escaped.
+
+use std::fmt::Write as _;
+
+/// Where a text stands relative to its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// How a text looks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Font {
+    /// Size in pixels.
+    pub size: f64,
+    /// CSS colour.
+    pub colour: &'static str,
+    /// `400` or `700`: the weights that are bundled.
+    pub weight: u16,
+}
+
+/// An SVG document that grows.
+pub(super) struct Svg {
+    width: f64,
+    height: f64,
+    body: String,
+}
+
+/// Fonts by name: the bundled ones first, then what a browser has.
+const FONT_FAMILY: &str = "Noto Sans, Droid Sans Fallback, system-ui, sans-serif";
+
+impl Svg {
+    /// An empty white page.
+    pub(super) fn new(width: f64, height: f64) -> Self {
+        let mut svg = Self { width, height, body: String::new() };
+        svg.rect(0.0, 0.0, width, height, "#ffffff", "");
+        svg
+    }
+
+    /// A filled rectangle; `more` are further attributes.
+    pub(super) fn rect(&mut self, x: f64, y: f64, w: f64, h: f64, fill: &str, more: &str) {
+        let [x, y, w, h] = [x, y, w, h].map(coordinate);
+        let _ = writeln!(
+            self.body,
+            r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{fill}"{more}/>"#
+        );
+    }
+
+    /// A straight line; `more` are further attributes.
+    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str, more: &str) {
+        let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(coordinate);
+        let _ = writeln!(
+            self.body,
+            r#"<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{stroke}"{more}/>"#
+        );
+    }
+
+    /// Straight lines through points; `more` are further attributes.
+    pub(super) fn polyline(&mut self, points: &[(f64, f64)], stroke: &str, more: &str) {
+        let points: Vec<String> =
+            points.iter().map(|&(x, y)| format!("{},{}", coordinate(x), coordinate(y))).collect();
+        let _ = writeln!(
+            self.body,
+            r#"<polyline points="{}" fill="none" stroke="{stroke}"{more}/>"#,
+            points.join(" ")
+        );
+    }
+
+    /// A closed shape; `more` are further attributes.
+    pub(super) fn polygon(&mut self, points: &[(f64, f64)], fill: &str, more: &str) {
+        let points: Vec<String> =
+            points.iter().map(|&(x, y)| format!("{},{}", coordinate(x), coordinate(y))).collect();
+        let _ =
+            writeln!(self.body, r#"<polygon points="{}" fill="{fill}"{more}/>"#, points.join(" "));
+    }
+
+    /// A disc; `more` are further attributes.
+    pub(super) fn circle(&mut self, at: (f64, f64), radius: f64, fill: &str, more: &str) {
+        let [x, y, r] = [at.0, at.1, radius].map(coordinate);
+        let _ = writeln!(self.body, r#"<circle cx="{x}" cy="{y}" r="{r}" fill="{fill}"{more}/>"#);
+    }
+
+    /// One line of text on its baseline.
+    pub(super) fn text(&mut self, at: (f64, f64), anchor: Anchor, font: Font, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let [x, y, size] = [at.0, at.1, font.size].map(coordinate);
+        let Font { colour, weight, .. } = font;
+        let _ = writeln!(
+            self.body,
+            r#"<text x="{x}" y="{y}" text-anchor="{anchor}" font-size="{size}" font-weight="{weight}" fill="{colour}">{}</text>"#,
+            escape(text)
+        );
+    }
+
+    /// One centred line of text with a white rim, so that it can be read on lines.
+    pub(super) fn text_on_lines(&mut self, at: (f64, f64), font: Font, text: &str) {
+        let [x, y, size] = [at.0, at.1, font.size].map(coordinate);
+        let Font { colour, weight, .. } = font;
+        let _ = writeln!(
+            self.body,
+            concat!(
+                r#"<text x="{x}" y="{y}" text-anchor="middle" font-size="{size}" "#,
+                r#"font-weight="{weight}" fill="{colour}" stroke="#,
+                "\"#ffffff\" ",
+                r#"stroke-width="3" stroke-linejoin="round" paint-order="stroke">{text}</text>"#
+            ),
+            x = x,
+            y = y,
+            size = size,
+            weight = weight,
+            colour = colour,
+            text = escape(text)
+        );
+    }
+
+    /// The document. Title and description are what a screen reader says.
+    pub(super) fn finish(self, title: &str, description: &str) -> String {
+        let [w, h] = [self.width, self.height].map(coordinate);
+        format!(
+            concat!(
+                r#"<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" "#,
+                r#"viewBox="0 0 {w} {h}" role="img" font-family="{family}">"#,
+                "\n<title>{title}</title>\n<desc>{description}</desc>\n{body}</svg>\n"
+            ),
+            w = w,
+            h = h,
+            family = FONT_FAMILY,
+            title = escape(title),
+            description = escape(description),
+            body = self.body
+        )
+    }
+}
+
+/// A coordinate with at most two decimals.
+fn coordinate(value: f64) -> String {
+    assert!(value.is_finite(), "invariant: undefined figures never become points");
+    let text = format!("{value:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// Text for element content and for attributes. Characters that XML does not have are replaced.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            '\n' | '\r' | '\t' => out.push(' '),
+            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => out.push('\u{FFFD}'),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,161 @@
+//! The table in which results are published, with the columns, the padding and the two decimals
+//! of the records that it is compared with. Never shows a failed request as a figure.
+
+use std::fmt::Write as _;
+
+use inferometer_core::summary::{PassKind, Summary};
+
+use crate::label;
+use crate::layout::{Align, Table};
+use crate::number::{MISSING, count, two_decimals};
+
+/// The columns of the published tables.
+const RECORD_COLUMNS: [&str; 6] = [
+    "Input Length",
+    "Output Length",
+    "Throughput (requests/s)",
+    "Throughput (output token/s)",
+    "Average latency per token (ms)",
+    "Average latency per output token (ms)",
+];
+
+/// Headings, table and footnotes of each target. A heading is written again only when it
+/// changes, so that several engines on one card stand under that card.
+///
+/// Figures have two decimals and `-` where there is none. Under the table stands, for each pass
+/// with failed requests, how many and why; then, where passes hold a concurrency or a rate, a
+/// table with a row per pass.
+#[must_use]
+pub fn markdown(summaries: &[Summary]) -> String {
+    let mut out = String::new();
+    let mut above: Option<(String, String)> = None;
+    for summary in summaries {
+        let model = summary.target.model.clone();
+        let card = label::with_reality(&label::card(&summary.target), summary);
+        let same_model = above.as_ref().is_some_and(|above| above.0 == model);
+        if !same_model {
+            let _ = writeln!(out, "# {}\n", heading(&model));
+        }
+        if !same_model || above.as_ref().is_some_and(|above| above.1 != card) {
+            let _ = writeln!(out, "## {}\n", heading(&card));
+        }
+        let _ = writeln!(out, "## {}\n", heading(&label::engine(&summary.target)));
+        out += &body(summary);
+        out.push('\n');
+        above = Some((model, card));
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+/// The tables and footnotes of one target, without headings.
+pub(crate) fn body(summary: &Summary) -> String {
+    let mut out = records(summary).to_markdown();
+    let failures = failures(summary);
+    if !failures.is_empty() {
+        out.push('\n');
+        for line in &failures {
+            let _ = writeln!(out, "- {line}");
+        }
+    }
+    let loads = loads(summary);
+    if !loads.is_empty() {
+        let _ = write!(out, "\n{}", loads.to_markdown());
+    }
+    out
+}
+
+/// The published table: a row per cell.
+pub(crate) fn records(summary: &Summary) -> Table {
+    let mut table = Table::new(RECORD_COLUMNS.map(|name| (name, Align::Centre)));
+    for cell in &summary.cells {
+        table.push(vec![
+            cell.input_length.to_string(),
+            cell.output_length.to_string(),
+            two_decimals(cell.requests_per_s),
+            two_decimals(cell.output_tokens_per_s),
+            two_decimals(cell.latency_per_token_ms),
+            two_decimals(cell.latency_per_output_token_ms),
+        ]);
+    }
+    table
+}
+
+/// A row per pass that holds a concurrency or a rate; empty when there is none.
+pub(crate) fn loads(summary: &Summary) -> Table {
+    let mut table = Table::new(
+        [
+            ("Input", Align::Right),
+            ("Output", Align::Right),
+            ("Pass", Align::Left),
+            ("Load", Align::Right),
+            ("Completed / planned", Align::Right),
+            ("Requests/s", Align::Right),
+            ("Output tokens/s", Align::Right),
+            ("TTFT p50 (ms)", Align::Right),
+            ("TTFT p99 (ms)", Align::Right),
+            ("TPOT p50 (ms)", Align::Right),
+            ("TPOT p99 (ms)", Align::Right),
+            ("ITL p99 (ms)", Align::Right),
+            ("E2E p50 (ms)", Align::Right),
+            ("E2E p99 (ms)", Align::Right),
+            ("Peak in flight", Align::Right),
+        ]
+        .into_iter(),
+    );
+    for cell in &summary.cells {
+        for pass in &cell.passes {
+            if !matches!(pass.kind, PassKind::Closed | PassKind::Open) {
+                continue;
+            }
+            table.push(vec![
+                cell.input_length.to_string(),
+                cell.output_length.to_string(),
+                pass.kind.name().to_owned(),
+                label::load(pass),
+                format!("{} / {}", count(pass.outcomes.complete), count(pass.planned)),
+                two_decimals(pass.requests_per_s),
+                two_decimals(pass.output_tokens_per_s),
+                two_decimals(pass.ttft_ms.map(|d| d.p50)),
+                two_decimals(pass.ttft_ms.map(|d| d.p99)),
+                two_decimals(pass.tpot_ms.map(|d| d.p50)),
+                two_decimals(pass.tpot_ms.map(|d| d.p99)),
+                two_decimals(pass.itl_ms.map(|d| d.p99)),
+                two_decimals(pass.e2e_ms.map(|d| d.p50)),
+                two_decimals(pass.e2e_ms.map(|d| d.p99)),
+                count(pass.peak_concurrency),
+            ]);
+        }
+    }
+    table
+}
+
+/// A sentence for each pass with requests that did not complete.
+pub(crate) fn failures(summary: &Summary) -> Vec<String> {
+    let mut lines = Vec::new();
+    for cell in &summary.cells {
+        for pass in &cell.passes {
+            let failed = pass.outcomes.failed();
+            if failed == 0 {
+                continue;
+            }
+            let mut why = pass.outcomes;
+            why.complete = 0;
+            lines.push(format!(
+                "{}: {} of {} requests failed ({why}); figures are of the {} that completed",
+                cell.place(pass),
+                count(failed),
+                count(pass.planned),
+                count(pass.outcomes.complete),
+            ));
+        }
+    }
+    lines
+}
+
+/// A heading is one line.
+fn heading(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.is_empty() { MISSING.to_owned() } else { text }
+}

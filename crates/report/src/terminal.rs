@@ -1,0 +1,151 @@
+//! The results on a terminal: verdict, table, failures, findings. Never asks whether it is one:
+//! callers know.
+
+use std::fmt::Write as _;
+
+use inferometer_core::finding::Severity;
+use inferometer_core::summary::Summary;
+use inferometer_core::verdict::Validity;
+
+use crate::label;
+use crate::layout::Table;
+use crate::number::significant;
+use crate::table;
+
+/// Whether the text carries ANSI colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// Plain text, for files and pipes.
+    Never,
+    /// Colours, for a terminal whose user did not forbid them.
+    Always,
+}
+
+/// SGR parameters of what is coloured.
+#[derive(Clone, Copy)]
+enum Paint {
+    Bold = 1,
+    Dim = 2,
+    Red = 31,
+    Green = 32,
+    Yellow = 33,
+}
+
+/// Headings of the two tables are wrapped at these widths, so that lines fit most terminals.
+const RECORD_HEADING: usize = 16;
+const LOAD_HEADING: usize = 9;
+
+/// The results of each target: what was measured, the table, what failed, findings, verdict. The
+/// verdict is last, where a reader of a terminal looks first.
+#[must_use]
+pub fn text(summaries: &[Summary], colour: Colour) -> String {
+    let mut out = String::new();
+    for summary in summaries {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        write_summary(&mut out, summary, colour);
+    }
+    out
+}
+
+fn write_summary(out: &mut String, summary: &Summary, colour: Colour) {
+    let paint = |paint, text: &str| painted(colour, paint, text);
+    let target = &summary.target;
+    let title = [target.model.clone(), label::card(target), label::engine(target)].join(" · ");
+    let _ = writeln!(out, "{}", paint(Paint::Bold, &title));
+    if let Some(word) = label::unreal(summary) {
+        let sentence = format!("{word}: these figures are a model's, not a server's");
+        let _ = writeln!(out, "{}", paint(Paint::Yellow, &sentence));
+    }
+    out.push('\n');
+    write_table(out, &table::records(summary), RECORD_HEADING, colour);
+    let loads = table::loads(summary);
+    if !loads.is_empty() {
+        out.push('\n');
+        write_table(out, &loads, LOAD_HEADING, colour);
+    }
+    let failures = table::failures(summary);
+    if !failures.is_empty() {
+        let _ = writeln!(out, "\n{}", paint(Paint::Red, "Failed requests"));
+        for line in failures {
+            let _ = writeln!(out, "  {}", clean(&line));
+        }
+    }
+    write_findings(out, summary, colour);
+    write_verdict(out, summary, colour);
+}
+
+fn write_table(out: &mut String, table: &Table, heading_width: usize, colour: Colour) {
+    let lines = table.to_terminal(heading_width);
+    for line in &lines.heading {
+        let _ = writeln!(out, "{}", painted(colour, Paint::Bold, line));
+    }
+    let _ = writeln!(out, "{}", painted(colour, Paint::Dim, &lines.rule));
+    for line in &lines.rows {
+        let _ = writeln!(out, "{}", clean(line));
+    }
+}
+
+fn write_findings(out: &mut String, summary: &Summary, colour: Colour) {
+    if summary.findings.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", painted(colour, Paint::Bold, "Findings"));
+    for finding in &summary.findings {
+        let word = match finding.severity {
+            Severity::Note => painted(colour, Paint::Dim, "note"),
+            Severity::Warning => painted(colour, Paint::Yellow, "warning"),
+        };
+        let place = finding.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
+        let _ = writeln!(out, "  {word}{}: {}", clean(&place), clean(&finding.message));
+        if let Some(advice) = &finding.advice {
+            let _ = writeln!(out, "    {}", painted(colour, Paint::Dim, advice));
+        }
+    }
+}
+
+fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
+    out.push('\n');
+    let verdict = &summary.verdict;
+    match verdict.validity {
+        Validity::Valid => {
+            let word = painted(colour, Paint::Green, "valid");
+            let _ = writeln!(out, "{word}: the client's own error is small beside every figure");
+        }
+        Validity::Suspect => {
+            let word = painted(colour, Paint::Red, "suspect");
+            let _ = writeln!(out, "{word}: the instrument does not vouch for these figures");
+            for reason in &verdict.reasons {
+                let _ = writeln!(out, "  {}", clean(reason));
+            }
+        }
+    }
+    for slo in &verdict.slo {
+        let word = if slo.met {
+            painted(colour, Paint::Green, "met")
+        } else {
+            painted(colour, Paint::Red, "not met")
+        };
+        let measured = match slo.measured {
+            Some(value) => format!("measured {}", significant(value)),
+            None => "nothing to measure".to_owned(),
+        };
+        let (objective, place) = (clean(&slo.objective), clean(&slo.place));
+        let _ = writeln!(out, "{word}: {objective} in {place}, {measured}");
+    }
+}
+
+/// The text in a colour, if there are any.
+fn painted(colour: Colour, paint: Paint, text: &str) -> String {
+    let text = clean(text);
+    match colour {
+        Colour::Never => text,
+        Colour::Always => format!("\u{1b}[{}m{text}\u{1b}[0m", paint as u8),
+    }
+}
+
+/// The text without control characters, so that a server cannot steer the terminal.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

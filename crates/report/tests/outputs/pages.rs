@@ -1,0 +1,87 @@
+//! The reports.
+
+use inferometer_core::summary::Summary;
+use inferometer_report::plot::{self, Named};
+use inferometer_report::{ReportInput, html, markdown, table};
+
+use crate::support::{CHATGLM3, full, published};
+
+fn input<'a>(summary: &'a Summary, plots: &'a [Named]) -> ReportInput<'a> {
+    ReportInput {
+        summary,
+        plots,
+        plan_toml: "input_lengths = [128]\nnote = \"</pre> ``` <i>\"\n",
+        report_command: "inferometer report RUN",
+        run_command: "inferometer run plan.toml",
+    }
+}
+
+/// The report without the table of all metrics, which other tests hold.
+fn without_definitions(report: &str) -> String {
+    let (before, rest) = report.split_once("### Every metric\n").unwrap();
+    let (_, after) = rest.split_once("\n## ").unwrap();
+    format!("{before}## {after}")
+}
+
+#[test]
+fn the_markdown_report_says_everything_in_order() {
+    let summary = full();
+    let plots = plot::figures(std::slice::from_ref(&summary));
+    insta::assert_snapshot!(without_definitions(&markdown::report(&input(&summary, &plots))));
+}
+
+#[test]
+fn the_verdict_and_the_simulation_come_before_any_figure() {
+    let summary = full();
+    for report in [markdown::report(&input(&summary, &[])), html::report(&input(&summary, &[]))] {
+        let at = |text: &str| report.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+        assert!(at("Suspect: the instrument") < at("exceeds 10 ms"));
+        assert!(at("exceeds 10 ms") < at("SIMULATED: not a measurement"));
+        assert!(at("SIMULATED: not a measurement") < at("31.68"));
+    }
+}
+
+#[test]
+fn a_valid_measurement_of_a_real_server_bears_no_warning() {
+    let summary = published(CHATGLM3).remove(0);
+    for report in [markdown::report(&input(&summary, &[])), html::report(&input(&summary, &[]))] {
+        assert!(report.contains("Valid: the client"));
+        assert!(!report.to_lowercase().contains("simulated: not"));
+    }
+}
+
+#[test]
+fn the_reports_table_is_the_tables_table() {
+    let summary = published(CHATGLM3).remove(0);
+    let report = markdown::report(&input(&summary, &[]));
+    let rows = table::markdown(std::slice::from_ref(&summary));
+    let rows: Vec<&str> = rows.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(report.contains(&rows.join("\n")));
+}
+
+#[test]
+fn the_html_report_is_one_file_without_network_and_without_foreign_markup() {
+    let summary = full();
+    let plots = plot::figures(std::slice::from_ref(&summary));
+    let report = html::report(&input(&summary, &plots));
+    assert_eq!(report.matches("<svg ").count(), 4);
+    for outside in ["src=", "href=", "url(", "@import", "<script", "<link"] {
+        assert!(!report.contains(outside), "{outside}");
+    }
+    assert!(report.contains("书生·浦语-7B &lt;b&gt;|*x*"));
+    assert!(!report.contains("7B <b>") && !report.contains("</pre> ```"));
+    assert!(report.contains("prefers-color-scheme: dark"));
+    for element in ["div", "p", "table", "details", "ul", "li", "figure", "svg", "main", "pre"] {
+        let open = report.matches(&format!("<{element}>")).count()
+            + report.matches(&format!("<{element} ")).count();
+        let closed = report.matches(&format!("</{element}>")).count();
+        assert_eq!(open, closed, "{element}");
+    }
+}
+
+#[test]
+fn the_plan_cannot_close_its_fence() {
+    let summary = full();
+    let report = markdown::report(&input(&summary, &[]));
+    assert!(report.ends_with("````toml\ninput_lengths = [128]\nnote = \"</pre> ``` <i>\"\n````\n"));
+}

@@ -1,0 +1,191 @@
+//! The plots: their structure as SVG, and that pixels come out.
+
+use inferometer_core::outcome::OutcomeCounts;
+use inferometer_core::summary::{PassKind, Summary};
+use inferometer_report::ReportError;
+use inferometer_report::plot::{self, Named};
+use resvg::tiny_skia::Pixmap;
+use resvg::usvg::roxmltree::{Document, Node};
+
+use crate::support::{CHATGLM3, MISTRAL, cell, distribution, empty, full, pass, published};
+
+/// The texts of a plot, in the order in which they are drawn.
+fn texts(svg: &str) -> Vec<String> {
+    let document = Document::parse(svg).unwrap();
+    let is_text = |node: &Node<'_, '_>| node.has_tag_name("text");
+    let nodes = document.descendants().filter(is_text);
+    nodes.map(|node| node.text().unwrap_or_default().to_owned()).collect()
+}
+
+fn of_shape(summaries: &[Summary], keep: impl Fn(u32, u32) -> bool) -> Vec<Summary> {
+    let mut summaries = summaries.to_vec();
+    for summary in &mut summaries {
+        summary.cells.retain(|cell| keep(cell.input_length, cell.output_length));
+    }
+    summaries
+}
+
+/// Grids of every shape, of one target and of several.
+fn shapes() -> Vec<Vec<Summary>> {
+    let (one, two) = (published(CHATGLM3), published(MISTRAL));
+    let mut decades = empty("昇腾", "c", "e", "1");
+    for (index, output) in [1, 10, 100, 1000].into_iter().enumerate() {
+        let value = 10f64.powi(4 - 2 * index as i32);
+        decades.cells.push(cell(7, output, [Some(value), None, Some(f64::NAN), Some(0.0)]));
+    }
+    let mut shapes = vec![vec![], vec![empty("m", "c", "e", "1")], vec![decades], vec![full()]];
+    for summaries in [one, two] {
+        shapes.push(of_shape(&summaries, |_, _| true));
+        shapes.push(of_shape(&summaries, |input, _| input == 512));
+        shapes.push(of_shape(&summaries, |_, output| output == 512));
+        shapes.push(of_shape(&summaries, |input, output| input == 512 && output == 512));
+        // A grid with holes: a triangle.
+        shapes.push(of_shape(&summaries, |input, output| input >= output));
+    }
+    shapes
+}
+
+#[test]
+fn the_four_plots_of_the_records_have_their_names() {
+    let names: Vec<&str> =
+        plot::figures(&published(CHATGLM3)).iter().map(|named| named.name).collect();
+    assert_eq!(names, ["throughput-req", "throughput-token-out", "pertoken", "per-out-token"]);
+}
+
+#[test]
+fn every_shape_of_grid_is_well_formed_and_every_axis_has_a_title_with_a_unit() {
+    let units = ["requests/s", "output tokens/s", "ms", "ms"];
+    for summaries in shapes() {
+        for (Named { name, svg, .. }, unit) in plot::figures(&summaries).iter().zip(units) {
+            let texts = texts(svg);
+            for bad in ["NaN", "\"inf", "None", "Some"] {
+                assert!(!svg.contains(bad), "{name}: {bad}");
+            }
+            let has = |part: &str| texts.iter().any(|text| text.contains(part));
+            assert!(has(&format!("({unit})")), "{name}: {texts:?}");
+            assert!(has("put length (tokens)"), "{name}: {texts:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_drawn_outside_of_the_page() {
+    for summaries in shapes() {
+        for Named { name, svg, .. } in plot::figures(&summaries) {
+            let document = Document::parse(&svg).unwrap();
+            let size =
+                |node: &Node<'_, '_>, key| -> Option<f64> { node.attribute(key)?.parse().ok() };
+            let root = document.root_element();
+            let (width, height) = (size(&root, "width").unwrap(), size(&root, "height").unwrap());
+            for node in document.descendants() {
+                for (keys, limit) in
+                    [(["x", "x1", "x2", "cx"], width), (["y", "y1", "y2", "cy"], height)]
+                {
+                    for value in keys.iter().filter_map(|key| size(&node, *key)) {
+                        assert!((0.0..=limit).contains(&value), "{name}: {value} of {limit}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_target_names_its_input_lengths_and_several_targets_name_themselves() {
+    for Named { name, svg, .. } in plot::figures(&published(CHATGLM3)) {
+        let texts = texts(&svg);
+        let from = texts.iter().position(|text| text == "Input length (tokens)");
+        assert!(from.is_some(), "{name}: {texts:?}");
+        for length in ["128", "512", "1024", "2048"] {
+            let times = texts.iter().filter(|text| *text == length).count();
+            assert!(times >= 2, "{name}: {length} is a tick and a line");
+        }
+    }
+    for Named { name, svg, .. } in plot::figures(&published(MISTRAL)) {
+        let texts = texts(&svg);
+        for entry in ["vllm v0.2.5", "tgi v1.3.4", "Input length 2048 tokens"] {
+            let times = texts.iter().filter(|text| *text == entry).count();
+            assert_eq!(times, 1, "{name}: {entry} in {texts:?}");
+        }
+    }
+}
+
+#[test]
+fn every_figure_is_a_point() {
+    let count = |svg: &str| svg.matches("stroke=\"#ffffff\" stroke-width=\"1\"").count();
+    let named = plot::figures(&published(CHATGLM3)).remove(0);
+    assert_eq!(count(&named.svg), 16 + 4, "16 cells and 4 names of lines");
+    let named = plot::figures(&published(MISTRAL)).remove(0);
+    assert_eq!(count(&named.svg), 32 + 2, "32 cells and 2 names in the key");
+}
+
+#[test]
+fn text_is_escaped_and_simulation_is_said_loudly() {
+    for Named { svg, .. } in plot::figures(&[full()]) {
+        assert!(svg.contains("书生·浦语-7B &lt;b&gt;|*x*"));
+        let texts = texts(&svg);
+        assert!(texts.iter().any(|text| text.starts_with("SIMULATED")), "{texts:?}");
+    }
+}
+
+#[test]
+fn intervals_and_failures_are_drawn_and_explained() {
+    let mut summary = empty("m", "c", "e", "1");
+    for (index, output) in [32, 64, 128].into_iter().enumerate() {
+        let mut cell = cell(128, output, [Some(1.0), Some(2.0), Some(3.0), Some(10.0)]);
+        let mut single = pass(PassKind::OneByOne, 10);
+        single.latency_per_output_token_ms = Some(distribution(10.0));
+        let mut loaded = pass(PassKind::Saturated, 10);
+        if index == 1 {
+            loaded.outcomes = OutcomeCounts { complete: 9, rejected: 1, ..Default::default() };
+        }
+        cell.passes = vec![single, loaded];
+        summary.cells.push(cell);
+    }
+    let plots = plot::figures(&[summary]);
+    let hollow = "fill=\"#ffffff\" stroke=\"#0072b2\"";
+    assert_eq!(plots[0].svg.matches(hollow).count(), 1);
+    assert!(plots[0].svg.contains("Hollow:") && !plots[0].svg.contains("Whiskers:"));
+    assert_eq!(plots[3].svg.matches("stroke-width=\"1.5\"").count(), 3 * 3);
+    assert!(plots[3].svg.contains("Whiskers:") && !plots[3].svg.contains("Hollow:"));
+}
+
+#[test]
+fn a_png_has_the_size_of_the_scale_and_is_not_blank() {
+    for summaries in [published(CHATGLM3), published(MISTRAL)] {
+        let named = plot::figures(&summaries).remove(0);
+        let once = Pixmap::decode_png(&plot::png(&named.svg, 0.5).unwrap()).unwrap();
+        let twice = Pixmap::decode_png(&plot::png(&named.svg, 1.0).unwrap()).unwrap();
+        assert!(twice.width().abs_diff(once.width() * 2) <= 1);
+        let inked = twice.pixels().iter().filter(|pixel| pixel.red() < 250).count();
+        let share = inked as f64 / twice.pixels().len() as f64;
+        assert!((0.01..0.5).contains(&share), "{share}");
+    }
+}
+
+#[test]
+fn chinese_text_has_glyphs_in_the_bundled_fonts() {
+    let ink = |text: &str| {
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"200\" height=\"40\" \
+             font-family=\"Noto Sans\"><text x=\"5\" y=\"30\" font-size=\"24\">{text}</text></svg>"
+        );
+        let pixmap = Pixmap::decode_png(&plot::png(&svg, 1.0).unwrap()).unwrap();
+        pixmap.pixels().iter().filter(|pixel| pixel.alpha() > 128).count()
+    };
+    assert_eq!(ink(" "), 0);
+    for character in "模型书生浦语通义千问百川智谱昇腾，。（）：éμ≤→".chars()
+    {
+        assert!(ink(&character.to_string()) > 5, "{character}");
+    }
+}
+
+#[test]
+fn what_is_not_a_plot_or_not_a_size_is_an_error_that_says_so() {
+    assert!(matches!(plot::png("<svg", 1.0), Err(ReportError::Svg { .. })));
+    let named = plot::figures(&published(CHATGLM3)).remove(0);
+    for scale in [0.0, -1.0, 1000.0, f32::NAN] {
+        let error = plot::png(&named.svg, scale).unwrap_err();
+        assert!(matches!(error, ReportError::Size { .. }), "{scale}");
+    }
+}

@@ -1,0 +1,106 @@
+//! The table, its footnotes, the terminal and the CSV.
+
+use inferometer_core::outcome::OutcomeCounts;
+use inferometer_core::summary::PassKind;
+use inferometer_report::terminal::Colour;
+use inferometer_report::{csv, table, terminal};
+
+use crate::support::{CHATGLM3, MISTRAL, cell, empty, full, pass, published};
+
+/// Lines without the trailing empty ones, and an engine per `##` as it is written.
+fn lines(text: &str) -> Vec<&str> {
+    text.trim_end().lines().collect()
+}
+
+#[test]
+fn the_published_tables_come_out_byte_for_byte() {
+    for text in [CHATGLM3, MISTRAL] {
+        assert_eq!(published(text).iter().map(|s| s.cells.len()).sum::<usize>() % 16, 0);
+        assert_eq!(lines(&table::markdown(&published_with_v(text))), lines(text));
+    }
+}
+
+/// The published headings write the version with a `v`; a server states it without.
+fn published_with_v(text: &str) -> Vec<inferometer_core::summary::Summary> {
+    let mut summaries = published(text);
+    for summary in &mut summaries {
+        let version = summary.target.engine_version.as_mut().unwrap();
+        *version = version.trim_start_matches('v').to_owned();
+    }
+    summaries
+}
+
+#[test]
+fn a_missing_or_undefined_figure_is_a_centred_dash() {
+    let mut summary = empty("m", "c", "vllm", "0.2.7");
+    summary.cells = vec![cell(128, 128, [Some(1.0), None, Some(f64::NAN), Some(0.004)])];
+    let text = table::markdown(&[summary]);
+    assert_eq!(
+        text.lines().last().unwrap(),
+        "|     128      |      128      |          1.00           |              -              \
+         |               -                |                 0.00                  |"
+    );
+}
+
+#[test]
+fn failed_requests_stand_under_the_table_with_their_reasons() {
+    let mut summary = empty("m", "c", "vllm", "0.2.7");
+    let mut failing = pass(PassKind::Saturated, 399);
+    failing.outcomes =
+        OutcomeCounts { complete: 396, timed_out: 2, rejected: 1, ..OutcomeCounts::default() };
+    let mut measured = cell(128, 32, [Some(1.0); 4]);
+    measured.passes = vec![pass(PassKind::OneByOne, 10), failing];
+    summary.cells = vec![measured];
+    let text = table::markdown(&[summary]);
+    assert_eq!(
+        lines(&text).last().copied(),
+        Some(
+            "- 128 x 32, saturated: 3 of 399 requests failed (1 rejected, 2 timed out); figures \
+             are of the 396 that completed"
+        )
+    );
+}
+
+#[test]
+fn passes_with_a_concurrency_or_a_rate_have_a_row_each() {
+    insta::assert_snapshot!(table::markdown(&[full()]));
+}
+
+#[test]
+fn a_simulated_target_is_never_headed_like_a_real_one() {
+    let mut summary = empty("m", "A100 40G", "vllm", "0.2.7");
+    summary.target.simulated = true;
+    assert!(table::markdown(&[summary.clone()]).contains("## A100 40G (simulated)\n"));
+    summary.predicted = true;
+    assert!(table::markdown(&[summary]).contains("## A100 40G (predicted)\n"));
+}
+
+#[test]
+fn the_terminal_shows_table_failures_findings_and_verdict() {
+    insta::assert_snapshot!(terminal::text(&[full()], Colour::Never));
+}
+
+#[test]
+fn colours_only_add_escape_sequences_and_a_server_cannot_add_its_own() {
+    let mut summary = full();
+    summary.target.model = "evil\u{1b}[2J".to_owned();
+    let bare = terminal::text(&[summary.clone()], Colour::Never);
+    assert!(!bare.contains('\u{1b}') && bare.contains("evil [2J"));
+    let coloured = terminal::text(&[summary], Colour::Always);
+    let mut stripped = String::new();
+    for (index, part) in coloured.split('\u{1b}').enumerate() {
+        stripped += if index == 0 { part } else { part.split_once('m').unwrap().1 };
+    }
+    assert_eq!(stripped, bare);
+}
+
+#[test]
+fn the_csv_has_a_row_per_pass_and_every_figure() {
+    let text = csv::cells(&full());
+    insta::assert_snapshot!(text.replace("\r\n", "\n"));
+    let rows: Vec<&str> = text.split_terminator("\r\n").collect();
+    assert_eq!(rows.len(), 5);
+    let columns = rows[0].split(',').count();
+    assert!(rows[1..].iter().all(|row| row.split(',').count() == columns));
+    assert!(!text.contains("NaN"));
+}

@@ -1,0 +1,189 @@
+//! Summaries to render: from published tables, and one with every field filled.
+
+use std::collections::BTreeMap;
+
+use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::outcome::OutcomeCounts;
+use inferometer_core::record::TokensFrom;
+use inferometer_core::summary::{
+    Cell, Distribution, Environment, Instrument, PassKind, PassSummary, SUMMARY_SCHEMA, Summary,
+    Target, Tool,
+};
+use inferometer_core::verdict::{SloResult, Validity, Verdict};
+
+/// The published table of chatglm3-6b.
+pub const CHATGLM3: &str = include_str!("../fixtures/chatglm3-6b.md");
+/// The published tables of Mistral-7B-OpenOrca-AWQ under two engines.
+pub const MISTRAL: &str = include_str!("../fixtures/mistral-7b-openorca-awq.md");
+
+/// A summary without cells.
+pub fn empty(model: &str, card: &str, engine: &str, version: &str) -> Summary {
+    Summary {
+        schema: SUMMARY_SCHEMA.to_owned(),
+        tool: Tool { name: "inferometer".to_owned(), version: "0.1.0".to_owned() },
+        run_id: format!("20260102-030405-{engine}"),
+        started_at: "2026-01-02T03:04:05Z".to_owned(),
+        plan_hash: "11".repeat(32),
+        workload_hash: "22".repeat(32),
+        body_hash: "33".repeat(32),
+        predicted: false,
+        target: Target {
+            url: "http://127.0.0.1:8000".to_owned(),
+            dialect: "vllm".to_owned(),
+            engine: Some(engine.to_owned()),
+            engine_version: Some(version.to_owned()),
+            model: model.to_owned(),
+            simulated: false,
+            profile: None,
+            facts: BTreeMap::from([("card".to_owned(), card.to_owned())]),
+        },
+        environment: Environment::default(),
+        verdict: Verdict::default(),
+        findings: Vec::new(),
+        cells: Vec::new(),
+    }
+}
+
+/// A cell with the four figures of a published row and no passes.
+pub fn cell(input_length: u32, output_length: u32, figures: [Option<f64>; 4]) -> Cell {
+    let [requests_per_s, output_tokens_per_s, latency_per_token_ms, latency_per_output_token_ms] =
+        figures;
+    Cell {
+        input_length,
+        output_length,
+        requests_per_s,
+        output_tokens_per_s,
+        latency_per_token_ms,
+        latency_per_output_token_ms,
+        passes: Vec::new(),
+    }
+}
+
+/// The summaries that published tables would have come from.
+pub fn published(text: &str) -> Vec<Summary> {
+    let mut headings: Vec<&str> = Vec::new();
+    let mut summaries: Vec<Summary> = Vec::new();
+    for line in text.lines() {
+        if let Some(heading) = line.strip_prefix("# ").or(line.strip_prefix("## ")) {
+            headings.push(heading);
+        }
+        if line.starts_with("| Input") {
+            let (engine, version) = headings.last().unwrap().split_once(' ').unwrap();
+            summaries.push(empty(headings[0], headings[1], engine, version));
+        }
+        let numbers: Vec<f64> =
+            line.split('|').filter_map(|text| text.trim().parse().ok()).collect();
+        if let [input, output, figures @ ..] = numbers.as_slice() {
+            let figures = [0, 1, 2, 3].map(|i| Some(figures[i]));
+            let cell = cell(*input as u32, *output as u32, figures);
+            summaries.last_mut().unwrap().cells.push(cell);
+        }
+    }
+    summaries
+}
+
+/// A distribution around a mean, with every interval.
+pub fn distribution(mean: f64) -> Distribution {
+    Distribution {
+        mean,
+        mean_ci: Some([mean * 0.97, mean * 1.04]),
+        p50: mean * 0.98,
+        p50_ci: Some([mean * 0.95, mean * 1.01]),
+        p90: mean * 1.25,
+        p99: mean * 1.75,
+        p99_ci: Some([mean * 1.5, mean * 2.0]),
+        max: mean * 2.0,
+        n: 399,
+    }
+}
+
+/// A pass with every figure.
+pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
+    PassSummary {
+        kind,
+        concurrency: None,
+        rate: None,
+        planned,
+        outcomes: OutcomeCounts { complete: planned, ..OutcomeCounts::default() },
+        duration_s: Some(12.5),
+        requests_per_s: Some(planned as f64 / 12.5),
+        input_tokens: planned * 128,
+        output_tokens: planned * 32,
+        output_tokens_per_s: Some(planned as f64 * 32.0 / 12.5),
+        tokens_from: Some(TokensFrom::Usage),
+        peak_concurrency: planned,
+        mean_concurrency: Some(planned as f64 * 0.75),
+        ttft_ms: Some(distribution(20.0)),
+        tpot_ms: Some(distribution(13.5)),
+        itl_ms: Some(distribution(13.4)),
+        e2e_ms: Some(distribution(440.0)),
+        ttft_from_due_ms: Some(distribution(20.5)),
+        e2e_from_due_ms: Some(distribution(440.5)),
+        send_delay_ms: Some(distribution(0.05)),
+        latency_per_token_ms: Some(distribution(2.75)),
+        latency_per_output_token_ms: Some(distribution(13.75)),
+        instrument: Instrument {
+            reads: 1000,
+            kernel_stamped_reads: 990,
+            receive_lateness_us: Some(distribution(8.0)),
+            arrival_width_us: Some(distribution(2.0)),
+            coalesced_events: 3,
+            ..Instrument::default()
+        },
+    }
+}
+
+/// A run of the embedded engine with every field filled: three kinds of passes, failures,
+/// findings, objectives, a suspect verdict, and texts that want to be markup.
+pub fn full() -> Summary {
+    let mut summary = empty("书生·浦语-7B <b>|*x*", "A100 40G", "vllm", "0.2.7");
+    summary.target.simulated = true;
+    summary.target.profile = Some("a100-40g-vllm-0.2.7".to_owned());
+    summary.environment = Environment {
+        host: Some("bench-1".to_owned()),
+        cpu: Some("Some CPU @ 2.0 GHz".to_owned()),
+        cpus: Some(16),
+        memory_bytes: Some(64 << 30),
+        kernel: Some("Linux 6.1".to_owned()),
+        stamps: Some("kernel".to_owned()),
+        tokenizer: Some("built-in".to_owned()),
+    };
+    summary.verdict = Verdict {
+        validity: Validity::Suspect,
+        reasons: vec!["send_delay p99 of 12 ms exceeds 10 ms (closed, 8 in flight)".to_owned()],
+        slo: vec![
+            SloResult {
+                objective: "ttft_p99<500ms".to_owned(),
+                place: "input 128, output 32, saturated".to_owned(),
+                measured: Some(35.0),
+                met: true,
+            },
+            SloResult {
+                objective: "tpot_p99<10ms".to_owned(),
+                place: "input 128, output 32, saturated".to_owned(),
+                measured: None,
+                met: false,
+            },
+        ],
+    };
+    summary.findings = vec![
+        Finding::new("tokenizer_is_built_in", Severity::Note, "prompts have about the length"),
+        Finding::new("output_shorter_than_asked", Severity::Warning, "31 of 32 tokens, 5 times")
+            .at("input 128, output 32")
+            .advise("check that the server honours ignore_eos"),
+    ];
+    let mut saturated = pass(PassKind::Saturated, 399);
+    saturated.outcomes =
+        OutcomeCounts { complete: 396, timed_out: 2, rejected: 1, ..OutcomeCounts::default() };
+    let mut closed = pass(PassKind::Closed, 64);
+    closed.concurrency = Some(8);
+    let mut open = pass(PassKind::Open, 64);
+    open.rate = Some(2.5);
+    open.tpot_ms = None;
+    let mut first = cell(128, 32, [Some(31.68), Some(1013.76), Some(2.75), Some(13.75)]);
+    first.passes = vec![pass(PassKind::OneByOne, 10), saturated];
+    let mut second = cell(512, 32, [Some(5.12), None, Some(0.9), Some(f64::NAN)]);
+    second.passes = vec![closed, open];
+    summary.cells = vec![first, second];
+    summary
+}

@@ -1,0 +1,104 @@
+//! Opens a database: is it ours, is it of a version that is known, and bringing an older one up
+//! to date.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use crate::error::StoreError;
+
+/// The steps that lead from an empty file to the present schema. The number of steps that were
+/// done is the file's `user_version`; steps are added at the end and never changed.
+const MIGRATIONS: [&str; 1] = [include_str!("../schema/0001_runs.sql")];
+
+/// Marks a file as a database of this program (`PRAGMA application_id`): "INFR".
+const APPLICATION_ID: i64 = 0x494e_4652;
+
+/// How long a writer waits for another.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Whether a database may be made where there is none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    Create,
+    Refuse,
+}
+
+/// Opens the database and brings it up to date.
+pub(super) fn open(path: &Path, missing: Missing) -> Result<Connection, StoreError> {
+    if missing == Missing::Refuse && !path.exists() {
+        return Err(StoreError::NoStore { path: path.to_owned() });
+    }
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    flags.set(OpenFlags::SQLITE_OPEN_CREATE, missing == Missing::Create);
+    let mut connection = Connection::open_with_flags(path, flags).map_err(database(path))?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(database(path))?;
+    check_identity(&connection, path)?;
+    configure(&connection).map_err(database(path))?;
+    migrate(&mut connection, path)?;
+    Ok(connection)
+}
+
+/// An error of the database at a path.
+pub(super) fn database(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError + use<> {
+    let path = path.to_owned();
+    move |source| match source.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => StoreError::NotAStore {
+            path: path.clone(),
+            what: "it is no SQLite database".to_owned(),
+        },
+        _ => StoreError::Database { path: path.clone(), source },
+    }
+}
+
+/// The version of the schema, as the file states it. Refuses a newer database and one of another
+/// program; nothing is written.
+fn check_identity(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
+    // One statement, so that all three are of one instant: another process may be at work.
+    let query = "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
+                 FROM pragma_user_version, pragma_application_id";
+    let (found, owner, objects): (i64, i64, i64) = connection
+        .query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .map_err(database(path))?;
+    let not_ours =
+        |what: &str| StoreError::NotAStore { path: path.to_owned(), what: what.to_owned() };
+    if owner != APPLICATION_ID && (objects > 0 || owner != 0) {
+        return Err(not_ours("it is a database of another program"));
+    }
+    let known = MIGRATIONS.len() as i64;
+    if found > known {
+        return Err(StoreError::NewerStore { path: path.to_owned(), found, known });
+    }
+    usize::try_from(found).map_err(|_| not_ours("its schema version is negative"))
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    if mode != "wal" {
+        connection.pragma_update(None, "journal_mode", "wal")?;
+    }
+    // A run that was acknowledged survives the death of the machine; there is one commit for
+    // each pass, so the cost does not show.
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "foreign_keys", true)
+}
+
+/// Takes the steps that were not taken yet, in one transaction: another process that opens the
+/// file at the same time waits and finds them done.
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    if check_identity(connection, path)? == MIGRATIONS.len() {
+        return Ok(());
+    }
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(database(path))?;
+    let done = check_identity(&transaction, path)?;
+    let result = MIGRATIONS[done..]
+        .iter()
+        .try_for_each(|step| transaction.execute_batch(step))
+        .and_then(|()| transaction.pragma_update(None, "application_id", APPLICATION_ID))
+        .and_then(|()| transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64))
+        .and_then(|()| transaction.commit());
+    result.map_err(database(path))
+}

@@ -1,0 +1,101 @@
+//! One row of the database for each request: what SQL is asked about most. It is an index; the
+//! request's reads and events stay in the run's log.
+
+use std::borrow::Borrow;
+
+use inferometer_core::metric::{Timeline, e2e, ttft};
+use inferometer_core::outcome::{Outcome, Phase};
+use inferometer_core::record::Record;
+use inferometer_core::time::Nanos;
+use rusqlite::{OptionalExtension, Statement, Transaction, params};
+
+use super::run_id::RunId;
+use crate::log::as_stored;
+
+const INSERT: &str = "INSERT INTO requests (
+    run_id, pass, request, outcome, phase, status, detail, finish_reason, asked_input,
+    asked_output, prompt_tokens_usage, prompt_tokens_tokenizer, cached_tokens_usage, tokens_usage,
+    tokens_tokenizer, tokens_events, due_ns, send_start_ns, first_token_ns, last_token_ns,
+    ended_ns, ttft_ms, e2e_ms
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+/// Adds a row for each record; false when there is no such run.
+pub(super) fn insert(
+    transaction: &Transaction<'_>,
+    run: &RunId,
+    records: impl IntoIterator<Item: Borrow<Record>>,
+) -> rusqlite::Result<bool> {
+    let query = "SELECT plan ->> '$.sampling.stream' FROM runs WHERE id = ?";
+    let streamed = transaction.query_row(query, [run.as_str()], |row| row.get(0)).optional()?;
+    let Some(streamed) = streamed else { return Ok(false) };
+    let mut statement = transaction.prepare(INSERT)?;
+    for record in records {
+        insert_one(&mut statement, run, &as_stored(record.borrow()), streamed)?;
+    }
+    Ok(true)
+}
+
+fn insert_one(
+    statement: &mut Statement<'_>,
+    run: &RunId,
+    record: &Record,
+    streamed: bool,
+) -> rusqlite::Result<()> {
+    let timeline = Timeline::new(record, streamed);
+    let first_visible = timeline.first_visible().map(|at| timeline.events[at].arrival);
+    statement.execute(params![
+        run.as_str(),
+        record.pass,
+        record.index,
+        record.outcome.kind().name(),
+        phase(record.outcome).map(phase_name),
+        record.status,
+        record.detail,
+        record.finish_reason,
+        record.asked_input,
+        record.asked_output,
+        record.usage.prompt,
+        record.prompt_tokens_tokenizer,
+        record.usage.cached,
+        record.usage.completion,
+        record.tokens_tokenizer,
+        record.tokens_events(),
+        ns(record.due)?,
+        some_ns(record.send_start)?,
+        some_ns(first_visible)?,
+        some_ns(timeline.events.last().map(|event| event.arrival))?,
+        some_ns(record.ended)?,
+        ttft::from_sent(&timeline),
+        e2e::from_sent(&timeline),
+    ])?;
+    Ok(())
+}
+
+/// SQLite's integers end at 292 years after the origin; what lies beyond is an error.
+fn ns(at: Nanos) -> rusqlite::Result<i64> {
+    i64::try_from(at.0).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+fn some_ns(at: Option<Nanos>) -> rusqlite::Result<Option<i64>> {
+    at.map(ns).transpose()
+}
+
+fn phase(outcome: Outcome) -> Option<Phase> {
+    match outcome {
+        Outcome::Connection { phase } | Outcome::TimedOut { phase } => Some(phase),
+        _ => None,
+    }
+}
+
+/// The phase's name in documents.
+fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Connect => "connect",
+        Phase::Tls => "tls",
+        Phase::Send => "send",
+        Phase::Headers => "headers",
+        Phase::FirstToken => "first_token",
+        Phase::BetweenEvents => "between_events",
+        Phase::Total => "total",
+    }
+}

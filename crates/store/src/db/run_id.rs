@@ -1,0 +1,38 @@
+//! The identity of a run: sorts by time, readable, short enough to type.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::utc;
+
+/// A run's identity in the store, such as `20261120-051233-ab12`: the second in which it began,
+/// UTC, and four hexadecimal digits that keep runs of one second apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(String);
+
+impl RunId {
+    /// The identity of a run that began at a wall time, in nanoseconds since the Unix epoch.
+    /// `suffix` should be random: two runs of one second must not share it.
+    #[must_use]
+    pub fn new(started_unix_ns: i64, suffix: u16) -> Self {
+        Self(format!("{}-{suffix:04x}", utc::compact(started_unix_ns)))
+    }
+
+    pub(super) fn stored(id: String) -> Self {
+        Self(id)
+    }
+
+    /// The identity as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

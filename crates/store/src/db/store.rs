@@ -1,0 +1,352 @@
+//! The store: begins, fills, ends and finds runs. One value for each process and file.
+
+use std::borrow::Borrow;
+use std::path::{Path, PathBuf};
+
+use inferometer_core::finding::Severity;
+use inferometer_core::record::Record;
+use inferometer_core::summary::Summary;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior};
+use rusqlite::{named_params, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::open::{Missing, database, open};
+use super::requests;
+use super::run::{RunHeader, RunRow, RunState, StoredRun};
+use super::run_id::RunId;
+use crate::error::StoreError;
+use crate::utc;
+
+/// The folder of the logs, beside the database.
+const LOG_FOLDER: &str = "inferometer.runs";
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens the database at a path; makes it when there is none, and brings an older one up to
+    /// date.
+    ///
+    /// # Errors
+    /// [`StoreError::NotAStore`], [`StoreError::NewerStore`], [`StoreError::Database`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref().to_owned();
+        Ok(Self { connection: open(&path, Missing::Create)?, path })
+    }
+
+    /// As [`Store::open`], for those who only read: makes no database where there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::NoStore`], and as [`Store::open`].
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref().to_owned();
+        Ok(Self { connection: open(&path, Missing::Refuse)?, path })
+    }
+
+    /// Where the log of a run is or belongs. [`Store::begin_run`] makes its folder.
+    #[must_use]
+    pub fn log_path(&self, run: &RunId) -> PathBuf {
+        self.beside(&log_file(run))
+    }
+
+    fn beside(&self, file: &str) -> PathBuf {
+        self.path.parent().unwrap_or(Path::new("")).join(file)
+    }
+
+    /// Enters a run as running, and makes the folder of its log.
+    ///
+    /// # Errors
+    /// [`StoreError::RunExists`] when another run has its second and suffix,
+    /// [`StoreError::Database`], [`StoreError::Io`].
+    pub fn begin_run(&mut self, header: &RunHeader) -> Result<RunId, StoreError> {
+        let id = RunId::new(header.started_unix_ns, header.suffix);
+        let log = log_file(&id);
+        let folder = self.beside(LOG_FOLDER);
+        std::fs::create_dir_all(&folder).map_err(StoreError::io("create", &folder))?;
+        let inserted = self.connection.execute(
+            "INSERT INTO runs (id, state, started_at, started_unix_ns, origin_unix_ns,
+                 tool_version, predicted, log_file, plan_hash, workload_hash, body_hash, plan,
+                 target, environment)
+             VALUES (:id, 'running', :started_at, :started, :origin, :tool, :predicted, :log,
+                 :plan_hash, :workload_hash, :body_hash, :plan, :target, :environment)",
+            named_params! {
+                ":id": id.as_str(),
+                ":started_at": utc::rfc3339(header.started_unix_ns),
+                ":started": header.started_unix_ns,
+                ":origin": header.origin_unix_ns,
+                ":tool": header.tool_version,
+                ":predicted": header.predicted,
+                ":log": log,
+                ":plan_hash": header.plan.hash(),
+                ":workload_hash": header.workload_hash,
+                ":body_hash": header.body_hash,
+                ":plan": json(&header.plan),
+                ":target": json(&header.target),
+                ":environment": json(&header.environment),
+            },
+        );
+        match inserted {
+            Ok(_) => Ok(id),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+                Err(StoreError::RunExists { path: self.path.clone(), id: id.to_string() })
+            }
+            Err(error) => Err(database(&self.path)(error)),
+        }
+    }
+
+    /// Enters the requests of a pass, all or none of them, with figures as they follow from the
+    /// stored records.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Database`], also when a request was entered
+    /// before.
+    pub fn index_requests(
+        &mut self,
+        run: &RunId,
+        records: impl IntoIterator<Item: Borrow<Record>>,
+    ) -> Result<(), StoreError> {
+        let found = self.transact(|transaction| requests::insert(transaction, run, records))?;
+        self.expect_one(usize::from(found), run)
+    }
+
+    /// Enters the results of a run that ended: its state, the summary, and what the summary says
+    /// of cells, passes and findings. Passes are numbered through all cells in the summary's
+    /// order, which is that of [`Record::pass`].
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Database`], also when it has results already.
+    pub fn finish_run(
+        &mut self,
+        run: &RunId,
+        summary: &Summary,
+        state: RunState,
+        finished_unix_ns: i64,
+    ) -> Result<(), StoreError> {
+        let updated = self.transact(|transaction| {
+            let updated = transaction.execute(
+                "UPDATE runs SET state = :state, finished_at = :finished_at,
+                     finished_unix_ns = :finished, workload_hash = :workload_hash,
+                     body_hash = :body_hash, target = :target, environment = :environment,
+                     verdict = :verdict, summary = :summary
+                 WHERE id = :id",
+                named_params! {
+                    ":id": run.as_str(),
+                    ":state": state.name(),
+                    ":finished_at": utc::rfc3339(finished_unix_ns),
+                    ":finished": finished_unix_ns,
+                    ":workload_hash": summary.workload_hash,
+                    ":body_hash": summary.body_hash,
+                    ":target": json(&summary.target),
+                    ":environment": json(&summary.environment),
+                    ":verdict": json(&summary.verdict),
+                    ":summary": json(summary),
+                },
+            )?;
+            if updated == 1 {
+                insert_results(transaction, run, summary)?;
+            }
+            Ok(updated)
+        })?;
+        self.expect_one(updated, run)
+    }
+
+    /// Enters that a run ended without results.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Database`].
+    pub fn fail_run(&mut self, run: &RunId, finished_unix_ns: i64) -> Result<(), StoreError> {
+        let updated = self.connection.execute(
+            "UPDATE runs SET state = 'failed', finished_at = ?, finished_unix_ns = ? WHERE id = ?",
+            params![utc::rfc3339(finished_unix_ns), finished_unix_ns, run.as_str()],
+        );
+        self.expect_one(updated.map_err(database(&self.path))?, run)
+    }
+
+    fn expect_one(&self, updated: usize, run: &RunId) -> Result<(), StoreError> {
+        if updated == 1 { Ok(()) } else { Err(self.no_such_run(run.as_str())) }
+    }
+
+    fn no_such_run(&self, id: &str) -> StoreError {
+        StoreError::NoSuchRun { path: self.path.clone(), id: id.to_owned() }
+    }
+
+    /// Writes in one transaction that waits for other writers before it reads anything.
+    fn transact<T>(
+        &mut self,
+        write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .and_then(|transaction| {
+                let written = write(&transaction)?;
+                transaction.commit()?;
+                Ok(written)
+            })
+            .map_err(database(&self.path))
+    }
+
+    /// All runs, the oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        let query = format!("SELECT {ROW_COLUMNS} FROM runs ORDER BY started_unix_ns, id");
+        let rows = self.connection.prepare(&query).and_then(|mut statement| {
+            statement.query_map([], run_row)?.collect::<rusqlite::Result<Vec<_>>>()
+        });
+        rows.map_err(database(&self.path))
+    }
+
+    /// One run: by its identity, by any beginning of it that no other run shares, or `latest`,
+    /// the one that began last, whatever its state.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`], [`StoreError::Document`] when a
+    /// program of another version wrote what this one cannot read, [`StoreError::Database`].
+    pub fn run(&self, id: &str) -> Result<StoredRun, StoreError> {
+        let id = self.resolve(id)?;
+        let query = format!(
+            "SELECT {ROW_COLUMNS}, origin_unix_ns, tool_version, plan_hash, plan, target,
+                 environment, summary, log_file
+             FROM runs WHERE id = ?"
+        );
+        let read = self.connection.query_row(&query, [&id], |row| {
+            let documents: [Option<String>; 3] =
+                [row.get("target")?, row.get("environment")?, row.get("summary")?];
+            let log_file: String = row.get("log_file")?;
+            let numbers: (i64, String) = (row.get("origin_unix_ns")?, row.get("tool_version")?);
+            let plan: (String, String) = (row.get("plan_hash")?, row.get("plan")?);
+            Ok((run_row(row)?, documents, log_file, numbers, plan))
+        });
+        let (row, [target, environment, summary], log_file, numbers, plan) =
+            read.map_err(database(&self.path))?;
+        let summary = summary.map(|text| document(&id, "summary", Some(text))).transpose()?;
+        Ok(StoredRun {
+            row,
+            origin_unix_ns: numbers.0,
+            tool_version: numbers.1,
+            plan_hash: plan.0,
+            plan_json: plan.1,
+            target: document(&id, "target", target)?,
+            environment: document(&id, "environment", environment)?,
+            summary,
+            log: self.beside(&log_file),
+        })
+    }
+
+    fn resolve(&self, id: &str) -> Result<String, StoreError> {
+        if id == "latest" {
+            let query = "SELECT id FROM runs ORDER BY started_unix_ns DESC, id DESC LIMIT 1";
+            let found = self.connection.query_row(query, [], |row| row.get(0)).optional();
+            return found.map_err(database(&self.path))?.ok_or_else(|| self.no_such_run(id));
+        }
+        // An empty beginning would be that of every run.
+        let query = "SELECT id FROM runs WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1
+                     ORDER BY id";
+        let found = self.connection.prepare(query).and_then(|mut statement| {
+            statement.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()
+        });
+        let mut candidates = found.map_err(database(&self.path))?;
+        match (candidates.pop(), candidates.is_empty()) {
+            (None, _) => Err(self.no_such_run(id)),
+            (Some(only), true) => Ok(only),
+            (Some(last), false) => {
+                candidates.push(last);
+                Err(StoreError::AmbiguousRun { id: id.to_owned(), candidates })
+            }
+        }
+    }
+}
+
+/// The log of a run, relative to the folder of the database.
+fn log_file(run: &RunId) -> String {
+    format!("{LOG_FOLDER}/{run}.log")
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("invariant: documents are plain data")
+}
+
+fn document<T: DeserializeOwned>(
+    run: &str,
+    what: &'static str,
+    text: Option<String>,
+) -> Result<T, StoreError> {
+    serde_json::from_str(text.as_deref().unwrap_or("null")).map_err(|source| StoreError::Document {
+        run: run.to_owned(),
+        what,
+        source,
+    })
+}
+
+const ROW_COLUMNS: &str = "id, started_at, finished_at, state, engine, engine_version, model,
+    simulated, predicted, validity, (SELECT count(*) FROM cells WHERE run_id = id) AS cells";
+
+fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+    let state: String = row.get("state")?;
+    let state = RunState::ALL.into_iter().find(|known| known.name() == state);
+    Ok(RunRow {
+        id: RunId::stored(row.get("id")?),
+        started_at: row.get("started_at")?,
+        finished_at: row.get("finished_at")?,
+        state: state.expect("invariant: the schema allows no other state"),
+        engine: row.get("engine")?,
+        engine_version: row.get("engine_version")?,
+        model: row.get("model")?,
+        simulated: row.get("simulated")?,
+        predicted: row.get("predicted")?,
+        validity: row.get("validity")?,
+        cells: row.get("cells")?,
+    })
+}
+
+fn insert_results(
+    transaction: &Transaction<'_>,
+    run: &RunId,
+    summary: &Summary,
+) -> rusqlite::Result<()> {
+    let run = run.as_str();
+    let mut insert_cell =
+        transaction.prepare("INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?;
+    let mut insert_pass = transaction
+        .prepare("INSERT INTO passes (run_id, pass, cell, summary) VALUES (?, ?, ?, ?)")?;
+    let mut insert_finding =
+        transaction.prepare("INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+    let mut passes = 0_u32..;
+    for (index, cell) in (0_u32..).zip(&summary.cells) {
+        insert_cell.execute(params![
+            run,
+            index,
+            cell.input_length,
+            cell.output_length,
+            cell.requests_per_s,
+            cell.output_tokens_per_s,
+            cell.latency_per_token_ms,
+            cell.latency_per_output_token_ms,
+        ])?;
+        for (pass, number) in cell.passes.iter().zip(&mut passes) {
+            insert_pass.execute(params![run, number, index, json(pass)])?;
+        }
+    }
+    for (index, finding) in (0_u32..).zip(&summary.findings) {
+        let severity = match finding.severity {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+        };
+        insert_finding.execute(params![
+            run,
+            index,
+            finding.code,
+            severity,
+            finding.place,
+            finding.message,
+            finding.advice,
+        ])?;
+    }
+    Ok(())
+}

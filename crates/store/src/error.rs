@@ -1,0 +1,188 @@
+//! Everything that can go wrong in keeping runs. Messages name the file, what was found and what
+//! to do; nothing here decides whether to go on.
+
+use std::path::{Path, PathBuf};
+
+/// What went wrong in keeping a run or in reading it again.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried: `create`, `read`, ...
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// A log of this name is there already; logs are never overwritten.
+    #[error("{} exists already: a run log is never overwritten", path.display())]
+    LogExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file does not begin as a run log does.
+    #[error("{} is not a run log: it does not begin with the mark of one", path.display())]
+    NotALog {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The log is of a version that this program does not know.
+    #[error(
+        "{}: {what} is version {found}, this program reads version {known}: use the program that \
+         wrote it, or a newer one",
+        path.display()
+    )]
+    LogVersion {
+        /// The file.
+        path: PathBuf,
+        /// What has the version: the log's format, or the meaning of its records.
+        what: &'static str,
+        /// The version found.
+        found: u32,
+        /// The only version that can be read.
+        known: u32,
+    },
+    /// The log ends before its mark of the end: its writer still writes, or did not finish.
+    /// All entries before it are good.
+    #[error(
+        "{} was cut: its last whole frame ends at byte {offset}, {left} bytes of an unfinished \
+         frame follow, and there is no mark of the run's end",
+        path.display()
+    )]
+    LogCut {
+        /// The file.
+        path: PathBuf,
+        /// Where the last whole frame ends.
+        offset: u64,
+        /// How many bytes follow it.
+        left: u64,
+    },
+    /// A frame of the log is not what its writer wrote. All entries before it are good.
+    #[error("{} is damaged in the frame at byte {offset}: {what}", path.display())]
+    LogCorrupt {
+        /// The file.
+        path: PathBuf,
+        /// Where the damaged frame begins.
+        offset: u64,
+        /// What does not hold.
+        what: String,
+    },
+    /// A write to this log failed before; what follows would not be readable.
+    #[error("{}: a write failed before, so nothing more is written to this log", path.display())]
+    LogBroken {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A record that no log can hold.
+    #[error("request {index} of pass {pass} cannot be stored: {what}")]
+    InvalidRecord {
+        /// The record's pass.
+        pass: u32,
+        /// The record's index in its pass.
+        index: u32,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Calls to the log's writer came in an order that makes no log.
+    #[error("{}: {what}", path.display())]
+    LogOrder {
+        /// The file.
+        path: PathBuf,
+        /// What was called when.
+        what: String,
+    },
+    /// There is no database at the path.
+    #[error(
+        "{} does not exist: name a store with --store, or measure something first",
+        path.display()
+    )]
+    NoStore {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is no database of this program.
+    #[error(
+        "{} is not a store of inferometer: {what}; name another file with --store",
+        path.display()
+    )]
+    NotAStore {
+        /// The file.
+        path: PathBuf,
+        /// What was found instead.
+        what: String,
+    },
+    /// The database was made by a newer program.
+    #[error(
+        "{} has schema version {found}, this program knows up to {known}: use a newer \
+         inferometer, or another file with --store",
+        path.display()
+    )]
+    NewerStore {
+        /// The file.
+        path: PathBuf,
+        /// The version found.
+        found: i64,
+        /// The newest version known.
+        known: i64,
+    },
+    /// No run has this id or an id that begins so.
+    #[error("no run {id:?} in {}: `inferometer runs` lists what there is", path.display())]
+    NoSuchRun {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        id: String,
+    },
+    /// Several runs have ids that begin so.
+    #[error("{id:?} is not one run but several: {}; give more of the id", candidates.join(", "))]
+    AmbiguousRun {
+        /// What was asked for.
+        id: String,
+        /// The runs that it may mean.
+        candidates: Vec<String>,
+    },
+    /// Another run has the id already.
+    #[error("run {id} exists already in {}: begin it with another suffix", path.display())]
+    RunExists {
+        /// The file.
+        path: PathBuf,
+        /// The id.
+        id: String,
+    },
+    /// A document in the database is not what this program stores there.
+    #[error("the {what} of run {run} in the store cannot be read: {source}")]
+    Document {
+        /// The run.
+        run: String,
+        /// Which document.
+        what: &'static str,
+        /// What the parser says.
+        source: serde_json::Error,
+    },
+    /// The database refused.
+    #[error("{}: {source}", path.display())]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn io(
+        action: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(std::io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// Whether a log ended early and all entries before its end are good.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        matches!(self, Self::LogCut { .. })
+    }
+}

@@ -1,0 +1,292 @@
+//! A batch of records as the payload of one frame: three tables (records, reads, events) and the
+//! strings that the records name. Nothing here touches a file.
+//!
+//! Instants are differences to the instant before them in the record's life; the first of a
+//! record is a difference to the due time of the record before it in the batch.
+
+use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
+
+use super::codes::{
+    Chain, Strings, difference, instant, outcome_code, outcome_of, small, some, undo_difference,
+    undo_some,
+};
+use super::column::{Malformed, PayloadReader, PayloadWriter};
+use super::resolution::{empty_before, read_width_code, ticks};
+
+/// What a batch may hold at most; a reader allocates no more.
+pub(super) const MAX_RECORDS: usize = 1 << 16;
+pub(super) const MAX_ROWS: usize = 1 << 22;
+pub(super) const MAX_STRING_BYTES: usize = 16 << 20;
+
+/// What makes a batch full, so that its frame is written without being asked for.
+const FULL_RECORDS: usize = 4096;
+const FULL_ROWS: usize = 1 << 17;
+const FULL_STRING_BYTES: usize = 1 << 20;
+
+const RECORD_COLUMNS: usize = 22;
+const READ_COLUMNS: usize = 4;
+const EVENT_COLUMNS: usize = 4;
+
+/// What a record is told as a difference to.
+#[derive(Clone, Copy, Default)]
+struct Before {
+    pass: u32,
+    index: u32,
+    due: u64,
+}
+
+/// Records on their way into a frame.
+#[derive(Default)]
+pub(super) struct Batch {
+    before: Before,
+    records: Vec<[u64; RECORD_COLUMNS]>,
+    reads: Vec<[u64; READ_COLUMNS]>,
+    events: Vec<[u64; EVENT_COLUMNS]>,
+    strings: Strings,
+}
+
+impl Batch {
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Whether its frame should be written now.
+    pub fn is_full(&self) -> bool {
+        self.records.len() >= FULL_RECORDS
+            || self.reads.len().max(self.events.len()) >= FULL_ROWS
+            || self.strings.bytes >= FULL_STRING_BYTES
+    }
+
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// Why no log can hold it, in words; the batch is as before.
+    pub fn push(&mut self, record: &Record) -> Result<(), String> {
+        check(record)?;
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        // Room is counted from a full batch, so that a record is refused for its own size only.
+        if record.reads.len().max(record.events.len()) > MAX_ROWS - FULL_ROWS {
+            return Err(format!("more than {} reads or events", MAX_ROWS - FULL_ROWS));
+        }
+        let most = MAX_STRING_BYTES - FULL_STRING_BYTES;
+        if text(&record.detail) + text(&record.finish_reason) > most {
+            return Err(format!("more than {most} bytes of text"));
+        }
+        let mut chain = Chain(self.before.due);
+        let row = self.record_row(record, &mut chain);
+        self.records.push(row);
+        self.before = Before { pass: record.pass, index: record.index, due: ticks(record.due) };
+        self.push_reads(record, &mut chain);
+        Ok(())
+    }
+
+    fn record_row(&mut self, record: &Record, chain: &mut Chain) -> [u64; RECORD_COLUMNS] {
+        [
+            difference(record.pass, self.before.pass),
+            difference(record.index, self.before.index),
+            u64::from(record.asked_input),
+            u64::from(record.asked_output),
+            some(record.prompt_tokens_tokenizer),
+            chain.put(record.due),
+            chain.put_some(record.picked),
+            chain.put_some(record.connected),
+            chain.put_some(record.send_start),
+            chain.put_some(record.sent),
+            chain.put_some(record.headers),
+            // The end does not move the chain: the first read follows the headers.
+            Chain(chain.0).put_some(record.ended),
+            outcome_code(record.outcome),
+            some(record.status.map(u32::from)),
+            self.strings.code(record.detail.as_deref()),
+            self.strings.code(record.finish_reason.as_deref()),
+            some(record.usage.prompt),
+            some(record.usage.completion),
+            some(record.usage.cached),
+            some(record.tokens_tokenizer),
+            record.reads.len() as u64,
+            record.events.len() as u64,
+        ]
+    }
+
+    fn push_reads(&mut self, record: &Record, chain: &mut Chain) {
+        for read in &record.reads {
+            let arrival = chain.put(read.arrival());
+            let lateness = read.kernel.map_or(0, |kernel| Chain(ticks(kernel)).put(read.user) + 1);
+            self.reads.push([arrival, lateness, read_width_code(read), u64::from(read.bytes)]);
+        }
+        let mut read_before = 0;
+        for event in &record.events {
+            let kind = EventKind::ALL.iter().position(|&kind| kind == event.kind);
+            self.events.push([
+                difference(event.read, read_before),
+                kind.expect("invariant: ALL has all kinds") as u64,
+                u64::from(event.chars),
+                some(event.tokens),
+            ]);
+            read_before = event.read;
+        }
+    }
+
+    /// The payload; the batch is empty again.
+    ///
+    /// # Errors
+    /// What the compressor says.
+    pub fn encode(&mut self, out: &mut PayloadWriter) -> std::io::Result<Vec<u8>> {
+        let Self { records, reads, events, strings, .. } = std::mem::take(self);
+        for count in [records.len(), reads.len(), events.len(), strings.all.len(), strings.bytes] {
+            out.varint(count as u64);
+        }
+        let lengths: Vec<_> = strings.all.iter().map(|text| [text.len() as u64]).collect();
+        out.table(&lengths)?;
+        out.plane(strings.all.concat().as_bytes())?;
+        out.table(&records)?;
+        out.table(&reads)?;
+        out.table(&events)?;
+        Ok(out.take())
+    }
+}
+
+/// Whether the record's events belong to its reads.
+fn check(record: &Record) -> Result<(), String> {
+    match record.events.iter().find(|event| event.read as usize >= record.reads.len()) {
+        None => Ok(()),
+        Some(event) => {
+            Err(format!("an event is of read {}, of {} reads", event.read, record.reads.len()))
+        }
+    }
+}
+
+/// The records of a payload.
+///
+/// # Errors
+/// What does not hold.
+pub(super) fn decode(payload: &[u8]) -> Result<Vec<Record>, Malformed> {
+    let mut input = PayloadReader::new(payload);
+    let record_count = input.count("records", MAX_RECORDS)?;
+    let read_count = input.count("reads", MAX_ROWS)?;
+    let event_count = input.count("events", MAX_ROWS)?;
+    let strings = decode_strings(&mut input)?;
+    let rows = input.table::<RECORD_COLUMNS>(record_count)?;
+    let reads = input.table::<READ_COLUMNS>(read_count)?;
+    let events = input.table::<EVENT_COLUMNS>(event_count)?;
+    input.end()?;
+
+    let (mut reads, mut events) = (reads.as_slice(), events.as_slice());
+    let mut before = Before::default();
+    let mut records = Vec::with_capacity(record_count);
+    for row in rows {
+        let mut chain = Chain(before.due);
+        let mut record = decode_record(row, &before, &strings, &mut chain)?;
+        before = Before { pass: record.pass, index: record.index, due: ticks(record.due) };
+        let [.., read_count, event_count] = row;
+        record.reads = decode_reads(split(&mut reads, read_count)?, &mut chain)?;
+        record.events = decode_events(split(&mut events, event_count)?)?;
+        check(&record).map_err(Malformed)?;
+        records.push(record);
+    }
+    if reads.is_empty() && events.is_empty() {
+        Ok(records)
+    } else {
+        Err(Malformed::new("reads or events belong to no record"))
+    }
+}
+
+fn split<'a, T>(rows: &mut &'a [T], count: u64) -> Result<&'a [T], Malformed> {
+    let halves = usize::try_from(count).ok().and_then(|count| rows.split_at_checked(count));
+    let (taken, rest) =
+        halves.ok_or_else(|| Malformed::new("a record has more rows than there are"))?;
+    *rows = rest;
+    Ok(taken)
+}
+
+fn decode_strings(input: &mut PayloadReader<'_>) -> Result<Strings, Malformed> {
+    // Each record names at most two.
+    let count = input.count("strings", 2 * MAX_RECORDS)?;
+    let bytes = input.count("bytes of text", MAX_STRING_BYTES)?;
+    let lengths = input.table::<1>(count)?;
+    let text = input.plane(bytes)?;
+    let mut text =
+        std::str::from_utf8(&text).map_err(|_| Malformed::new("a string is not UTF-8"))?;
+    let mut all = Vec::with_capacity(count);
+    for [length] in lengths {
+        let halves = usize::try_from(length).ok().and_then(|at| text.split_at_checked(at));
+        let (one, rest) = halves.ok_or_else(|| Malformed::new("a string has no such length"))?;
+        all.push(one.to_owned());
+        text = rest;
+    }
+    if text.is_empty() {
+        Ok(Strings { all, bytes })
+    } else {
+        Err(Malformed::new("text belongs to no string"))
+    }
+}
+
+fn decode_record(
+    row: [u64; RECORD_COLUMNS],
+    before: &Before,
+    strings: &Strings,
+    chain: &mut Chain,
+) -> Result<Record, Malformed> {
+    let [pass, index, asked_input, asked_output, prompt_tokens, rest @ ..] = row;
+    let [due, picked, connected, send_start, sent, headers, ended, rest @ ..] = rest;
+    let [outcome, status, detail, finish_reason, rest @ ..] = rest;
+    let [prompt, completion, cached, tokens_tokenizer, _, _] = rest;
+    Ok(Record {
+        pass: undo_difference(pass, before.pass)?,
+        index: undo_difference(index, before.index)?,
+        asked_input: small(asked_input)?,
+        asked_output: small(asked_output)?,
+        prompt_tokens_tokenizer: undo_some(prompt_tokens)?,
+        due: chain.take(due)?,
+        picked: chain.take_some(picked)?,
+        connected: chain.take_some(connected)?,
+        send_start: chain.take_some(send_start)?,
+        sent: chain.take_some(sent)?,
+        headers: chain.take_some(headers)?,
+        reads: Vec::new(),
+        events: Vec::new(),
+        ended: Chain(chain.0).take_some(ended)?,
+        outcome: outcome_of(outcome)?,
+        status: undo_some(status)?,
+        detail: strings.of(detail)?,
+        finish_reason: strings.of(finish_reason)?,
+        usage: Usage {
+            prompt: undo_some(prompt)?,
+            completion: undo_some(completion)?,
+            cached: undo_some(cached)?,
+        },
+        tokens_tokenizer: undo_some(tokens_tokenizer)?,
+    })
+}
+
+fn decode_reads(rows: &[[u64; READ_COLUMNS]], chain: &mut Chain) -> Result<Vec<Read>, Malformed> {
+    let decode = |&[arrival, lateness, width, bytes]: &[u64; READ_COLUMNS]| {
+        let arrival = chain.take(arrival)?;
+        let user = Chain(chain.0).take_some(lateness)?;
+        let start = empty_before(chain.0, width)
+            .ok_or_else(|| Malformed::new(format!("no width has code {width}")))?;
+        Ok(Read {
+            kernel: user.map(|_| arrival),
+            user: user.unwrap_or(arrival),
+            empty_before: instant(start)?,
+            bytes: small(bytes)?,
+        })
+    };
+    rows.iter().map(decode).collect()
+}
+
+fn decode_events(rows: &[[u64; EVENT_COLUMNS]]) -> Result<Vec<Event>, Malformed> {
+    let mut read_before = 0;
+    let decode = |&[read, kind, chars, tokens]: &[u64; EVENT_COLUMNS]| {
+        read_before = undo_difference(read, read_before)?;
+        let index = usize::try_from(kind).ok();
+        let kind = index.and_then(|index| EventKind::ALL.get(index)).copied();
+        Ok(Event {
+            read: read_before,
+            kind: kind.ok_or_else(|| Malformed::new("an event has an unknown kind"))?,
+            chars: small(chars)?,
+            tokens: undo_some(tokens)?,
+        })
+    };
+    rows.iter().map(decode).collect()
+}

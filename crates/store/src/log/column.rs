@@ -1,0 +1,257 @@
+//! Tables of numbers as bytes: column by column, and each column as planes of bytes.
+//!
+//! A column's first plane holds the lowest byte of each value, the next plane the second-lowest,
+//! and so on up to the highest byte that any value needs. High bytes are nearly constant, low
+//! bytes are nearly random; kept apart, each plane gets the entropy code that fits it, which no
+//! code over mixed bytes does.
+
+use std::io;
+
+use zstd::bulk::Compressor;
+
+/// The level of compression. Planes are noise with a skewed histogram; higher levels search for
+/// repetitions that are not there.
+const LEVEL: i32 = 3;
+
+/// Why bytes are no table, in words.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Malformed(pub String);
+
+impl Malformed {
+    pub fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+}
+
+/// How a plane is kept.
+mod coding {
+    pub const RAW: u8 = 0;
+    pub const ZSTD: u8 = 1;
+    pub const CONSTANT: u8 = 2;
+}
+
+/// Builds a payload.
+pub(super) struct PayloadWriter {
+    bytes: Vec<u8>,
+    zstd: Compressor<'static>,
+}
+
+impl PayloadWriter {
+    /// # Errors
+    /// When there is no memory for a compressor.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { bytes: Vec::new(), zstd: Compressor::new(LEVEL)? })
+    }
+
+    /// A number of its own, as LEB128.
+    pub fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+    }
+
+    /// A table of `N` columns. Its number of rows is not written.
+    ///
+    /// # Errors
+    /// What the compressor says.
+    pub fn table<const N: usize>(&mut self, rows: &[[u64; N]]) -> io::Result<()> {
+        let mut plane = Vec::with_capacity(rows.len());
+        for column in 0..N {
+            let bits = rows.iter().fold(0, |bits, row| bits | row[column]);
+            let planes = (64 - bits.leading_zeros()).div_ceil(8);
+            self.bytes.push(planes as u8);
+            for shift in (0..planes).map(|index| index * 8) {
+                plane.clear();
+                plane.extend(rows.iter().map(|row| (row[column] >> shift) as u8));
+                self.plane(&plane)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of a length that the reader knows.
+    ///
+    /// # Errors
+    /// What the compressor says.
+    pub fn plane(&mut self, plane: &[u8]) -> io::Result<()> {
+        if let Some((&first, rest)) = plane.split_first()
+            && rest.iter().all(|&byte| byte == first)
+        {
+            self.bytes.extend([coding::CONSTANT, first]);
+            return Ok(());
+        }
+        let packed = self.zstd.compress(plane)?;
+        if packed.len() < plane.len() {
+            self.bytes.push(coding::ZSTD);
+            self.varint(packed.len() as u64);
+            self.bytes.extend(packed);
+        } else {
+            self.bytes.push(coding::RAW);
+            self.bytes.extend(plane);
+        }
+        Ok(())
+    }
+
+    /// What was built; the writer is empty again.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+}
+
+/// Takes a payload apart again. Allocates no more than the lengths that it is asked for.
+pub(super) struct PayloadReader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> PayloadReader<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// # Errors
+    /// When bytes are left over.
+    pub fn end(self) -> Result<(), Malformed> {
+        match self.bytes.len() {
+            0 => Ok(()),
+            left => Err(Malformed::new(format!("{left} bytes are left over"))),
+        }
+    }
+
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let (taken, rest) =
+            self.bytes.split_at_checked(count).ok_or_else(|| Malformed::new("it ends early"))?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    fn byte(&mut self) -> Result<u8, Malformed> {
+        self.take(1).map(|taken| taken[0])
+    }
+
+    /// # Errors
+    /// When the payload ends or the number has more than 64 bits.
+    pub fn varint(&mut self) -> Result<u64, Malformed> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            if (bits << shift) >> shift != bits {
+                break;
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(Malformed::new("a number has more than 64 bits"))
+    }
+
+    /// A number that must not exceed a limit.
+    ///
+    /// # Errors
+    /// As [`PayloadReader::varint`], and when it does.
+    pub fn count(&mut self, what: &str, limit: usize) -> Result<usize, Malformed> {
+        let found = self.varint()?;
+        usize::try_from(found)
+            .ok()
+            .filter(|&count| count <= limit)
+            .ok_or_else(|| Malformed::new(format!("{found} {what} are more than {limit}")))
+    }
+
+    /// # Errors
+    /// When the bytes are no such table.
+    pub fn table<const N: usize>(&mut self, rows: usize) -> Result<Vec<[u64; N]>, Malformed> {
+        let mut table = vec![[0; N]; rows];
+        for column in 0..N {
+            let planes = self.byte()?;
+            if planes > 8 {
+                return Err(Malformed::new(format!("a column has {planes} planes")));
+            }
+            for shift in (0..planes).map(|index| u32::from(index) * 8) {
+                let plane = self.plane(rows)?;
+                for (row, byte) in table.iter_mut().zip(plane) {
+                    row[column] |= u64::from(byte) << shift;
+                }
+            }
+        }
+        Ok(table)
+    }
+
+    /// # Errors
+    /// When the bytes are no plane of this length.
+    pub fn plane(&mut self, length: usize) -> Result<Vec<u8>, Malformed> {
+        match self.byte()? {
+            coding::RAW => Ok(self.take(length)?.to_vec()),
+            coding::CONSTANT => Ok(vec![self.byte()?; length]),
+            coding::ZSTD => {
+                let packed_bytes = self.count("bytes of a plane", self.bytes.len())?;
+                let packed = self.take(packed_bytes)?;
+                let plane = zstd::bulk::decompress(packed, length)
+                    .map_err(|error| Malformed::new(format!("a plane does not unpack: {error}")))?;
+                if plane.len() == length {
+                    Ok(plane)
+                } else {
+                    Err(Malformed::new(format!("a plane has {} bytes, not {length}", plane.len())))
+                }
+            }
+            other => Err(Malformed::new(format!("a plane has coding {other}"))),
+        }
+    }
+}
+
+/// Signed numbers as unsigned ones, small ones small: 0, -1, 1, -2, ...
+pub(super) fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+/// The inverse of [`zigzag`].
+pub(super) fn unzigzag(code: u64) -> i64 {
+    (code >> 1) as i64 ^ -((code & 1) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn tables_come_back(
+            rows in prop::collection::vec(
+                (any::<u64>(), 0_u64..70_000, 0_u64..3), 0..300),
+            alone in any::<u64>(),
+        ) {
+            let rows: Vec<_> = rows.into_iter().map(|(a, b, c)| [a, b, 7, c]).collect();
+            let mut writer = PayloadWriter::new().unwrap();
+            writer.varint(alone);
+            writer.table(&rows).unwrap();
+            let bytes = writer.take();
+            let mut reader = PayloadReader::new(&bytes);
+            prop_assert_eq!(reader.varint().unwrap(), alone);
+            prop_assert_eq!(reader.table::<4>(rows.len()).unwrap(), rows);
+            reader.end().unwrap();
+        }
+
+        #[test]
+        fn any_bytes_are_a_table_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut reader = PayloadReader::new(&bytes);
+            let _ = reader.varint();
+            let _ = reader.table::<3>(50);
+        }
+
+        #[test]
+        fn zigzag_comes_back(value in any::<i64>()) {
+            prop_assert_eq!(unzigzag(zigzag(value)), value);
+        }
+    }
+
+    #[test]
+    fn a_number_of_more_than_64_bits_is_refused() {
+        let mut most = PayloadReader::new(&[255, 255, 255, 255, 255, 255, 255, 255, 255, 1]);
+        assert_eq!(most.varint(), Ok(u64::MAX));
+        let mut more = PayloadReader::new(&[255, 255, 255, 255, 255, 255, 255, 255, 255, 2]);
+        assert!(more.varint().is_err());
+    }
+}

@@ -1,0 +1,91 @@
+//! Frames: the log's unit of writing, checking and cutting. A frame is whole or it is not there.
+//!
+//! ```text
+//! length   u32, little-endian: bytes of the payload
+//! kind     u8
+//! payload  u32, CRC-32 (IEEE) of the payload
+//! head     u32, CRC-32 of the nine bytes before it
+//! ...      the payload
+//! ```
+//!
+//! The head has a checksum of its own, so that a flipped bit in the length is seen as damage and
+//! not taken for the end of the file.
+
+/// The bytes of a file before its first frame. They name the layout of frames as well.
+pub(super) const MAGIC: [u8; 8] = *b"INFRLOG1";
+
+/// Bytes of a frame before its payload.
+pub(super) const HEAD_BYTES: usize = 13;
+
+/// The longest payload. The largest batch, with every number at its widest, takes 185 MiB.
+pub(super) const MAX_PAYLOAD_BYTES: usize = 256 << 20;
+
+/// What a frame holds. The number is its code and never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Header = 1,
+    PassBegin = 2,
+    Records = 3,
+    PassEnd = 4,
+    RunEnd = 5,
+}
+
+impl Kind {
+    fn from_code(code: u8) -> Option<Self> {
+        [Self::Header, Self::PassBegin, Self::Records, Self::PassEnd, Self::RunEnd]
+            .into_iter()
+            .find(|kind| *kind as u8 == code)
+    }
+}
+
+/// The head of a frame, checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub kind: Kind,
+    pub payload_bytes: usize,
+    payload_crc: u32,
+}
+
+/// A frame as bytes.
+pub(super) fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
+    assert!(payload.len() <= MAX_PAYLOAD_BYTES, "invariant: a batch's limits bound its payload");
+    let length = payload.len() as u32;
+    let mut frame = Vec::with_capacity(HEAD_BYTES + payload.len());
+    frame.extend(length.to_le_bytes());
+    frame.push(kind as u8);
+    frame.extend(crc32fast::hash(payload).to_le_bytes());
+    frame.extend(crc32fast::hash(&frame).to_le_bytes());
+    frame.extend(payload);
+    frame
+}
+
+impl Head {
+    /// Reads and checks a head.
+    ///
+    /// # Errors
+    /// What does not hold, in words.
+    pub fn decode(bytes: &[u8; HEAD_BYTES]) -> Result<Self, String> {
+        let [l0, l1, l2, l3, code, p0, p1, p2, p3, h0, h1, h2, h3] = *bytes;
+        if crc32fast::hash(&bytes[..9]) != u32::from_le_bytes([h0, h1, h2, h3]) {
+            return Err("the checksum of its head does not match".to_owned());
+        }
+        let payload_bytes = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+        if payload_bytes > MAX_PAYLOAD_BYTES {
+            return Err(format!("{payload_bytes} bytes are more than a frame can hold"));
+        }
+        let kind = Kind::from_code(code).ok_or_else(|| format!("no frame has kind {code}"))?;
+        Ok(Self { kind, payload_bytes, payload_crc: u32::from_le_bytes([p0, p1, p2, p3]) })
+    }
+
+    /// Holds the payload against its checksum.
+    ///
+    /// # Errors
+    /// That it does not match, in words.
+    pub fn check(&self, payload: &[u8]) -> Result<(), String> {
+        if crc32fast::hash(payload) == self.payload_crc {
+            Ok(())
+        } else {
+            Err("the checksum of its payload does not match".to_owned())
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The run log: one append-only, checksummed file for each run, with every record of it.
+//!
+//! A log is written front to back and never changed. A killed writer leaves a file that is
+//! readable up to its last whole frame, and the reader says where that is. What a stored instant
+//! can hold is settled in [`as_stored`]; the bytes are described in `docs/store.md`.
+
+mod resolution;
+
+mod codes;
+mod column;
+
+mod batch;
+mod frame;
+
+mod reader;
+mod writer;
+
+use inferometer_core::plan::{CellPlan, PassPlan};
+use inferometer_core::record::{RECORD_VERSION, Record};
+use serde::{Deserialize, Serialize};
+
+pub use reader::LogReader;
+pub use resolution::{TICK_NS, as_stored};
+pub use writer::LogWriter;
+
+/// The version of the log's byte format. A reader refuses versions that it does not know.
+pub const LOG_VERSION: u32 = 1;
+
+/// What stands at the head of a log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogHeader {
+    /// [`LOG_VERSION`].
+    pub format: u32,
+    /// [`RECORD_VERSION`].
+    pub record_version: u32,
+    /// The run's identity in the store.
+    pub run_id: String,
+    /// The wall time at the origin of the run's axis, in nanoseconds since the Unix epoch.
+    pub origin_unix_ns: i64,
+    /// The resolution of stored instants, in nanoseconds.
+    pub tick_ns: u64,
+}
+
+impl LogHeader {
+    /// The header of a log of this program's version.
+    #[must_use]
+    pub fn new(run_id: impl Into<String>, origin_unix_ns: i64) -> Self {
+        Self {
+            format: LOG_VERSION,
+            record_version: RECORD_VERSION,
+            run_id: run_id.into(),
+            origin_unix_ns,
+            tick_ns: TICK_NS,
+        }
+    }
+}
+
+/// A pass begins: the records up to its end are its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PassBegin {
+    /// Index of the pass in the run, from 0.
+    pub pass: u32,
+    /// The cell of the grid.
+    pub cell: CellPlan,
+    /// How the pass loads the server.
+    pub plan: PassPlan,
+}
+
+/// A pass ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassEnd {
+    /// Index of the pass in the run.
+    pub pass: u32,
+    /// Whether it was carried out.
+    pub ending: Ending,
+    /// Records between its beginning and here; the reader holds it against what it read.
+    pub records: u64,
+}
+
+/// How a pass or a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// All that was planned was carried out, whatever became of it.
+    Complete,
+    /// It was stopped before that.
+    Interrupted,
+}
+
+/// What a log holds after its header, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// A pass begins.
+    PassBegin(PassBegin),
+    /// The record of one request of the pass that began last.
+    Record(Box<Record>),
+    /// The pass ended.
+    PassEnd(PassEnd),
+    /// The run ended; nothing follows.
+    RunEnd(Ending),
+}

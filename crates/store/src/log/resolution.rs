@@ -1,0 +1,128 @@
+//! What the log keeps of an instant: whole ticks, and a coarser width of arrival intervals.
+//!
+//! The log's resolution is that of every figure: a figure computed while a run goes on is
+//! computed from records as they are stored, so that a report made again is equal.
+
+use inferometer_core::record::{Read, Record};
+use inferometer_core::time::Nanos;
+
+/// The resolution of a stored instant: 100 ns. Kernel stamps and the way from the kernel to the
+/// program scatter by microseconds, so nothing that was measured is lost, and two bytes hold
+/// 6.5 ms.
+pub const TICK_NS: u64 = 100;
+
+/// Widths below this many ticks are kept exactly; wider ones with as many steps per octave as
+/// half of it.
+const EXACT_WIDTHS: u64 = 64;
+const STEPS: u64 = EXACT_WIDTHS / 2;
+/// The last octave that an instant can reach.
+const LAST_SHIFT: u64 = ((u64::MAX / TICK_NS).ilog2() - STEPS.ilog2()) as u64;
+
+/// The number of whole ticks in an instant.
+pub(super) fn ticks(at: Nanos) -> u64 {
+    at.0 / TICK_NS
+}
+
+/// The code of a width in ticks: exact below 6.4 us, above it the next of 32 steps per octave, so
+/// a width grows by at most 1/32 and never shrinks.
+pub(super) fn width_code(width: u64) -> u64 {
+    if width < EXACT_WIDTHS {
+        return width;
+    }
+    let shift = u64::from(width.ilog2() - STEPS.ilog2());
+    let above = width.div_ceil(1 << shift) - STEPS;
+    // A width that rounds up to the next octave has `above == STEPS`, which is that octave's
+    // first code.
+    EXACT_WIDTHS + (shift - 1) * STEPS + above
+}
+
+/// The width in ticks of a code; `None` for a code that no width has.
+pub(super) fn width_of(code: u64) -> Option<u64> {
+    if code < EXACT_WIDTHS {
+        return Some(code);
+    }
+    let (shift, above) = ((code - EXACT_WIDTHS) / STEPS + 1, (code - EXACT_WIDTHS) % STEPS);
+    (shift <= LAST_SHIFT).then(|| (STEPS + above) << shift)
+}
+
+/// The start of an arrival interval in ticks, given its end and the code of its width.
+pub(super) fn empty_before(arrival: u64, code: u64) -> Option<u64> {
+    width_of(code).map(|width| arrival.saturating_sub(width))
+}
+
+/// The code of the width of a read's arrival interval. An interval that ends before it begins
+/// (two clocks that disagree) has no width.
+pub(super) fn read_width_code(read: &Read) -> u64 {
+    width_code(ticks(read.arrival()).saturating_sub(ticks(read.empty_before)))
+}
+
+/// The record as the log keeps it: instants are cut to whole ticks of [`TICK_NS`], and
+/// [`Read::empty_before`] is moved back, never forward, until the width of the interval is one
+/// that the log can hold (by at most 1/32 of the width; an interval that would end before it
+/// begins gets width zero). Everything else stays as it is.
+///
+/// What is stored once is not changed again: `as_stored(as_stored(r)) == as_stored(r)`.
+#[must_use]
+pub fn as_stored(record: &Record) -> Record {
+    let cut = |at: Nanos| Nanos(ticks(at) * TICK_NS);
+    let reads = record.reads.iter().map(|read| {
+        let start = empty_before(ticks(read.arrival()), read_width_code(read))
+            .expect("invariant: a width has a code");
+        Read {
+            kernel: read.kernel.map(cut),
+            user: cut(read.user),
+            empty_before: Nanos(start * TICK_NS),
+            bytes: read.bytes,
+        }
+    });
+    Record {
+        due: cut(record.due),
+        picked: record.picked.map(cut),
+        connected: record.connected.map(cut),
+        send_start: record.send_start.map(cut),
+        sent: record.sent.map(cut),
+        headers: record.headers.map(cut),
+        reads: reads.collect(),
+        ended: record.ended.map(cut),
+        ..record.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_width_never_shrinks_and_grows_by_at_most_a_step() {
+        let edges = (0..58)
+            .flat_map(|bit| [-1_i64, 0, 1, 2].map(|by| (1_u64 << bit).saturating_add_signed(by)));
+        for width in (0..10_000).chain(edges) {
+            let kept = width_of(width_code(width)).expect("a code of a width");
+            assert!(kept >= width, "{width} became {kept}");
+            assert!(kept - width <= width / 32, "{width} became {kept}");
+        }
+    }
+
+    #[test]
+    fn codes_that_no_width_has_are_refused() {
+        let widest = width_code(u64::MAX / TICK_NS);
+        assert!(width_of(widest).is_some());
+        assert_eq!(width_of(widest + 32), None);
+        assert_eq!(width_of(u64::MAX), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_code_comes_back_from_its_width(code in 0_u64..1728) {
+            let width = width_of(code).expect("a code in range");
+            prop_assert_eq!(width_code(width), code);
+        }
+
+        #[test]
+        fn wider_intervals_have_no_smaller_code(a in 0..u64::MAX / 100, b in 0..u64::MAX / 100) {
+            let (small, large) = (a.min(b), a.max(b));
+            prop_assert!(width_code(small) <= width_code(large));
+        }
+    }
+}

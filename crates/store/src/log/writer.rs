@@ -1,0 +1,187 @@
+//! Writes a run log. It never overwrites, reorders or retries, and after a write that failed it
+//! writes nothing more.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use inferometer_core::record::Record;
+use serde::Serialize;
+
+use super::batch::Batch;
+use super::column::PayloadWriter;
+use super::frame::{self, Kind, MAGIC};
+use super::{Ending, LogHeader, PassBegin, PassEnd};
+use crate::error::StoreError;
+
+/// The writer of one run's log.
+///
+/// Three steps lead to safety. [`LogWriter::append`] keeps a record in memory until a batch is
+/// full, which is then handed to the kernel as one frame: such a frame survives the death of this
+/// process. [`LogWriter::flush`] writes the batch however small it is and returns when the device
+/// holds it (`fdatasync`): an acknowledged record survives the death of the machine. The ends of
+/// passes and of the run are acknowledged in this way as well. How many records a crash may cost
+/// is thus decided by how often the caller flushes.
+pub struct LogWriter {
+    file: File,
+    path: PathBuf,
+    batch: Batch,
+    payload: PayloadWriter,
+    /// The pass that has begun and not ended, with its records so far.
+    pass: Option<(u32, u64)>,
+    broken: bool,
+}
+
+impl LogWriter {
+    /// Creates the file, which must not exist, and writes its header; both are on the device when
+    /// it returns.
+    ///
+    /// # Errors
+    /// [`StoreError::LogExists`], [`StoreError::Io`].
+    pub fn create(path: impl AsRef<Path>, header: &LogHeader) -> Result<Self, StoreError> {
+        let path = path.as_ref().to_owned();
+        let opened = OpenOptions::new().write(true).create_new(true).open(&path);
+        let file = opened.map_err(|source| match source.kind() {
+            ErrorKind::AlreadyExists => StoreError::LogExists { path: path.clone() },
+            _ => StoreError::Io { action: "create", path: path.clone(), source },
+        })?;
+        let payload =
+            PayloadWriter::new().map_err(StoreError::io("make a compressor for", &path))?;
+        let mut writer =
+            Self { file, path, batch: Batch::default(), payload, pass: None, broken: false };
+        writer.write(&MAGIC)?;
+        writer.frame(Kind::Header, &json(header))?;
+        writer.sync()?;
+        // The name of a new file is on the device only when its folder is.
+        if let Some(folder) = writer.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            let synced = File::open(folder).and_then(|folder| folder.sync_all());
+            synced.map_err(StoreError::io("write", folder))?;
+        }
+        Ok(writer)
+    }
+
+    /// Begins a pass. Its records follow by [`LogWriter::append`].
+    ///
+    /// # Errors
+    /// [`StoreError::LogOrder`] within a pass, and as for every write [`StoreError::Io`] and
+    /// [`StoreError::LogBroken`].
+    pub fn begin_pass(&mut self, pass: &PassBegin) -> Result<(), StoreError> {
+        if let Some((open, _)) = self.pass {
+            return Err(self.order(format!("pass {} begins before pass {open} ended", pass.pass)));
+        }
+        self.frame(Kind::PassBegin, &json(pass))?;
+        self.pass = Some((pass.pass, 0));
+        Ok(())
+    }
+
+    /// Adds the record of one request. It is written when its batch is full or flushed.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidRecord`] for a record that no log can hold,
+    /// [`StoreError::LogOrder`] for one of another pass than the one that has begun, and as for
+    /// every write [`StoreError::Io`] and [`StoreError::LogBroken`].
+    pub fn append(&mut self, record: &Record) -> Result<(), StoreError> {
+        match &mut self.pass {
+            Some((pass, records)) if *pass == record.pass => {
+                self.batch.push(record).map_err(|what| StoreError::InvalidRecord {
+                    pass: record.pass,
+                    index: record.index,
+                    what,
+                })?;
+                *records += 1;
+            }
+            _ => {
+                return Err(
+                    self.order(format!("a record of pass {} comes outside of it", record.pass))
+                );
+            }
+        }
+        if self.batch.is_full() { self.write_batch() } else { Ok(()) }
+    }
+
+    /// Acknowledges all records so far: when it returns, the device holds them.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], [`StoreError::LogBroken`].
+    pub fn flush(&mut self) -> Result<(), StoreError> {
+        self.write_batch()?;
+        self.sync()
+    }
+
+    /// Ends the pass and acknowledges its records.
+    ///
+    /// # Errors
+    /// [`StoreError::LogOrder`] when no pass has begun, [`StoreError::Io`],
+    /// [`StoreError::LogBroken`].
+    pub fn end_pass(&mut self, ending: Ending) -> Result<(), StoreError> {
+        let Some((pass, records)) = self.pass else {
+            return Err(self.order("a pass ends that has not begun".to_owned()));
+        };
+        self.write_batch()?;
+        self.frame(Kind::PassEnd, &json(&PassEnd { pass, ending, records }))?;
+        self.pass = None;
+        self.sync()
+    }
+
+    /// Ends the log and acknowledges all of it. A log without this mark counts as cut.
+    ///
+    /// # Errors
+    /// [`StoreError::LogOrder`] within a pass, [`StoreError::Io`], [`StoreError::LogBroken`].
+    pub fn finish(mut self, ending: Ending) -> Result<(), StoreError> {
+        if let Some((open, _)) = self.pass {
+            return Err(self.order(format!("the run ends before pass {open} ended")));
+        }
+        self.frame(Kind::RunEnd, &json(&ending))?;
+        self.sync()
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn order(&self, what: String) -> StoreError {
+        StoreError::LogOrder { path: self.path.clone(), what }
+    }
+
+    fn write_batch(&mut self) -> Result<(), StoreError> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let payload = self.batch.encode(&mut self.payload);
+        let payload = payload.map_err(StoreError::io("compress records for", &self.path))?;
+        self.frame(Kind::Records, &payload)
+    }
+
+    fn frame(&mut self, kind: Kind, payload: &[u8]) -> Result<(), StoreError> {
+        self.write(&frame::encode(kind, payload))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.guarded("write", |file| file.write_all(bytes))
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        // After a failed fdatasync the kernel may have dropped what it held, so a second one that
+        // succeeds proves nothing.
+        self.guarded("write to the device of", |file| file.sync_data())
+    }
+
+    fn guarded(
+        &mut self,
+        action: &'static str,
+        act: impl FnOnce(&mut File) -> std::io::Result<()>,
+    ) -> Result<(), StoreError> {
+        if self.broken {
+            return Err(StoreError::LogBroken { path: self.path.clone() });
+        }
+        let done = act(&mut self.file);
+        self.broken = done.is_err();
+        done.map_err(StoreError::io(action, &self.path))
+    }
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("invariant: what a log says beside records is plain data")
+}

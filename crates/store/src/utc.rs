@@ -1,0 +1,76 @@
+//! Wall times as text: the proleptic Gregorian calendar in UTC. No clock is read here.
+
+/// A wall time taken apart.
+struct Civil {
+    year: i64,
+    month: i64,
+    day: i64,
+    hour: i64,
+    minute: i64,
+    second: i64,
+}
+
+/// Days to a date by counting in eras of 400 years that begin on the first of March, so that the
+/// day that leap years add is the last of a year (Hinnant, "chrono-compatible low-level date
+/// algorithms", `civil_from_days`).
+fn civil(unix_ns: i64) -> Civil {
+    let seconds = unix_ns.div_euclid(1_000_000_000);
+    let (days, second_of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    Civil {
+        year: year_of_era + era * 400 + i64::from(month <= 2),
+        month,
+        day: day_of_year - (153 * month_from_march + 2) / 5 + 1,
+        hour: second_of_day / 3_600,
+        minute: second_of_day / 60 % 60,
+        second: second_of_day % 60,
+    }
+}
+
+/// RFC 3339 with milliseconds, UTC: `2026-11-20T05:12:33.250Z`.
+#[must_use]
+pub fn rfc3339(unix_ns: i64) -> String {
+    let Civil { year, month, day, hour, minute, second } = civil(unix_ns);
+    let ms = unix_ns.rem_euclid(1_000_000_000) / 1_000_000;
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+}
+
+/// Date and time to the second, without separators but one: `20261120-051233`. Sorts by time.
+#[must_use]
+pub fn compact(unix_ns: i64) -> String {
+    let Civil { year, month, day, hour, minute, second } = civil(unix_ns);
+    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_agree_with_those_of_date_1() {
+        for (seconds, expected) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_399, "2000-02-28T23:59:59.000Z"),
+            (951_782_400, "2000-02-29T00:00:00.000Z"),
+            (951_868_800, "2000-03-01T00:00:00.000Z"),
+            (1_795_151_553, "2026-11-20T05:12:33.000Z"),
+            (4_107_542_399, "2100-02-28T23:59:59.000Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.000Z"),
+            (-1, "1969-12-31T23:59:59.000Z"),
+        ] {
+            assert_eq!(rfc3339(seconds * 1_000_000_000), expected);
+        }
+    }
+
+    #[test]
+    fn milliseconds_are_cut_not_rounded() {
+        assert_eq!(rfc3339(1_999_999), "1970-01-01T00:00:00.001Z");
+        assert_eq!(compact(1_795_151_553_999_999_999), "20261120-051233");
+    }
+}

@@ -1,0 +1,119 @@
+//! What a token costs on disk when each comes in a read of its own.
+
+#![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
+
+use inferometer_core::outcome::Outcome;
+use inferometer_core::plan::{CellPlan, PassPlan};
+use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_core::time::Nanos;
+use inferometer_store::log::as_stored;
+use inferometer_store::{Ending, Entry, LogHeader, LogReader, LogWriter, PassBegin};
+
+/// SplitMix64 (Steele, Lea, Flood 2014): noise that is the same in every run of the test.
+struct Noise(u64);
+
+impl Noise {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % limit
+    }
+}
+
+/// Where the receive path last saw the socket empty.
+#[derive(Clone, Copy, Debug)]
+enum Looks {
+    /// Right after the read before.
+    AfterRead,
+    /// On its way round all sockets, at any time in the last 200 us.
+    AnyTime,
+}
+
+/// Tokens every 10 ms with 100 us of jitter, read 10 to 50 us after they arrived.
+fn record(index: u32, tokens: u32, looks: Looks, noise: &mut Noise) -> Record {
+    let start = 5_000_000 * u64::from(index);
+    let mut reads = Vec::new();
+    let mut events = Vec::new();
+    let mut last_look = start + 100_000;
+    for token in 0..tokens {
+        let kernel = start + 80_000_000 + 10_000_000 * u64::from(token) + noise.below(100_000);
+        let user = kernel + 10_000 + noise.below(40_000);
+        let chars = 1 + noise.below(3) + noise.below(4) + noise.below(2);
+        let empty_before = match looks {
+            Looks::AfterRead => last_look,
+            Looks::AnyTime => kernel - noise.below(200_000),
+        };
+        reads.push(Read {
+            kernel: Some(Nanos(kernel)),
+            user: Nanos(user),
+            empty_before: Nanos(empty_before),
+            bytes: 187 + chars as u32,
+        });
+        let kind = EventKind::Text;
+        events.push(Event { read: token, kind, chars: chars as u32, tokens: None });
+        last_look = user + 2_000 + noise.below(6_000);
+    }
+    let at = |ns: u64| Some(Nanos(start + ns));
+    Record {
+        asked_input: 128,
+        asked_output: tokens,
+        prompt_tokens_tokenizer: Some(128),
+        picked: at(3_000 + noise.below(20_000)),
+        send_start: at(30_000 + noise.below(20_000)),
+        sent: at(60_000 + noise.below(20_000)),
+        headers: at(79_000_000 + noise.below(500_000)),
+        ended: Some(Nanos(last_look)),
+        reads,
+        events,
+        outcome: Outcome::Complete,
+        status: Some(200),
+        finish_reason: Some("length".to_owned()),
+        usage: Usage { prompt: Some(128), completion: Some(tokens), cached: None },
+        ..Record::planned(0, index, Nanos(start))
+    }
+}
+
+fn bytes_per_token(requests: u32, tokens: u32, flush_every: u32, looks: Looks) -> f64 {
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().join("run.log");
+    let mut writer = LogWriter::create(&path, &LogHeader::new("run", 0)).unwrap();
+    let cell = CellPlan { input_length: 128, output_length: tokens };
+    let plan = PassPlan::Saturated { requests };
+    writer.begin_pass(&PassBegin { pass: 0, cell, plan }).unwrap();
+    let mut noise = Noise(1);
+    let records: Vec<_> =
+        (0..requests).map(|index| record(index, tokens, looks, &mut noise)).collect();
+    for (index, record) in (0..).zip(&records) {
+        writer.append(record).unwrap();
+        if (index + 1) % flush_every == 0 {
+            writer.flush().unwrap();
+        }
+    }
+    writer.end_pass(Ending::Complete).unwrap();
+    writer.finish(Ending::Complete).unwrap();
+    let stored = LogReader::open(&path).unwrap().filter_map(|entry| match entry.unwrap() {
+        Entry::Record(record) => Some(*record),
+        _ => None,
+    });
+    assert!(stored.eq(records.iter().map(as_stored)));
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    bytes as f64 / f64::from(requests * tokens)
+}
+
+#[test]
+fn a_token_of_a_paced_stream_costs_few_bytes() {
+    let cases = [
+        ("399 requests of 512, one batch", 399, 512, 399, Looks::AfterRead, 4.0),
+        ("399 requests of 128, flushed by 20", 399, 128, 20, Looks::AfterRead, 5.0),
+        ("10 requests of 512, flushed each", 10, 512, 1, Looks::AfterRead, 5.0),
+        ("399 requests of 512, looks at any time", 399, 512, 399, Looks::AnyTime, 5.0),
+        ("10 requests of 128, flushed each", 10, 128, 1, Looks::AfterRead, 8.0),
+    ];
+    for (what, requests, tokens, flush_every, looks, limit) in cases {
+        let found = bytes_per_token(requests, tokens, flush_every, looks);
+        println!("{what}: {found:.2} bytes a token");
+        assert!(found < limit, "{what}: {found:.2} bytes a token, more than {limit}");
+    }
+}

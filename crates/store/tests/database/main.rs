@@ -1,0 +1,342 @@
+//! The database keeps runs and finds them again, answers in SQL, and bears two writers.
+
+#![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod sample;
+
+use std::path::PathBuf;
+
+use common::streamed;
+use inferometer_core::plan::Plan;
+use inferometer_store::log::as_stored;
+use inferometer_store::{
+    Entry, LogHeader, LogReader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store,
+    StoreError,
+};
+use rusqlite::Connection;
+use sample::{SECOND_NS, START_NS, plan, records, run_header, summary};
+use tempfile::TempDir;
+
+fn store_path(folder: &TempDir) -> PathBuf {
+    folder.path().join("inferometer.db")
+}
+
+/// A store with one run that ended.
+fn finished(folder: &TempDir) -> (Store, RunId) {
+    let mut store = Store::open(store_path(folder)).unwrap();
+    let run = store.begin_run(&run_header(0, 0xab12)).unwrap();
+    for pass in &records() {
+        store.index_requests(&run, pass).unwrap();
+    }
+    store.finish_run(&run, &summary(&run), RunState::Complete, START_NS + 60 * SECOND_NS).unwrap();
+    (store, run)
+}
+
+/// The rows of a query as text, columns parted by a bar.
+fn ask(folder: &TempDir, query: &str) -> Vec<String> {
+    let connection = Connection::open(store_path(folder)).unwrap();
+    let mut statement = connection.prepare(query).unwrap();
+    let columns = statement.column_count();
+    let rows = statement.query_map([], |row| {
+        let texts: Vec<String> = (0..columns)
+            .map(|column| match row.get_unwrap::<_, rusqlite::types::Value>(column) {
+                rusqlite::types::Value::Null => "-".to_owned(),
+                rusqlite::types::Value::Integer(value) => value.to_string(),
+                rusqlite::types::Value::Real(value) => format!("{value:.3}"),
+                rusqlite::types::Value::Text(value) => value,
+                rusqlite::types::Value::Blob(_) => "blob".to_owned(),
+            })
+            .collect();
+        Ok(texts.join("|"))
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_run_comes_back_with_its_summary_to_the_last_bit() {
+    let folder = TempDir::new().unwrap();
+    let (store, run) = finished(&folder);
+    assert_eq!(run.as_str(), "20261120-051233-ab12");
+    let stored = store.run("latest").unwrap();
+    assert_eq!(stored.summary, Some(summary(&run)));
+    assert_eq!(serde_json::from_str::<Plan>(&stored.plan_json).unwrap(), plan(true));
+    assert_eq!(stored.plan_hash, plan(true).hash());
+    assert_eq!(stored.target, summary(&run).target);
+    assert_eq!(stored.origin_unix_ns, START_NS - 7);
+    assert_eq!(stored.log, folder.path().join("inferometer.runs").join("20261120-051233-ab12.log"));
+    assert_eq!(stored.log, store.log_path(&run));
+    let row = &store.runs().unwrap()[0];
+    assert_eq!(&stored.row, row);
+    assert_eq!(row.state, RunState::Complete);
+    assert_eq!(row.started_at, "2026-11-20T05:12:33.250Z");
+    assert_eq!(row.finished_at.as_deref(), Some("2026-11-20T05:13:33.250Z"));
+    assert_eq!(row.engine_version.as_deref(), Some("0.2.8"));
+    assert_eq!(row.validity.as_deref(), Some("suspect"));
+    assert_eq!((row.model.as_str(), row.simulated, row.cells), ("chatglm3-6b", false, 1));
+}
+
+#[test]
+fn a_run_is_found_by_a_beginning_of_its_id_that_no_other_run_shares() {
+    let folder = TempDir::new().unwrap();
+    let mut store = Store::open(store_path(&folder)).unwrap();
+    for (second, suffix) in [(0, 0xab12), (0, 0xab34), (7, 0x0001)] {
+        store.begin_run(&run_header(second, suffix)).unwrap();
+    }
+    let found = |id: &str| store.run(id).unwrap().row.id.to_string();
+    assert_eq!(found("20261120-051233-ab12"), "20261120-051233-ab12");
+    assert_eq!(found("20261120-051233-ab3"), "20261120-051233-ab34");
+    assert_eq!(found("20261120-05124"), "20261120-051240-0001");
+    assert_eq!(found("latest"), "20261120-051240-0001");
+    match store.run("20261120-051233").unwrap_err() {
+        StoreError::AmbiguousRun { candidates, .. } => {
+            assert_eq!(candidates, ["20261120-051233-ab12", "20261120-051233-ab34"]);
+        }
+        other => panic!("{other}"),
+    }
+    for id in ["", "2025", "%", "20261120_051233", "ab12"] {
+        let error = store.run(id).unwrap_err();
+        assert!(matches!(error, StoreError::NoSuchRun { .. }), "{id:?}: {error}");
+    }
+}
+
+#[test]
+fn a_run_that_goes_on_has_no_results_and_one_that_failed_says_so() {
+    let folder = TempDir::new().unwrap();
+    let mut store = Store::open(store_path(&folder)).unwrap();
+    let run = store.begin_run(&run_header(0, 1)).unwrap();
+    let stored = store.run(run.as_str()).unwrap();
+    assert_eq!((stored.row.state, stored.summary), (RunState::Running, None));
+    store.fail_run(&run, START_NS).unwrap();
+    assert_eq!(store.run(run.as_str()).unwrap().row.state, RunState::Failed);
+}
+
+#[test]
+fn nothing_is_entered_for_a_run_that_is_not_there_nor_twice() {
+    let folder = TempDir::new().unwrap();
+    let (mut store, run) = finished(&folder);
+    let stranger = RunId::new(0, 0);
+    let missing = |result: Result<(), StoreError>| {
+        assert!(matches!(result, Err(StoreError::NoSuchRun { .. })), "{result:?}");
+    };
+    missing(store.index_requests(&stranger, &records()[0]));
+    missing(store.fail_run(&stranger, 0));
+    missing(store.finish_run(&stranger, &summary(&stranger), RunState::Failed, 0));
+    let again = store.begin_run(&run_header(0, 0xab12));
+    assert!(matches!(again, Err(StoreError::RunExists { .. })), "{again:?}");
+    // The second of these requests was entered before, so the first is not entered either.
+    let twice = store.index_requests(&run, [streamed(0, 99, 1), streamed(0, 1, 8)]);
+    assert!(matches!(twice, Err(StoreError::Database { .. })), "{twice:?}");
+    let twice = store.finish_run(&run, &summary(&run), RunState::Interrupted, 0);
+    assert!(matches!(twice, Err(StoreError::Database { .. })), "{twice:?}");
+    assert_eq!(
+        ask(&folder, "SELECT count(*), (SELECT state FROM runs) FROM requests"),
+        ["7|complete"]
+    );
+}
+
+#[test]
+fn requests_are_asked_in_sql() {
+    let folder = TempDir::new().unwrap();
+    finished(&folder);
+    let query = "SELECT pass, request, outcome, phase, status, tokens_usage, tokens_events,
+                     due_ns, send_start_ns, first_token_ns, last_token_ns, ttft_ms, e2e_ms
+                 FROM requests WHERE pass = 1 ORDER BY request";
+    assert_eq!(
+        ask(&folder, query),
+        [
+            "1|0|complete|-|200|8|8|0|2000|50000000|120000000|49.998|119.998",
+            "1|1|complete|-|200|8|8|1000000|1002000|51000000|121000000|49.998|119.998",
+            "1|2|rejected|-|503|-|0|0|0|-|-|-|-",
+            "1|3|rejected|-|503|-|0|0|0|-|-|-|-",
+            "1|4|connection|first_token|-|-|0|0|0|-|-|-|-",
+        ]
+    );
+}
+
+#[test]
+fn a_body_that_came_as_a_whole_has_no_first_token_and_ends_with_its_body() {
+    let folder = TempDir::new().unwrap();
+    let mut store = Store::open(store_path(&folder)).unwrap();
+    let header = RunHeader { plan: plan(false), ..run_header(0, 0) };
+    let run = store.begin_run(&header).unwrap();
+    store.index_requests(&run, [streamed(0, 0, 8)]).unwrap();
+    let query = "SELECT first_token_ns, ttft_ms, ended_ns, e2e_ms FROM requests";
+    assert_eq!(ask(&folder, query), ["-|-|130040000|130.038"]);
+}
+
+#[test]
+fn the_columns_of_a_pass_are_those_of_its_summary() {
+    let folder = TempDir::new().unwrap();
+    let (_, run) = finished(&folder);
+    let summary = summary(&run);
+    let pass = &summary.cells[0].passes[1];
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
+    let ttft = pass.ttft_ms.unwrap();
+    let query = "SELECT pass, cell, kind, planned, complete, output_tokens, tokens_from,
+                     peak_concurrency, output_tokens_per_s, ttft_p50_ms, ttft_p99_ms, itl_mean_ms
+                 FROM passes WHERE kind = 'saturated'";
+    let expected = format!(
+        "1|0|saturated|5|2|16|usage|{}|{}|{}|{}|{}",
+        pass.peak_concurrency,
+        number(pass.output_tokens_per_s),
+        number(Some(ttft.p50)),
+        number(Some(ttft.p99)),
+        number(pass.itl_ms.map(|itl| itl.mean)),
+    );
+    assert_eq!(ask(&folder, query), [expected]);
+    // Every column has a value here but those that only other kinds of passes have: a path into
+    // the document that is mistyped would be NULL.
+    let connection = Connection::open(store_path(&folder)).unwrap();
+    let mut statement = connection.prepare("SELECT * FROM passes WHERE pass = 0").unwrap();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let empty: Vec<String> = statement
+        .query_row([], |row| {
+            let is_null =
+                |column: &usize| row.get_ref(*column).unwrap().data_type().to_string() == "Null";
+            Ok((0..names.len()).filter(is_null).map(|column| names[column].clone()).collect())
+        })
+        .unwrap();
+    assert_eq!(empty, ["concurrency", "rate"]);
+}
+
+#[test]
+fn views_answer_the_common_questions() {
+    let folder = TempDir::new().unwrap();
+    finished(&folder);
+    let query = "SELECT model, card, engine, engine_version, input_length, output_length,
+                     latency_per_token_ms, latency_per_output_token_ms FROM v_table";
+    assert_eq!(ask(&folder, query), ["chatglm3-6b|A100 40G|vllm|0.2.8|128|8|0.333|-"]);
+    let query = "SELECT pass, kind, input_length, outcome, phase, status, requests,
+                     first_request, a_detail FROM v_failures";
+    assert_eq!(
+        ask(&folder, query),
+        [
+            "1|saturated|128|rejected|-|503|2|2|overloaded",
+            "1|saturated|128|connection|first_token|-|1|4|connection reset by peer",
+        ]
+    );
+    let query = "SELECT code, severity, place, message, advice FROM findings";
+    let finding = "cached_prompt_tokens|warning|128 x 8, saturated|12 were cached|use another salt";
+    assert_eq!(ask(&folder, query), [finding]);
+}
+
+#[test]
+fn an_empty_file_becomes_a_store_and_opening_it_again_changes_nothing() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(store_path(&folder), b"").unwrap();
+    Store::open(store_path(&folder)).unwrap();
+    let schema = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name";
+    let names = ["cells", "findings", "passes", "requests", "runs", "v_failures", "v_table"];
+    assert_eq!(ask(&folder, schema), names);
+    assert_eq!(ask(&folder, "PRAGMA user_version"), ["1"]);
+    assert_eq!(ask(&folder, "PRAGMA journal_mode"), ["wal"]);
+    Store::open(store_path(&folder)).unwrap();
+    assert_eq!(ask(&folder, schema), names);
+}
+
+#[test]
+fn a_newer_store_is_refused_and_left_as_it_is() {
+    let folder = TempDir::new().unwrap();
+    finished(&folder);
+    Connection::open(store_path(&folder)).unwrap().pragma_update(None, "user_version", 9).unwrap();
+    let error = Store::open(store_path(&folder)).unwrap_err();
+    assert!(matches!(error, StoreError::NewerStore { found: 9, known: 1, .. }), "{error}");
+    assert_eq!(ask(&folder, "PRAGMA user_version"), ["9"]);
+}
+
+#[test]
+fn a_file_of_another_kind_is_refused_and_left_as_it_is() {
+    let folder = TempDir::new().unwrap();
+    let text = folder.path().join("notes.txt");
+    std::fs::write(&text, "these are not the runs that you are looking for".repeat(40)).unwrap();
+    let error = Store::open(&text).unwrap_err();
+    assert!(matches!(error, StoreError::NotAStore { .. }), "{error}");
+
+    let other = folder.path().join("other.db");
+    Connection::open(&other).unwrap().execute_batch("CREATE TABLE albums (name TEXT)").unwrap();
+    let before = std::fs::read(&other).unwrap();
+    let error = Store::open(&other).unwrap_err();
+    assert!(matches!(error, StoreError::NotAStore { .. }), "{error}");
+    assert_eq!(std::fs::read(&other).unwrap(), before);
+}
+
+#[test]
+fn reading_makes_no_store_where_there_is_none() {
+    let folder = TempDir::new().unwrap();
+    let error = Store::open_existing(store_path(&folder)).unwrap_err();
+    assert!(matches!(error, StoreError::NoStore { .. }), "{error}");
+    assert!(!store_path(&folder).exists());
+    let error = Store::open(folder.path().join("no/such/folder.db")).unwrap_err();
+    assert!(matches!(error, StoreError::Database { .. }), "{error}");
+}
+
+#[test]
+fn a_writer_holds_its_place_before_it_reads() {
+    let folder = TempDir::new().unwrap();
+    let (mut store, run) = finished(&folder);
+    let other = Connection::open(store_path(&folder)).unwrap();
+    other.busy_timeout(std::time::Duration::ZERO).unwrap();
+    // What a writer has read would be stale, and its write refused, if another came between.
+    let records = std::iter::once_with(|| {
+        other.execute_batch("BEGIN IMMEDIATE").unwrap_err();
+        streamed(0, 99, 1)
+    });
+    store.index_requests(&run, records).unwrap();
+}
+
+#[test]
+fn several_writers_at_once_lose_nothing() {
+    let folder = TempDir::new().unwrap();
+    let path = store_path(&folder);
+    std::thread::scope(|scope| {
+        for writer in 0..4_u16 {
+            let path = &path;
+            scope.spawn(move || {
+                // All open the file that is not there yet, and one of them makes it.
+                let mut store = Store::open(path).unwrap();
+                for turn in 0..5_u16 {
+                    let suffix = writer * 100 + turn;
+                    let run = store.begin_run(&run_header(0, suffix)).unwrap();
+                    records().iter().for_each(|pass| store.index_requests(&run, pass).unwrap());
+                    store.finish_run(&run, &summary(&run), RunState::Complete, START_NS).unwrap();
+                    assert_eq!(store.run(run.as_str()).unwrap().row.state, RunState::Complete);
+                }
+            });
+        }
+    });
+    assert_eq!(ask(&folder, "SELECT count(*) FROM runs WHERE state = 'complete'"), ["20"]);
+    assert_eq!(ask(&folder, "SELECT count(*) FROM requests"), ["140"]);
+    assert_eq!(ask(&folder, "SELECT count(*) FROM passes"), ["40"]);
+    assert_eq!(ask(&folder, "PRAGMA integrity_check"), ["ok"]);
+}
+
+#[test]
+fn the_log_of_a_run_stands_beside_its_database() {
+    let folder = TempDir::new().unwrap();
+    let mut store = Store::open(store_path(&folder)).unwrap();
+    let header = run_header(0, 1);
+    let run = store.begin_run(&header).unwrap();
+    let log = LogHeader::new(run.as_str(), header.origin_unix_ns);
+    let mut writer = LogWriter::create(store.log_path(&run), &log).unwrap();
+    let (cell, plan) = (header.plan.cells[0], header.plan.passes[0]);
+    writer.begin_pass(&PassBegin { pass: 0, cell, plan }).unwrap();
+    writer.append(&streamed(0, 0, 8)).unwrap();
+    writer.flush().unwrap();
+    drop(writer);
+
+    // The process died here; what was flushed is found through the database.
+    let log = Store::open_existing(store_path(&folder)).unwrap().run("latest").unwrap().log;
+    let reader = LogReader::open(log).unwrap();
+    assert_eq!(reader.header().run_id, run.as_str());
+    let records: Vec<_> = reader
+        .take_while(|entry| !matches!(entry, Err(error) if error.is_cut()))
+        .filter_map(|entry| match entry.unwrap() {
+            Entry::Record(record) => Some(*record),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(records, [as_stored(&streamed(0, 0, 8))]);
+    store.index_requests(&run, records).unwrap();
+}

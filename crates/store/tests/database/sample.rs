@@ -1,0 +1,163 @@
+//! A small run: its plan, its target, its records and its summary.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::fold::PassFold;
+use inferometer_core::outcome::{Outcome, Phase};
+use inferometer_core::plan::{
+    Bound, CellPlan, PassPlan, Plan, TargetPlan, Timeouts, Url, WorkloadPlan,
+};
+use inferometer_core::record::Record;
+use inferometer_core::request::Sampling;
+use inferometer_core::summary::{
+    Cell, Environment, PassSummary, SUMMARY_SCHEMA, Summary, Target, Tool,
+};
+use inferometer_core::time::Nanos;
+use inferometer_core::verdict::{SloResult, Validity, Verdict};
+use inferometer_store::log::as_stored;
+use inferometer_store::{RunHeader, RunId};
+
+use super::common::streamed;
+
+pub const START_NS: i64 = 1_795_151_553_250_000_000;
+pub const SECOND_NS: i64 = 1_000_000_000;
+
+pub fn plan(stream: bool) -> Plan {
+    let url = Url { host: "127.0.0.1".to_owned(), port: 8000, prefix: String::new() };
+    Plan {
+        target: TargetPlan::Server {
+            url,
+            dialect: None,
+            endpoint: None,
+            model: None,
+            header_names: vec!["x-tenant".to_owned()],
+        },
+        tokenizer: None,
+        workload: WorkloadPlan::Random,
+        cells: vec![CellPlan { input_length: 128, output_length: 8 }],
+        passes: vec![
+            PassPlan::OneByOne { bound: Bound::requests(2) },
+            PassPlan::Saturated { requests: 4 },
+        ],
+        warmup: 1,
+        sampling: Sampling {
+            temperature: 0.0,
+            ignore_eos: true,
+            stream,
+            extra_body: serde_json::Map::new(),
+        },
+        token_ids: false,
+        count_template: false,
+        timeouts: Timeouts {
+            connect: Some(Duration::from_secs(10)),
+            first_token: None,
+            between_events: None,
+            total: None,
+        },
+        max_failures: 0.01,
+        slo: Vec::new(),
+        seed: 1,
+    }
+}
+
+fn target() -> Target {
+    Target {
+        url: "http://127.0.0.1:8000".to_owned(),
+        dialect: "vllm".to_owned(),
+        engine: Some("vllm".to_owned()),
+        engine_version: Some("0.2.7".to_owned()),
+        model: "chatglm3-6b".to_owned(),
+        simulated: false,
+        profile: None,
+        facts: BTreeMap::from([("card".to_owned(), "A100 40G".to_owned())]),
+    }
+}
+
+pub fn run_header(second: i64, suffix: u16) -> RunHeader {
+    RunHeader {
+        started_unix_ns: START_NS + second * SECOND_NS,
+        suffix,
+        origin_unix_ns: START_NS - 7,
+        plan: plan(true),
+        workload_hash: None,
+        body_hash: None,
+        target: target(),
+        environment: Environment { host: Some("bench-1".to_owned()), ..Environment::default() },
+        predicted: false,
+        tool_version: "0.1.0".to_owned(),
+    }
+}
+
+/// Two passes: two complete requests, then two complete ones and three that failed.
+pub fn records() -> [Vec<Record>; 2] {
+    let reset = Outcome::Connection { phase: Phase::FirstToken };
+    let failed = |index, outcome, status, detail: &str| Record {
+        outcome,
+        status,
+        detail: Some(detail.to_owned()),
+        send_start: Some(Nanos(5)),
+        ..Record::planned(1, index, Nanos(0))
+    };
+    let overload = Outcome::Rejected { status: 503 };
+    [
+        vec![streamed(0, 0, 8), streamed(0, 1, 8)],
+        vec![
+            streamed(1, 0, 8),
+            streamed(1, 1, 8),
+            failed(2, overload, Some(503), "overloaded"),
+            failed(3, overload, Some(503), "overloaded"),
+            failed(4, reset, None, "connection reset by peer"),
+        ],
+    ]
+}
+
+fn fold(plan: &PassPlan, records: &[Record]) -> PassSummary {
+    let mut fold = PassFold::new(plan, true, 1);
+    records.iter().for_each(|record| fold.add(&as_stored(record)));
+    fold.finish()
+}
+
+pub fn summary(run: &RunId) -> Summary {
+    let header = run_header(0, 0);
+    let [one_by_one, saturated] = records();
+    let passes =
+        vec![fold(&header.plan.passes[0], &one_by_one), fold(&header.plan.passes[1], &saturated)];
+    Summary {
+        schema: SUMMARY_SCHEMA.to_owned(),
+        tool: Tool { name: "inferometer".to_owned(), version: "0.1.0".to_owned() },
+        run_id: run.to_string(),
+        started_at: "2026-11-20T05:12:33.250Z".to_owned(),
+        plan_hash: header.plan.hash(),
+        workload_hash: "aa".to_owned(),
+        body_hash: "bb".to_owned(),
+        predicted: false,
+        target: Target { engine_version: Some("0.2.8".to_owned()), ..header.target },
+        environment: header.environment,
+        verdict: Verdict {
+            validity: Validity::Suspect,
+            reasons: vec!["it was slow".to_owned()],
+            slo: vec![SloResult {
+                objective: "ttft_p99<500ms".to_owned(),
+                place: "128 x 8, saturated".to_owned(),
+                measured: Some(0.1 + 0.2),
+                met: true,
+            }],
+        },
+        findings: vec![
+            Finding::new("cached_prompt_tokens", Severity::Warning, "12 were cached")
+                .at("128 x 8, saturated")
+                .advise("use another salt"),
+        ],
+        cells: vec![Cell {
+            input_length: 128,
+            output_length: 8,
+            requests_per_s: passes[1].requests_per_s,
+            output_tokens_per_s: passes[1].output_tokens_per_s,
+            latency_per_token_ms: Some(1.0 / 3.0),
+            latency_per_output_token_ms: None,
+            passes,
+        }],
+    }
+}

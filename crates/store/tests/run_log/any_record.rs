@@ -1,0 +1,102 @@
+//! Records of every shape that a log can hold.
+
+use inferometer_core::outcome::{Outcome, Phase};
+use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_core::time::Nanos;
+use proptest::option;
+use proptest::prelude::*;
+
+/// An instant of a run, or now and then one at the ends of the axis.
+fn instant() -> impl Strategy<Value = Nanos> {
+    prop_oneof![
+        8 => (0_u64..10_000_000_000).prop_map(Nanos),
+        1 => any::<u64>().prop_map(Nanos),
+        1 => prop_oneof![Just(Nanos::ZERO), Just(Nanos::MAX)],
+    ]
+}
+
+fn phase() -> impl Strategy<Value = Phase> {
+    prop::sample::select(vec![
+        Phase::Connect,
+        Phase::Tls,
+        Phase::Send,
+        Phase::Headers,
+        Phase::FirstToken,
+        Phase::BetweenEvents,
+        Phase::Total,
+    ])
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        Just(Outcome::Complete),
+        Just(Outcome::Truncated),
+        any::<u16>().prop_map(|status| Outcome::Rejected { status }),
+        Just(Outcome::ServerError),
+        Just(Outcome::Malformed),
+        phase().prop_map(|phase| Outcome::Connection { phase }),
+        phase().prop_map(|phase| Outcome::TimedOut { phase }),
+        Just(Outcome::Cancelled),
+        Just(Outcome::Dropped),
+        Just(Outcome::Skipped),
+    ]
+}
+
+fn read() -> impl Strategy<Value = Read> {
+    (option::of(instant()), instant(), instant(), any::<u32>())
+        .prop_map(|(kernel, user, empty_before, bytes)| Read { kernel, user, empty_before, bytes })
+}
+
+fn event(reads: usize) -> impl Strategy<Value = Event> {
+    let kind = prop::sample::select(EventKind::ALL.to_vec());
+    (0..reads as u32, kind, any::<u32>(), option::of(any::<u32>()))
+        .prop_map(|(read, kind, chars, tokens)| Event { read, kind, chars, tokens })
+}
+
+fn reads_and_events() -> impl Strategy<Value = (Vec<Read>, Vec<Event>)> {
+    prop::collection::vec(read(), 0..12).prop_flat_map(|reads| {
+        let most = if reads.is_empty() { 0 } else { 16 };
+        let events = prop::collection::vec(event(reads.len().max(1)), 0..=most);
+        (Just(reads), events)
+    })
+}
+
+/// Any record of a pass that a log can hold.
+pub fn record(pass: u32) -> impl Strategy<Value = Record> {
+    let count = || option::of(any::<u32>());
+    let text = || option::of("\\PC{0,12}");
+    let counts = (any::<u32>(), any::<u32>(), any::<u32>(), count(), count());
+    let instants = (instant(), prop::array::uniform6(option::of(instant())));
+    let end = (outcome(), option::of(any::<u16>()), text(), text());
+    let usage = (count(), count(), count());
+    (counts, instants, reads_and_events(), end, usage).prop_map(
+        move |(counts, (due, instants), (reads, events), end, (prompt, completion, cached))| {
+            let [picked, connected, send_start, sent, headers, ended] = instants;
+            let (index, asked_input, asked_output, prompt_tokens_tokenizer, tokens_tokenizer) =
+                counts;
+            let (outcome, status, detail, finish_reason) = end;
+            Record {
+                pass,
+                index,
+                asked_input,
+                asked_output,
+                prompt_tokens_tokenizer,
+                due,
+                picked,
+                connected,
+                send_start,
+                sent,
+                headers,
+                reads,
+                events,
+                ended,
+                outcome,
+                status,
+                detail,
+                finish_reason,
+                usage: Usage { prompt, completion, cached },
+                tokens_tokenizer,
+            }
+        },
+    )
+}

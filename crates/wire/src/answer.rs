@@ -1,0 +1,162 @@
+//! What a response has said so far, in the terms of a record. It never knows the time: events
+//! carry the index of the read that completed them.
+
+use inferometer_core::outcome::Outcome;
+use inferometer_core::record::{Event, EventKind, Usage};
+
+use crate::http::Ended;
+
+/// What a response has said so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The events, in order.
+    pub events: Vec<Event>,
+    /// The answer's text, where it is kept.
+    pub text: Option<String>,
+    /// The reasoning before the answer, where text is kept.
+    pub reasoning: Option<String>,
+    /// Why the model stopped, in the server's words.
+    pub finish_reason: Option<String>,
+    /// Token counts by the server.
+    pub usage: Usage,
+    /// What the first error event said.
+    pub error: Option<String>,
+    /// The first thing that could not be understood: which message, and what.
+    pub malformed: Option<String>,
+    /// What the dialect demands of a finished answer was seen, such as a finish reason.
+    pub proper_end: bool,
+    /// The dialect's last word was seen, such as `[DONE]`: nothing can be missing after it.
+    pub done: bool,
+    read: u32,
+    messages: u32,
+}
+
+impl Answer {
+    /// Nothing said yet. Text is kept only where it is wanted, for it costs a copy per event.
+    #[must_use]
+    pub fn new(keep_text: bool) -> Self {
+        Self {
+            events: Vec::new(),
+            text: keep_text.then(String::new),
+            reasoning: keep_text.then(String::new),
+            finish_reason: None,
+            usage: Usage::default(),
+            error: None,
+            malformed: None,
+            proper_end: false,
+            done: false,
+            read: 0,
+            messages: 0,
+        }
+    }
+
+    /// Events from now on come out of this read.
+    pub fn begin_read(&mut self, read: u32) {
+        self.read = read;
+    }
+
+    /// Another message begins; what is malformed is named by its number, from 1.
+    pub fn begin_message(&mut self) {
+        self.messages += 1;
+    }
+
+    /// Messages so far.
+    #[must_use]
+    pub fn messages(&self) -> u32 {
+        self.messages
+    }
+
+    /// An event without text.
+    pub fn event(&mut self, kind: EventKind) {
+        self.token(kind, 0, None);
+    }
+
+    /// An event with so many characters and, where the dialect says it, tokens.
+    pub fn token(&mut self, kind: EventKind, chars: u32, tokens: Option<u32>) {
+        self.events.push(Event { read: self.read, kind, chars, tokens });
+    }
+
+    /// Answer text; empty text is half a character.
+    pub fn text(&mut self, text: &str, tokens: Option<u32>) {
+        let kind = if text.is_empty() { EventKind::EmptyText } else { EventKind::Text };
+        self.token(kind, chars(text), tokens);
+        if let Some(kept) = &mut self.text {
+            kept.push_str(text);
+        }
+    }
+
+    /// Text of the reasoning.
+    pub fn reasoning(&mut self, text: &str, tokens: Option<u32>) {
+        self.token(EventKind::Reasoning, chars(text), tokens);
+        if let Some(kept) = &mut self.reasoning {
+            kept.push_str(text);
+        }
+    }
+
+    /// A reason to finish.
+    pub fn finish(&mut self, reason: &str) {
+        self.event(EventKind::Finish);
+        self.finish_reason = Some(reason.to_owned());
+        self.proper_end = true;
+    }
+
+    /// Token counts; what is not stated leaves what was.
+    pub fn usage(&mut self, usage: Usage) {
+        self.event(EventKind::Usage);
+        self.set_usage(usage);
+    }
+
+    /// Token counts that did not come as an event, such as in header fields.
+    pub fn set_usage(&mut self, usage: Usage) {
+        self.usage.prompt = usage.prompt.or(self.usage.prompt);
+        self.usage.completion = usage.completion.or(self.usage.completion);
+        self.usage.cached = usage.cached.or(self.usage.cached);
+    }
+
+    /// The dialect's last word.
+    pub fn done(&mut self) {
+        self.event(EventKind::Done);
+        self.done = true;
+    }
+
+    /// An error event; the first one's message stays.
+    pub fn server_error(&mut self, message: String) {
+        self.event(EventKind::Error);
+        self.error.get_or_insert(message);
+    }
+
+    /// Something that cannot be understood; the first one stays.
+    pub fn malformed(&mut self, what: String) {
+        self.malformed.get_or_insert(what);
+    }
+
+    /// Whether output came: text, half a character, reasoning or a tool call.
+    #[must_use]
+    pub fn has_token(&self) -> bool {
+        self.events.iter().any(|event| event.kind.is_token())
+    }
+
+    /// What became of the request, given whether the HTTP message was complete.
+    ///
+    /// An error event is a server error whatever follows it. A stream is complete when its
+    /// proper end was seen, and either HTTP or the dialect's last word says that nothing is
+    /// missing. A complete answer without output is malformed unless the usage says zero.
+    #[must_use]
+    pub fn outcome(&self, http: Ended) -> Outcome {
+        if self.error.is_some() {
+            Outcome::ServerError
+        } else if self.malformed.is_some() {
+            Outcome::Malformed
+        } else if !self.proper_end || (http == Ended::Truncated && !self.done) {
+            Outcome::Truncated
+        } else if !self.has_token() && self.usage.completion != Some(0) {
+            Outcome::Malformed
+        } else {
+            Outcome::Complete
+        }
+    }
+}
+
+fn chars(text: &str) -> u32 {
+    u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,108 @@
+//! What the dialects share of JSON: borrowed strings, counted lists, merged objects.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use crate::error::excerpt;
+use crate::{Answer, error_message};
+
+/// A string that is borrowed from the message unless it holds escapes. A type of its own, since
+/// serde does not borrow inside an `Option<Cow<str>>`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+/// The length of a list whose elements do not matter.
+#[derive(Debug)]
+pub(super) struct Count(pub(super) u32);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Counts;
+        impl<'de> Visitor<'de> for Counts {
+            type Value = Count;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Count, A::Error> {
+                let mut count = 0;
+                while list.next_element::<IgnoredAny>()?.is_some() {
+                    count += 1;
+                }
+                Ok(Count(count))
+            }
+        }
+        deserializer.deserialize_seq(Counts)
+    }
+}
+
+/// A list of at most one element, read without allocating a list. One answer is asked for; a
+/// message with several would mix them.
+#[derive(Debug)]
+pub(super) struct AtMostOne<T>(pub(super) Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for AtMostOne<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct First<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for First<T> {
+            type Value = AtMostOne<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of at most one answer")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let first = list.next_element()?;
+                if first.is_some() && list.next_element::<IgnoredAny>()?.is_some() {
+                    return Err(serde::de::Error::invalid_length(2, &self));
+                }
+                Ok(AtMostOne(first))
+            }
+        }
+        deserializer.deserialize_seq(First(PhantomData))
+    }
+}
+
+/// Reads a message, or says in the answer that it cannot be read.
+pub(super) fn parse<'a, T: Deserialize<'a>>(data: &'a str, answer: &mut Answer) -> Option<T> {
+    match serde_json::from_str(data) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            unexpected(&error.to_string(), data, answer);
+            None
+        }
+    }
+}
+
+/// Says in the answer that a message is not what the dialect expects.
+pub(super) fn unexpected(what: &str, data: &str, answer: &mut Answer) {
+    let number = answer.messages();
+    answer.malformed(format!("message {number}: {what}, in {}", excerpt(data)));
+}
+
+/// Takes a message that is an error.
+pub(super) fn server_error(data: &str, answer: &mut Answer) {
+    answer.server_error(error_message(200, data.as_bytes()));
+}
+
+/// Puts the user's fields into a body: they replace fields of the same name; objects are merged.
+pub(super) fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
+    for (name, value) in extra {
+        match (body.get_mut(name), value) {
+            (Some(Value::Object(ours)), Value::Object(theirs)) => merge(ours, theirs),
+            _ => {
+                body.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// A body as bytes.
+pub(super) fn bytes(mut body: Value, extra: &Map<String, Value>) -> Vec<u8> {
+    if let Value::Object(fields) = &mut body {
+        merge(fields, extra);
+    }
+    body.to_string().into_bytes()
+}

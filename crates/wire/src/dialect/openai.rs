@@ -1,0 +1,315 @@
+//! What both OpenAI dialects share: the chunks of a stream and the whole body, as the servers of
+//! the field really send them.
+//!
+//! Which empty text is a token: half a character, sent by servers that send one message per
+//! token. A message that states its tokens (usage in mid-stream, token ids) decides by them.
+//! Without such, an empty text is a token unless it comes with a finish reason or with usage
+//! (llama.cpp and transformers end so), or opens a chat (the role's announcement). TGI, which is
+//! told by a finish reason of `""` on every chunk but the last, sends a token in the last one too.
+//! What this cannot tell (TGI's chat opens with half a character as others do with the role) is
+//! missing from the events and present in the usage.
+
+use inferometer_core::record::{EventKind, Usage};
+use inferometer_core::request::{Prompt, Sampling};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+
+use super::json::{AtMostOne, Count, Text, parse, server_error, unexpected};
+use super::{Decode, Framing};
+use crate::Answer;
+
+/// The fields that both bodies have.
+pub(super) fn body(model: &str, sampling: &Sampling, output_tokens: u32) -> Value {
+    let mut body = json!({
+        "model": model,
+        "max_tokens": output_tokens,
+        "temperature": sampling.temperature,
+        "stream": sampling.stream,
+    });
+    if sampling.stream {
+        body["stream_options"] = json!({ "include_usage": true });
+    }
+    if sampling.ignore_eos {
+        body["ignore_eos"] = Value::Bool(true);
+    }
+    body
+}
+
+/// A prompt as the completions API takes it: text or token ids.
+pub(super) fn prompt(prompt: &Prompt) -> Value {
+    match prompt {
+        Prompt::Text(text) => Value::String(text.clone()),
+        Prompt::TokenIds(ids) => json!(ids),
+    }
+}
+
+/// Which of the two APIs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Api {
+    Completions,
+    Chat,
+}
+
+/// Reads the answers of both APIs.
+#[derive(Debug)]
+pub(super) struct OpenAi {
+    api: Api,
+    stream: bool,
+    /// A chunk with a chat's delta was seen.
+    opened: bool,
+    /// The completion tokens that usage in mid-stream has counted so far; absent once a token
+    /// came without, for then the count at the end is no count of the last event.
+    counted: Option<u32>,
+    /// An empty finish reason was seen: every chunk is a token, the last one too.
+    last_is_token: bool,
+}
+
+impl OpenAi {
+    pub(super) fn new(api: Api, stream: bool) -> Self {
+        Self { api, stream, opened: false, counted: Some(0), last_is_token: false }
+    }
+
+    /// One choice of a stream's chunk.
+    fn choice(&mut self, choice: &Choice<'_>, usage: Option<Usage>, answer: &mut Answer) -> bool {
+        let finish = choice.finish();
+        let tokens = self.tokens(choice, usage);
+        let bare = (finish.is_none() && usage.is_none()) || self.last_is_token;
+        self.last_is_token |= choice.finish_reason.is_some() && finish.is_none();
+        let before = answer.events.len();
+        let known = match self.api {
+            Api::Completions => {
+                if let Some(Text(text)) = &choice.text
+                    && (!text.is_empty() || tokens.map_or(bare, |tokens| tokens > 0))
+                {
+                    answer.text(text, tokens);
+                }
+                choice.text.is_some()
+            }
+            Api::Chat => {
+                if let Some(delta) = &choice.delta {
+                    self.delta(delta, tokens, bare, answer);
+                }
+                choice.delta.is_some()
+            }
+        };
+        if usage.is_none() && answer.events[before..].iter().any(|event| event.kind.is_token()) {
+            self.counted = None;
+        }
+        if let Some(reason) = finish {
+            answer.finish(reason);
+        }
+        known || finish.is_some() || usage.is_some()
+    }
+
+    /// The tokens that a message states of itself: usage in mid-stream, else token ids.
+    fn tokens(&mut self, choice: &Choice<'_>, usage: Option<Usage>) -> Option<u32> {
+        if let (Some(before), Some(now)) = (self.counted, usage.and_then(|usage| usage.completion))
+        {
+            self.counted = Some(now);
+            return now.checked_sub(before);
+        }
+        choice.token_ids.as_ref().map(|ids| ids.0)
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, tokens: Option<u32>, bare: bool, answer: &mut Answer) {
+        let opening = !std::mem::replace(&mut self.opened, true);
+        if delta.output(tokens, answer) {
+            return;
+        }
+        let empty = delta.content.is_some() || delta.reasoning_text().is_some();
+        let half_character = tokens.map_or(bare && !opening, |tokens| tokens > 0);
+        if empty && half_character {
+            answer.text("", tokens);
+        } else if opening && delta.role.is_some() {
+            answer.event(EventKind::Role);
+        }
+    }
+}
+
+impl Decode for OpenAi {
+    fn framing(&self) -> Framing {
+        if self.stream { Framing::Sse } else { Framing::WholeBody }
+    }
+
+    fn message(&mut self, data: &str, answer: &mut Answer) {
+        if data.trim() == "[DONE]" {
+            answer.done();
+            return;
+        }
+        if answer.done {
+            return unexpected("it comes after [DONE]", data, answer);
+        }
+        let Some(chunk) = parse::<Chunk<'_>>(data, answer) else { return };
+        if chunk.is_error() {
+            return server_error(data, answer);
+        }
+        let usage = chunk.usage.map(UsageBody::usage);
+        let known = match chunk.choices {
+            Some(AtMostOne(Some(choice))) => self.choice(&choice, usage, answer),
+            // An empty list of choices carries usage, or a notice that is no output.
+            Some(AtMostOne(None)) => true,
+            None => usage.is_some(),
+        };
+        if let Some(usage) = usage {
+            answer.usage(usage);
+        }
+        if !known {
+            unexpected("neither output, finish reason, usage nor error", data, answer);
+        }
+    }
+
+    fn body(&mut self, body: &[u8], answer: &mut Answer) {
+        let data = String::from_utf8_lossy(body);
+        let Some(chunk) = parse::<Chunk<'_>>(&data, answer) else { return };
+        if chunk.is_error() {
+            return server_error(&data, answer);
+        }
+        let usage = chunk.usage.map(UsageBody::usage);
+        let Some(AtMostOne(Some(choice))) = chunk.choices else {
+            return unexpected("no choices", &data, answer);
+        };
+        let tokens = usage.and_then(|usage| usage.completion);
+        let stated_output = tokens.is_some_and(|tokens| tokens > 0);
+        let known = match (self.api, &choice.text, &choice.message) {
+            (Api::Completions, Some(Text(text)), _) => {
+                if !text.is_empty() || stated_output {
+                    answer.text(text, tokens);
+                }
+                true
+            }
+            (Api::Chat, _, Some(message)) => {
+                if !message.output(tokens, answer) && stated_output {
+                    answer.text("", tokens);
+                }
+                true
+            }
+            _ => false,
+        };
+        if let Some(reason) = choice.finish() {
+            answer.finish(reason);
+        }
+        if let Some(usage) = usage {
+            answer.usage(usage);
+        }
+        if known {
+            answer.proper_end = true;
+        } else {
+            unexpected("a choice without output", &data, answer);
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: Option<AtMostOne<Choice<'a>>>,
+    usage: Option<UsageBody>,
+    error: Option<IgnoredAny>,
+    #[serde(borrow)]
+    object: Option<Text<'a>>,
+}
+
+impl Chunk<'_> {
+    /// `{"error": ...}`, or SGLang's `{"object": "error", ...}`.
+    fn is_error(&self) -> bool {
+        self.error.is_some() || self.object.as_ref().is_some_and(|object| object.0 == "error")
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    message: Option<Delta<'a>>,
+    #[serde(borrow)]
+    finish_reason: Option<Text<'a>>,
+    token_ids: Option<Count>,
+}
+
+impl Choice<'_> {
+    /// The finish reason; TGI says `""` while there is none.
+    fn finish(&self) -> Option<&str> {
+        self.finish_reason.as_ref().map(|reason| &*reason.0).filter(|reason| !reason.is_empty())
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Delta<'a> {
+    role: Option<IgnoredAny>,
+    #[serde(borrow)]
+    content: Option<Text<'a>>,
+    #[serde(borrow)]
+    reasoning_content: Option<Text<'a>>,
+    #[serde(borrow)]
+    reasoning: Option<Text<'a>>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<ToolCall<'a>>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ToolCall<'a> {
+    #[serde(borrow)]
+    function: Option<Function<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Function<'a> {
+    #[serde(borrow)]
+    arguments: Option<Text<'a>>,
+}
+
+impl Delta<'_> {
+    /// The reasoning under either name; vLLM sends both with the same text.
+    fn reasoning_text(&self) -> Option<&str> {
+        self.reasoning_content.as_ref().or(self.reasoning.as_ref()).map(|text| &*text.0)
+    }
+
+    /// Pushes what is not empty; says whether anything was. The tokens count for the first event
+    /// only, so that their sum is right.
+    fn output(&self, tokens: Option<u32>, answer: &mut Answer) -> bool {
+        let mut left = tokens;
+        let mut next = || std::mem::replace(&mut left, tokens.map(|_| 0));
+        let mut any = false;
+        if let Some(text) = self.reasoning_text().filter(|text| !text.is_empty()) {
+            answer.reasoning(text, next());
+            any = true;
+        }
+        if let Some(Text(text)) = self.content.as_ref().filter(|text| !text.0.is_empty()) {
+            answer.text(text, next());
+            any = true;
+        }
+        for call in self.tool_calls.iter().flatten() {
+            let arguments = call.function.as_ref().and_then(|call| call.arguments.as_ref());
+            let chars = arguments.map_or(0, |text| text.0.chars().count());
+            answer.token(EventKind::ToolCall, u32::try_from(chars).unwrap_or(u32::MAX), next());
+            any = true;
+        }
+        any
+    }
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct UsageBody {
+    prompt_tokens: Option<u32>,
+    completion_tokens: Option<u32>,
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct PromptDetails {
+    cached_tokens: Option<u32>,
+}
+
+impl UsageBody {
+    fn usage(self) -> Usage {
+        Usage {
+            prompt: self.prompt_tokens,
+            completion: self.completion_tokens,
+            cached: self.prompt_tokens_details.and_then(|details| details.cached_tokens),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What can go wrong with a request's bytes, and what servers say in the bodies of their errors.
+
+use inferometer_core::record;
+use serde_json::Value;
+
+/// Why a request cannot be made into bytes. What comes back is never an error of ours but an
+/// outcome; see [`crate::exchange`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// The dialect takes no token ids as a prompt.
+    #[error("dialect {dialect} takes no token ids as a prompt: send text, or use another dialect")]
+    TokenIds {
+        /// The dialect's name.
+        dialect: &'static str,
+    },
+}
+
+/// What the body of an error says, for people: the message out of the shapes that engines use
+/// (`error.message`, `error`, `message`, `detail`), else the beginning of the body.
+#[must_use]
+pub fn error_message(status: u16, body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let message = serde_json::from_str(&text).ok().and_then(|value| in_json(&value));
+    let message = message.unwrap_or_else(|| text.trim().to_owned());
+    if message.is_empty() {
+        return format!("HTTP status {status} without a message");
+    }
+    record::detail(&message)
+}
+
+fn in_json(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        // FastAPI's list of validation errors: `[{"loc": [...], "msg": "..."}]`.
+        Value::Array(errors) => {
+            let messages: Vec<String> = errors.iter().filter_map(in_json).collect();
+            (!messages.is_empty()).then(|| messages.join("; "))
+        }
+        Value::Object(fields) => ["error", "message", "detail", "msg", "errors"]
+            .iter()
+            .filter_map(|name| fields.get(*name))
+            .find_map(in_json),
+        _ => None,
+    }
+}
+
+/// The beginning of some text, for messages about it.
+pub(crate) fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+    }
+}

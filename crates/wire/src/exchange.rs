@@ -1,0 +1,351 @@
+//! One response from its first byte to its verdict: HTTP framing, message framing, dialect. It
+//! never reads a clock; the caller numbers the reads.
+
+use inferometer_core::outcome::{Outcome, Phase};
+use inferometer_core::record::{EventKind, detail};
+use inferometer_core::request::Prompt;
+use memchr::memchr2;
+use serde_json::Value;
+
+use crate::Answer;
+use crate::dialect::{Decode, Dialect, Framing};
+use crate::error::{error_message, excerpt};
+use crate::http::{Ended, Head, Piece, ResponseParser};
+use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
+
+/// The largest body that is not a stream, in bytes.
+pub const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
+/// What is kept of a body that is only quoted, in bytes.
+const QUOTED_BYTES: usize = 64 * 1024;
+
+/// Where a response is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Status line and header fields are not complete.
+    InHead,
+    /// The head was seen, the body has not ended.
+    InBody,
+    /// Nothing more is to be read: the message ended, or what came cannot be followed.
+    Ended,
+}
+
+/// Reads one response.
+pub struct ResponseReader {
+    http: ResponseParser,
+    body: Body,
+    /// How it ended, once it did.
+    ended: Option<Ended>,
+    any_bytes: bool,
+}
+
+impl ResponseReader {
+    /// A reader for the answer to one request. Text is kept only where it is wanted.
+    #[must_use]
+    pub fn new(dialect: &dyn Dialect, prompt: &Prompt, stream: bool, keep_text: bool) -> Self {
+        let body = Body {
+            status: None,
+            content: Content::Unknown,
+            decode: dialect.decoder(prompt, stream),
+            answer: Answer::new(keep_text),
+            broken: false,
+            cut_message: false,
+        };
+        Self { http: ResponseParser::new(), body, ended: None, any_bytes: false }
+    }
+
+    /// Takes the bytes of one read; `read` is its index in the record.
+    pub fn feed(&mut self, read: u32, bytes: &[u8]) -> Progress {
+        self.any_bytes |= !bytes.is_empty();
+        if self.body.broken {
+            return Progress::Ended;
+        }
+        let Self { http, body, .. } = self;
+        body.answer.begin_read(read);
+        if let Err(error) = http.push(bytes, &mut |piece| body.piece(piece)) {
+            body.give_up(error.to_string());
+        }
+        self.settle();
+        self.progress()
+    }
+
+    /// The connection ended.
+    pub fn eof(&mut self) {
+        if self.ended.is_some() {
+            return;
+        }
+        let ended = self.http.finish();
+        if ended == Ended::Complete {
+            self.body.piece(Piece::End);
+        }
+        self.ended = Some(ended);
+    }
+
+    /// Where the response is.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        match (self.ended, self.body.status) {
+            (Some(_), _) => Progress::Ended,
+            (None, None) => Progress::InHead,
+            (None, Some(_)) => Progress::InBody,
+        }
+    }
+
+    /// Whether status line and header fields are complete.
+    #[must_use]
+    pub fn head_seen(&self) -> bool {
+        self.body.status.is_some()
+    }
+
+    /// The status, once the head is complete.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.body.status
+    }
+
+    /// Whether the connection may carry another request: only after a message that ended well.
+    #[must_use]
+    pub fn keep_alive(&self) -> bool {
+        self.ended == Some(Ended::Complete) && self.http.keep_alive() && !self.body.broken
+    }
+
+    /// What the response has said so far.
+    #[must_use]
+    pub fn answer(&self) -> &Answer {
+        &self.body.answer
+    }
+
+    /// What the response has said.
+    #[must_use]
+    pub fn into_answer(self) -> Answer {
+        self.body.answer
+    }
+
+    /// What became of the request, and the server's or the parser's own words for people. Before
+    /// the end: what it would be if the connection ended now.
+    #[must_use]
+    pub fn verdict(&self) -> (Outcome, Option<String>) {
+        let answer = &self.body.answer;
+        match (self.body.status, &self.body.content) {
+            (Some(status), Content::Rejected(body)) => {
+                return (Outcome::Rejected { status }, Some(error_message(status, body)));
+            }
+            (None, _) if !self.any_bytes => {
+                let what = "the connection was closed before any answer".to_owned();
+                return (Outcome::Connection { phase: Phase::Headers }, Some(what));
+            }
+            _ => {}
+        }
+        let ended = match self.ended {
+            Some(Ended::Complete) if !self.body.cut_message => Ended::Complete,
+            _ => Ended::Truncated,
+        };
+        let outcome = answer.outcome(ended);
+        let words = match outcome {
+            Outcome::ServerError => answer.error.clone(),
+            Outcome::Malformed => answer.malformed.clone().or_else(|| Some(no_output(answer))),
+            Outcome::Truncated => Some(self.what_is_missing()),
+            _ => None,
+        };
+        (outcome, words.map(|words| detail(&words)))
+    }
+
+    /// Why a response is truncated, in words.
+    fn what_is_missing(&self) -> String {
+        let messages = self.body.answer.messages();
+        if !self.head_seen() {
+            "the connection ended inside the HTTP head".to_owned()
+        } else if self.ended != Some(Ended::Complete) {
+            format!("the connection ended inside the HTTP body, after {messages} messages")
+        } else if self.body.cut_message {
+            format!("the body ended inside message {}", messages + 1)
+        } else {
+            format!("the stream ended without its proper end, after {messages} messages")
+        }
+    }
+
+    fn settle(&mut self) {
+        if self.ended.is_none() && (self.body.broken || self.http.is_done()) {
+            let complete = self.http.is_done() && !self.body.broken;
+            self.ended = Some(if complete { Ended::Complete } else { Ended::Truncated });
+        }
+    }
+}
+
+fn no_output(answer: &Answer) -> String {
+    match answer.usage.completion {
+        Some(count) => format!("no output came, though the usage counts {count} tokens"),
+        None => "no output came, and no usage says that there was none".to_owned(),
+    }
+}
+
+/// What the body is taken for.
+enum Content {
+    /// The head has not come.
+    Unknown,
+    Sse(Decoder),
+    /// The message that has not ended.
+    Delimited(Vec<u8>),
+    Whole(Vec<u8>),
+    /// The body of an error status.
+    Rejected(Vec<u8>),
+    /// The body of a success that is not what was asked for, and why.
+    Unexpected(String, Vec<u8>),
+}
+
+/// What stands behind the HTTP framing.
+struct Body {
+    status: Option<u16>,
+    content: Content,
+    decode: Box<dyn Decode>,
+    answer: Answer,
+    /// What came cannot be followed any further.
+    broken: bool,
+    /// The body ended inside a message.
+    cut_message: bool,
+}
+
+impl Body {
+    fn piece(&mut self, piece: Piece<'_>) {
+        if self.broken {
+            return;
+        }
+        match piece {
+            Piece::Head(head) => self.head(head),
+            Piece::Body(bytes) => self.bytes(bytes),
+            Piece::End => self.end(),
+        }
+    }
+
+    fn head(&mut self, head: &Head) {
+        self.status = Some(head.status);
+        self.content = if !(200..300).contains(&head.status) {
+            Content::Rejected(Vec::new())
+        } else if let Some(why) = mismatch(self.decode.framing(), head) {
+            Content::Unexpected(why, Vec::new())
+        } else {
+            self.decode.head(head, &mut self.answer);
+            match self.decode.framing() {
+                Framing::Sse => Content::Sse(Decoder::new()),
+                Framing::NulDelimited => Content::Delimited(Vec::new()),
+                Framing::WholeBody => Content::Whole(Vec::new()),
+            }
+        };
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        let Self { decode, answer, .. } = self;
+        match &mut self.content {
+            Content::Unknown => unreachable!("invariant: a body follows a head"),
+            Content::Sse(decoder) => {
+                let result = decoder.push(bytes, &mut |item| sse_item(item, &mut **decode, answer));
+                if let Err(error) = result {
+                    self.give_up(error.to_string());
+                }
+            }
+            Content::Delimited(partial) => {
+                let left = delimited(partial, bytes, |data| {
+                    answer.begin_message();
+                    decode.message(data, answer);
+                });
+                if left > MAX_MESSAGE_BYTES {
+                    self.give_up(format!("a message of more than {MAX_MESSAGE_BYTES} bytes"));
+                }
+            }
+            Content::Whole(body) => {
+                if body.len() + bytes.len() > MAX_BODY_BYTES {
+                    self.give_up(format!("a body of more than {MAX_BODY_BYTES} bytes"));
+                } else {
+                    body.extend_from_slice(bytes);
+                }
+            }
+            Content::Rejected(body) | Content::Unexpected(_, body) => {
+                let room = QUOTED_BYTES.saturating_sub(body.len());
+                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        match &mut self.content {
+            Content::Unknown | Content::Rejected(_) => {}
+            Content::Sse(decoder) => self.cut_message = decoder.finish(),
+            Content::Delimited(partial) => self.cut_message = !partial.is_empty(),
+            Content::Whole(body) => {
+                let body = std::mem::take(body);
+                self.answer.begin_message();
+                self.decode.body(&body, &mut self.answer);
+            }
+            Content::Unexpected(why, body) => {
+                let is_error = serde_json::from_slice::<Value>(body)
+                    .is_ok_and(|value| value.get("error").is_some_and(|error| !error.is_null()));
+                if is_error {
+                    self.answer.server_error(error_message(200, body));
+                } else {
+                    let begins = excerpt(&String::from_utf8_lossy(body));
+                    self.answer.malformed(format!("{why}; it begins with {begins}"));
+                }
+            }
+        }
+    }
+
+    fn give_up(&mut self, what: String) {
+        self.answer.malformed(what);
+        self.broken = true;
+    }
+}
+
+fn sse_item(item: SseItem<'_>, decode: &mut dyn Decode, answer: &mut Answer) {
+    match item {
+        SseItem::Comment => answer.event(EventKind::Comment),
+        SseItem::Message { event, data } => {
+            answer.begin_message();
+            if event == "error" {
+                answer.server_error(error_message(200, data.as_bytes()));
+            } else {
+                decode.message(data, answer);
+            }
+        }
+    }
+}
+
+/// Passes on the messages that end with NUL or LF; what has not ended is kept. JSON holds neither
+/// byte unescaped. Returns the length of what is kept.
+fn delimited(partial: &mut Vec<u8>, bytes: &[u8], mut message: impl FnMut(&str)) -> usize {
+    let mut rest = bytes;
+    while let Some(end) = memchr2(0, b'\n', rest) {
+        let part = &rest[..end];
+        rest = &rest[end + 1..];
+        if partial.is_empty() {
+            if !part.is_empty() {
+                message(&String::from_utf8_lossy(part));
+            }
+        } else {
+            partial.extend_from_slice(part);
+            message(&String::from_utf8_lossy(partial));
+            partial.clear();
+        }
+    }
+    partial.extend_from_slice(rest);
+    partial.len()
+}
+
+/// Why the body of a success cannot be what was asked for, by its header fields.
+fn mismatch(framing: Framing, head: &Head) -> Option<String> {
+    if let Some(coding) = head.header("content-encoding")
+        && !coding.trim().eq_ignore_ascii_case("identity")
+    {
+        return Some(format!("the body has content-encoding {coding:?}, not asked for"));
+    }
+    let media_type = head.header("content-type")?.split(';').next()?.trim().to_ascii_lowercase();
+    let (asked, fits) = match framing {
+        Framing::Sse => ("a stream of server-sent events", media_type == "text/event-stream"),
+        Framing::NulDelimited => (
+            "a stream of JSON messages",
+            !["text/html", "text/event-stream", "application/json"].contains(&&*media_type),
+        ),
+        Framing::WholeBody => {
+            ("one JSON body", !["text/html", "text/event-stream"].contains(&&*media_type))
+        }
+    };
+    (!fits).then(|| format!("{asked} was asked for, the server answered with {media_type}"))
+}

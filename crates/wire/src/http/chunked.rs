@@ -1,0 +1,125 @@
+//! The chunked transfer coding (RFC 9112, section 7.1), for both sides. Data is passed on as
+//! slices of the input; nothing is copied, whatever way the framing is cut.
+
+use super::{HttpError, MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES};
+
+/// Takes chunk framing away.
+#[derive(Debug)]
+pub(super) struct Chunked {
+    state: State,
+    /// Bytes of the framed body so far, for messages.
+    at: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// In the digits of a size; `line` counts the bytes of the line so far.
+    Size { size: u64, line: usize },
+    /// After the digits: white space or extensions.
+    Extension { size: u64, line: usize },
+    /// The CR of a size line was seen.
+    SizeLf { size: u64 },
+    /// In the data; so many bytes are left.
+    Data { left: u64 },
+    /// The data ended; its CR follows.
+    DataCr,
+    /// Its LF follows.
+    DataLf,
+    /// In the trailer section, at the beginning of a line; `total` bytes of trailers so far.
+    TrailerStart { total: usize },
+    /// Inside a trailer field.
+    Trailer { total: usize },
+    /// The CR of a trailer field was seen.
+    TrailerLf { total: usize },
+    /// The CR of the empty line was seen.
+    EndLf,
+    /// The last chunk and its trailers are through.
+    Done,
+}
+
+impl Chunked {
+    pub(super) fn new() -> Self {
+        Self { state: State::Size { size: 0, line: 0 }, at: 0 }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Takes bytes until the coding ends; returns how many it took.
+    pub(super) fn push(
+        &mut self,
+        bytes: &[u8],
+        data: &mut impl FnMut(&[u8]),
+    ) -> Result<usize, HttpError> {
+        let mut taken = 0;
+        while taken < bytes.len() && self.state != State::Done {
+            let rest = &bytes[taken..];
+            let used = if let State::Data { left } = self.state {
+                let used = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
+                data(&rest[..used]);
+                let left = left - used as u64;
+                self.state = if left == 0 { State::DataCr } else { State::Data { left } };
+                used
+            } else {
+                self.state = self.framing(rest[0])?;
+                1
+            };
+            taken += used;
+            self.at += used as u64;
+        }
+        Ok(taken)
+    }
+
+    /// The state after one byte outside of the data.
+    fn framing(&self, byte: u8) -> Result<State, HttpError> {
+        Ok(match (self.state, byte) {
+            (State::Size { size, line }, _) if byte.is_ascii_hexdigit() => {
+                // Sixteen digits hold every size; more are zeros or nonsense.
+                if line >= 16 {
+                    return Err(self.error("a chunk size of more than 16 digits"));
+                }
+                let digit = (byte as char).to_digit(16).expect("invariant: a hexadecimal digit");
+                State::Size { size: size << 4 | u64::from(digit), line: line + 1 }
+            }
+            (State::Size { line: 0, .. }, _) => {
+                return Err(self.error("a chunk size was expected"));
+            }
+            (State::Size { size, .. } | State::Extension { size, .. }, b'\r') => {
+                State::SizeLf { size }
+            }
+            (State::Size { size, line }, b';' | b' ' | b'\t') => {
+                State::Extension { size, line: line + 1 }
+            }
+            (State::Extension { size, line }, _) if byte != b'\n' => {
+                if line >= MAX_CHUNK_LINE_BYTES {
+                    return Err(self.error("a chunk-size line that is too long"));
+                }
+                State::Extension { size, line: line + 1 }
+            }
+            (State::SizeLf { size: 0 }, b'\n') => State::TrailerStart { total: 0 },
+            (State::SizeLf { size }, b'\n') => State::Data { left: size },
+            (State::DataCr, b'\r') => State::DataLf,
+            (State::DataLf, b'\n') => State::Size { size: 0, line: 0 },
+            (State::TrailerStart { .. }, b'\r') => State::EndLf,
+            (State::Trailer { total }, b'\r') => State::TrailerLf { total },
+            (State::TrailerLf { total }, b'\n') => State::TrailerStart { total },
+            (State::TrailerStart { total } | State::Trailer { total }, _) if byte != b'\n' => {
+                if total >= MAX_HEAD_BYTES {
+                    return Err(self.error("trailers that are too long"));
+                }
+                State::Trailer { total: total + 1 }
+            }
+            (State::EndLf, b'\n') => State::Done,
+            (State::Size { .. }, _) => {
+                return Err(self.error("a chunk size with a character that is no digit"));
+            }
+            (State::DataCr, _) => return Err(self.error("chunk data longer than its size")),
+            _ => return Err(self.error("a line end that is not CR LF")),
+        })
+    }
+
+    fn error(&self, what: &'static str) -> HttpError {
+        HttpError::Chunk { what, at: self.at }
+    }
+}

@@ -1,0 +1,53 @@
+//! How long a body is, by the header fields (RFC 9112, section 6.3). It never guesses: fields that
+//! contradict one another are errors.
+
+use super::HttpError;
+
+/// How a body's end is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyLength {
+    /// That many bytes.
+    Known(u64),
+    /// Chunks, until the last one.
+    Chunked,
+    /// No field says: until the connection closes (responses), or none (requests).
+    Unstated,
+}
+
+/// Reads `Transfer-Encoding` and `Content-Length`. The former overrides the latter.
+pub(super) fn body_length(headers: &[(String, String)]) -> Result<BodyLength, HttpError> {
+    let mut length = BodyLength::Unstated;
+    for (name, value) in headers {
+        if name.eq_ignore_ascii_case("transfer-encoding") {
+            if length == BodyLength::Chunked || !value.trim().eq_ignore_ascii_case("chunked") {
+                let what = format!("transfer-encoding {value:?} is not plain `chunked`");
+                return Err(HttpError::Length { what });
+            }
+            length = BodyLength::Chunked;
+        } else if name.eq_ignore_ascii_case("content-length") {
+            for part in value.split(',') {
+                let stated = content_length(part)?;
+                match length {
+                    BodyLength::Chunked => {}
+                    BodyLength::Known(before) if before != stated => {
+                        let what = format!("two content-lengths, {before} and {stated}");
+                        return Err(HttpError::Length { what });
+                    }
+                    _ => length = BodyLength::Known(stated),
+                }
+            }
+        }
+    }
+    Ok(length)
+}
+
+fn content_length(text: &str) -> Result<u64, HttpError> {
+    let text = text.trim();
+    // `parse` alone would take a sign.
+    if text.bytes().all(|byte| byte.is_ascii_digit())
+        && let Ok(length) = text.parse()
+    {
+        return Ok(length);
+    }
+    Err(HttpError::Length { what: format!("content-length {text:?} is no number of bytes") })
+}

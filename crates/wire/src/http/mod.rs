@@ -1,0 +1,132 @@
+//! HTTP/1.1 framing (RFC 9112) without I/O: responses for the client, requests for the embedded
+//! engine. It never buffers a body on the client side and never pipelines.
+
+mod chunked;
+mod length;
+mod request;
+mod response;
+mod write;
+
+pub use request::{Request, RequestParser};
+pub use response::{Ended, Piece, ResponseParser};
+pub use write::{CONTINUE, LAST_CHUNK, check_header, request_head, response_head, write_chunk};
+
+/// The longest head (start line and header fields) that is read, in bytes.
+pub const MAX_HEAD_BYTES: usize = 64 * 1024;
+/// The longest chunk-size line, extensions included, in bytes.
+pub const MAX_CHUNK_LINE_BYTES: usize = 4 * 1024;
+/// The largest request body that [`RequestParser`] takes, in bytes.
+pub const MAX_REQUEST_BODY_BYTES: usize = 64 * 1024 * 1024;
+/// The most header fields in a head.
+pub const MAX_HEADERS: usize = 128;
+
+/// Status and header fields of a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The status code.
+    pub status: u16,
+    /// The header fields in order, names as sent, values with invalid UTF-8 replaced.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Head {
+    /// The value of the first header field of that name, whatever its case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        header(&self.headers, name)
+    }
+}
+
+/// The value of the first header field of that name, whatever its case.
+fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
+}
+
+/// Whether a comma-separated header field, which may occur several times, has this word.
+fn has_word(headers: &[(String, String)], name: &str, word: &str) -> bool {
+    headers
+        .iter()
+        .filter(|(key, _)| key.eq_ignore_ascii_case(name))
+        .flat_map(|(_, value)| value.split(','))
+        .any(|part| part.trim().eq_ignore_ascii_case(word))
+}
+
+/// Whether the connection may carry another message, by version and `Connection` header.
+fn persistent(minor_version: u8, headers: &[(String, String)]) -> bool {
+    if minor_version == 0 {
+        has_word(headers, "connection", "keep-alive")
+    } else {
+        !has_word(headers, "connection", "close")
+    }
+}
+
+/// The header fields of a parsed head, owned.
+fn owned(headers: &[httparse::Header<'_>]) -> Vec<(String, String)> {
+    headers
+        .iter()
+        .map(|field| (field.name.to_owned(), String::from_utf8_lossy(field.value).into_owned()))
+        .collect()
+}
+
+/// Why bytes are not the HTTP/1.1 message that they should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HttpError {
+    /// The head cannot be parsed.
+    #[error("not an HTTP/1.1 head ({what}); it begins with {begins:?}")]
+    Head {
+        /// The parser's complaint.
+        what: String,
+        /// The first bytes that came, at most 80.
+        begins: String,
+    },
+    /// The head does not end.
+    #[error("an HTTP head of more than {limit} bytes")]
+    HeadTooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The status is one that changes the protocol, which was not asked for.
+    #[error("HTTP status 101 (a change of protocol) without having been asked for")]
+    Upgrade,
+    /// The header fields give no usable body length.
+    #[error("HTTP body length: {what}")]
+    Length {
+        /// Which field says what.
+        what: String,
+    },
+    /// The chunked framing is broken.
+    #[error("HTTP chunk framing: {what}, at byte {at} of the framed body")]
+    Chunk {
+        /// What was expected and what came.
+        what: &'static str,
+        /// Offset in the body as sent, framing included.
+        at: u64,
+    },
+    /// A request body larger than the limit.
+    #[error("a request body of more than {limit} bytes")]
+    BodyTooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// Bytes came after the end of the message.
+    #[error("{count} bytes after the end of the HTTP message")]
+    AfterEnd {
+        /// How many, in the read that brought them.
+        count: usize,
+    },
+    /// A header field that cannot be sent.
+    #[error("the header {name:?} cannot be sent: {what}")]
+    Header {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+impl HttpError {
+    fn head(what: impl ToString, bytes: &[u8]) -> Self {
+        let begins = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned();
+        Self::Head { what: what.to_string(), begins }
+    }
+}

@@ -1,0 +1,140 @@
+//! The framing of requests, for the embedded engine: whole requests out of a connection's bytes.
+//! Bytes after a request are kept for the next one.
+
+use super::chunked::Chunked;
+use super::length::{BodyLength, body_length};
+use super::{
+    HttpError, MAX_HEAD_BYTES, MAX_HEADERS, MAX_REQUEST_BODY_BYTES, has_word, header, owned,
+    persistent,
+};
+
+/// One complete request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The method, such as `POST`.
+    pub method: String,
+    /// The target as sent: path and query.
+    pub target: String,
+    /// The header fields in order.
+    pub headers: Vec<(String, String)>,
+    /// The body, without framing.
+    pub body: Vec<u8>,
+    /// Whether the client would use the connection again.
+    pub keep_alive: bool,
+}
+
+impl Request {
+    /// The value of the first header field of that name, whatever its case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        header(&self.headers, name)
+    }
+}
+
+#[derive(Debug)]
+enum Body {
+    Known { length: usize },
+    Chunked(Chunked),
+}
+
+/// Parses the requests of one connection, one after another.
+#[derive(Debug, Default)]
+pub struct RequestParser {
+    buffer: Vec<u8>,
+    /// A request whose body is not complete yet.
+    open: Option<(Request, Body)>,
+    wants_continue: bool,
+}
+
+impl RequestParser {
+    /// A parser for a new connection.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the bytes of one read and gives the next request, if it is complete. Call it again
+    /// with no bytes for a further one that came with them.
+    ///
+    /// # Errors
+    /// When the bytes are not HTTP/1.1 or a limit is passed. The connection is of no use then.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<Request>, HttpError> {
+        self.buffer.extend_from_slice(bytes);
+        if self.open.is_none() && !self.head()? {
+            return Ok(None);
+        }
+        let (request, body) = self.open.as_mut().expect("invariant: a head was read");
+        let complete = match body {
+            Body::Known { length } => {
+                let missing = *length - request.body.len();
+                let used = missing.min(self.buffer.len());
+                request.body.extend(self.buffer.drain(..used));
+                request.body.len() == *length
+            }
+            Body::Chunked(chunked) => {
+                let target = &mut request.body;
+                let used =
+                    chunked.push(&self.buffer, &mut |data| target.extend_from_slice(data))?;
+                self.buffer.drain(..used);
+                chunked.is_done()
+            }
+        };
+        if request.body.len() > MAX_REQUEST_BODY_BYTES {
+            return Err(HttpError::BodyTooLong { limit: MAX_REQUEST_BODY_BYTES });
+        }
+        if !complete {
+            return Ok(None);
+        }
+        self.wants_continue = false;
+        Ok(self.open.take().map(|(request, _)| request))
+    }
+
+    /// Whether a client waits for [`super::CONTINUE`] before it sends its body; true once for each
+    /// request that asks.
+    pub fn take_wants_continue(&mut self) -> bool {
+        std::mem::take(&mut self.wants_continue)
+    }
+
+    /// Whether a request has begun and is not complete.
+    #[must_use]
+    pub fn is_inside_request(&self) -> bool {
+        self.open.is_some() || !self.buffer.is_empty()
+    }
+
+    /// Reads a head from the buffer into `open`; says whether one was there.
+    fn head(&mut self) -> Result<bool, HttpError> {
+        let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
+        let mut parsed = httparse::Request::new(&mut fields);
+        let used = match parsed.parse(&self.buffer) {
+            Ok(httparse::Status::Complete(used)) if used <= MAX_HEAD_BYTES => used,
+            Ok(httparse::Status::Partial) if self.buffer.len() <= MAX_HEAD_BYTES => {
+                return Ok(false);
+            }
+            Ok(_) => return Err(HttpError::HeadTooLong { limit: MAX_HEAD_BYTES }),
+            Err(error) => return Err(HttpError::head(error, &self.buffer)),
+        };
+        let headers = owned(parsed.headers);
+        let version = parsed.version.expect("invariant: a complete head has a version");
+        let request = Request {
+            method: parsed.method.expect("invariant: a complete head has a method").to_owned(),
+            target: parsed.path.expect("invariant: a complete head has a target").to_owned(),
+            keep_alive: persistent(version, &headers),
+            headers,
+            body: Vec::new(),
+        };
+        let body = match body_length(&request.headers)? {
+            BodyLength::Chunked => Body::Chunked(Chunked::new()),
+            BodyLength::Unstated => Body::Known { length: 0 },
+            BodyLength::Known(length) if length <= MAX_REQUEST_BODY_BYTES as u64 => {
+                Body::Known { length: length as usize }
+            }
+            BodyLength::Known(_) => {
+                return Err(HttpError::BodyTooLong { limit: MAX_REQUEST_BODY_BYTES });
+            }
+        };
+        self.wants_continue = has_word(&request.headers, "expect", "100-continue");
+        self.buffer.drain(..used);
+        self.open = Some((request, body));
+        Ok(true)
+    }
+}

@@ -1,0 +1,104 @@
+//! Heads and chunks as bytes. It writes what it is given and never a header twice.
+
+use super::HttpError;
+
+/// Ends a chunked body.
+pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
+/// Tells a client that waits for it to send its body.
+pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// The head of a request. `authority` is host and port for the `Host` field. With a
+/// `content_length` it announces a body, as JSON unless `headers` says otherwise. Names and
+/// values are written as they are: [`check_header`] says which can be sent.
+#[must_use]
+pub fn request_head(
+    method: &str,
+    path: &str,
+    authority: &str,
+    headers: &[(String, String)],
+    content_length: Option<usize>,
+) -> Vec<u8> {
+    let given = |name: &str| headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
+    let mut head = format!("{method} {path} HTTP/1.1\r\n");
+    let mut field = |name: &str, value: &str| {
+        head.extend([name, ": ", value, "\r\n"]);
+    };
+    if !given("host") {
+        field("Host", authority);
+    }
+    for (name, value) in headers {
+        field(name, value);
+    }
+    if let Some(length) = content_length {
+        if !given("content-type") {
+            field("Content-Type", "application/json");
+        }
+        field("Content-Length", &length.to_string());
+    }
+    head.push_str("\r\n");
+    head.into_bytes()
+}
+
+/// Whether a header field can be sent in a request.
+///
+/// # Errors
+/// When the name is no token or one that the framing owns, or the value has a control character.
+pub fn check_header(name: &str, value: &str) -> Result<(), HttpError> {
+    let error = |what| Err(HttpError::Header { name: name.to_owned(), what });
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(token) {
+        return error("its name may hold only letters, digits and !#$%&'*+-.^_`|~");
+    }
+    if ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
+        return error("the body's length is written by this program");
+    }
+    if value.bytes().any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f) {
+        return error("its value holds a control character");
+    }
+    Ok(())
+}
+
+/// The head of a response, with the usual reason phrase.
+#[must_use]
+pub fn response_head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
+    let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status));
+    for (name, value) in headers {
+        head.extend([name, ": ", value, "\r\n"]);
+    }
+    head.push_str("\r\n");
+    head.into_bytes()
+}
+
+/// Appends data as one chunk. Empty data is left out, for an empty chunk would end the body.
+pub fn write_chunk(out: &mut Vec<u8>, data: &[u8]) {
+    if data.is_empty() {
+        return;
+    }
+    out.extend_from_slice(format!("{:x}\r\n", data.len()).as_bytes());
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// The reason phrases of RFC 9110 for the statuses that inference servers use.
+fn reason(status: u16) -> &'static str {
+    match status {
+        100 => "Continue",
+        200 => "OK",
+        204 => "No Content",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        413 => "Content Too Large",
+        422 => "Unprocessable Content",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => "",
+    }
+}

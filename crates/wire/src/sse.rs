@@ -1,0 +1,211 @@
+//! Server-sent events by the WHATWG rules (HTML Living Standard, 9.2.6), whatever way the bytes
+//! are cut. It never reconnects, so `id` and `retry` are recognised and left alone.
+//!
+//! Lines end with LF, CR or CR LF; a leading BOM is dropped; bytes that are not UTF-8 become
+//! U+FFFD, as the standard's decoder has it: a server that sends half characters is not called
+//! malformed for it, and what remains is judged by its dialect. A message that the stream's end
+//! cuts off is not dispatched; [`Decoder::finish`] tells of it.
+
+use std::borrow::Cow;
+
+use memchr::memchr2;
+
+/// The largest message that is taken, in bytes.
+pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+
+/// Something that a stream brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SseItem<'a> {
+    /// A message, dispatched by its empty line.
+    Message {
+        /// Its `event` field; empty when it has none, which the standard calls `message`.
+        event: &'a str,
+        /// Its `data` lines, joined by LF.
+        data: &'a str,
+    },
+    /// A comment line.
+    Comment,
+}
+
+/// Why a stream cannot be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SseError {
+    /// A message without an end.
+    #[error("a server-sent message of more than {limit} bytes")]
+    TooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
+}
+
+/// Decodes one stream.
+#[derive(Debug)]
+pub struct Decoder {
+    /// A line whose end has not come.
+    line: Vec<u8>,
+    /// The data of the message so far, where it could not be borrowed from one read.
+    data: String,
+    has_data: bool,
+    event: String,
+    /// The last line ended with CR: a LF that follows belongs to it.
+    after_cr: bool,
+    first_line: bool,
+    limit: usize,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    /// A decoder at the beginning of a stream.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_limit(MAX_MESSAGE_BYTES)
+    }
+
+    /// A decoder that takes messages of at most `limit` bytes.
+    #[must_use]
+    pub fn with_limit(limit: usize) -> Self {
+        Self {
+            line: Vec::new(),
+            data: String::new(),
+            has_data: false,
+            event: String::new(),
+            after_cr: false,
+            first_line: true,
+            limit,
+        }
+    }
+
+    /// Takes the bytes of one read. A message of one `data` line that lies whole in them is
+    /// passed on without a copy.
+    ///
+    /// # Errors
+    /// When a message is longer than the limit. The decoder is of no use then.
+    pub fn push(
+        &mut self,
+        bytes: &[u8],
+        sink: &mut impl FnMut(SseItem<'_>),
+    ) -> Result<(), SseError> {
+        let mut rest = bytes;
+        // The message's only data line so far, if it lies in this read.
+        let mut borrowed: Option<Cow<'_, str>> = None;
+        while !rest.is_empty() {
+            if std::mem::take(&mut self.after_cr) && rest[0] == b'\n' {
+                rest = &rest[1..];
+                continue;
+            }
+            let Some(end) = memchr2(b'\n', b'\r', rest) else {
+                self.line.extend_from_slice(rest);
+                break;
+            };
+            self.after_cr = rest[end] == b'\r';
+            let part = &rest[..end];
+            rest = &rest[end + 1..];
+            if self.line.is_empty() {
+                let line = self.without_bom(part);
+                if let Some(data) = self.take_line(line, &mut borrowed, sink) {
+                    borrowed = Some(data);
+                }
+            } else {
+                let mut whole = std::mem::take(&mut self.line);
+                whole.extend_from_slice(part);
+                self.check(whole.len())?;
+                let line = self.without_bom(&whole);
+                if let Some(data) = self.take_line(line, &mut borrowed, sink) {
+                    self.append(&data);
+                }
+                // The allocation serves the next line that is cut.
+                whole.clear();
+                self.line = whole;
+            }
+            self.check(borrowed.as_ref().map_or(0, |data| data.len()))?;
+        }
+        if let Some(data) = borrowed {
+            self.append(&data);
+        }
+        self.check(self.line.len())
+    }
+
+    /// The stream ended: says whether it cut off a message, which is not dispatched.
+    #[must_use]
+    pub fn finish(&self) -> bool {
+        self.has_data
+            || !self.event.is_empty()
+            || (!self.line.is_empty() && !self.line.starts_with(b":"))
+    }
+
+    fn without_bom<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {
+        let first = std::mem::replace(&mut self.first_line, false);
+        if first { line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line) } else { line }
+    }
+
+    /// Handles one whole line. Returns the value of the message's first data line, for the caller
+    /// knows whether it may stay borrowed.
+    fn take_line<'a>(
+        &mut self,
+        line: &'a [u8],
+        borrowed: &mut Option<Cow<'_, str>>,
+        sink: &mut impl FnMut(SseItem<'_>),
+    ) -> Option<Cow<'a, str>> {
+        if line.is_empty() {
+            if let Some(data) = borrowed.take() {
+                sink(SseItem::Message { event: &self.event, data: &data });
+            } else if self.has_data {
+                sink(SseItem::Message { event: &self.event, data: &self.data });
+            }
+            self.data.clear();
+            self.has_data = false;
+            self.event.clear();
+            return None;
+        }
+        let (field, value) = match line.iter().position(|&byte| byte == b':') {
+            Some(0) => {
+                sink(SseItem::Comment);
+                return None;
+            }
+            Some(colon) => {
+                let value = &line[colon + 1..];
+                (&line[..colon], value.strip_prefix(b" ").unwrap_or(value))
+            }
+            None => (line, &line[line.len()..]),
+        };
+        match field {
+            b"data" => {
+                let value = String::from_utf8_lossy(value);
+                let first = borrowed.is_none() && !self.has_data;
+                if let Some(data) = borrowed.take() {
+                    self.append(&data);
+                }
+                if first {
+                    return Some(value);
+                }
+                self.append(&value);
+            }
+            b"event" => {
+                self.event.clear();
+                self.event.push_str(&String::from_utf8_lossy(value));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn append(&mut self, value: &str) {
+        if self.has_data {
+            self.data.push('\n');
+        }
+        self.data.push_str(value);
+        self.has_data = true;
+    }
+
+    fn check(&self, extra: usize) -> Result<(), SseError> {
+        if self.data.len() + self.event.len() + extra > self.limit {
+            return Err(SseError::TooLong { limit: self.limit });
+        }
+        Ok(())
+    }
+}

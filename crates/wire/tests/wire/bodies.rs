@@ -1,0 +1,125 @@
+//! The bodies of requests, per dialect.
+
+use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_wire::WireError;
+use inferometer_wire::dialect::{Dialect, dialect, dialects};
+use serde_json::{Map, Value, json};
+
+fn sampling(temperature: f64, ignore_eos: bool, stream: bool) -> Sampling {
+    Sampling { temperature, ignore_eos, stream, extra_body: Map::new() }
+}
+
+fn request(prompt: Prompt) -> Request {
+    Request { prompt, input_tokens: 2, counted_tokens: None, output_tokens: 7 }
+}
+
+fn body(dialect: &dyn Dialect, sampling: &Sampling) -> Value {
+    let request = request(Prompt::Text("hé \"x\"".to_owned()));
+    let bytes = dialect.body(&request, sampling, "m").expect("text is taken everywhere");
+    serde_json::from_slice(&bytes).expect("it is JSON")
+}
+
+#[test]
+fn each_dialect_says_it_in_its_own_words() {
+    let plain = sampling(0.0, false, false);
+    let full = sampling(0.5, true, true);
+    let text = "hé \"x\"";
+    let messages = json!([{"role": "user", "content": text}]);
+    let usage = json!({"include_usage": true});
+    let cases = [
+        (
+            "openai-completions",
+            json!({
+                "model": "m", "prompt": text, "max_tokens": 7, "temperature": 0.0,
+                "stream": false,
+            }),
+            json!({
+                "model": "m", "prompt": text, "max_tokens": 7, "temperature": 0.5,
+                "stream": true, "stream_options": usage, "ignore_eos": true,
+            }),
+        ),
+        (
+            "openai-chat",
+            json!({
+                "model": "m", "messages": messages, "max_tokens": 7, "temperature": 0.0,
+                "stream": false,
+            }),
+            json!({
+                "model": "m", "messages": messages, "max_tokens": 7, "temperature": 0.5,
+                "stream": true, "stream_options": usage, "ignore_eos": true,
+            }),
+        ),
+        (
+            "vllm",
+            json!({"prompt": text, "max_tokens": 7, "temperature": 0.0, "stream": false}),
+            json!({
+                "prompt": text, "max_tokens": 7, "temperature": 0.5, "stream": true,
+                "ignore_eos": true,
+            }),
+        ),
+        (
+            "tgi",
+            json!({
+                "inputs": text,
+                "parameters": {"max_new_tokens": 7, "details": true, "do_sample": false},
+            }),
+            json!({
+                "inputs": text,
+                "parameters": {
+                    "max_new_tokens": 7, "details": true, "do_sample": true, "temperature": 0.5,
+                },
+            }),
+        ),
+    ];
+    for (name, plain_body, full_body) in cases {
+        let dialect = dialect(name).expect("a dialect");
+        assert_eq!(body(dialect, &plain), plain_body, "{name}");
+        assert_eq!(body(dialect, &full), full_body, "{name}");
+    }
+}
+
+#[test]
+fn the_users_fields_replace_ours_and_objects_are_merged() {
+    let mut sampling = sampling(0.0, false, true);
+    let extra =
+        json!({"max_tokens": 1, "new": [1], "stream_options": {"continuous_usage_stats": true}});
+    sampling.extra_body = extra.as_object().expect("an object").clone();
+    let body = body(dialect("openai-completions").expect("a dialect"), &sampling);
+    assert_eq!(body["max_tokens"], 1);
+    assert_eq!(body["new"], json!([1]));
+    let options = json!({"include_usage": true, "continuous_usage_stats": true});
+    assert_eq!(body["stream_options"], options);
+}
+
+#[test]
+fn token_ids_go_where_they_are_taken_and_are_refused_elsewhere() {
+    let request = request(Prompt::TokenIds(vec![1, 128_000]));
+    for dialect in dialects() {
+        let body = dialect.body(&request, &sampling(0.0, false, true), "m");
+        if dialect.accepts_token_ids() {
+            let body: Value = serde_json::from_slice(&body.expect("taken")).expect("it is JSON");
+            assert_eq!(body["prompt"], json!([1, 128_000]), "{}", dialect.name());
+        } else {
+            assert_eq!(body, Err(WireError::TokenIds { dialect: dialect.name() }));
+        }
+    }
+}
+
+#[test]
+fn dialects_are_found_by_their_names() {
+    let names: Vec<&str> = dialects().iter().map(|dialect| dialect.name()).collect();
+    assert_eq!(names, ["openai-completions", "openai-chat", "vllm", "tgi"]);
+    for name in names {
+        let dialect = dialect(name).expect("it is listed");
+        assert_eq!(dialect.name(), name);
+        assert!(!dialect.description().contains('\n') && dialect.source().starts_with("https://"));
+        assert!(dialect.path(true).starts_with('/') && dialect.path(false).starts_with('/'));
+    }
+    assert!(dialect("OpenAI").is_none());
+    let deaf: Vec<&str> =
+        dialects().iter().filter(|one| !one.honours_ignore_eos()).map(|one| one.name()).collect();
+    assert_eq!(deaf, ["tgi"]);
+    let silent: Vec<&str> =
+        dialects().iter().filter(|one| !one.reports_usage(true)).map(|one| one.name()).collect();
+    assert_eq!(silent, ["vllm"]);
+}

@@ -1,0 +1,9 @@
+//! Bytes in, events out: recorded and hand-made responses, framing, bodies.
+
+mod bodies;
+mod exchange;
+mod fixtures;
+mod http;
+mod messages;
+mod sse;
+mod support;

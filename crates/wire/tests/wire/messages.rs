@@ -1,0 +1,263 @@
+//! What servers may say in the messages of a stream, beyond what was recorded.
+
+use inferometer_core::outcome::Outcome;
+use inferometer_core::record::Usage;
+
+use crate::support::{Reading, read, response, sse, streamed};
+
+const COMPLETIONS: &str = "openai-completions";
+const CHAT: &str = "openai-chat";
+
+const FINISH: &str = r#"{"choices":[{"text":"","finish_reason":"stop"}]}"#;
+const CHAT_FINISH: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+const DONE: &str = "[DONE]";
+
+fn text(text: &str) -> String {
+    format!(r#"{{"choices":[{{"index":0,"text":"{text}","finish_reason":null}}]}}"#)
+}
+
+fn delta(fields: &str) -> String {
+    format!(r#"{{"choices":[{{"index":0,"delta":{{{fields}}}}}]}}"#)
+}
+
+fn usage(completion: u32) -> String {
+    format!(r#"{{"choices":[],"usage":{{"prompt_tokens":3,"completion_tokens":{completion}}}}}"#)
+}
+
+fn read_sse(dialect: &str, data: &[&str]) -> Reading {
+    read(dialect, true, [&sse(data)[..]])
+}
+
+#[test]
+fn completions_are_judged_by_what_their_messages_say() {
+    let (a, b, empty, zero, five) = (text("a"), text("b"), text(""), usage(0), usage(5));
+    let two = r#"{"choices":[{"text":"a"},{"text":"b","index":1}]}"#;
+    let error = r#"{"error": {"message": "died", "code": "500"}}"#;
+    let null_error = r#"{"error":null,"choices":[{"text":"a"}],"usage":null}"#;
+    let sglang = r#"{"object":"error","message":"died","code":500}"#;
+    let cases: &[(&str, &[&str], &str, Outcome)] = &[
+        ("usual", &[&a, &b, FINISH, &five, DONE], "TTFUD", Outcome::Complete),
+        ("half characters", &[&empty, &a, &empty, FINISH, DONE], "eTeFD", Outcome::Complete),
+        ("no end mark", &[&a, FINISH], "TF", Outcome::Complete),
+        ("no finish reason", &[&a, DONE], "TD", Outcome::Truncated),
+        ("only text", &[&a], "T", Outcome::Truncated),
+        ("nothing", &[], "", Outcome::Truncated),
+        ("only the end mark", &[DONE], "D", Outcome::Truncated),
+        ("an error and an end", &[&a, error, DONE], "TXD", Outcome::ServerError),
+        ("an error before a good end", &[&a, error, FINISH, DONE], "TXFD", Outcome::ServerError),
+        ("an error as SGLang has it", &[&a, sglang], "TX", Outcome::ServerError),
+        ("an error after nonsense", &["{", error], "X", Outcome::ServerError),
+        ("no error", &[null_error, FINISH, DONE], "TFD", Outcome::Complete),
+        ("no output, not counted", &[FINISH, DONE], "FD", Outcome::Malformed),
+        ("no output, counted zero", &[FINISH, &zero, DONE], "FUD", Outcome::Complete),
+        ("no output, counted five", &[FINISH, &five, DONE], "FUD", Outcome::Malformed),
+        ("no JSON", &[&a, "{\"choices\":[", FINISH, DONE], "TFD", Outcome::Malformed),
+        ("two answers", &[two, FINISH, DONE], "FD", Outcome::Malformed),
+        ("another API", &[&delta(r#""content":"a""#), FINISH], "F", Outcome::Malformed),
+        ("something else", &["{\"ping\":1}", &a, FINISH], "TF", Outcome::Malformed),
+        ("after the end mark", &[&a, FINISH, DONE, &a], "TFD", Outcome::Malformed),
+    ];
+    for (name, data, kinds, outcome) in cases {
+        let reading = read_sse(COMPLETIONS, data);
+        assert_eq!((&*reading.kinds, reading.outcome), (*kinds, *outcome), "{name}");
+        assert!(reading.keep_alive, "{name}");
+    }
+}
+
+#[test]
+fn what_is_malformed_is_named_by_message() {
+    let reading = read_sse(COMPLETIONS, &[&text("a"), "{\"choices\":[", "nonsense"]);
+    let detail = reading.detail.expect("words");
+    assert!(detail.starts_with("message 2: EOF while parsing"), "{detail}");
+    assert!(detail.ends_with(r#"in "{\"choices\":[""#), "{detail}");
+}
+
+#[test]
+fn chats_are_judged_by_what_their_messages_say() {
+    let role = delta(r#""role":"assistant""#);
+    let role_empty = delta(r#""role":"assistant","content":"""#);
+    let role_null = delta(r#""role":"assistant","content":null"#);
+    let (a, empty, nothing) = (delta(r#""content":"a""#), delta(r#""content":"""#), delta(""));
+    let think = delta(r#""reasoning_content":"hm","content":null"#);
+    let think_both = delta(r#""reasoning_content":"hm","reasoning":"hm","content":"""#);
+    let think_new = delta(r#""reasoning":"hm""#);
+    let both = delta(r#""reasoning":"hm","content":"a""#);
+    let call = delta(r#""tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"x\""}}]"#);
+    let litellm = r#"{"choices":[{"index":0,"delta":{}}],"usage":{"completion_tokens":1}}"#;
+    let cases: &[(&str, &[&str], &str, Outcome)] = &[
+        ("role only", &[&role, &a, CHAT_FINISH, DONE], "RTFD", Outcome::Complete),
+        ("empty role", &[&role_empty, &a, CHAT_FINISH], "RTF", Outcome::Complete),
+        ("null role", &[&role_null, &a, CHAT_FINISH], "RTF", Outcome::Complete),
+        ("role always", &[&role_empty, &role_empty, &a, CHAT_FINISH], "ReTF", Outcome::Complete),
+        ("empty first", &[&empty, &a, &empty, CHAT_FINISH], "TeF", Outcome::Complete),
+        ("nothing first", &[&nothing, &a, CHAT_FINISH], "TF", Outcome::Complete),
+        ("role, no output", &[&role_empty, CHAT_FINISH, DONE], "RFD", Outcome::Malformed),
+        ("reasoning", &[&role, &think, &think, &a, CHAT_FINISH], "RGGTF", Outcome::Complete),
+        ("both names", &[&role, &think_both, &a, CHAT_FINISH], "RGTF", Outcome::Complete),
+        ("the new name", &[&role, &think_new, &a, CHAT_FINISH], "RGTF", Outcome::Complete),
+        ("at once", &[&role, &both, CHAT_FINISH], "RGTF", Outcome::Complete),
+        ("a tool call", &[&role, &call, CHAT_FINISH], "RCF", Outcome::Complete),
+        ("LiteLLM's usage", &[&a, CHAT_FINISH, litellm, DONE], "TFUD", Outcome::Complete),
+        ("another API", &[&text("a"), CHAT_FINISH], "F", Outcome::Malformed),
+    ];
+    for (name, data, kinds, outcome) in cases {
+        let reading = read_sse(CHAT, data);
+        assert_eq!((&*reading.kinds, reading.outcome), (*kinds, *outcome), "{name}");
+        let thinks = kinds.matches('G').count();
+        assert_eq!(reading.reasoning, "hm".repeat(thinks), "{name}");
+        assert_eq!(reading.text, "a".repeat(kinds.matches('T').count()), "{name}");
+    }
+    let reading = read_sse(CHAT, &[&call, CHAT_FINISH]);
+    assert_eq!(reading.sizes[0], (4, None), "the characters of the arguments");
+}
+
+#[test]
+fn usage_in_mid_stream_gives_the_tokens_of_each_event() {
+    let with = |text: &str, completion: u32| {
+        format!(
+            r#"{{"choices":[{{"text":"{text}"}}],"usage":{{"completion_tokens":{completion}}}}}"#
+        )
+    };
+    let (three, eight, still) = (with("abc", 3), with("", 8), with("", 8));
+    let reading = read_sse(COMPLETIONS, &[&three, &eight, &still, FINISH, &usage(8), DONE]);
+    assert_eq!(reading.kinds, "TUeUUFUD", "an empty text that counts nothing is no token");
+    assert_eq!(reading.sizes[0], (3, Some(3)));
+    assert_eq!(reading.sizes[2], (0, Some(5)));
+    let wanted = Usage { prompt: Some(3), completion: Some(8), cached: None };
+    assert_eq!(reading.usage, wanted);
+
+    let reading = read_sse(COMPLETIONS, &[&text("a"), &three, FINISH]);
+    assert_eq!(reading.sizes[1], (3, None), "the count is of the whole, not of this event");
+}
+
+#[test]
+fn token_ids_give_the_tokens_of_each_event() {
+    let ids = r#"{"choices":[{"text":"ab","token_ids":[1,2,3]}]}"#;
+    let none = r#"{"choices":[{"text":"","token_ids":[]}]}"#;
+    let reading = read_sse(COMPLETIONS, &[ids, none, FINISH]);
+    assert_eq!((&*reading.kinds, reading.sizes[0]), ("TF", (2, Some(3))));
+}
+
+#[test]
+fn the_tokens_of_a_message_with_several_events_are_counted_once() {
+    let both = r#"{"choices":[{"delta":{"reasoning":"hm","content":"a"},"token_ids":[1,2]}]}"#;
+    let reading = read_sse(CHAT, &[both, CHAT_FINISH]);
+    assert_eq!(reading.sizes, [(2, Some(2)), (1, Some(0)), (0, None)]);
+}
+
+#[test]
+fn whole_chats_bring_reasoning_tool_calls_and_what_cannot_be_seen() {
+    let usage = r#""usage":{"completion_tokens":4}"#;
+    let whole = |message: &str| format!(r#"{{"choices":[{{"message":{{{message}}}}}],{usage}}}"#);
+    let call = r#""content":null,"tool_calls":[{"function":{"arguments":"{}"}}]"#;
+    let cases = [
+        (whole(r#""reasoning_content":"hm","content":"a""#), "GTU", Outcome::Complete),
+        (whole(call), "CU", Outcome::Complete),
+        (whole(r#""content":"""#), "eU", Outcome::Complete),
+        (r#"{"choices":[{"message":{"content":""}}]}"#.to_owned(), "", Outcome::Malformed),
+        (r#"{"choices":[{"text":"a"}]}"#.to_owned(), "", Outcome::Malformed),
+    ];
+    for (body, kinds, outcome) in cases {
+        let reading = read(CHAT, false, [&response(200, "application/json", &body)[..]]);
+        assert_eq!((&*reading.kinds, reading.outcome), (kinds, outcome), "{body}");
+        let tokens: u32 = reading.sizes.iter().filter_map(|size| size.1).sum();
+        assert_eq!(tokens, if outcome == Outcome::Complete { 4 } else { 0 }, "{body}");
+    }
+}
+
+#[test]
+fn characters_are_counted_after_escapes() {
+    let reading = read_sse(COMPLETIONS, &[&text(r"\n\u00e9\ud83d\ude00x"), FINISH]);
+    assert_eq!((reading.sizes[0].0, &*reading.text), (4, "\né😀x"));
+}
+
+#[test]
+fn comments_and_error_events_of_the_stream_are_seen() {
+    let mut bytes = streamed(
+        "text/event-stream",
+        &[
+            ":\n\n".into(),
+            format!("data:{}\r\n\r\n", text("a")),
+            "event: error\ndata: x\n\n".into(),
+        ],
+    );
+    let reading = read(COMPLETIONS, true, [&bytes[..]]);
+    assert_eq!((&*reading.kinds, reading.outcome), ("cTX", Outcome::ServerError));
+    assert_eq!(reading.detail.as_deref(), Some("x"));
+    bytes.truncate(bytes.len() - 5);
+    let reading = read(COMPLETIONS, true, [&bytes[..]]);
+    assert_eq!(reading.outcome, Outcome::ServerError, "whatever follows it");
+}
+
+#[test]
+fn vllm_native_streams_repeat_the_prompt_and_the_text() {
+    let message = |text: &str| format!(r#"{{"text": ["{text}"]}}"#);
+    let all = |texts: &[&str], end: &str| -> Vec<String> {
+        texts.iter().map(|text| message(text) + end).collect()
+    };
+    let three = &["Say 1: a", "Say 1: a", "Say 1: a bc"];
+    let cases: &[(&str, Vec<String>, &str, &str, Outcome)] = &[
+        ("NUL", all(three, "\0"), "TeT", "a bc", Outcome::Complete),
+        ("LF", all(three, "\n"), "TeT", "a bc", Outcome::Complete),
+        ("cut", vec![message("Say 1: a") + "\0", "{\"te".into()], "T", "a", Outcome::Truncated),
+        ("other prompt", all(&["Say 2: a"], "\0"), "", "", Outcome::Malformed),
+        ("shorter", all(&["Say 1: ab", "Say 1: a"], "\0"), "T", "ab", Outcome::Malformed),
+        ("no text", vec!["{}\0".into()], "", "", Outcome::Malformed),
+        ("an error", vec!["{\"error\":\"died\"}\0".into()], "X", "", Outcome::ServerError),
+        ("nothing", vec![], "", "", Outcome::Truncated),
+    ];
+    for (name, messages, kinds, text, outcome) in cases {
+        let mut bytes = streamed("text/plain", messages);
+        let reading = read("vllm", true, [&bytes[..]]);
+        assert_eq!((&*reading.kinds, &*reading.text), (*kinds, *text), "{name}");
+        assert_eq!(reading.outcome, *outcome, "{name}: {:?}", reading.detail);
+        assert_eq!(read("vllm", true, bytes.chunks(1)), reading, "{name} byte by byte");
+        bytes.truncate(bytes.len() - 5);
+        let reading = read("vllm", true, [&bytes[..]]);
+        assert_ne!(reading.outcome, Outcome::Complete, "{name}: only HTTP tells the end");
+    }
+}
+
+#[test]
+fn vllm_native_whole_bodies_are_one_text() {
+    let cases = [
+        (r#"{"text": ["Say 1: a bc"]}"#, "T", "a bc", Outcome::Complete),
+        (r#"{"text": ["Say 1: "]}"#, "", "", Outcome::Malformed),
+        (r#"{"text": ["a bc"]}"#, "", "", Outcome::Malformed),
+        (r#"{"text": []}"#, "", "", Outcome::Malformed),
+        (r#"{"object": "error", "message": "died"}"#, "X", "", Outcome::ServerError),
+    ];
+    for (body, kinds, text, outcome) in cases {
+        let reading = read("vllm", false, [&response(200, "application/json", body)[..]]);
+        assert_eq!((&*reading.kinds, &*reading.text), (kinds, text), "{body}");
+        assert_eq!(reading.outcome, outcome, "{body}");
+    }
+}
+
+#[test]
+fn tgi_events_are_tokens_and_the_last_one_tells_the_end() {
+    let token = |text: &str, special: bool, more: &str| {
+        format!(r#"{{"token":{{"id":1,"text":"{text}","special":{special}}}{more}}}"#)
+    };
+    let (a, half) = (token("a", false, ""), token("", false, ""));
+    let details = r#"{"finish_reason":"eos_token","generated_tokens":3,"input_length":7}"#;
+    let end = token("</s>", true, &format!(r#","generated_text":"a","details":{details}"#));
+    let error = r#"{"error":"Model is overloaded","error_type":"overloaded"}"#;
+    let cases: &[(&str, &[&str], &str, Outcome)] = &[
+        ("usual", &[&a, &half, &end], "TeeFU", Outcome::Complete),
+        ("no end", &[&a, &half], "Te", Outcome::Truncated),
+        ("an error", &[&a, error], "TX", Outcome::ServerError),
+        ("no token", &["{}"], "", Outcome::Malformed),
+        ("after the end", &[&end, &a], "eFU", Outcome::Malformed),
+    ];
+    for (name, data, kinds, outcome) in cases {
+        let reading = read_sse("tgi", data);
+        assert_eq!((&*reading.kinds, reading.outcome), (*kinds, *outcome), "{name}");
+    }
+    let reading = read_sse("tgi", &[&a, &half, &end]);
+    assert_eq!(reading.text, "a", "a special token is no text");
+    assert_eq!(reading.finish.as_deref(), Some("eos_token"));
+    let wanted = Usage { prompt: Some(7), completion: Some(3), cached: None };
+    assert_eq!(reading.usage, wanted);
+    assert!(reading.sizes[..3].iter().all(|size| size.1 == Some(1)));
+}

@@ -1,0 +1,208 @@
+//! The SSE decoder against the standard's examples, against a reference written from the
+//! standard over the whole input, and against an independent crate.
+
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+use inferometer_wire::sse::{Decoder, SseError, SseItem};
+use proptest::prelude::*;
+
+/// A message as (event, data), or a comment as none.
+type Item = Option<(String, String)>;
+
+fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Item>, bool) {
+    let mut decoder = Decoder::new();
+    let mut items = Vec::new();
+    for piece in pieces {
+        let mut sink = |item: SseItem<'_>| {
+            items.push(match item {
+                SseItem::Comment => None,
+                SseItem::Message { event, data } => Some((event.to_owned(), data.to_owned())),
+            });
+        };
+        decoder.push(piece, &mut sink).expect("no message is too long");
+    }
+    (items, decoder.finish())
+}
+
+fn whole(bytes: &[u8]) -> (Vec<Item>, bool) {
+    decode([bytes])
+}
+
+fn message(event: &str, data: &str) -> Item {
+    Some((event.to_owned(), data.to_owned()))
+}
+
+/// The standard's algorithm as it is written there, over the whole input: decode, split into
+/// lines, interpret each.
+fn reference(bytes: &[u8]) -> Vec<Item> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    // What follows the last line end is an incomplete line.
+    lines.pop();
+    let (mut items, mut event, mut data) = (Vec::new(), String::new(), String::new());
+    for line in lines {
+        if line.is_empty() {
+            if let Some(data) = data.strip_suffix('\n') {
+                items.push(message(&event, data));
+            }
+            (event, data) = (String::new(), String::new());
+        } else if line.starts_with(':') {
+            items.push(None);
+        } else {
+            let (field, value) = line.split_once(':').unwrap_or((line, ""));
+            let value = value.strip_prefix(' ').unwrap_or(value);
+            match field {
+                "event" => event = value.to_owned(),
+                "data" => data.extend([value, "\n"]),
+                _ => {}
+            }
+        }
+    }
+    items
+}
+
+/// The messages by the crate `sseer`, which gives no comments and names the default event.
+fn independent(pieces: Vec<Vec<u8>>) -> Vec<Item> {
+    struct Pieces(std::vec::IntoIter<Vec<u8>>);
+    impl futures_core::Stream for Pieces {
+        type Item = Result<Vec<u8>, Infallible>;
+        fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            Poll::Ready(self.0.next().map(Ok))
+        }
+    }
+    let mut stream = pin!(sseer::event_stream::EventStream::new(Pieces(pieces.into_iter())));
+    let mut items = Vec::new();
+    let mut context = Context::from_waker(Waker::noop());
+    while let Poll::Ready(Some(event)) =
+        futures_core::Stream::poll_next(stream.as_mut(), &mut context)
+    {
+        let event = event.expect("the stream is valid UTF-8");
+        let name = if &*event.event == "message" { "" } else { &event.event };
+        items.push(message(name, &event.data));
+    }
+    items
+}
+
+fn messages_only(items: Vec<Item>) -> Vec<Item> {
+    items.into_iter().filter(Option::is_some).collect()
+}
+
+#[test]
+fn the_rules_of_the_standard_hold() {
+    let cases: &[(&str, &[u8], &[Item], bool)] = &[
+        ("one line", b"data: a\n\n", &[message("", "a")], false),
+        ("no space", b"data:a\n\n", &[message("", "a")], false),
+        ("only one space goes", b"data:  a\n\n", &[message("", " a")], false),
+        ("CR", b"data: a\r\rdata: b\r\r", &[message("", "a"), message("", "b")], false),
+        ("CR LF", b"data: a\r\n\r\n", &[message("", "a")], false),
+        ("mixed ends", b"data: a\r\n\ndata: b\n\r\n", &[message("", "a"), message("", "b")], false),
+        ("many lines", b"data: a\ndata\ndata: c\n\n", &[message("", "a\n\nc")], false),
+        ("empty data", b"data\n\ndata:\n\n", &[message("", ""), message("", "")], false),
+        ("two empty", b"data\ndata\n\n", &[message("", "\n")], false),
+        ("no data", b"event: x\n\n", &[], false),
+        ("a named event", b"event: x\ndata: a\n\n", &[message("x", "a")], false),
+        ("names do not last", b"event: x\n\ndata: a\n\n", &[message("", "a")], false),
+        ("comments", b": hi\n\n:\ndata: a\n\n", &[None, None, message("", "a")], false),
+        ("other fields", b"id: 1\nretry: 5\nfoo: 1\ndata: a\n\n", &[message("", "a")], false),
+        ("a colon in the value", b"data: a: b\n\n", &[message("", "a: b")], false),
+        ("a BOM", b"\xef\xbb\xbfdata: a\n\n", &[message("", "a")], false),
+        ("one BOM only", b"\xef\xbb\xbf\xef\xbb\xbfdata: a\n\n", &[], false),
+        ("bad UTF-8", b"data: a\xe2\x82\n\n", &[message("", "a\u{fffd}")], false),
+        ("no empty line", b"data: a\n", &[], true),
+        ("no line end", b"data: a", &[], true),
+        ("a cut comment", b":a", &[], false),
+        ("a cut name", b"event: x\n", &[], true),
+        ("nothing", b"", &[], false),
+    ];
+    for (name, bytes, items, cut) in cases {
+        assert_eq!(whole(bytes), (items.to_vec(), *cut), "{name}");
+        assert_eq!(reference(bytes), *items, "{name}, by the reference");
+    }
+}
+
+#[test]
+fn a_message_is_dispatched_as_soon_as_its_empty_line_ends() {
+    for end in ["\n\n", "\r\r", "\r\n\r"] {
+        let mut decoder = Decoder::new();
+        let mut count = 0;
+        let bytes = format!("data: a{end}");
+        decoder.push(bytes.as_bytes(), &mut |_| count += 1).expect("short");
+        assert_eq!(count, 1, "{end:?}");
+        decoder.push(b"\n", &mut |_| count += 1).expect("short");
+        assert_eq!(count, 1, "{end:?} and the LF of a CR LF");
+    }
+}
+
+#[test]
+fn a_message_without_end_is_an_error_at_the_limit() {
+    let too_long: [&[u8]; 3] = [b"data: 0123456789", b"data: 01234\ndata: 567\n", b":0123456789a"];
+    for bytes in too_long {
+        let mut decoder = Decoder::with_limit(8);
+        let result: Result<(), SseError> =
+            bytes.chunks(3).try_for_each(|piece| decoder.push(piece, &mut |_| ()));
+        assert_eq!(result, Err(SseError::TooLong { limit: 8 }), "{bytes:?}");
+    }
+    let mut decoder = Decoder::with_limit(8);
+    for _ in 0..100 {
+        decoder.push(b"data: 0\n\n", &mut |_| ()).expect("each message is short");
+    }
+}
+
+/// Streams out of the parts that matter, so that they meet in every order.
+fn stream() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        6 => Just("\n"), 4 => Just("\r"), 3 => Just("\r\n"), 4 => Just("data"), 4 => Just("data: "),
+        3 => Just("event: x"), 3 => Just(":"), 2 => Just(" "), 2 => Just("a"), 1 => Just("é€😀"),
+        1 => Just("id: 7"), 1 => Just("retry: 1"), 1 => Just("\u{feff}"), 1 => Just("\0"),
+    ];
+    prop::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
+}
+
+fn pieces(bytes: &[u8], mut cuts: Vec<prop::sample::Index>) -> Vec<Vec<u8>> {
+    let mut at: Vec<usize> = cuts.drain(..).map(|cut| cut.index(bytes.len() + 1)).collect();
+    at.extend([0, bytes.len()]);
+    at.sort_unstable();
+    at.windows(2).map(|pair| bytes[pair[0]..pair[1]].to_vec()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn it_agrees_with_the_reference_on_any_bytes_in_any_pieces(
+        text in stream(),
+        noise in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+    ) {
+        let mut bytes = text.into_bytes();
+        for (index, byte) in noise {
+            bytes.insert(index.index(bytes.len() + 1), byte);
+        }
+        let pieces = pieces(&bytes, cuts);
+        prop_assert_eq!(decode(pieces.iter().map(|piece| &piece[..])).0, reference(&bytes));
+    }
+
+    #[test]
+    fn it_agrees_with_an_independent_decoder(
+        text in stream(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+    ) {
+        let pieces = pieces(text.as_bytes(), cuts);
+        let ours = messages_only(decode(pieces.iter().map(|piece| &piece[..])).0);
+        prop_assert_eq!(ours, independent(pieces));
+    }
+
+    #[test]
+    fn every_cut_gives_the_same_items(text in stream()) {
+        let expected = whole(text.as_bytes());
+        for at in 0..=text.len() {
+            let (left, right) = text.as_bytes().split_at(at);
+            prop_assert_eq!(&decode([left, right]), &expected, "cut at {}", at);
+        }
+        prop_assert_eq!(&decode(text.as_bytes().chunks(1)), &expected);
+    }
+}

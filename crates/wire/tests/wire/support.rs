@@ -1,0 +1,109 @@
+//! What the tests share: responses read whole or in pieces, and answers in a form to compare.
+
+use std::fs;
+use std::path::Path;
+
+use inferometer_core::outcome::Outcome;
+use inferometer_core::record::{Event, EventKind, Usage};
+use inferometer_core::request::Prompt;
+use inferometer_wire::dialect::dialect;
+use inferometer_wire::exchange::{Progress, ResponseReader};
+use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};
+
+/// The prompt of the hand-made answers of vLLM's native dialect, which repeat it.
+pub const PROMPT: &str = "Say 1: ";
+
+/// What a response was read as. Read indices are left out, for they follow the cuts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// A letter per event.
+    pub kinds: String,
+    /// Characters and tokens of each event.
+    pub sizes: Vec<(u32, Option<u32>)>,
+    pub text: String,
+    pub reasoning: String,
+    pub finish: Option<String>,
+    pub usage: Usage,
+    pub status: Option<u16>,
+    pub keep_alive: bool,
+    pub outcome: Outcome,
+    pub detail: Option<String>,
+}
+
+/// The bytes of a recorded response.
+pub fn fixture(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
+    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Reads a response that comes in these pieces, then the connection ends.
+pub fn read<'a>(name: &str, stream: bool, pieces: impl IntoIterator<Item = &'a [u8]>) -> Reading {
+    let dialect = dialect(name).unwrap_or_else(|| panic!("dialect {name}"));
+    let prompt = Prompt::Text(PROMPT.to_owned());
+    let mut reader = ResponseReader::new(dialect, &prompt, stream, true);
+    for (index, piece) in pieces.into_iter().enumerate() {
+        let progress = reader.feed(index as u32, piece);
+        let expected = match (reader.head_seen(), progress) {
+            (_, Progress::Ended) => Progress::Ended,
+            (true, _) => Progress::InBody,
+            (false, _) => Progress::InHead,
+        };
+        assert_eq!(progress, expected);
+        assert!(reader.answer().events.iter().all(|event| event.read <= index as u32));
+    }
+    reader.eof();
+    let (outcome, detail) = reader.verdict();
+    let (status, keep_alive) = (reader.status(), reader.keep_alive());
+    let answer = reader.into_answer();
+    Reading {
+        kinds: answer.events.iter().map(letter).collect(),
+        sizes: answer.events.iter().map(|event| (event.chars, event.tokens)).collect(),
+        text: answer.text.expect("text was asked for"),
+        reasoning: answer.reasoning.expect("text was asked for"),
+        finish: answer.finish_reason,
+        usage: answer.usage,
+        status,
+        keep_alive,
+        outcome,
+        detail,
+    }
+}
+
+fn letter(event: &Event) -> char {
+    match event.kind {
+        EventKind::Role => 'R',
+        EventKind::Text => 'T',
+        EventKind::EmptyText => 'e',
+        EventKind::Reasoning => 'G',
+        EventKind::ToolCall => 'C',
+        EventKind::Usage => 'U',
+        EventKind::Finish => 'F',
+        EventKind::Error => 'X',
+        EventKind::Done => 'D',
+        EventKind::Comment => 'c',
+    }
+}
+
+/// A response with this status, media type and body, its length stated; the connection stays.
+pub fn response(status: u16, media_type: &str, body: &str) -> Vec<u8> {
+    let length = body.len().to_string();
+    let headers = [("Content-Type", media_type), ("Content-Length", &length)];
+    let mut bytes = response_head(status, &headers);
+    bytes.extend_from_slice(body.as_bytes());
+    bytes
+}
+
+/// A chunked response of the given messages, each in a chunk of its own.
+pub fn streamed(media_type: &str, messages: &[String]) -> Vec<u8> {
+    let headers = [("Content-Type", media_type), ("Transfer-Encoding", "chunked")];
+    let mut bytes = response_head(200, &headers);
+    messages.iter().for_each(|message| write_chunk(&mut bytes, message.as_bytes()));
+    bytes.extend_from_slice(LAST_CHUNK);
+    bytes
+}
+
+/// A stream of server-sent events with these data.
+pub fn sse(data: &[&str]) -> Vec<u8> {
+    let messages: Vec<String> = data.iter().map(|data| format!("data: {data}\n\n")).collect();
+    streamed("text/event-stream", &messages)
+}

@@ -1,0 +1,48 @@
+//! Makes `assets/tokenizer.json` from the texts of `corpus/`: byte-level BPE, 6,144 tokens.
+//!
+//! `cargo run --release -p inferometer-workload --example train_tokenizer`. The result depends on
+//! nothing but the texts and this file.
+
+use std::path::Path;
+
+use tokenizers::models::TrainerWrapper;
+use tokenizers::models::bpe::{BPE, BpeTrainer};
+use tokenizers::pre_tokenizers::PreTokenizerWrapper;
+use tokenizers::pre_tokenizers::byte_level::ByteLevel;
+use tokenizers::pre_tokenizers::sequence::Sequence;
+use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
+use tokenizers::{SplitDelimiterBehavior, Tokenizer};
+
+const VOCABULARY: usize = 6_144;
+
+/// Words with the space before them, digits one to three at a time, marks, white space. It has no
+/// look-around, so it runs in linear time.
+const PATTERN: &str = r" ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s";
+
+fn main() -> tokenizers::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files: Vec<String> = std::fs::read_dir(folder.join("corpus"))?
+        .map(|entry| entry.map(|entry| entry.path().display().to_string()))
+        .collect::<Result<_, _>>()?;
+    files.retain(|file| file.ends_with(".txt"));
+    files.sort();
+
+    let pattern = SplitPattern::Regex(PATTERN.to_owned());
+    let split = Split::new(pattern, SplitDelimiterBehavior::Isolated, false)?;
+    let bytes = ByteLevel::new(false, false, false);
+    let parts: Vec<PreTokenizerWrapper> = vec![split.into(), bytes.into()];
+
+    let mut tokenizer = Tokenizer::new(BPE::default());
+    tokenizer.with_pre_tokenizer(Some(Sequence::new(parts)));
+    tokenizer.with_decoder(Some(bytes));
+    let trainer = BpeTrainer::builder()
+        .vocab_size(VOCABULARY)
+        .min_frequency(2)
+        .show_progress(false)
+        .initial_alphabet(ByteLevel::alphabet().into_iter().collect())
+        .build();
+    tokenizer.train_from_files(&mut TrainerWrapper::from(trainer), files)?;
+    tokenizer.save(folder.join("assets/tokenizer.json"), false)?;
+    eprintln!("{} tokens", tokenizer.get_vocab_size(true));
+    Ok(())
+}

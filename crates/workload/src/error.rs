@@ -1,0 +1,138 @@
+//! What can go wrong before a prompt exists. A prompt that is made but not exact is no error: it
+//! is a [`crate::requests::Note`], and its count says what it has.
+
+use std::path::PathBuf;
+
+use inferometer_core::traits::TokenizerError;
+
+/// Why prompts cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WorkloadError {
+    /// A path that does not exist.
+    #[error(
+        "tokenizer: there is no file or folder `{spec}`; give a tokenizer.json, a folder that \
+         holds one, or a hub id such as org/name"
+    )]
+    NoSuchTokenizer {
+        /// As it was given.
+        spec: String,
+    },
+    /// A folder without a `tokenizer.json`.
+    #[error("tokenizer: the folder {} holds no tokenizer.json; it holds {found}", path.display())]
+    NoTokenizerInFolder {
+        /// The folder.
+        path: PathBuf,
+        /// The first names in it.
+        found: String,
+    },
+    /// A file that cannot be read.
+    #[error("tokenizer: cannot read {}: {reason}", path.display())]
+    UnreadableTokenizer {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// A file that holds something else.
+    #[error(
+        "tokenizer: {} is not a Hugging Face tokenizer.json: {reason}", path.display()
+    )]
+    NotATokenizer {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A tokenizer that the hub, or its cache, did not give.
+    #[error(
+        "tokenizer: cannot get tokenizer.json of `{id}`: {reason} (cache: {}; hub: {endpoint}); \
+         download it elsewhere and give its path, set HF_ENDPOINT to a mirror or HF_HOME to a \
+         cache that holds it, or leave --tokenizer out",
+        cache.display()
+    )]
+    Hub {
+        /// The hub id.
+        id: String,
+        /// The hub's cache folder.
+        cache: PathBuf,
+        /// The hub's address, or why it was not asked.
+        endpoint: String,
+        /// What failed.
+        reason: String,
+    },
+    /// A tokenizer that failed at work.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    /// A vocabulary of which no prompt can be made.
+    #[error(
+        "tokenizer {tokenizer}: only {found} of its tokens are words that survive decoding and \
+         encoding, {needed} are needed to make prompts; use another tokenizer"
+    )]
+    TooFewPlainTokens {
+        /// The tokenizer.
+        tokenizer: String,
+        /// How many there are.
+        found: usize,
+        /// How many are needed.
+        needed: usize,
+    },
+    /// Nothing is left of the input length for the prompt.
+    #[error(
+        "input length {input_length}: the server itself adds {reserve} tokens, so nothing is left \
+         for the prompt; ask for more than {reserve}"
+    )]
+    NothingLeft {
+        /// The length asked for.
+        input_length: u32,
+        /// Tokens that the server adds.
+        reserve: u32,
+    },
+    /// A data set that cannot be opened or read.
+    #[error("data set {}: {reason}", path.display())]
+    UnreadableDataSet {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// A data set that is not JSON, or not an array.
+    #[error("data set {}: row {row}, line {line}, column {column}: {reason}", path.display())]
+    MalformedDataSet {
+        /// The file.
+        path: PathBuf,
+        /// The row that was being read, from 1.
+        row: u64,
+        /// The line, from 1.
+        line: usize,
+        /// The column.
+        column: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// A data set of which no row can be used.
+    #[error("data set {}: none of its {rows} rows can be used; {why}", path.display())]
+    EmptyDataSet {
+        /// The file.
+        path: PathBuf,
+        /// Rows read.
+        rows: u64,
+        /// The first reasons.
+        why: String,
+    },
+    /// A data set without a first turn of the length asked for.
+    #[error(
+        "data set {}: none of its {conversations} conversations has a first turn of \
+         {input_length} to {most} tokens (the longest has {longest}); use another input length \
+         or data set", path.display(), most = (u64::from(*input_length) * 3).saturating_sub(1) / 2
+    )]
+    NoneOfThatLength {
+        /// The file.
+        path: PathBuf,
+        /// Conversations looked at.
+        conversations: usize,
+        /// The length asked for.
+        input_length: u32,
+        /// The longest first turn, in tokens.
+        longest: u32,
+    },
+}

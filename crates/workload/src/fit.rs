@@ -1,0 +1,148 @@
+//! Text of an exact number of tokens. Decoding tokens and encoding the text again may give another
+//! number of them, so the text is counted, corrected and counted again, a bounded number of times;
+//! what is returned says what was counted, and never claims more.
+
+use inferometer_core::request::Prompt;
+use inferometer_core::seed;
+use inferometer_core::traits::{Tokenizer, TokenizerError};
+use rand_chacha::ChaCha8Rng;
+
+use crate::tokenizer::is_han;
+
+/// Corrections of one prompt.
+const TRIES: u32 = 32;
+
+/// Corrections by length alone, before words are replaced as well.
+const PLAIN_TRIES: u32 = 4;
+
+/// Bits that tell one prompt's tag from another's: among a million prompts, two have the same tag
+/// with a probability below 1e-7.
+const TAG_BITS: f64 = 64.0;
+
+/// A prompt and the tokens it has by the tokenizer that made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The prompt.
+    pub prompt: Prompt,
+    /// Its tokens, counted.
+    pub counted: u32,
+}
+
+/// Seeded words of a tokenizer.
+pub struct Words<'a> {
+    tokenizer: &'a dyn Tokenizer,
+    rng: ChaCha8Rng,
+}
+
+impl<'a> Words<'a> {
+    pub fn new(tokenizer: &'a dyn Tokenizer, rng: ChaCha8Rng) -> Self {
+        Self { tokenizer, rng }
+    }
+
+    fn draw(&mut self) -> u32 {
+        let ids = self.tokenizer.plain_ids();
+        ids[seed::below(&mut self.rng, ids.len() as u64) as usize]
+    }
+
+    /// The next words, as token ids.
+    pub fn take(&mut self, count: u32) -> Vec<u32> {
+        (0..count).map(|_| self.draw()).collect()
+    }
+}
+
+/// Tokens of a full tag for a vocabulary with so many plain ids: enough to be unique.
+pub fn full_tag(plain_ids: usize) -> u32 {
+    (TAG_BITS / (plain_ids.max(2) as f64).log2()).ceil() as u32
+}
+
+/// Tokens of the tag of a prompt of `length` tokens: at most half of it.
+pub fn tag_of(length: u32, plain_ids: usize) -> u32 {
+    full_tag(plain_ids).min(length / 2)
+}
+
+/// Words whose text has `length` tokens.
+pub fn words(
+    tokenizer: &dyn Tokenizer,
+    words: &mut Words,
+    length: u32,
+) -> Result<Made, TokenizerError> {
+    text_after(tokenizer, words, length, "", &[])
+}
+
+/// The tag of `tag` words, then as much of `body` as fits; then further words, where cutting at a
+/// whole character left room.
+pub fn tagged(
+    tokenizer: &dyn Tokenizer,
+    words: &mut Words,
+    length: u32,
+    tag: u32,
+    body: &[u32],
+) -> Result<Made, TokenizerError> {
+    let mut head = tokenizer.decode(&words.take(tag))?;
+    if !head.is_empty() {
+        head.push('\n');
+    }
+    text_after(tokenizer, words, length, &head, &body[..body.len().min((length - tag) as usize)])
+}
+
+/// `head`, then the text of a prefix of `body`, then words: `length` tokens together.
+fn text_after(
+    tokenizer: &dyn Tokenizer,
+    words: &mut Words,
+    length: u32,
+    head: &str,
+    body: &[u32],
+) -> Result<Made, TokenizerError> {
+    let mut body = body;
+    let missing = if head.is_empty() { length - body.len() as u32 } else { 0 };
+    let mut filler = words.take(missing);
+    let mut best: Option<(String, u32)> = None;
+    for attempt in 0..TRIES {
+        let text = joined(tokenizer, head, body, &filler)?;
+        let counted = tokenizer.count(&text)?;
+        if best.as_ref().is_none_or(|(_, found)| counted.abs_diff(length) < found.abs_diff(length))
+        {
+            best = Some((text, counted));
+        }
+        if counted == length {
+            break;
+        }
+        // Two words that grew together come apart when one of them is another word.
+        if attempt >= PLAIN_TRIES && filler.pop().is_some() {
+            filler.push(words.draw());
+        }
+        if counted < length {
+            filler.extend(words.take(length - counted));
+        } else {
+            let over = (counted - length) as usize;
+            let from_filler = over.min(filler.len());
+            filler.truncate(filler.len() - from_filler);
+            body = &body[..body.len().saturating_sub(over - from_filler)];
+        }
+    }
+    let (text, counted) = best.expect("invariant: there is at least one try");
+    Ok(Made { prompt: Prompt::Text(text), counted })
+}
+
+fn joined(
+    tokenizer: &dyn Tokenizer,
+    head: &str,
+    body: &[u32],
+    filler: &[u32],
+) -> Result<String, TokenizerError> {
+    let mut text = head.to_owned();
+    if !body.is_empty() {
+        // A cut inside a character leaves a replacement character, which is no text of the source.
+        text.push_str(tokenizer.decode(body)?.trim_end_matches('\u{fffd}'));
+    }
+    if !filler.is_empty() {
+        let words = tokenizer.decode(filler)?;
+        // Some tokenizers drop the space before the first word; Chinese characters have none.
+        let apart = words.starts_with(|first: char| first == ' ' || is_han(first));
+        if !text.is_empty() && !apart {
+            text.push(' ');
+        }
+        text.push_str(&words);
+    }
+    Ok(text)
+}

@@ -1,0 +1,23 @@
+//! Where prompts come from: tokenizers, seeded words, data sets.
+//!
+//! [`requests`] makes the requests of one pass, the same ones for the same spec, seed, salt and
+//! place, on every machine and with every number of threads. Nothing here sends a request, reads
+//! a clock or draws from another random stream than [`inferometer_core::seed`].
+
+pub mod error;
+pub mod tokenizer;
+
+pub mod place;
+
+mod fit;
+pub mod random;
+pub mod sharegpt;
+
+mod parallel;
+pub mod requests;
+
+pub use error::WorkloadError;
+pub use fit::Made;
+pub use place::{PromptForm, PromptPlace};
+pub use requests::{Built, Note, WorkloadSpec, requests};
+pub use tokenizer::{HfTokenizer, embedded, load};

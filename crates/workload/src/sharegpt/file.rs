@@ -1,0 +1,193 @@
+//! Reads a ShareGPT file, one row in memory at a time. Of a conversation only the first human turn
+//! is kept. No row is dropped in silence: what cannot be used is counted by its reason.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde_json::Value;
+
+use crate::error::WorkloadError;
+
+/// Rows named one by one among the rejected.
+const NAMED_ROWS: usize = 20;
+
+/// What a file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// The first human turn of each conversation that can be used, in the file's order.
+    pub conversations: Vec<Box<str>>,
+    /// The rows that cannot.
+    pub rejected: Rejected,
+}
+
+/// Rows that cannot be used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rejected {
+    /// How many, by reason.
+    pub by_reason: BTreeMap<RowReason, u64>,
+    /// The first of them.
+    pub first: Vec<RowProblem>,
+}
+
+impl Rejected {
+    /// How many rows cannot be used.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.by_reason.values().sum()
+    }
+
+    fn add(&mut self, row: u64, reason: RowReason) {
+        *self.by_reason.entry(reason).or_default() += 1;
+        if self.first.len() < NAMED_ROWS {
+            self.first.push(RowProblem { row, reason });
+        }
+    }
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (reason, count)) in self.by_reason.iter().enumerate() {
+            let comma = if index > 0 { "; " } else { "" };
+            let row = self.first.iter().find(|problem| problem.reason == *reason);
+            let example = row.map_or(String::new(), |problem| format!(" (row {})", problem.row));
+            write!(f, "{comma}{count} x {reason}{example}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A row that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowProblem {
+    /// Its number in the array, from 1.
+    pub row: u64,
+    /// Why.
+    pub reason: RowReason,
+}
+
+/// Why a row cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum RowReason {
+    /// It is no JSON object.
+    #[error("not an object")]
+    NotAnObject,
+    /// It has no array `conversations`.
+    #[error("no array `conversations`")]
+    NoConversations,
+    /// A turn without the texts `from` and `value`.
+    #[error("a turn without the texts `from` and `value`")]
+    BrokenTurn,
+    /// Fewer than two turns, system turns not counted.
+    #[error("fewer than two turns")]
+    TooFewTurns,
+    /// No turn of `human` or `user`.
+    #[error("no human turn")]
+    NoHumanTurn,
+    /// The first human turn says nothing.
+    #[error("an empty first human turn")]
+    EmptyTurn,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// When it cannot be read, is no JSON array, or none of its rows can be used.
+pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
+    let unreadable = |error: std::io::Error| WorkloadError::UnreadableDataSet {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    read(BufReader::with_capacity(1 << 20, file), path)
+}
+
+/// Reads what a file holds; `path` names it in errors.
+///
+/// # Errors
+/// As [`load`].
+pub fn read(reader: impl Read, path: &Path) -> Result<Loaded, WorkloadError> {
+    let row = Cell::new(0);
+    let mut loaded = Loaded::default();
+    let mut json = serde_json::Deserializer::from_reader(reader);
+    let outcome =
+        Rows { row: &row, loaded: &mut loaded }.deserialize(&mut json).and_then(|()| json.end());
+    outcome.map_err(|error| wrong(path, row.get(), &error))?;
+    if loaded.conversations.is_empty() {
+        let why = match loaded.rejected.total() {
+            0 => "the array is empty".to_owned(),
+            _ => loaded.rejected.to_string(),
+        };
+        return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows: row.get(), why });
+    }
+    Ok(loaded)
+}
+
+fn wrong(path: &Path, rows_read: u64, error: &serde_json::Error) -> WorkloadError {
+    let path = path.to_owned();
+    if error.is_io() {
+        return WorkloadError::UnreadableDataSet { path, reason: error.to_string() };
+    }
+    let (line, column) = (error.line(), error.column());
+    let message = error.to_string();
+    // The library appends the place, which the error has in fields of its own.
+    let reason = message.strip_suffix(&format!(" at line {line} column {column}"));
+    let reason = reason.unwrap_or(&message).to_owned();
+    WorkloadError::MalformedDataSet { path, row: rows_read + 1, line, column, reason }
+}
+
+/// The array of rows: counts them and keeps what can be used.
+struct Rows<'a> {
+    row: &'a Cell<u64>,
+    loaded: &'a mut Loaded,
+}
+
+impl<'de> DeserializeSeed<'de> for Rows<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Rows<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of conversations, as ShareGPT files have")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
+        while let Some(value) = rows.next_element::<Value>()? {
+            self.row.set(self.row.get() + 1);
+            match first_human_turn(&value) {
+                Ok(text) => self.loaded.conversations.push(text.into()),
+                Err(reason) => self.loaded.rejected.add(self.row.get(), reason),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn first_human_turn(row: &Value) -> Result<&str, RowReason> {
+    let row = row.as_object().ok_or(RowReason::NotAnObject)?;
+    let turns = row.get("conversations").and_then(Value::as_array);
+    let mut spoken = Vec::new();
+    for turn in turns.ok_or(RowReason::NoConversations)? {
+        let text = |key: &str| turn.get(key).and_then(Value::as_str).ok_or(RowReason::BrokenTurn);
+        let (from, value) = (text("from")?, text("value")?);
+        if from != "system" {
+            spoken.push((from, value));
+        }
+    }
+    if spoken.len() < 2 {
+        return Err(RowReason::TooFewTurns);
+    }
+    let human = spoken.iter().find(|(from, _)| ["human", "user"].contains(from));
+    let (_, value) = human.ok_or(RowReason::NoHumanTurn)?;
+    if value.trim().is_empty() { Err(RowReason::EmptyTurn) } else { Ok(value) }
+}

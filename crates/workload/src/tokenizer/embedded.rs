@@ -1,0 +1,22 @@
+//! The tokenizer that the binary carries, so that nothing needs the network: byte-level BPE over
+//! English and Chinese, made by `examples/train_tokenizer.rs` from `corpus/`.
+//!
+//! It shapes prompts. It never counts what a foreign model said.
+
+use std::sync::{Arc, LazyLock};
+
+use inferometer_core::traits::Tokenizer;
+
+use super::HfTokenizer;
+
+static EMBEDDED: LazyLock<Arc<HfTokenizer>> = LazyLock::new(|| {
+    let bytes = include_bytes!("../../assets/tokenizer.json");
+    let tokenizer = HfTokenizer::from_bytes("embedded", bytes);
+    Arc::new(tokenizer.expect("invariant: the embedded tokenizer is one"))
+});
+
+/// The binary's own tokenizer, named `embedded`.
+#[must_use]
+pub fn embedded() -> Arc<dyn Tokenizer> {
+    EMBEDDED.clone()
+}

@@ -1,0 +1,125 @@
+//! A `tokenizer.json` at work. It never adds special tokens, truncates or pads: what a server adds
+//! is the server's business.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use inferometer_core::traits::{Tokenizer, TokenizerError};
+
+use super::plain;
+use crate::error::WorkloadError;
+
+/// A Hugging Face tokenizer.
+pub struct HfTokenizer {
+    name: String,
+    inner: tokenizers::Tokenizer,
+    /// Which ids the vocabulary has, by id.
+    known: Vec<bool>,
+    plain: OnceLock<Vec<u32>>,
+}
+
+impl HfTokenizer {
+    /// The tokenizer of a `tokenizer.json`, or of a folder that holds one.
+    ///
+    /// # Errors
+    /// When there is no such file, or it is not a tokenizer.
+    pub fn from_file(path: &Path) -> Result<Self, WorkloadError> {
+        let file = if path.is_dir() { file_in(path)? } else { path.to_owned() };
+        let bytes = std::fs::read(&file).map_err(|error| WorkloadError::UnreadableTokenizer {
+            path: file.clone(),
+            reason: error.to_string(),
+        })?;
+        Self::from_bytes(&path.display().to_string(), &bytes)
+            .map_err(|reason| WorkloadError::NotATokenizer { path: file, reason })
+    }
+
+    /// The tokenizer of the bytes of a `tokenizer.json`; on error, what is wrong with them.
+    pub(super) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, String> {
+        let mut inner = tokenizers::Tokenizer::from_bytes(bytes).map_err(|e| e.to_string())?;
+        inner.with_truncation(None).map_err(|error| error.to_string())?;
+        inner.with_padding(None);
+        let vocabulary = inner.get_vocab(true);
+        let ids = vocabulary.values().map(|id| *id as usize + 1).max().unwrap_or(0);
+        let mut known = vec![false; ids];
+        for id in vocabulary.values() {
+            known[*id as usize] = true;
+        }
+        Ok(Self { name: name.to_owned(), inner, known, plain: OnceLock::new() })
+    }
+
+    /// The same tokenizer under another name.
+    #[must_use]
+    pub(super) fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    fn error(&self, message: impl ToString) -> TokenizerError {
+        TokenizerError { tokenizer: self.name.clone(), message: message.to_string() }
+    }
+
+    fn encoding(&self, text: &str) -> Result<tokenizers::Encoding, TokenizerError> {
+        self.inner.encode_fast(text, false).map_err(|error| self.error(error))
+    }
+}
+
+/// The `tokenizer.json` of a folder.
+fn file_in(folder: &Path) -> Result<PathBuf, WorkloadError> {
+    let file = folder.join("tokenizer.json");
+    if file.is_file() {
+        return Ok(file);
+    }
+    let entries = std::fs::read_dir(folder).map_err(|error| {
+        WorkloadError::UnreadableTokenizer { path: folder.to_owned(), reason: error.to_string() }
+    })?;
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names.truncate(5);
+    let found = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+    Err(WorkloadError::NoTokenizerInFolder { path: folder.to_owned(), found })
+}
+
+impl Tokenizer for HfTokenizer {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn count(&self, text: &str) -> Result<u32, TokenizerError> {
+        Ok(self.encoding(text)?.len() as u32)
+    }
+
+    fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
+        Ok(self.encoding(text)?.get_ids().to_vec())
+    }
+
+    fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
+        // The library drops ids that it does not know.
+        if let Some(id) = ids.iter().find(|id| !self.known.get(**id as usize).is_some_and(|k| *k)) {
+            return Err(self.error(format!("token id {id} is not in the vocabulary")));
+        }
+        self.inner.decode(ids, false).map_err(|error| self.error(error))
+    }
+
+    fn plain_ids(&self) -> &[u32] {
+        self.plain.get_or_init(|| {
+            let added: HashSet<u32> = self.inner.get_added_tokens_decoder().into_keys().collect();
+            let ids = (0..self.known.len() as u32)
+                .filter(|id| self.known[*id as usize] && !added.contains(id))
+                .collect();
+            let tokenizer = plain::Behaviour {
+                decode: &|ids| self.decode(ids).ok(),
+                encode: &|text| self.encode(text).ok(),
+            };
+            plain::select(ids, &tokenizer)
+        })
+    }
+}
+
+impl std::fmt::Debug for HfTokenizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (name, ids) = (&self.name, self.known.len());
+        f.debug_struct("HfTokenizer").field("name", name).field("ids", &ids).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,149 @@
+//! A tokenizer by hub id: from the cache that all Hugging Face tools share, else downloaded into
+//! it. Nothing is downloaded when the cache has it, or when `HF_HUB_OFFLINE` is set; nothing is
+//! tried twice.
+
+use std::path::PathBuf;
+
+use hf_hub::Cache;
+use hf_hub::api::sync::ApiBuilder;
+
+use crate::error::WorkloadError;
+
+const FILE: &str = "tokenizer.json";
+
+/// Where the hub is and where its files are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HubConfig {
+    /// The hub's address, or a mirror's, without a final slash.
+    pub endpoint: String,
+    /// The cache: it holds `models--org--name/snapshots/...`.
+    pub cache: PathBuf,
+    /// Whether the hub may be asked.
+    pub access: HubAccess,
+    /// The token for repositories that need one; by default the one beside the cache.
+    pub token: Option<String>,
+}
+
+/// Whether the hub may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HubAccess {
+    /// What the cache does not have is downloaded.
+    Online,
+    /// Only the cache is used.
+    Offline,
+}
+
+impl HubConfig {
+    /// What the environment says: `HF_ENDPOINT`, `HF_HUB_CACHE`, `HF_HOME`, `XDG_CACHE_HOME`,
+    /// `HF_HUB_OFFLINE`, `HF_TOKEN`, as the Python library reads them.
+    #[must_use]
+    pub fn from_env() -> Self {
+        Self::from_variables(&|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn from_variables(variable: &dyn Fn(&str) -> Option<String>) -> Self {
+        let home = || {
+            let cache = variable("XDG_CACHE_HOME").map_or_else(
+                || std::env::home_dir().unwrap_or_default().join(".cache"),
+                PathBuf::from,
+            );
+            cache.join("huggingface")
+        };
+        let cache = variable("HF_HUB_CACHE").map_or_else(
+            || variable("HF_HOME").map_or_else(home, PathBuf::from).join("hub"),
+            PathBuf::from,
+        );
+        let offline = variable("HF_HUB_OFFLINE").is_some_and(|value| {
+            ["1", "on", "yes", "true"].contains(&value.to_ascii_lowercase().as_str())
+        });
+        let endpoint = variable("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".into());
+        Self {
+            endpoint: endpoint.trim_end_matches('/').to_owned(),
+            cache,
+            access: if offline { HubAccess::Offline } else { HubAccess::Online },
+            token: variable("HF_TOKEN"),
+        }
+    }
+}
+
+/// Whether a text has the form of a hub id, `org/name`, and not that of a path.
+#[must_use]
+pub fn is_id(text: &str) -> bool {
+    let part = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    };
+    let is_file = [".json", ".model", ".txt"].iter().any(|end| text.ends_with(end));
+    text.split_once('/').is_some_and(|(org, name)| part(org) && part(name)) && !is_file
+}
+
+/// The path of the `tokenizer.json` of a hub id, in the cache.
+///
+/// # Errors
+/// When the cache does not have it and the hub does not give it.
+pub fn fetch(id: &str, config: &HubConfig) -> Result<PathBuf, WorkloadError> {
+    let error = |endpoint: &str, reason: String| WorkloadError::Hub {
+        id: id.to_owned(),
+        cache: config.cache.clone(),
+        endpoint: endpoint.to_owned(),
+        reason,
+    };
+    let cache = Cache::new(config.cache.clone());
+    if let Some(path) = cache.model(id.to_owned()).get(FILE) {
+        return Ok(path);
+    }
+    if config.access == HubAccess::Offline {
+        let reason = "the cache does not hold it".to_owned();
+        return Err(error("not asked, as HF_HUB_OFFLINE is set", reason));
+    }
+    let token = config.token.clone().or_else(|| cache.token());
+    ApiBuilder::from_cache(cache)
+        .with_endpoint(config.endpoint.clone())
+        .with_token(token)
+        .with_progress(false)
+        .with_retries(0)
+        .build()
+        .and_then(|api| api.model(id.to_owned()).get(FILE))
+        .map_err(|failure| error(&config.endpoint, failure.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hub_id_is_told_from_a_path() {
+        for id in ["org/name", "Qwen/Qwen2.5-7B-Instruct", "01-ai/Yi-34B", "a/b_c.d"] {
+            assert!(is_id(id), "{id}");
+        }
+        for path in
+            ["", "name", "./a", "../a", "/a/b", "a/b/c", "a/tokenizer.json", "~/a", "a b/c", "a/"]
+        {
+            assert!(!is_id(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_environment_decides_as_it_does_for_the_python_library() {
+        let of = |pairs: &[(&str, &str)]| {
+            HubConfig::from_variables(&|name| {
+                pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned())
+            })
+        };
+        let plain = of(&[]);
+        assert_eq!(plain.endpoint, "https://huggingface.co");
+        assert!(plain.cache.ends_with(".cache/huggingface/hub"));
+        assert_eq!(plain.access, HubAccess::Online);
+        assert_eq!(of(&[("HF_HOME", "/h")]).cache, PathBuf::from("/h/hub"));
+        assert_eq!(of(&[("XDG_CACHE_HOME", "/x")]).cache, PathBuf::from("/x/huggingface/hub"));
+        let both = of(&[("HF_HOME", "/h"), ("HF_HUB_CACHE", "/c")]);
+        assert_eq!(both.cache, PathBuf::from("/c"));
+        assert_eq!(of(&[("HF_ENDPOINT", "http://m/")]).endpoint, "http://m");
+        for (value, access) in [("1", HubAccess::Offline), ("True", HubAccess::Offline)]
+            .into_iter()
+            .chain([("0", HubAccess::Online), ("", HubAccess::Online)])
+        {
+            assert_eq!(of(&[("HF_HUB_OFFLINE", value)]).access, access, "{value}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Tokenizers: from a file, from the hub, from the binary itself.
+//!
+//! A server's own `/tokenize` is a tokenizer too, and lives with the load generator.
+
+mod embedded;
+mod hf;
+mod hub;
+mod plain;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use inferometer_core::traits::Tokenizer;
+
+pub use embedded::embedded;
+pub use hf::HfTokenizer;
+pub(crate) use plain::is_han;
+
+use crate::error::WorkloadError;
+use hub::HubConfig;
+
+/// The tokenizer that a user named: an existing file or folder, else a hub id `org/name`.
+///
+/// # Errors
+/// When the path does not exist or holds no tokenizer, or the hub does not give one.
+pub fn load(spec: &str) -> Result<Arc<dyn Tokenizer>, WorkloadError> {
+    load_with(spec, &HubConfig::from_env())
+}
+
+/// As [`load`], with a given configuration of the hub.
+fn load_with(spec: &str, hub: &HubConfig) -> Result<Arc<dyn Tokenizer>, WorkloadError> {
+    let path = Path::new(spec);
+    if path.exists() {
+        return Ok(Arc::new(HfTokenizer::from_file(path)?));
+    }
+    if !hub::is_id(spec) {
+        return Err(WorkloadError::NoSuchTokenizer { spec: spec.to_owned() });
+    }
+    let file = hub::fetch(spec, hub)?;
+    Ok(Arc::new(HfTokenizer::from_file(&file)?.named(spec)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Tokenizers that make exact prompts hard, or impossible.
+
+use std::sync::Arc;
+
+use inferometer_core::plan::WorkloadPlan;
+use inferometer_core::traits::{Tokenizer, TokenizerError};
+use inferometer_workload::{Note, WorkloadError, WorkloadSpec, requests};
+
+use crate::support::{SHAREGPT, cell, place};
+
+/// Words `w0` to `w99`, each a token, but for what its kind does to them.
+struct Awkward {
+    kind: Kind,
+    plain: Vec<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// Two neighbours that add up to a multiple of five are one token.
+    Merges,
+    /// Each word that is a multiple of seven is two tokens behind any other.
+    Splits,
+    /// Every text has an even number of tokens.
+    Even,
+    /// Encoding fails.
+    Fails,
+    /// There are no words to draw.
+    Wordless,
+}
+
+impl Awkward {
+    fn tokenizer(kind: Kind) -> Arc<dyn Tokenizer> {
+        let words = if kind == Kind::Wordless { 3 } else { 100 };
+        Arc::new(Self { kind, plain: (0..words).collect() })
+    }
+}
+
+fn number(word: &str) -> u32 {
+    word.trim_start_matches('w').parse().unwrap_or(1)
+}
+
+impl Tokenizer for Awkward {
+    fn name(&self) -> String {
+        "awkward".to_owned()
+    }
+
+    fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
+        if self.kind == Kind::Fails {
+            return Err(TokenizerError { tokenizer: self.name(), message: "gave up".to_owned() });
+        }
+        let mut ids: Vec<u32> = Vec::new();
+        for word in text.split_whitespace().map(number) {
+            match (self.kind, ids.last()) {
+                (Kind::Merges, Some(last)) if *last < 100 && (last + word) % 5 == 0 => {
+                    ids.pop();
+                    ids.push(100);
+                }
+                (Kind::Splits, Some(_)) if word % 7 == 0 => ids.extend([word, 101]),
+                _ => ids.push(word),
+            }
+        }
+        if self.kind == Kind::Even && ids.len() % 2 == 1 {
+            ids.push(102);
+        }
+        Ok(ids)
+    }
+
+    fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
+        Ok(ids.iter().map(|id| format!(" w{id}")).collect())
+    }
+
+    fn plain_ids(&self) -> &[u32] {
+        &self.plain
+    }
+}
+
+fn random(kind: Kind) -> Result<WorkloadSpec, WorkloadError> {
+    WorkloadSpec::open(&WorkloadPlan::Random, Awkward::tokenizer(kind), 1, "salt")
+}
+
+#[test]
+fn a_tokenizer_that_joins_or_splits_words_is_corrected_until_the_count_is_exact() {
+    for kind in [Kind::Merges, Kind::Splits] {
+        for length in [1, 2, 16, 128, 777] {
+            let built = requests(&random(kind).unwrap(), cell(length), &place(), 50).unwrap();
+            assert!(built.requests.iter().all(|request| request.counted_tokens == Some(length)));
+        }
+    }
+}
+
+#[test]
+fn a_length_that_cannot_be_had_is_told_with_the_count_that_was_reached() {
+    let spec = random(Kind::Even).unwrap();
+    let built = requests(&spec, cell(33), &place(), 10).unwrap();
+    for request in &built.requests {
+        let counted = request.counted_tokens.unwrap();
+        assert!(counted == 32 || counted == 34, "{counted}");
+    }
+    let [Note::Inexact { prompts: 10, asked: 33, farthest: 32 | 34 }] = built.notes[..] else {
+        panic!("{:?}", built.notes)
+    };
+    assert_eq!(requests(&spec, cell(34), &place(), 10).unwrap().notes, []);
+}
+
+#[test]
+fn a_tokenizer_that_fails_or_has_no_words_is_an_error() {
+    let spec = random(Kind::Fails).unwrap();
+    let error = requests(&spec, cell(16), &place(), 20).unwrap_err();
+    assert_eq!(error.to_string(), "tokenizer awkward: gave up");
+
+    let sharegpt = WorkloadPlan::Sharegpt { dataset: SHAREGPT.to_owned() };
+    for plan in [WorkloadPlan::Random, sharegpt] {
+        let error = WorkloadSpec::open(&plan, Awkward::tokenizer(Kind::Wordless), 1, "salt").err();
+        let tokenizer = "awkward".to_owned();
+        let expected = WorkloadError::TooFewPlainTokens { tokenizer, found: 3, needed: 16 };
+        assert_eq!(error, Some(expected));
+    }
+}

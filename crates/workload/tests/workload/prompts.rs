@@ -1,0 +1,135 @@
+//! Length, order and difference of prompts, for both sources.
+
+use std::collections::HashSet;
+
+use inferometer_core::plan::WorkloadPlan;
+use inferometer_core::request::Prompt;
+use inferometer_workload::{
+    Note, PromptForm, PromptPlace, WorkloadError, WorkloadSpec, embedded, requests,
+};
+use proptest::prelude::*;
+
+use crate::support::{cell, ids, place, sources, spec};
+
+#[test]
+fn prompts_have_exactly_the_tokens_asked_for_in_either_form() {
+    for plan in sources() {
+        let mut spec = spec(&plan, "salt");
+        for form in [PromptForm::Text, PromptForm::TokenIds] {
+            spec.form = form;
+            for length in [16, 17, 40, 64, 100] {
+                let built = requests(&spec, cell(length), &place(), 40).unwrap();
+                assert_eq!(built.requests.len(), 40);
+                for request in &built.requests {
+                    let found = ids(&embedded(), request).len() as u32;
+                    assert_eq!(found, length, "{} {form:?}", plan.name());
+                    assert_eq!(request.counted_tokens, Some(length));
+                    assert_eq!((request.input_tokens, request.output_tokens), (length, 8));
+                    let is_text = matches!(request.prompt, Prompt::Text(_));
+                    assert_eq!(is_text, form == PromptForm::Text);
+                }
+                assert!(!built.notes.iter().any(|note| matches!(note, Note::Inexact { .. })));
+            }
+        }
+    }
+}
+
+#[test]
+fn tokens_that_the_server_adds_are_left_room_for() {
+    for plan in sources() {
+        let mut spec = spec(&plan, "salt");
+        spec.reserve = 3;
+        for form in [PromptForm::Text, PromptForm::TokenIds] {
+            spec.form = form;
+            for request in requests(&spec, cell(32), &place(), 10).unwrap().requests {
+                assert_eq!(ids(&embedded(), &request).len(), 29);
+                assert_eq!((request.input_tokens, request.counted_tokens), (32, Some(32)));
+            }
+        }
+        spec.reserve = 32;
+        let error = requests(&spec, cell(32), &place(), 10).unwrap_err();
+        assert_eq!(error, WorkloadError::NothingLeft { input_length: 32, reserve: 32 });
+    }
+}
+
+#[test]
+fn a_prompt_depends_on_its_place_and_index_and_not_on_how_many_are_made() {
+    for plan in sources() {
+        let spec = spec(&plan, "salt");
+        let many = requests(&spec, cell(48), &place(), 200).unwrap().requests;
+        let again = requests(&spec, cell(48), &place(), 200).unwrap().requests;
+        let few = requests(&spec, cell(48), &place(), 5).unwrap().requests;
+        assert_eq!(many, again);
+        assert_eq!(many[..5], few);
+    }
+}
+
+#[test]
+fn no_two_prompts_of_a_run_share_their_first_block_of_sixteen_tokens() {
+    let places = [
+        PromptPlace::new("0", "one_by_one", 0),
+        PromptPlace::new("0", "saturated", 0),
+        PromptPlace::new("0", "saturated", 1),
+        PromptPlace::new("1", "one_by_one", 0),
+        PromptPlace::new("01", "ne_by_one", 0),
+    ];
+    for plan in sources() {
+        for form in [PromptForm::Text, PromptForm::TokenIds] {
+            let mut blocks = HashSet::new();
+            for salt in ["first run", "second run"] {
+                let mut spec = spec(&plan, salt);
+                spec.form = form;
+                for place in &places {
+                    for request in requests(&spec, cell(32), place, 50).unwrap().requests {
+                        // A tag is shorter than a block: six tokens, of which the text may join
+                        // the last to what follows.
+                        blocks.insert(ids(&embedded(), &request)[..6].to_vec());
+                    }
+                }
+            }
+            assert_eq!(blocks.len(), 2 * places.len() * 50, "{} {form:?}", plan.name());
+        }
+    }
+}
+
+#[test]
+fn another_seed_gives_other_prompts() {
+    let of = |seed| {
+        let spec = WorkloadSpec::open(&WorkloadPlan::Random, embedded(), seed, "salt").unwrap();
+        requests(&spec, cell(32), &place(), 20).unwrap().requests
+    };
+    assert!(of(1).iter().zip(of(2)).all(|(one, other)| one.prompt != other.prompt));
+}
+
+#[test]
+fn prompts_too_short_for_a_full_tag_say_so() {
+    let spec = spec(&WorkloadPlan::Random, "salt");
+    for length in 1..=5 {
+        let built = requests(&spec, cell(length), &place(), 20).unwrap();
+        assert_eq!(built.notes, [Note::ShortTag { tokens: length, full: 6 }]);
+        assert!(built.requests.iter().all(|request| request.counted_tokens == Some(length)));
+    }
+    assert_eq!(requests(&spec, cell(6), &place(), 20).unwrap().notes, []);
+}
+
+#[test]
+fn a_pass_of_no_requests_is_empty() {
+    for plan in sources() {
+        let built = requests(&spec(&plan, "salt"), cell(32), &place(), 0).unwrap();
+        assert_eq!(built.requests, []);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn random_prompts_are_exact_for_any_seed_salt_and_length(
+        seed: u64, salt: String, length in 1_u32..300, repeat: u32,
+    ) {
+        let spec = WorkloadSpec::open(&WorkloadPlan::Random, embedded(), seed, salt).unwrap();
+        let place = PromptPlace::new("cell", "pass", repeat);
+        for request in requests(&spec, cell(length), &place, 3).unwrap().requests {
+            prop_assert_eq!(ids(&embedded(), &request).len() as u32, length);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The ShareGPT source: what is read, what is dealt, what is said about it.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use inferometer_core::plan::WorkloadPlan;
+use inferometer_core::request::{Prompt, Request};
+use inferometer_workload::sharegpt::{Loaded, RowReason, load, read};
+use inferometer_workload::{
+    Note, PromptForm, PromptPlace, WorkloadError, WorkloadSpec, embedded, requests,
+};
+use proptest::prelude::*;
+
+use crate::support::{SHAREGPT, cell, ids, place, spec};
+
+fn fixture() -> WorkloadSpec {
+    spec(&WorkloadPlan::Sharegpt { dataset: SHAREGPT.to_owned() }, "salt")
+}
+
+fn turns() -> Vec<Box<str>> {
+    load(Path::new(SHAREGPT)).expect("the fixture loads").conversations
+}
+
+fn loaded(text: &str) -> Result<Loaded, WorkloadError> {
+    read(text.as_bytes(), Path::new("data.json"))
+}
+
+/// The conversation behind the tag of a text prompt.
+fn source_of(request: &Request) -> usize {
+    let Prompt::Text(text) = &request.prompt else { panic!("a text prompt") };
+    let (_, body) = text.split_once('\n').expect("a tag stands in front");
+    let turns = turns();
+    // What fills the place of a character that was cut is not of the turn.
+    let start: String = body.chars().take(body.chars().count() / 2).collect();
+    turns.iter().position(|turn| turn.starts_with(&start)).expect("it is one of the turns")
+}
+
+#[test]
+fn every_row_is_used_or_counted_with_its_reason() {
+    let loaded = load(Path::new(SHAREGPT)).unwrap();
+    assert_eq!(loaded.conversations.len(), 48);
+    let rows: Vec<(u64, RowReason)> =
+        loaded.rejected.first.iter().map(|problem| (problem.row, problem.reason)).collect();
+    use RowReason as Why;
+    let expected = [
+        (3, Why::NotAnObject),
+        (8, Why::NoConversations),
+        (12, Why::NoConversations),
+        (15, Why::BrokenTurn),
+        (20, Why::BrokenTurn),
+        (24, Why::TooFewTurns),
+        (25, Why::TooFewTurns),
+        (30, Why::TooFewTurns),
+        (36, Why::NoHumanTurn),
+        (41, Why::EmptyTurn),
+        (44, Why::NotAnObject),
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(loaded.rejected.total(), 11);
+    assert_eq!(
+        loaded.rejected.to_string(),
+        "2 x not an object (row 3); 2 x no array `conversations` (row 8); 2 x a turn without the \
+         texts `from` and `value` (row 15); 3 x fewer than two turns (row 24); 1 x no human turn \
+         (row 36); 1 x an empty first human turn (row 41)"
+    );
+}
+
+#[test]
+fn rows_beyond_those_named_are_still_counted() {
+    let good = r#"{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b"}]}"#;
+    let rejected = loaded(&format!("[{}{good}]", "7,".repeat(1_000))).unwrap().rejected;
+    assert_eq!((rejected.total(), rejected.first.len()), (1_000, 20));
+}
+
+#[test]
+fn the_first_human_turn_is_taken_behind_system_and_other_turns() {
+    let turns = |turns: &[(&str, &str)]| {
+        let turns: Vec<String> = turns
+            .iter()
+            .map(|(from, value)| format!(r#"{{"from":"{from}","value":"{value}"}}"#))
+            .collect();
+        loaded(&format!(r#"[{{"conversations":[{}]}}]"#, turns.join(","))).unwrap().conversations
+    };
+    let found = turns(&[("system", "s"), ("human", "first"), ("gpt", "g"), ("human", "second")]);
+    assert_eq!(found, ["first".into()]);
+    assert_eq!(turns(&[("user", "first"), ("assistant", "a")]), ["first".into()]);
+    assert_eq!(turns(&[("gpt", "g"), ("human", "later")]), ["later".into()]);
+}
+
+#[test]
+fn a_file_that_is_no_array_of_conversations_is_refused_with_the_place() {
+    let one = r#"{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b"}]}"#;
+    let cases = [
+        (String::new(), 1, 1, "EOF"),
+        (one.to_owned(), 1, 1, "expected an array of conversations"),
+        (format!("[{one},\n{one},\n{{\"conversations\": oops}}]"), 3, 3, "expected value"),
+        (format!("[{one},\n{one}"), 3, 2, "EOF"),
+        (format!("[{one}]\n{one}"), 2, 2, "trailing characters"),
+    ];
+    for (text, row, line, reason) in cases {
+        let error = loaded(&text).unwrap_err();
+        let WorkloadError::MalformedDataSet { row: at_row, line: at, reason: why, .. } = &error
+        else {
+            panic!("{error}")
+        };
+        assert!(why.contains(reason), "{text}: {error}");
+        assert_eq!((*at_row, (*at).max(1)), (row, line), "{text}: {error}");
+        assert!(error.to_string().starts_with("data set data.json: row "), "{error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_absent_or_useless_is_refused() {
+    let error = load(Path::new("/no/such.json")).unwrap_err().to_string();
+    assert!(error.contains("data set /no/such.json: No such file"), "{error}");
+    let error = loaded("[]").unwrap_err().to_string();
+    assert!(error.contains("none of its 0 rows can be used; the array is empty"), "{error}");
+    let error = loaded("[1, {}]").unwrap_err().to_string();
+    let reasons = "1 x not an object (row 1); 1 x no array `conversations` (row 2)";
+    assert!(error.contains(reasons), "{error}");
+}
+
+#[test]
+fn prompts_are_turns_of_the_length_behind_their_tag() {
+    let turns = turns();
+    let mut multibyte = 0;
+    for length in [48, 64, 96] {
+        for request in requests(&fixture(), cell(length), &place(), 6).unwrap().requests {
+            let turn = &turns[source_of(&request)];
+            let tokens = embedded().count(turn).unwrap();
+            assert!((length..length * 3 / 2).contains(&tokens), "{length}: {tokens}");
+            let Prompt::Text(text) = &request.prompt else { panic!("a text prompt") };
+            assert!(!text.contains('\u{fffd}'), "{text}");
+            multibyte += usize::from(!text.is_ascii());
+        }
+    }
+    assert!(multibyte > 3, "Chinese turns are among them");
+}
+
+#[test]
+fn token_ids_are_the_tag_and_the_start_of_the_turn() {
+    let mut spec = fixture();
+    let texts = requests(&spec, cell(48), &place(), 6).unwrap().requests;
+    spec.form = PromptForm::TokenIds;
+    let turns = turns();
+    for (text, request) in
+        texts.iter().zip(requests(&spec, cell(48), &place(), 6).unwrap().requests)
+    {
+        let ids = ids(&embedded(), &request);
+        let turn = embedded().encode(&turns[source_of(text)]).unwrap();
+        assert_eq!(ids[6..], turn[..42]);
+        assert!(ids[..6].iter().all(|id| embedded().plain_ids().contains(id)));
+    }
+}
+
+#[test]
+fn places_of_a_run_share_no_conversation_while_there_are_enough() {
+    let spec = fixture();
+    let of = |place: &PromptPlace, count| {
+        let built = requests(&spec, cell(80), place, count).unwrap();
+        let sources: Vec<usize> = built.requests.iter().map(source_of).collect();
+        (sources, built.notes)
+    };
+    let (first, notes) = of(&place(), 9);
+    assert_eq!(notes, []);
+    let second_place = PromptPlace::new("0", "saturated", 0).after(9);
+    let (second, _) = of(&second_place, 7);
+    let distinct: HashSet<&usize> = first.iter().chain(&second).collect();
+    assert_eq!(distinct.len(), 16);
+
+    // More than there are: the same ones in turn, behind other tags, and said so.
+    let (all, notes) = of(&place(), 40);
+    let available = all.iter().collect::<HashSet<_>>().len();
+    assert_eq!(available, 16);
+    assert_eq!(notes, [Note::Reused { prompts: 24, available: 16 }]);
+    let in_turn: Vec<usize> = (0..40).map(|at| all[at % available]).collect();
+    assert_eq!(all, in_turn);
+}
+
+#[test]
+fn the_seed_decides_which_conversations_are_taken() {
+    let plan = WorkloadPlan::Sharegpt { dataset: SHAREGPT.to_owned() };
+    let of = |seed, salt| {
+        let spec = WorkloadSpec::open(&plan, embedded(), seed, salt).unwrap();
+        let built = requests(&spec, cell(80), &place(), 5).unwrap();
+        built.requests.iter().map(source_of).collect::<Vec<_>>()
+    };
+    assert_eq!(of(1, "one salt"), of(1, "another salt"));
+    assert_ne!(of(1, "one salt"), of(2, "one salt"));
+}
+
+#[test]
+fn a_length_that_no_turn_has_is_an_error_that_says_what_there_is() {
+    let error = requests(&fixture(), cell(5_000), &place(), 1).unwrap_err();
+    let message = error.to_string();
+    let says = "none of its 48 conversations has a first turn of 5000 to 7499 tokens (the longest";
+    assert!(message.contains(says), "{message}");
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = read(bytes.as_slice(), Path::new("data.json"));
+    }
+}

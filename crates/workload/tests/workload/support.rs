@@ -1,0 +1,39 @@
+//! What the tests of both sources share.
+
+use std::sync::Arc;
+
+use inferometer_core::plan::{CellPlan, WorkloadPlan};
+use inferometer_core::request::{Prompt, Request};
+use inferometer_core::traits::Tokenizer;
+use inferometer_workload::{PromptPlace, WorkloadSpec, embedded};
+
+/// The ShareGPT file that the project made for its tests.
+pub const SHAREGPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sharegpt.json");
+
+/// Both sources.
+pub fn sources() -> [WorkloadPlan; 2] {
+    [WorkloadPlan::Random, WorkloadPlan::Sharegpt { dataset: SHAREGPT.to_owned() }]
+}
+
+/// A spec by the embedded tokenizer, seed 1.
+pub fn spec(plan: &WorkloadPlan, salt: &str) -> WorkloadSpec {
+    WorkloadSpec::open(plan, embedded(), 1, salt).expect("the source opens")
+}
+
+/// A cell of this input length.
+pub fn cell(input_length: u32) -> CellPlan {
+    CellPlan { input_length, output_length: 8 }
+}
+
+/// The first pass of a run.
+pub fn place() -> PromptPlace {
+    PromptPlace::new("0", "one_by_one", 0)
+}
+
+/// The token ids that a server with this tokenizer sees.
+pub fn ids(tokenizer: &Arc<dyn Tokenizer>, request: &Request) -> Vec<u32> {
+    match &request.prompt {
+        Prompt::Text(text) => tokenizer.encode(text).expect("text encodes"),
+        Prompt::TokenIds(ids) => ids.clone(),
+    }
+}
