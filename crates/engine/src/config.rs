@@ -41,7 +41,8 @@ impl fmt::Display for Dtype {
     }
 }
 
-/// A model under a profile, and the engine's arguments. Absent ones are resolved as vLLM 0.2.x does.
+/// A model under a profile, and the engine's arguments; absent ones are resolved as vLLM 0.2.x
+/// does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineConfig {
     /// The model.

@@ -21,7 +21,7 @@ pub enum Finish {
     Length,
     /// Prompt and output reached the engine's limit (`--max-model-len`).
     Stop,
-    /// It can never run, and ended without a token.
+    /// It cannot run, or after an eviction cannot run again; usually without a token.
     Ignored,
 }
 
@@ -154,9 +154,14 @@ impl Engine {
                 let from = self.queues.running.len() - admitted;
                 let shape = prompt_shape(&self.queues.running[from..]);
                 let finished = Some(Finish::Ignored);
-                let ignored = ignored.into_iter();
-                let mut outputs: Vec<_> =
-                    ignored.map(|id| StepOutput { id, tokens_so_far: 0, finished }).collect();
+                let mut outputs: Vec<_> = ignored
+                    .iter()
+                    .map(|Sequence { id, generated, .. }| StepOutput {
+                        id: *id,
+                        tokens_so_far: *generated,
+                        finished,
+                    })
+                    .collect();
                 self.emit(from, &mut outputs);
                 (shape, StepKind::Prompt, outputs)
             }

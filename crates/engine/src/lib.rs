@@ -1,8 +1,8 @@
 //! The embedded engine: a model of a serving engine as a pure function with a calibrated cost.
 //!
-//! [`Engine`] is the scheduler, the paged KV memory and the cost of steps, without a clock. Played in
-//! [`virtual_time`] it predicts a grid in milliseconds; [`fit`] makes its constants of measured rows.
-//! Behind the HTTP front of [`serve`] it is a server that clients can be tested against.
+//! [`Engine`] is the scheduler, the paged KV memory and the cost of steps, without a clock. Played
+//! in [`virtual_time`] it predicts a grid in milliseconds; [`fit`] makes its constants of measured
+//! rows. Behind the HTTP front of [`serve`] it is a server that clients can be tested against.
 
 pub mod card;
 pub mod model;

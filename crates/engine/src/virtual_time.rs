@@ -56,7 +56,7 @@ pub fn simulate(
             let id = RequestId(started);
             started += 1;
             engine.add(id, prompt, output);
-            in_flight.insert(id, Open { due, prompt, first_token: None });
+            in_flight.insert(id, Open { due, prompt, first_token: None, last_token: None });
         };
         let Some(step) = engine.step() else {
             // An idle engine waits for the next arrival, or there is none.
@@ -69,13 +69,13 @@ pub fn simulate(
         now = now + step.duration;
         for output in step.outputs {
             let open = in_flight.get_mut(&output.id).expect("invariant: outputs are of requests");
-            let came = output.finished != Some(Finish::Ignored);
-            if came {
+            if output.finished != Some(Finish::Ignored) {
                 open.first_token.get_or_insert(now);
+                open.last_token = Some(now);
             }
             if let Some(finish) = output.finished {
                 let open = in_flight.remove(&output.id).expect("invariant: it was just there");
-                done.push((output.id, open.close(now, output.tokens_so_far, finish, came)));
+                done.push((output.id, open.close(now, output.tokens_so_far, finish)));
                 load.ended(now);
             }
         }
@@ -88,12 +88,12 @@ struct Open {
     due: Nanos,
     prompt: u32,
     first_token: Option<Nanos>,
+    last_token: Option<Nanos>,
 }
 
 impl Open {
-    fn close(self, now: Nanos, output: u32, finish: Finish, came: bool) -> VirtualRecord {
-        let Self { due, prompt, first_token } = self;
-        let last_token = came.then_some(now);
+    fn close(self, now: Nanos, output: u32, finish: Finish) -> VirtualRecord {
+        let Self { due, prompt, first_token, last_token } = self;
         VirtualRecord {
             due,
             sent: due,

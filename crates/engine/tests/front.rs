@@ -43,6 +43,8 @@ impl Tokenizer for Words {
 struct Call {
     at: Nanos,
     send: Vec<u8>,
+    /// Sends more at this instant.
+    later: Option<(Nanos, Vec<u8>)>,
     /// Goes away at this instant.
     leave: Option<Nanos>,
     /// Responses after which it is content.
@@ -107,6 +109,14 @@ impl Actor<VirtualNet> for Client {
                 }
                 None => wake = wake.or_at(call.at),
                 Some(_) => {}
+            }
+            match (&call.later, call.conn) {
+                (Some((at, _)), _) if *at > now => wake = wake.or_at(*at),
+                (Some((_, more)), Some(conn)) => {
+                    net.write(conn, more).expect("the server reads");
+                    call.later = None;
+                }
+                _ => {}
             }
             match (call.leave, call.conn) {
                 (Some(leave), _) if leave > now => wake = wake.or_at(leave),
@@ -312,6 +322,18 @@ fn a_connection_carries_one_request_after_another() {
 }
 
 #[test]
+fn a_request_that_comes_early_waits_for_the_answer_before_it() {
+    let mut both = dialect_call("openai-completions", false, 50);
+    both.later = Some((Nanos(100_000_000), bytes("GET", "/version", None)));
+    both.expected = 2;
+    let calls = with_front(|_| (), vec![both]);
+    assert_eq!((calls[0].responses, calls[0].end), (2, Some("complete")));
+    let read: Vec<u8> = calls[0].reads.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
+    let text = String::from_utf8(read).unwrap();
+    assert!(text.find("text_completion").unwrap() < text.find("version").unwrap());
+}
+
+#[test]
 fn a_client_that_asks_for_it_is_closed_on() {
     let send = b"GET /version HTTP/1.1\r\nconnection: close\r\n\r\n".to_vec();
     let calls = with_front(|_| (), vec![Call { send, expected: 2, ..Call::default() }]);
@@ -434,7 +456,11 @@ fn a_prompt_that_the_engine_ignores_gets_an_empty_answer() {
 
 #[test]
 fn a_model_may_end_its_text_by_itself_unless_told_not_to() {
-    let body = |ignore| json!({ "model": "chatglm3-6b", "prompt": PROMPT, "max_tokens": 500, "ignore_eos": ignore });
+    let body = |ignore: bool| {
+        let mut body = json!({ "model": "chatglm3-6b", "prompt": PROMPT, "max_tokens": 500 });
+        body["ignore_eos"] = json!(ignore);
+        body
+    };
     let finish = |ignore| {
         let change = |config: &mut FrontConfig| config.end_of_text_within = Some(20);
         let calls = with_front(change, vec![call("POST", "/v1/completions", Some(&body(ignore)))]);
@@ -451,9 +477,7 @@ fn a_model_may_end_its_text_by_itself_unless_told_not_to() {
 fn under_fault(fault: &str, stream: bool) -> (Outcome, Call) {
     let name = "openai-completions";
     let change = |config: &mut FrontConfig| {
-        config.faults = {
-            config.faults = vec![Fault::parse(fault).expect("a fault")];
-        }
+        config.faults = vec![Fault::parse(fault).expect("a fault")];
     };
     let mut calls = with_front(change, vec![dialect_call(name, stream, 10)]);
     let call = calls.remove(0);

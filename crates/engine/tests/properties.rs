@@ -37,7 +37,7 @@ enum Action {
 
 fn actions() -> impl Strategy<Value = Vec<Action>> {
     let action = prop_oneof![
-        4 => (1_u32..600, 1_u32..300).prop_map(|(prompt, output)| Action::Add { prompt, output }),
+        4 => (1_u32..1000, 1_u32..300).prop_map(|(prompt, output)| Action::Add { prompt, output }),
         1 => (0_u64..40).prop_map(|nth| Action::Abort { nth }),
         3 => (1_u32..60).prop_map(|count| Action::Steps { count }),
     ];
@@ -86,7 +86,7 @@ impl Witness {
         for output in &step.outputs {
             let (prompt, asked, so_far) = self.open[&output.id];
             if output.finished == Some(Finish::Ignored) {
-                assert!(output.tokens_so_far == so_far);
+                assert_eq!(output.tokens_so_far, so_far);
             } else {
                 assert_eq!(output.tokens_so_far, so_far + 1, "a token at a time");
                 self.tokens += 1;
@@ -124,7 +124,11 @@ impl Witness {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn whatever_is_asked_nothing_is_lost_and_nobody_overtakes(

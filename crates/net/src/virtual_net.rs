@@ -66,9 +66,14 @@ pub fn play(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
     loop {
         let mut somebody_acted = false;
         for (position, (actor, net)) in actors.iter_mut().enumerate() {
-            let ready = net.ready();
-            let due = matches!(wakes[position], Wake::At(at) if at <= net.now());
-            if due || (!ready.is_empty() && wakes[position] != Wake::Done) {
+            // An actor does all that it can do now before the others see any of it: what happens
+            // at one instant happens together.
+            loop {
+                let ready = net.ready();
+                let due = matches!(wakes[position], Wake::At(at) if at <= net.now());
+                if !due && (ready.is_empty() || wakes[position] == Wake::Done) {
+                    break;
+                }
                 wakes[position] = actor.turn(net, &ready);
                 somebody_acted = true;
                 if position == 0 && wakes[0] == Wake::Done {

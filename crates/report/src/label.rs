@@ -41,6 +41,14 @@ pub(crate) fn unreal(summary: &Summary) -> Option<&'static str> {
     }
 }
 
+/// The same in a sentence that cannot be overlooked.
+pub(crate) fn notice(summary: &Summary) -> Option<&'static str> {
+    unreal(summary).map(|word| match word {
+        "predicted" => "PREDICTED: figures of a model; no server was measured",
+        _ => "SIMULATED: the server was the embedded engine, not real hardware",
+    })
+}
+
 /// `text (simulated)`, so that no figure of a model passes for a measurement.
 pub(crate) fn with_reality(text: &str, summary: &Summary) -> String {
     match unreal(summary) {

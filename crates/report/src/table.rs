@@ -84,26 +84,23 @@ pub(crate) fn records(summary: &Summary) -> Table {
 
 /// A row per pass that holds a concurrency or a rate; empty when there is none.
 pub(crate) fn loads(summary: &Summary) -> Table {
-    let mut table = Table::new(
-        [
-            ("Input", Align::Right),
-            ("Output", Align::Right),
-            ("Pass", Align::Left),
-            ("Load", Align::Right),
-            ("Completed / planned", Align::Right),
-            ("Requests/s", Align::Right),
-            ("Output tokens/s", Align::Right),
-            ("TTFT p50 (ms)", Align::Right),
-            ("TTFT p99 (ms)", Align::Right),
-            ("TPOT p50 (ms)", Align::Right),
-            ("TPOT p99 (ms)", Align::Right),
-            ("ITL p99 (ms)", Align::Right),
-            ("E2E p50 (ms)", Align::Right),
-            ("E2E p99 (ms)", Align::Right),
-            ("Peak in flight", Align::Right),
-        ]
-        .into_iter(),
-    );
+    let mut table = Table::new([
+        ("Input", Align::Right),
+        ("Output", Align::Right),
+        ("Pass", Align::Left),
+        ("Load", Align::Right),
+        ("Completed / planned", Align::Right),
+        ("Requests/s", Align::Right),
+        ("Output tokens/s", Align::Right),
+        ("TTFT p50 (ms)", Align::Right),
+        ("TTFT p99 (ms)", Align::Right),
+        ("TPOT p50 (ms)", Align::Right),
+        ("TPOT p99 (ms)", Align::Right),
+        ("ITL p99 (ms)", Align::Right),
+        ("E2E p50 (ms)", Align::Right),
+        ("E2E p99 (ms)", Align::Right),
+        ("Peak in flight", Align::Right),
+    ]);
     for cell in &summary.cells {
         for pass in &cell.passes {
             if !matches!(pass.kind, PassKind::Closed | PassKind::Open) {
@@ -154,8 +151,8 @@ pub(crate) fn failures(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// A heading is one line.
+/// A heading is one line, without foreign markup.
 fn heading(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.is_empty() { MISSING.to_owned() } else { text }
+    if text.is_empty() { MISSING.to_owned() } else { crate::markdown::escape(&text) }
 }

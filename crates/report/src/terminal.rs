@@ -54,9 +54,8 @@ fn write_summary(out: &mut String, summary: &Summary, colour: Colour) {
     let target = &summary.target;
     let title = [target.model.clone(), label::card(target), label::engine(target)].join(" · ");
     let _ = writeln!(out, "{}", paint(Paint::Bold, &title));
-    if let Some(word) = label::unreal(summary) {
-        let sentence = format!("{word}: these figures are a model's, not a server's");
-        let _ = writeln!(out, "{}", paint(Paint::Yellow, &sentence));
+    if let Some(notice) = label::notice(summary) {
+        let _ = writeln!(out, "{}", paint(Paint::Yellow, notice));
     }
     out.push('\n');
     write_table(out, &table::records(summary), RECORD_HEADING, colour);

@@ -1,14 +1,133 @@
-//! `engine`: serves the embedded engine over HTTP.
+//! `engine`: serves the embedded engine over HTTP, with vLLM's own flags.
+
+use std::io::Read;
+use std::net::SocketAddr;
 
 use clap::Args;
+use inferometer_engine::model::Weights;
+use inferometer_engine::profile::profile;
+use inferometer_engine::serve::{Fault, FrontConfig, serve};
+use inferometer_engine::{Dtype, EngineConfig};
 
 use crate::exit::Failure;
 
-/// The flags of `engine`.
+/// The flags of `engine`; those from `--dtype` on are vLLM's.
 #[derive(Args)]
-pub struct EngineArgs {}
+pub struct EngineArgs {
+    /// Address to listen on; port 0 chooses one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8000")]
+    listen: SocketAddr,
+    /// Model by name, or the path of a config.json
+    #[arg(long, value_name = "NAME", default_value = "chatglm3-6b")]
+    model: String,
+    /// Profile by name or file [default: the model's]
+    #[arg(long, value_name = "NAME|FILE")]
+    profile: Option<String>,
+    /// How much faster than real time it plays
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    speed: f64,
+    /// The name that requests must give [default: the model's]
+    #[arg(long, value_name = "NAME")]
+    served_model_name: Option<String>,
+    /// What goes wrong: error-event, cut, reset, stall, status=N, garbage, malformed, bundle=N,
+    /// comments, slow-headers=MS, refuse, die; @N for the Nth request only. May be repeated
+    #[arg(long, value_name = "FAULT")]
+    fault: Vec<String>,
+    /// Tokens that the chat template adds to the contents of a chat
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    chat_overhead_tokens: u32,
+    /// End texts by themselves after at most so many tokens, for requests that do not ignore it
+    #[arg(long, value_name = "N")]
+    end_of_text_within: Option<u32>,
+    /// End when standard input does
+    #[arg(long)]
+    until_stdin_closes: bool,
+    /// Type of activations and of weights that are not quantised
+    #[arg(long)]
+    dtype: Option<String>,
+    /// How the weights are stored
+    #[arg(long)]
+    quantization: Option<String>,
+    /// The most tokens of a prompt and its output
+    #[arg(long)]
+    max_model_len: Option<u32>,
+    /// The most tokens of a step
+    #[arg(long)]
+    max_num_batched_tokens: Option<u32>,
+    /// The most sequences of a step
+    #[arg(long)]
+    max_num_seqs: Option<u32>,
+    /// The most padding of a prompt step
+    #[arg(long)]
+    max_paddings: Option<u32>,
+    /// Tokens of a KV block
+    #[arg(long)]
+    block_size: Option<u32>,
+    /// Share of the card's memory to use
+    #[arg(long)]
+    gpu_memory_utilization: Option<f64>,
+    /// Cards that share each layer
+    #[arg(long)]
+    tensor_parallel_size: Option<u32>,
+    /// Stages of layers
+    #[arg(long)]
+    pipeline_parallel_size: Option<u32>,
+}
 
 /// Serves until it is stopped.
-pub fn engine(_arguments: EngineArgs) -> Result<(), Failure> {
-    Err(Failure::usage("being written"))
+pub fn engine(arguments: EngineArgs) -> Result<(), Failure> {
+    let config = config(&arguments)?;
+    let name = arguments.served_model_name.unwrap_or_else(|| config.model.name.clone());
+    let faults = arguments
+        .fault
+        .iter()
+        .map(|text| Fault::parse(text))
+        .collect::<Result<_, _>>()
+        .map_err(Failure::usage)?;
+    let front = FrontConfig {
+        faults,
+        speed: arguments.speed,
+        chat_overhead_tokens: arguments.chat_overhead_tokens,
+        end_of_text_within: arguments.end_of_text_within,
+        ..FrontConfig::new(name)
+    };
+    config.resolve().map_err(Failure::usage)?;
+    if arguments.until_stdin_closes {
+        std::thread::spawn(|| {
+            // Whatever comes is thrown away; only the end counts.
+            let mut buffer = [0; 64];
+            while std::io::stdin().read(&mut buffer).is_ok_and(|count| count > 0) {}
+            std::process::exit(0);
+        });
+    }
+    serve(config, front, inferometer_workload::embedded(), arguments.listen)
+        .map_err(Failure::not_carried_out)
+}
+
+fn config(arguments: &EngineArgs) -> Result<EngineConfig, Failure> {
+    let mut config = EngineConfig::of_model(&arguments.model).map_err(Failure::usage)?;
+    if let Some(name) = &arguments.profile {
+        config.profile = profile(name).map_err(Failure::usage)?;
+    }
+    if let Some(name) = &arguments.dtype {
+        let known = "auto, half, float16, bfloat16, float, float32";
+        config.dtype = Some(Dtype::parse(name).ok_or_else(|| {
+            Failure::usage(format!("--dtype: `{name}` is no type; there are {known}"))
+        })?);
+    }
+    if let Some(name) = &arguments.quantization {
+        config.weights = Some(Weights::parse(name).ok_or_else(|| {
+            let known = Weights::ALL.map(Weights::name).join(", ");
+            Failure::usage(format!("--quantization: `{name}` is not known; there are {known}"))
+        })?);
+    }
+    config.max_model_len = arguments.max_model_len;
+    config.max_num_batched_tokens = arguments.max_num_batched_tokens;
+    config.max_num_seqs = arguments.max_num_seqs;
+    config.max_paddings = arguments.max_paddings;
+    config.block_size = arguments.block_size;
+    config.gpu_memory_utilization = arguments.gpu_memory_utilization;
+    config.tensor_parallel_size = arguments.tensor_parallel_size;
+    config.pipeline_parallel_size = arguments.pipeline_parallel_size;
+    Ok(config)
 }

@@ -38,8 +38,19 @@ pub struct Recording {
     pub run: RunId,
     /// The log.
     pub log: LogWriter,
-    /// Counts outputs, where the user named it.
-    pub counter: Option<Arc<dyn Tokenizer>>,
+    /// Counts outputs.
+    pub counter: Counter,
+}
+
+/// Who counts the tokens of outputs, beside the server's usage and the events.
+pub enum Counter {
+    /// Nobody.
+    None,
+    /// The tokenizer that the user named, as records come.
+    AsTheyCome(Arc<dyn Tokenizer>),
+    /// The server's own, which must not be asked while it is measured: records wait for the end
+    /// of their pass.
+    AfterThePass(Arc<dyn Tokenizer>),
 }
 
 /// What a pass gave.
@@ -63,26 +74,50 @@ impl Recording {
         records: &Receiver<Message>,
         ending: impl FnOnce() -> Ending,
     ) -> Result<Recorded, StoreError> {
-        let mut folded = Folded::new(plan, begin);
-        let mut batch = Vec::with_capacity(INDEX_BATCH);
+        let mut taken = Taken { folded: Folded::new(plan, begin), batch: Vec::new() };
         self.log.begin_pass(begin)?;
-        for (mut record, text) in records {
-            if let (Some(counter), Some(text)) = (&self.counter, text) {
-                record.tokens_tokenizer = counter.count(&text).ok();
+        if let Counter::AfterThePass(counter) = &self.counter {
+            let counter = Arc::clone(counter);
+            for message in records.iter().collect::<Vec<_>>() {
+                self.take(&mut taken, count(&*counter, message))?;
             }
-            self.log.append(&record)?;
-            // Figures are those of the stored record, so that a report made again is equal.
-            let record = as_stored(&record);
-            folded.add(&record);
-            batch.push(record);
-            if batch.len() == INDEX_BATCH {
-                self.store.index_requests(&self.run, batch.drain(..))?;
+        } else {
+            for message in records {
+                let record = match &self.counter {
+                    Counter::AsTheyCome(counter) => count(&**counter, message),
+                    Counter::None | Counter::AfterThePass(_) => message.0,
+                };
+                self.take(&mut taken, record)?;
             }
         }
-        self.store.index_requests(&self.run, batch)?;
+        self.store.index_requests(&self.run, taken.batch)?;
         self.log.end_pass(ending())?;
-        Ok(folded.finish())
+        Ok(taken.folded.finish())
     }
+
+    fn take(&mut self, taken: &mut Taken, record: Record) -> Result<(), StoreError> {
+        self.log.append(&record)?;
+        // Figures are those of the stored record, so that a report made again is equal.
+        let record = as_stored(&record);
+        taken.folded.add(&record);
+        taken.batch.push(record);
+        if taken.batch.len() == INDEX_BATCH {
+            self.store.index_requests(&self.run, taken.batch.drain(..))?;
+        }
+        Ok(())
+    }
+}
+
+/// What became of the records of a pass so far.
+struct Taken {
+    folded: Folded,
+    batch: Vec<Record>,
+}
+
+/// A text that cannot be counted leaves the count absent, which the findings tell.
+fn count(counter: &dyn Tokenizer, (mut record, text): Message) -> Record {
+    record.tokens_tokenizer = text.and_then(|text| counter.count(&text).ok());
+    record
 }
 
 /// The figures and findings of a pass, from its records.

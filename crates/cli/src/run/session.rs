@@ -12,7 +12,7 @@ use inferometer_core::slo;
 use inferometer_core::summary::{Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
 use inferometer_core::validity;
 use inferometer_core::verdict::Verdict;
-use inferometer_drive::{Live, Recorder};
+use inferometer_drive::{Endpoint, Live, Recorder};
 use inferometer_net::{EpollNet, Net, wall_clock_ns};
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store};
@@ -24,7 +24,7 @@ use super::outputs::Outputs;
 use super::pass::Passes;
 use super::progress::Progress;
 use super::prompts::{self, Shaper, Supplied};
-use super::recording::{Recorded, Recording, ToWriter};
+use super::recording::{Counter, Recorded, Recording, ToWriter};
 use super::{Options, Resolved, environment, interrupt, overhead, target};
 use crate::exit::Failure;
 
@@ -61,19 +61,19 @@ pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Fai
     let ready = target::prepare(resolved, options)?;
     announce(progress, &ready.target, plan);
     let mut findings = ready.findings.clone();
-    let keep_text = plan.tokenizer.is_some();
     let shaper = match named {
         Some(shaper) => shaper,
         None => prompts::servers_tokenizer(&ready.server, &ready.target.model, &mut findings),
     };
     let mut workload = prompts::open(plan, &shaper, &resolved.salt)?;
     findings.extend(prompts::data_set_findings(&workload));
+    let counter = counter(plan, &ready.endpoint, &shaper);
     let mut passes = Passes {
         net,
         stop,
         address: ready.server.address,
         endpoint: ready.endpoint.clone(),
-        keep_text,
+        keep_text: !matches!(counter, Counter::None),
     };
     let mut guess = estimate.map(|span| (span, span));
     let seen = overhead::measure(&mut passes, plan, &workload)?;
@@ -91,7 +91,6 @@ pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Fai
     let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
     let log =
         LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
-    let counter = keep_text.then(|| Arc::clone(&shaper.tokenizer));
     let recording = Recording { store, run, log, counter };
     let session = Session {
         resolved,
@@ -109,6 +108,19 @@ pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Fai
         taken: Vec::new(),
     };
     session.play()
+}
+
+/// The tokenizer that the user named counts outputs. Where the answers say nothing of tokens, and
+/// whole bodies have no events to count, the model's own does.
+fn counter(plan: &Plan, endpoint: &Endpoint, shaper: &Shaper) -> Counter {
+    let stream = plan.sampling.stream;
+    if plan.tokenizer.is_some() {
+        Counter::AsTheyCome(Arc::clone(&shaper.tokenizer))
+    } else if shaper.is_models_own && !stream && !endpoint.dialect.reports_usage(stream) {
+        Counter::AfterThePass(Arc::clone(&shaper.tokenizer))
+    } else {
+        Counter::None
+    }
 }
 
 fn announce(progress: Progress, target: &Target, plan: &Plan) {

@@ -9,10 +9,11 @@
 //! host(B)      = step + B (sequence + sequence_layer_head L H)
 //! ```
 //!
-//! B' is B, padded to a captured graph where the engine captures graphs. Products depend on how the weights are stored; `kv` is the bytes of keys and values of a token,
-//! and `width` that of all query heads. Decoding attention of vLLM 0.2.x reads keys and values again
-//! for each query head, which is the second part of the maximum. Tensor parallelism divides
-//! products, attention and KV, and adds two reductions per layer.
+//! B' is B, padded to a captured graph where the engine captures graphs. Products depend on how the
+//! weights are stored; `kv` is the bytes of keys and values of a token, and `width` that of all
+//! query heads. Decoding attention of vLLM 0.2.x reads keys and values again for each query head,
+//! which is the second part of the maximum. Tensor parallelism divides products, attention and KV,
+//! and adds two reductions per layer.
 
 mod products;
 mod reduction;
@@ -112,7 +113,8 @@ impl CostModel {
 }
 
 /// The batch size of the captured graph that a decode step of so many sequences runs in: 1, 2, 4
-/// and the multiples of 8 up to 256 (`vllm/worker/model_runner.py`). Larger batches run as they are.
+/// and the multiples of 8 up to 256 (`vllm/worker/model_runner.py`). Larger batches run as they
+/// are.
 fn captured(sequences: u32) -> u32 {
     match sequences {
         0..=2 | 257.. => sequences,

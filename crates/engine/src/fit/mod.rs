@@ -1,5 +1,5 @@
-//! Calibration: constants of a profile from measured rows of tables. It searches; what the constants
-//! mean stands in [`crate::cost`].
+//! Calibration: constants of a profile from measured rows of tables. It searches; what the
+//! constants mean stands in [`crate::cost`].
 
 mod parameter;
 mod rows;

@@ -1,5 +1,5 @@
-//! The steps that rows make, kept so that a search prices them again without scheduling again: which
-//! steps a pass makes depends on the number of KV blocks, not on what the steps cost.
+//! The steps that rows make, kept so that a search prices them again without scheduling again:
+//! which steps a pass makes depends on the number of KV blocks, not on what the steps cost.
 
 use std::collections::HashMap;
 

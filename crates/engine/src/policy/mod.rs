@@ -58,8 +58,9 @@ pub enum Batch {
     Prompt {
         /// How many; may be none where requests were only ignored.
         admitted: usize,
-        /// Requests that can never run: they end without a token.
-        ignored: Vec<RequestId>,
+        /// Requests that can never run: they end here, with the tokens that they had before they
+        /// were evicted, usually none.
+        ignored: Vec<Sequence>,
     },
     /// Every running sequence gets a token.
     Decode,

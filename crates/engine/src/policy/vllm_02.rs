@@ -17,7 +17,11 @@ impl Policy for Vllm02 {
             return batch;
         }
         grow(queues);
-        (!queues.running.is_empty()).then_some(Batch::Decode)
+        if queues.running.is_empty() {
+            // The last one left was evicted for want of a block: it begins again, or never can.
+            return admit(queues);
+        }
+        Some(Batch::Decode)
     }
 }
 
@@ -32,7 +36,7 @@ fn admit(queues: &mut Queues) -> Option<Batch> {
         let prompt = next.tokens();
         let room = queues.kv.room(prompt);
         if prompt > prompt_limit || room == Room::Never {
-            ignored.extend(queues.waiting.pop_front().map(|sequence| sequence.id));
+            ignored.extend(queues.waiting.pop_front());
             continue;
         }
         // Every prompt of a step is padded to the longest.
@@ -145,10 +149,12 @@ mod tests {
     #[test]
     fn a_prompt_that_can_never_run_is_ignored_and_the_next_goes_on() {
         let mut too_long = queues(1000, &[1025, 10]);
-        let expected = Batch::Prompt { admitted: 1, ignored: vec![RequestId(0)] };
+        let ignored = vec![too_long.waiting[0].clone()];
+        let expected = Batch::Prompt { admitted: 1, ignored };
         assert_eq!(Vllm02.schedule(&mut too_long), Some(expected));
         let mut too_large = queues(10, &[161]);
-        let expected = Batch::Prompt { admitted: 0, ignored: vec![RequestId(0)] };
+        let ignored = vec![too_large.waiting[0].clone()];
+        let expected = Batch::Prompt { admitted: 0, ignored };
         assert_eq!(Vllm02.schedule(&mut too_large), Some(expected));
         assert_eq!(Vllm02.schedule(&mut too_large), None);
     }
@@ -183,7 +189,18 @@ mod tests {
         let mut queues = queues(2, &[20]);
         admitted(&mut queues);
         queues.running[0].generated = 1;
-        assert_eq!(Vllm02.schedule(&mut queues), None);
-        assert_eq!((queues.waiting.len(), queues.preemptions), (1, 1));
+        assert_eq!(admitted(&mut queues), 1);
+        assert_eq!((queues.running[0].tokens(), queues.preemptions), (21, 1));
+    }
+
+    #[test]
+    fn an_evicted_sequence_that_has_outgrown_the_memory_ends() {
+        let mut queues = queues(2, &[32]);
+        admitted(&mut queues);
+        queues.running[0].generated = 1;
+        match Vllm02.schedule(&mut queues) {
+            Some(Batch::Prompt { admitted: 0, ignored }) => assert_eq!(ignored[0].tokens(), 33),
+            other => panic!("not ended but {other:?}"),
+        }
     }
 }

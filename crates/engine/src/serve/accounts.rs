@@ -3,8 +3,8 @@
 use inferometer_core::time::Nanos;
 use serde::Serialize;
 
-/// One finished request. Instants are on the machine's monotonic clock, and those of tokens are when
-/// the engine's step was over, not when a socket took the bytes.
+/// One finished request. Instants are on the machine's monotonic clock, and those of tokens are
+/// when the engine's step was over, not when a socket took the bytes.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Account {
     /// The request's id, as its answer states it.

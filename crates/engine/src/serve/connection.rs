@@ -1,8 +1,12 @@
 //! One client's connection: bytes in and out, and the answer that is under way on it.
 
+use std::collections::VecDeque;
+
 use inferometer_core::time::Nanos;
 use inferometer_net::{Close, ConnId, Net};
-use inferometer_wire::http::{LAST_CHUNK, RequestParser, response_head, write_chunk};
+use inferometer_wire::http::{
+    HttpError, LAST_CHUNK, Request, RequestParser, response_head, write_chunk,
+};
 
 use super::api::{Job, Reply};
 use super::fault::FaultKind;
@@ -15,6 +19,8 @@ const SERVER: &str = "inferometer-engine";
 #[derive(Default)]
 pub(super) struct Connection {
     pub(super) parser: RequestParser,
+    /// Requests that came while an answer was under way.
+    pub(super) queue: VecDeque<Request>,
     pub(super) keep_alive: bool,
     /// The answer under way; further requests wait for its end.
     pub(super) answer: Option<Answer>,
@@ -59,6 +65,17 @@ impl Answer {
 }
 
 impl Connection {
+    /// Queues an answer to what is no request; the connection ends with it.
+    pub(super) fn refuse(&mut self, error: &HttpError) {
+        self.keep_alive = false;
+        if self.answer.is_none() {
+            self.reply(&Reply::error(400, &error.to_string()));
+        } else {
+            // An answer in the middle of another would not be understood.
+            self.closing.get_or_insert(Close::Gracefully);
+        }
+    }
+
     /// Queues bytes as they are.
     pub(super) fn raw(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);

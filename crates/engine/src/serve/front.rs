@@ -96,13 +96,10 @@ impl Front {
                     connection.raw(CONTINUE);
                 }
                 match parsed {
-                    Ok(Some(request)) => self.take(net.now(), id, &request),
-                    Ok(None) => {}
-                    Err(error) => {
-                        connection.keep_alive = false;
-                        connection.reply(&Reply::error(400, &error.to_string()));
-                    }
+                    Ok(request) => connection.queue.extend(request),
+                    Err(error) => connection.refuse(&error),
                 }
+                self.take(net.now(), id);
                 self.flush(net, id);
             }
             ReadResult::Empty => {}
@@ -122,25 +119,22 @@ impl Front {
         }
     }
 
-    /// Answers a request, and those that were sent behind it, until one has to wait for the engine.
-    fn take(&mut self, now: Nanos, id: ConnId, request: &Request) {
-        self.answer(now, id, request);
-        self.take_next(now, id);
-    }
-
-    fn take_next(&mut self, now: Nanos, id: ConnId) {
+    /// Answers the requests that have come, one after another, until one has to wait for the
+    /// engine.
+    fn take(&mut self, now: Nanos, id: ConnId) {
         loop {
             let Some(connection) = self.connections.get_mut(&id) else { return };
             if connection.answer.is_some() || connection.closing.is_some() {
                 return;
             }
-            match connection.parser.push(&[]) {
+            let next = match connection.queue.pop_front() {
+                Some(request) => Ok(Some(request)),
+                None => connection.parser.push(&[]),
+            };
+            match next {
                 Ok(Some(request)) => self.answer(now, id, &request),
                 Ok(None) => return,
-                Err(error) => {
-                    connection.keep_alive = false;
-                    connection.reply(&Reply::error(400, &error.to_string()));
-                }
+                Err(error) => connection.refuse(&error),
             }
         }
     }
@@ -282,7 +276,7 @@ impl Front {
         if connection.answer.is_none() {
             self.clients.remove(&request);
             self.engine.abort(request);
-            self.take_next(net.now(), id);
+            self.take(net.now(), id);
         }
         self.flush(net, id);
     }

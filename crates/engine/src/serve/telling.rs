@@ -1,5 +1,5 @@
-//! What a client is told of an answer under way: tokens, the end, and faults in the middle. It queues
-//! bytes on the connection and never writes to a socket.
+//! What a client is told of an answer under way: tokens, the end, and faults in the middle. It
+//! queues bytes on the connection and never writes to a socket.
 
 use inferometer_net::Close;
 

@@ -92,6 +92,9 @@ impl Figure {
     /// Space to the right of the plot for the names of the lines.
     fn direct_key_room(&self) -> f64 {
         let Key::Direct(title) = &self.key else { return 0.0 };
+        if self.names().is_empty() {
+            return 0.0;
+        }
         let font = style::KEY;
         let names = self.names().into_iter().map(|name| width(name, font.size, font.weight));
         let heading = width(title, style::KEY_TITLE.size, style::KEY_TITLE.weight);

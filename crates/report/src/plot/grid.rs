@@ -76,8 +76,8 @@ const METRICS: [Metric; 4] = [
         title: "Average latency per token",
         quantity: "Latency per token",
         unit: "ms",
-        definition: "Mean over requests, one at a time, of latency divided by all tokens, \
-                     input included. Lower is better.",
+        definition: "Mean over requests of latency divided by input and output tokens, from the \
+                     one by one pass where there is one. Lower is better.",
         value: |cell| cell.latency_per_token_ms,
         spread: |pass| pass.latency_per_token_ms.as_ref(),
         source: Source::OneByOne,
@@ -87,8 +87,8 @@ const METRICS: [Metric; 4] = [
         title: "Average latency per output token",
         quantity: "Latency per output token",
         unit: "ms",
-        definition: "Mean over requests, one at a time, of latency divided by output tokens. \
-                     Lower is better.",
+        definition: "Mean over requests of latency divided by output tokens, from the one by one \
+                     pass where there is one. Lower is better.",
         value: |cell| cell.latency_per_output_token_ms,
         spread: |pass| pass.latency_per_output_token_ms.as_ref(),
         source: Source::OneByOne,
@@ -274,17 +274,14 @@ fn common_subtitle(summaries: &[Summary]) -> String {
 
 /// Says loudly when a figure is a model's and not a server's.
 fn notice(summaries: &[Summary]) -> Option<String> {
-    let unreal: Vec<&str> = summaries.iter().filter_map(label::unreal).collect();
-    let first = *unreal.first()?;
-    if unreal.len() < summaries.len() {
+    let notices: Vec<&str> = summaries.iter().filter_map(label::notice).collect();
+    let first = *notices.first()?;
+    if notices.len() < summaries.len() || notices.iter().any(|notice| *notice != first) {
         return Some(
             "Some of these figures were not measured on a real server: see the key".into(),
         );
     }
-    Some(match first {
-        "predicted" => "PREDICTED: figures of a model; no server was measured".to_owned(),
-        _ => "SIMULATED: the server was the embedded engine, not real hardware".to_owned(),
-    })
+    Some(first.to_owned())
 }
 
 /// Program and runs.

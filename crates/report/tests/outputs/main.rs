@@ -4,7 +4,11 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[cfg(test)]
 mod documents;
+#[cfg(test)]
 mod pages;
+#[cfg(test)]
 mod plots;
+#[cfg(test)]
 mod tables;

@@ -174,7 +174,7 @@ fn chinese_text_has_glyphs_in_the_bundled_fonts() {
         pixmap.pixels().iter().filter(|pixel| pixel.alpha() > 128).count()
     };
     assert_eq!(ink(" "), 0);
-    for character in "模型书生浦语通义千问百川智谱昇腾，。（）：éμ≤→".chars()
+    for character in "模型书生浦语通义千问百川智谱昇腾，。（）：éμ±".chars()
     {
         assert!(ink(&character.to_string()) > 5, "{character}");
     }

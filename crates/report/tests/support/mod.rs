@@ -68,7 +68,10 @@ pub fn published(text: &str) -> Vec<Summary> {
             headings.push(heading);
         }
         if line.starts_with("| Input") {
-            let (engine, version) = headings.last().unwrap().split_once(' ').unwrap();
+            let (engine, version) = headings
+                .last()
+                .and_then(|heading| heading.split_once(' '))
+                .expect("a table stands under its engine and version");
             summaries.push(empty(headings[0], headings[1], engine, version));
         }
         let numbers: Vec<f64> =
@@ -76,7 +79,7 @@ pub fn published(text: &str) -> Vec<Summary> {
         if let [input, output, figures @ ..] = numbers.as_slice() {
             let figures = [0, 1, 2, 3].map(|i| Some(figures[i]));
             let cell = cell(*input as u32, *output as u32, figures);
-            summaries.last_mut().unwrap().cells.push(cell);
+            summaries.last_mut().expect("rows stand in a table").cells.push(cell);
         }
     }
     summaries

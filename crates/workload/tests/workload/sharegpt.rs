@@ -138,6 +138,27 @@ fn prompts_are_turns_of_the_length_behind_their_tag() {
 }
 
 #[test]
+fn a_cut_inside_a_character_leaves_no_half_of_it() {
+    // The embedded tokenizer has no token for these: each is three or four of them.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data.json");
+    let turn = "🧑🚀🇩🇪ꙮ".repeat(2);
+    let row = serde_json::json!({"conversations": [
+        {"from": "human", "value": turn}, {"from": "gpt", "value": "Yes."}
+    ]});
+    std::fs::write(&file, format!("[{row}]")).unwrap();
+    let tokens = embedded().count(&turn).unwrap();
+    let plan = WorkloadPlan::Sharegpt { dataset: file.to_str().unwrap().to_owned() };
+    let spec = spec(&plan, "salt");
+    for length in tokens * 2 / 3 + 1..=tokens {
+        let request = &requests(&spec, cell(length), &place(), 1).unwrap().requests[0];
+        let Prompt::Text(text) = &request.prompt else { panic!("a text prompt") };
+        assert!(text.contains('🧑') && !text.contains('\u{fffd}'), "{length}: {text}");
+        assert_eq!(ids(&embedded(), request).len() as u32, length, "{text}");
+    }
+}
+
+#[test]
 fn token_ids_are_the_tag_and_the_start_of_the_turn() {
     let mut spec = fixture();
     let texts = requests(&spec, cell(48), &place(), 6).unwrap().requests;

@@ -30,6 +30,8 @@ pub(super) struct Host {
     pub(super) end_of_text_within: Option<u32>,
     /// When the server started, in seconds since 1970.
     pub(super) created: u64,
+    /// What is simulated: profile, card and the engine's arguments as they were resolved.
+    pub(super) simulated: Value,
     /// Counts prompts.
     pub(super) tokenizer: Arc<dyn Tokenizer>,
 }
@@ -48,9 +50,28 @@ impl Host {
             chat_overhead_tokens: config.chat_overhead_tokens,
             end_of_text_within: config.end_of_text_within,
             created,
+            simulated: simulated(engine, config),
             tokenizer,
         }
     }
+}
+
+/// What a client has to know to take no figure for a card's own.
+fn simulated(engine: &Engine, config: &FrontConfig) -> Value {
+    let resolved = engine.config();
+    let limits = &resolved.limits;
+    json!({
+        "profile": resolved.profile.name,
+        "card": resolved.card.name,
+        "weights": resolved.weights.name(),
+        "max_num_seqs": limits.max_num_seqs,
+        "max_num_batched_tokens": limits.max_num_batched_tokens,
+        "block_size": resolved.block_size,
+        "kv_blocks": engine.stats().kv_blocks_total,
+        "gpu_memory_utilization": resolved.gpu_memory_utilization,
+        "tensor_parallel_size": resolved.tensor_parallel_size,
+        "speed": config.speed,
+    })
 }
 
 /// A complete response.

@@ -147,17 +147,16 @@ impl Form for OpenAi {
 
     fn whole(&self, output: &Output<'_>) -> Value {
         let (text, reason) = (output.text, output.finish_reason);
-        let mut message = match self.kind {
-            Kind::Completions => {
-                let choice = json!([{ "index": 0, "text": text, "logprobs": null, "finish_reason": reason }]);
-                self.message(output.id, "text_completion", choice)
-            }
+        let (object, key, said) = match self.kind {
+            Kind::Completions => ("text_completion", "text", json!(text)),
             Kind::Chat => {
                 let said = json!({ "role": "assistant", "content": text });
-                let choice = json!([{ "index": 0, "message": said, "finish_reason": reason }]);
-                self.message(output.id, "chat.completion", choice)
+                ("chat.completion", "message", said)
             }
         };
+        let mut choice = json!({ "index": 0, "logprobs": null, "finish_reason": reason });
+        choice[key] = said;
+        let mut message = self.message(output.id, object, json!([choice]));
         message["usage"] = usage(output);
         message
     }

@@ -23,7 +23,7 @@ pub(super) fn models(host: &Host) -> Reply {
         &json!({ "object": "list", "data": [{
             "id": host.model, "object": "model", "created": host.created,
             "owned_by": "inferometer", "root": host.model, "parent": null,
-            "max_model_len": host.max_model_len
+            "max_model_len": host.max_model_len, "simulated": host.simulated
         }] }),
     )
 }

@@ -1,0 +1,123 @@
+//! Bad input: one clear error for each mistake, exit code 2, before anything is sent.
+
+use std::fs;
+use std::net::TcpListener;
+
+use crate::support::{folder, inferometer, told};
+
+/// A target that would notice if anything were sent to it.
+struct Silent(TcpListener);
+
+impl Silent {
+    fn new() -> (Self, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        (Self(listener), url)
+    }
+
+    fn was_spoken_to(&self) -> bool {
+        self.0.accept().is_ok()
+    }
+}
+
+#[test]
+fn each_mistake_names_its_flag_and_what_to_do_and_nothing_is_sent() {
+    let (target, url) = Silent::new();
+    let folder = folder();
+    fs::write(folder.path().join("text.txt"), "no tokenizer").unwrap();
+    fs::write(folder.path().join("object.json"), "{\"a\": 1}").unwrap();
+    fs::write(folder.path().join("file"), "in the way").unwrap();
+    for (flags, words) in [
+        (&["--dialect", "openai-completion"][..], &["--dialect", "openai-completions"][..]),
+        (&["--tokenizer", "missing/tokenizer.json"], &["--tokenizer", "missing/tokenizer.json"]),
+        (&["--tokenizer", "text.txt"], &["--tokenizer", "text.txt"]),
+        (&["--tokenizer", "object.json"], &["--tokenizer", "object.json"]),
+        (&["--workload", "sharegpt"], &["--dataset"]),
+        (&["--workload", "sharegpt", "--dataset", "none.json"], &["--dataset", "none.json"]),
+        (&["--workload", "ramdom"], &["--workload", "did you mean `random`"]),
+        (&["--input-lengths", "0"], &["--input-lengths", "from 1"]),
+        (&["--output-lengths", "16,0"], &["--output-lengths", "from 1"]),
+        (&["--input-lengths", "many"], &["--input-lengths"]),
+        (&["--requests", "0"], &["--requests", "at least 1"]),
+        (&["--rate", "fast"], &["--rate", "requests per second"]),
+        (&["--timeout", "soon"], &["--timeout", "10s"]),
+        (&["--slo", "ttft_p99=5"], &["--slo", "ttft_p99<500ms"]),
+        (&["--extra-body", "[1]"], &["--extra-body", "object"]),
+        (&["--header", "nothing"], &["--header", "Name: value"]),
+        (&["--out", "file/below"], &["--out", "file/below"]),
+        (&["--store", "missing/folder/x.db"], &["--store", "missing/folder/x.db"]),
+        (&["--api-key-env", "SURELY_NOT_SET"], &["--api-key-env", "SURELY_NOT_SET"]),
+        (&["--profile", "x"], &["--profile", "embedded engine"]),
+    ] {
+        let mut arguments = vec!["run", "--target", &url];
+        arguments.extend(flags);
+        let output = inferometer(folder.path(), &arguments);
+        let told = told(&output);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {told}");
+        for word in words {
+            assert!(told.contains(word), "{flags:?}: {word}: {told}");
+        }
+        assert!(output.stdout.is_empty(), "{flags:?}");
+    }
+    assert!(!target.was_spoken_to());
+}
+
+#[test]
+fn a_target_that_is_no_address_is_told_how_to_write_it() {
+    for (target, advice) in [
+        ("localhost:8000", "http://localhost:8000"),
+        ("http://", "names no host"),
+        ("http://a:port", "1 to 65535"),
+    ] {
+        let output = inferometer(folder().path(), &["run", "--target", target]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(told(&output).contains(advice), "{}", told(&output));
+    }
+}
+
+#[test]
+fn a_mistyped_key_of_a_plan_gets_a_suggestion_and_every_mistake_is_told() {
+    let folder = folder();
+    fs::write(
+        folder.path().join("plan.toml"),
+        "input_lenghts = [128]\nrequests = 8\ncolour = \"red\"\n",
+    )
+    .unwrap();
+    let output = inferometer(folder.path(), &["run", "plan.toml"]);
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told.contains("plan.toml: `input_lenghts` is not a key"), "{told}");
+    assert!(told.contains("did you mean `input_lengths`?"), "{told}");
+    assert!(told.contains("`colour`"), "{told}");
+}
+
+#[test]
+fn a_plan_with_a_value_of_the_wrong_kind_is_told_where() {
+    let folder = folder();
+    for (text, place) in [
+        ("input_lengths = \"128\"\n", "input_lengths"),
+        ("requests = -1\n", "requests"),
+        ("requests = \n", "line 1"),
+    ] {
+        fs::write(folder.path().join("plan.toml"), text).unwrap();
+        let output = inferometer(folder.path(), &["run", "plan.toml"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(told(&output).contains(place), "{text}: {}", told(&output));
+    }
+    let output = inferometer(folder.path(), &["run", "none.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told(&output).contains("none.toml"));
+}
+
+#[test]
+fn an_unknown_model_or_profile_of_the_embedded_engine_is_told_with_what_there_is() {
+    for (flags, words) in [
+        (["--model", "chatglm-6b"], "did you mean `chatglm3-6b`?"),
+        (["--profile", "h900"], "a100-40g-vllm-0.2.7"),
+    ] {
+        let output = inferometer(folder().path(), &["run", flags[0], flags[1]]);
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(told(&output).contains(words), "{}", told(&output));
+    }
+}

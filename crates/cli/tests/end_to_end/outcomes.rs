@@ -1,0 +1,149 @@
+//! Every way in which a request can fail, over real sockets: each planned request has its record
+//! and its right outcome, nothing failed counts as a success, and the exit code tells.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use crate::support::{Engine, folder, inferometer, measure, measure_cell, told};
+use serde_json::Value;
+
+/// What became of the requests of the only pass.
+fn outcomes(summary: &Value) -> Vec<(String, u64)> {
+    let counts = summary["cells"][0]["passes"][0]["outcomes"].as_object().expect("outcomes");
+    counts
+        .iter()
+        .filter_map(|(kind, count)| Some((kind.clone(), count.as_u64()?)))
+        .filter(|(_, count)| *count > 0)
+        .collect()
+}
+
+#[test]
+fn each_fault_of_a_server_gives_its_own_outcome_and_spares_the_others() {
+    // The questions before the run are two requests, so that the fault befalls the third of six.
+    for (fault, outcome, words) in [
+        ("error-event@5", "server_error", ""),
+        ("cut@5", "truncated", ""),
+        ("reset@5", "connection", ""),
+        ("status=429@5", "rejected", "429"),
+        ("status=500@5", "rejected", "500"),
+        ("status=400@5", "rejected", "400"),
+        ("garbage@5", "malformed", ""),
+        ("malformed@5", "malformed", ""),
+    ] {
+        let engine = Engine::start(&["--fault", fault]);
+        let (output, summary) = measure(&engine.url, &[]);
+        let summary = summary.unwrap_or_else(|| panic!("{fault}: {}", told(&output)));
+        let expected = [("complete".to_owned(), 5), (outcome.to_owned(), 1)];
+        assert_eq!(outcomes(&summary), expected, "{fault}");
+        assert_eq!(output.status.code(), Some(1), "{fault}: one in six is more than 1 %");
+        let pass = &summary["cells"][0]["passes"][0];
+        assert_eq!(pass["planned"], 6, "{fault}");
+        assert_eq!(pass["output_tokens"], 5 * 12, "{fault}: only completed requests count");
+        assert_eq!(pass["ttft_ms"]["n"], 5, "{fault}");
+        assert!(told(&output).contains("1 of 6 requests failed"), "{fault}: {}", told(&output));
+        let findings = summary["findings"].to_string();
+        assert!(findings.contains(words), "{fault}: {findings}");
+    }
+}
+
+#[test]
+fn a_server_that_falls_silent_is_timed_out_by_the_phase_it_is_in() {
+    for (fault, flag, phase) in [
+        ("slow-headers=60000@5", "--first-token-timeout", "headers"),
+        ("stall@5", "--event-timeout", "between events"),
+        ("stall@5", "--timeout", "total"),
+    ] {
+        let engine = Engine::start(&["--fault", fault]);
+        let (output, summary) = measure(&engine.url, &[flag, "700ms"]);
+        let summary = summary.unwrap_or_else(|| panic!("{fault}: {}", told(&output)));
+        let expected = [("complete".to_owned(), 5), ("timed_out".to_owned(), 1)];
+        assert_eq!(outcomes(&summary), expected, "{fault} {flag}");
+        let findings = summary["findings"].to_string();
+        assert!(findings.contains(phase), "{fault} {flag}: {findings}");
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
+
+#[test]
+fn a_few_failures_are_allowed_when_the_plan_allows_them() {
+    let engine = Engine::start(&["--fault", "cut@5"]);
+    let (output, _) = measure(&engine.url, &["--max-failures", "20%"]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+}
+
+#[test]
+fn a_server_that_dies_leaves_every_request_with_its_record() {
+    let engine = Engine::start(&["--fault", "die@5"]);
+    let (output, summary) = measure(&engine.url, &[]);
+    let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
+    let total: u64 = outcomes(&summary).iter().map(|(_, count)| count).sum();
+    assert_eq!(total, 6);
+    assert_eq!(summary["cells"][0]["passes"][0]["outcomes"]["complete"], 0);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told(&output).contains("no request completed"), "{}", told(&output));
+}
+
+#[test]
+fn a_server_that_is_gone_after_the_first_questions_refuses_every_request() {
+    let engine = Engine::start(&["--fault", "refuse@3"]);
+    let cell = ["--input-lengths", "24", "--output-lengths", "12", "--concurrency", "1"];
+    let load = ["--requests", "6", "--warmup", "0", "--json"];
+    let arguments = [&["run", "--target", &engine.url][..], &cell, &load].concat();
+    let output = inferometer(folder().path(), &arguments);
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    assert_eq!(outcomes(&summary), [("connection".to_owned(), 6)]);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_prompt_that_is_too_long_is_rejected_with_the_servers_own_words() {
+    let engine = Engine::start(&["--max-model-len", "64"]);
+    let (output, summary) = measure_cell(&engine.url, ("100", "8"), &[]);
+    let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
+    assert_eq!(outcomes(&summary), [("rejected".to_owned(), 6)]);
+    assert!(summary["findings"].to_string().contains("maximum context length is 64"));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn several_tokens_per_event_and_comments_change_no_count() {
+    for fault in ["bundle=5", "comments"] {
+        let engine = Engine::start(&["--fault", fault]);
+        let (output, summary) = measure(&engine.url, &[]);
+        let summary = summary.unwrap_or_else(|| panic!("{fault}: {}", told(&output)));
+        assert_eq!(outcomes(&summary), [("complete".to_owned(), 6)], "{fault}");
+        assert_eq!(summary["cells"][0]["passes"][0]["output_tokens"], 72, "{fault}");
+        assert_eq!(output.status.code(), Some(0), "{fault}");
+    }
+}
+
+#[test]
+fn a_server_that_is_no_http_server_is_told_with_its_address() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        // It answers the first few questions, and then this test is over.
+        for stream in listener.incoming().take(1) {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 1024]);
+            let _ = stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n");
+        }
+    });
+    let (output, summary) = measure(&url, &["--connect-timeout", "2s"]);
+    assert!(summary.is_none());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told(&output).contains(&url), "{}", told(&output));
+    server.join().unwrap();
+}
+
+#[test]
+fn nobody_listening_is_exit_code_1_with_the_address_and_the_reason() {
+    // A port that was free a moment ago.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{port}");
+    let (output, summary) = measure(&url, &[]);
+    assert!(summary.is_none());
+    assert_eq!(output.status.code(), Some(1));
+    let told = told(&output);
+    assert!(told.contains(&url) && told.contains("refused"), "{told}");
+}

@@ -1,0 +1,271 @@
+//! The main job, end to end, against the embedded engine.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::support::{BINARY, Engine, folder, inferometer, told};
+use serde_json::Value;
+
+const SMALL: [&str; 10] = [
+    "--speed",
+    "100",
+    "--input-lengths",
+    "32,64",
+    "--output-lengths",
+    "8",
+    "--one-by-one",
+    "2",
+    "--requests",
+    "8",
+];
+
+fn schema() -> Value {
+    serde_json::from_str(include_str!("../../../../schema/summary.schema.json")).expect("JSON")
+}
+
+#[test]
+fn a_run_without_a_target_measures_the_embedded_engine_and_says_that_it_is_a_simulation() {
+    let folder = folder();
+    let mut arguments = vec!["run"];
+    arguments.extend(SMALL);
+    let output = inferometer(folder.path(), &arguments);
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(told(&output).contains("SIMULATION"), "{}", told(&output));
+    assert!(out.contains("SIMULATED") && out.contains("chatglm3-6b"), "{out}");
+    assert!(folder.path().join("inferometer.db").exists());
+    let made = fs::read_dir(folder.path().join("inferometer-out")).unwrap().next().unwrap();
+    let made = made.unwrap().path();
+    for file in [
+        "table.md",
+        "cells.csv",
+        "summary.json",
+        "report.md",
+        "report.html",
+        "throughput-req.png",
+        "throughput-req.svg",
+        "throughput-token-out.png",
+        "pertoken.png",
+        "per-out-token.svg",
+    ] {
+        let size = fs::metadata(made.join(file)).unwrap_or_else(|_| panic!("{file}")).len();
+        assert!(size > 100, "{file}: {size} bytes");
+    }
+    let table = fs::read_to_string(made.join("table.md")).unwrap();
+    assert!(
+        table.contains("| Input Length | Output Length | Throughput (requests/s) |"),
+        "{table}"
+    );
+}
+
+#[test]
+fn json_is_one_document_by_the_schema_and_nothing_else() {
+    let folder = folder();
+    let mut arguments = vec!["run", "--json"];
+    arguments.extend(SMALL);
+    let output = inferometer(folder.path(), &arguments);
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    let validator = jsonschema::validator_for(&schema()).expect("a schema");
+    let errors: Vec<String> = validator.iter_errors(&summary).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    assert_eq!(summary["schema"], "inferometer.summary/1");
+    assert_eq!(summary["target"]["simulated"], true);
+    assert_eq!(summary["target"]["profile"], "a100-40g-vllm-0.2.7");
+    assert_eq!(summary["cells"].as_array().map(Vec::len), Some(2));
+    for cell in summary["cells"].as_array().unwrap() {
+        let [alone, crowd] = cell["passes"].as_array().unwrap().as_slice() else { panic!() };
+        assert_eq!((&alone["kind"], &crowd["kind"]), (&"one_by_one".into(), &"saturated".into()));
+        assert_eq!((&alone["planned"], &crowd["planned"]), (&2.into(), &8.into()));
+        assert_eq!(crowd["input_tokens"].as_u64(), cell["input_length"].as_u64().map(|l| l * 8));
+        assert_eq!(crowd["output_tokens"], 64);
+        assert_eq!(crowd["tokens_from"], "usage");
+        assert_eq!(crowd["peak_concurrency"], 8);
+    }
+}
+
+#[test]
+fn a_report_made_again_from_the_store_is_the_same() {
+    let folder = folder();
+    let mut arguments = vec!["run", "--out", "first"];
+    arguments.extend(SMALL);
+    let output = inferometer(folder.path(), &arguments);
+    assert!(output.status.success(), "{}", told(&output));
+    let again = inferometer(folder.path(), &["report", "latest", "--out", "second"]);
+    assert!(again.status.success(), "{}", told(&again));
+    for file in fs::read_dir(folder.path().join("first")).unwrap() {
+        let name = file.unwrap().file_name();
+        let read = |which: &str| fs::read(folder.path().join(which).join(&name)).unwrap();
+        assert!(read("first") == read("second"), "{name:?} differs");
+    }
+}
+
+#[test]
+fn a_salt_repeats_the_workload_and_its_absence_does_not() {
+    let hash = |salt: &[&str]| {
+        let folder = folder();
+        let mut arguments = vec!["run", "--json", "--passes", "saturated", "--warmup", "0"];
+        arguments.extend(&SMALL[..6]);
+        arguments.extend(salt);
+        let output = inferometer(folder.path(), &[&arguments[..], &["--requests", "4"]].concat());
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+        (summary["workload_hash"].clone(), summary["plan_hash"].clone())
+    };
+    let (same, plan) = hash(&["--salt", "x"]);
+    assert_eq!((same.clone(), plan.clone()), hash(&["--salt", "x"]));
+    let (other, same_plan) = hash(&[]);
+    assert_ne!(same, other);
+    assert_eq!(plan, same_plan);
+}
+
+#[test]
+fn a_plan_file_and_flags_make_one_plan_and_flags_win() {
+    let folder = folder();
+    fs::write(
+        folder.path().join("plan.toml"),
+        "input_lengths = [32]\noutput_lengths = [8]\nconcurrency = [2, 4]\nrequests = 6\n\
+         speed = 100\nseed = 5\n",
+    )
+    .unwrap();
+    let output = inferometer(folder.path(), &["run", "plan.toml", "--requests", "5", "--json"]);
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    let passes = summary["cells"][0]["passes"].as_array().unwrap();
+    let seen: Vec<_> = passes
+        .iter()
+        .map(|pass| (pass["kind"].as_str(), pass["concurrency"].as_u64(), pass["planned"].as_u64()))
+        .collect();
+    assert_eq!(
+        seen,
+        [(Some("closed"), Some(2), Some(5)), (Some("closed"), Some(4), Some(5))],
+        "{}",
+        told(&output)
+    );
+}
+
+#[test]
+fn an_open_loop_and_a_time_bound_pass_are_carried_out() {
+    let folder = folder();
+    let output = inferometer(
+        folder.path(),
+        &[
+            "run",
+            "--speed",
+            "100",
+            "--input-lengths",
+            "32",
+            "--output-lengths",
+            "8",
+            "--rate",
+            "200,inf",
+            "--requests",
+            "20",
+            "--concurrency",
+            "3",
+            "--json",
+        ],
+    );
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    let passes = summary["cells"][0]["passes"].as_array().unwrap();
+    let complete: Vec<_> = passes.iter().map(|p| p["outcomes"]["complete"].as_u64()).collect();
+    assert_eq!(complete, [Some(20); 3], "{}", told(&output));
+    let output = inferometer(
+        folder.path(),
+        &[
+            "run",
+            "--speed",
+            "100",
+            "--input-lengths",
+            "32",
+            "--output-lengths",
+            "8",
+            "--concurrency",
+            "3",
+            "--duration",
+            "300ms",
+            "--json",
+        ],
+    );
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    let pass = &summary["cells"][0]["passes"][0];
+    assert!(pass["outcomes"]["complete"].as_u64() > Some(64), "{pass}");
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+}
+
+#[test]
+fn every_dialect_of_the_embedded_engine_counts_the_same_tokens() {
+    let engine = Engine::start(&[]);
+    for dialect in ["openai-completions", "openai-chat", "vllm", "tgi"] {
+        for stream in [&[][..], &["--no-stream"][..]] {
+            let mut more = vec!["--dialect", dialect];
+            more.extend(stream);
+            let (output, summary) = crate::support::measure(&engine.url, &more);
+            let summary = summary.unwrap_or_else(|| panic!("{dialect}: {}", told(&output)));
+            let pass = &summary["cells"][0]["passes"][0];
+            assert_eq!(pass["outcomes"]["complete"], 6, "{dialect} {stream:?}: {}", told(&output));
+            assert_eq!(pass["output_tokens"], 72, "{dialect} {stream:?}");
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_was_recorded_and_exits_with_130() {
+    let folder = folder();
+    let child = Command::new(BINARY)
+        .current_dir(folder.path())
+        .args(["run", "--input-lengths", "32", "--output-lengths", "2000", "--requests", "50"])
+        .args(["--concurrency", "2", "--warmup", "0", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    // The pass has begun when its log says so.
+    let runs = folder.path().join("inferometer.runs");
+    let begun = || {
+        let log = fs::read_dir(&runs).ok()?.next()?.ok()?;
+        (log.metadata().ok()?.len() > 200).then_some(())
+    };
+    while begun().is_none() {
+        std::thread::yield_now();
+    }
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", told(&output));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    let outcomes = &summary["cells"][0]["passes"][0]["outcomes"];
+    assert_eq!(outcomes["skipped"], 48, "{outcomes}");
+    assert_eq!(outcomes["cancelled"], 2, "{outcomes}");
+    let again = inferometer(folder.path(), &["runs"]);
+    assert!(String::from_utf8_lossy(&again.stdout).contains("interrupted"));
+}
+
+#[test]
+fn an_objective_that_is_not_met_is_exit_code_3() {
+    let folder = folder();
+    let mut arguments = vec!["run", "--slo", "ttft_p50<1us", "--json"];
+    arguments.extend(SMALL);
+    let output = inferometer(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert!(told(&output).contains("ttft_p50<1us"));
+}
+
+#[test]
+fn a_dry_run_resolves_the_plan_and_measures_nothing() {
+    let folder = folder();
+    let output = inferometer(folder.path(), &["run", "--dry-run"]);
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success());
+    assert!(out.contains("plan_hash") && out.contains("estimate"), "{out}");
+    assert!(!folder.path().join("inferometer.db").exists());
+}
+
+#[test]
+fn lists_say_what_there_is() {
+    let folder = folder();
+    for (command, word) in
+        [("metrics", "ttft"), ("dialects", "openai-chat"), ("models", "qwen-14b")]
+    {
+        let output = inferometer(folder.path(), &[command]);
+        assert!(output.status.success());
+        assert!(String::from_utf8_lossy(&output.stdout).contains(word), "{command}");
+    }
+}

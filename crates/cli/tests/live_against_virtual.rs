@@ -1,0 +1,108 @@
+//! The whole instrument against the embedded engine's own accounts and against its prediction:
+//! in virtual time over in-memory pipes, where every figure must be equal, not near.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use inferometer_core::fold::{PassFold, cell};
+use inferometer_core::load::load_model;
+use inferometer_core::plan::{Bound, CellPlan, PassPlan, Timeouts};
+use inferometer_core::record::Record;
+use inferometer_core::request::Sampling;
+use inferometer_core::summary::Cell;
+use inferometer_core::traits::Prepared;
+use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_engine::serve::{Front, FrontConfig};
+use inferometer_engine::{Engine, EngineConfig, table};
+use inferometer_net::Net;
+use inferometer_net::virtual_net::{hosts, play};
+use inferometer_wire::dialect::dialect;
+use inferometer_workload::{PromptPlace, WorkloadSpec, embedded, requests};
+
+struct Records(Vec<Record>);
+
+impl Recorder for Records {
+    fn record(&mut self, record: Record, _text: Option<String>) {
+        self.0.push(record);
+    }
+}
+
+/// The figures of a cell, measured over pipes against a freshly started engine for each pass.
+fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> Cell {
+    let plan = inferometer_core::plan::WorkloadPlan::Random;
+    let workload = WorkloadSpec::open(&plan, embedded(), 1, "salt").expect("a workload");
+    let sampling = Sampling {
+        temperature: 1.0,
+        ignore_eos: true,
+        stream: true,
+        extra_body: serde_json::Map::new(),
+    };
+    let summaries = passes.iter().map(|pass| {
+        let count = pass.requests().expect("passes here have a count") as usize;
+        let place = PromptPlace::new("cell", pass.to_string(), 0);
+        let built = requests(&workload, grid_cell, &place, count).expect("prompts");
+        let mut nets = hosts(2);
+        let (mut server_net, client_net) = (nets.remove(1), nets.remove(0));
+        let address = server_net.listen("127.0.0.1:0".parse().expect("an address")).expect("free");
+        let engine = Engine::new(config.clone()).expect("an engine");
+        let mut front = Front::new(engine, FrontConfig::new("m"), embedded()).expect("a front");
+        let endpoint = Endpoint {
+            dialect: dialect("openai-completions").expect("a dialect"),
+            authority: "engine".into(),
+            path: "/v1/completions".into(),
+            headers: Vec::new(),
+            model: "m".into(),
+        };
+        let source = Box::new(Prepared::new(built.requests));
+        let no_timeouts =
+            Timeouts { connect: None, first_token: None, between_events: None, total: None };
+        let job = Job {
+            pass: 0,
+            load: load_model(pass, 1),
+            encoder: Encoder::new(source, endpoint, sampling.clone(), false),
+            address,
+            timeouts: no_timeouts,
+            planned: pass.requests(),
+            max_in_flight: None,
+            connections_ahead: if count > 20 { count } else { 1 },
+            spare_connections: 0,
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut driver = Driver::new(job, Records(Vec::new()), Arc::new(Live::default()), stop);
+        play(&mut [(&mut driver, client_net), (&mut front, server_net)]);
+        let (_, Records(records)) = driver.into_parts();
+        let mut fold = PassFold::new(pass, true, 1);
+        records.iter().for_each(|record| fold.add(record));
+        fold.finish()
+    });
+    let summaries = summaries.collect();
+    cell(grid_cell.input_length, grid_cell.output_length, summaries)
+}
+
+#[test]
+fn the_served_engine_gives_exactly_the_figures_that_it_predicts() {
+    let config = EngineConfig::of_model("chatglm3-6b").expect("a model");
+    for (input_length, output_length) in [(128, 32), (512, 128)] {
+        let grid_cell = CellPlan { input_length, output_length };
+        let passes = [
+            PassPlan::OneByOne { bound: Bound::requests(3) },
+            PassPlan::Saturated { requests: 64 },
+        ];
+        let measured = measure(&config, grid_cell, &passes);
+        let predicted = table(&config, grid_cell, 3, 64).expect("a prediction");
+        for (name, measured, predicted) in [
+            ("requests/s", measured.requests_per_s, Some(predicted.requests_per_s)),
+            ("tokens/s", measured.output_tokens_per_s, Some(predicted.output_tokens_per_s)),
+            ("ms/token", measured.latency_per_token_ms, predicted.latency_per_token_ms),
+            (
+                "ms/output token",
+                measured.latency_per_output_token_ms,
+                predicted.latency_per_output_token_ms,
+            ),
+        ] {
+            let (measured, predicted) = (measured.expect(name), predicted.expect(name));
+            let error = (measured / predicted - 1.0).abs();
+            assert!(error < 1e-9, "{grid_cell}: {name}: {measured} against {predicted}");
+        }
+    }
+}
