@@ -66,6 +66,7 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
             max_in_flight: None,
             connections_ahead: if count > 20 { count } else { 1 },
             spare_connections: 0,
+            reuse_connections: true,
         };
         let stop = Arc::new(AtomicBool::new(false));
         let mut driver = Driver::new(job, Records(Vec::new()), Arc::new(Live::default()), stop);

@@ -11,7 +11,10 @@ pub(crate) enum Use {
     /// Being opened for this request.
     OpeningFor(Box<Exchange>),
     /// Open and idle.
-    Idle,
+    Idle {
+        /// Whether it has carried a request before.
+        used: bool,
+    },
     /// Carrying this request.
     Carrying(Box<Exchange>),
 }
@@ -37,12 +40,12 @@ impl Connections {
         self.idle_count
     }
 
-    /// The most recently used idle connection, taken out.
-    pub fn take_idle(&mut self) -> Option<ConnId> {
+    /// The most recently used idle connection, taken out, and whether it carried a request before.
+    pub fn take_idle(&mut self) -> Option<(ConnId, bool)> {
         while let Some(conn) = self.idle.pop() {
-            if matches!(self.get(conn), Some(Use::Idle)) {
+            if let Some(&Use::Idle { used }) = self.get(conn) {
                 self.remove(conn);
-                return Some(conn);
+                return Some((conn, used));
             }
         }
         None
@@ -52,7 +55,7 @@ impl Connections {
     pub fn put(&mut self, conn: ConnId, purpose: Use) {
         match purpose {
             Use::Opening => self.opening_ahead += 1,
-            Use::Idle => {
+            Use::Idle { .. } => {
                 self.idle_count += 1;
                 self.idle.push(conn);
             }
@@ -83,7 +86,7 @@ impl Connections {
         let (_, purpose) = place.take_if(|(id, _)| *id == conn)?;
         match purpose {
             Use::Opening => self.opening_ahead -= 1,
-            Use::Idle => self.idle_count -= 1,
+            Use::Idle { .. } => self.idle_count -= 1,
             Use::OpeningFor(_) | Use::Carrying(_) => {}
         }
         Some(purpose)

@@ -44,6 +44,8 @@ pub struct Job {
     pub connections_ahead: usize,
     /// Idle connections to keep while it runs, so that an arrival finds one open.
     pub spare_connections: usize,
+    /// Let a connection carry one request after the other.
+    pub reuse_connections: bool,
 }
 
 /// Receives every planned request once, when it has ended.
@@ -60,6 +62,10 @@ const BEGIN_PER_TURN: usize = 32;
 const ENCODE_PER_TURN: usize = 8;
 /// Room for one read. What does not fit is read in the next turn.
 const READ_BUFFER: usize = 256 << 10;
+
+/// What becomes of a request whose connection the server closed behind its last answer.
+const CLOSED_AFTER_ANSWER: &str =
+    "the server closed the connection after an earlier answer, without having said so";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -114,6 +120,13 @@ impl<R: Recorder> Driver<R> {
     #[must_use]
     pub fn start(&self) -> Nanos {
         self.start
+    }
+
+    /// Whether connections may still carry one request after the other: false if the job said so,
+    /// or the server closed one that it had said it would keep.
+    #[must_use]
+    pub fn reuses_connections(&self) -> bool {
+        self.job.reuse_connections
     }
 
     /// The identity of the bodies that were encoded, and the recorder.
@@ -227,8 +240,9 @@ impl<R: Recorder> Driver<R> {
         record.asked_input = encoded.asked_input;
         record.asked_output = encoded.asked_output;
         record.prompt_tokens_tokenizer = encoded.counted_input;
-        let exchange = Box::new(Exchange::new(record, encoded));
-        if let Some(conn) = self.connections.take_idle() {
+        let mut exchange = Box::new(Exchange::new(record, encoded));
+        if let Some((conn, used)) = self.connections.take_idle() {
+            exchange.on_used_connection = used;
             self.carry(net, conn, exchange);
             return;
         }
@@ -293,6 +307,17 @@ impl<R: Recorder> Driver<R> {
                 }
             }
             ReadResult::Empty => {}
+            ReadResult::Closed | ReadResult::Failed(_)
+                if exchange.on_used_connection && !exchange.answered() =>
+            {
+                // The server had said that it keeps the connection, and did not. The request is
+                // lost and recorded so; from here on each one gets a connection of its own.
+                self.job.reuse_connections = false;
+                self.end_exchange(net, conn, |exchange, now| {
+                    let outcome = Outcome::Connection { phase: exchange.phase() };
+                    exchange.abandon(outcome, Some(CLOSED_AFTER_ANSWER.to_owned()), now)
+                });
+            }
             ReadResult::Closed => self.end_exchange(net, conn, |exchange, now| {
                 if exchange.answered() {
                     exchange.finish(true)
@@ -322,8 +347,8 @@ impl<R: Recorder> Driver<R> {
             return;
         };
         let finished = end(*exchange, net.now());
-        if finished.reusable {
-            self.connections.put(conn, Use::Idle);
+        if finished.reusable && self.job.reuse_connections {
+            self.connections.put(conn, Use::Idle { used: true });
         } else {
             net.close(conn, Close::Gracefully);
         }
@@ -413,7 +438,7 @@ impl<R: Recorder> Driver<R> {
                     exchange.record.connected = Some(net.now());
                     self.carry(net, conn, exchange);
                 }
-                Some(Use::Opening) => self.connections.put(conn, Use::Idle),
+                Some(Use::Opening) => self.connections.put(conn, Use::Idle { used: false }),
                 Some(_) | None => {}
             },
             Ready::ConnectFailed(conn, ref error) => {

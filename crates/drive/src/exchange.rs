@@ -12,6 +12,8 @@ use crate::encode::Encoded;
 /// A request between its start and its end.
 pub(crate) struct Exchange {
     pub record: Record,
+    /// Whether its connection carried another request before.
+    pub on_used_connection: bool,
     reader: ResponseReader,
     bytes: Vec<u8>,
     written: usize,
@@ -29,7 +31,14 @@ pub(crate) struct Finished {
 
 impl Exchange {
     pub fn new(record: Record, encoded: Encoded) -> Self {
-        Self { record, reader: encoded.reader, bytes: encoded.bytes, written: 0, last_token: None }
+        Self {
+            record,
+            on_used_connection: false,
+            reader: encoded.reader,
+            bytes: encoded.bytes,
+            written: 0,
+            last_token: None,
+        }
     }
 
     /// What is left to send.

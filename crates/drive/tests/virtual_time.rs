@@ -173,6 +173,7 @@ impl Setup {
             },
             connections_ahead: ahead as usize,
             spare_connections: 0,
+            reuse_connections: true,
         };
         let live = Arc::new(Live::default());
         let mut driver = Driver::new(job, Records::default(), live.clone(), self.stop.clone());

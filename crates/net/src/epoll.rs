@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 use inferometer_core::time::Nanos;
 
+use crate::run_delay::RunDelay;
 use crate::stamp::{Converter, StampStats};
 use crate::sys::{self, Epoll};
 use crate::{Actor, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
@@ -14,6 +16,11 @@ use crate::{Actor, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
 const WAKER_TOKEN: u64 = u64::MAX;
 /// Set in the token of a listening socket; the rest is its index.
 const LISTENER_BIT: u64 = 1 << 63;
+
+/// Waits shorter than this are not looked into: their intervals are narrow enough.
+const LONG_WAIT: Duration = Duration::from_millis(1);
+/// What a wake-up may take beside waiting for a processor: interrupt, scheduler, return.
+const WAKE_UP: Duration = Duration::from_micros(100);
 
 /// Sockets of this process, and the monotonic clock.
 pub struct EpollNet {
@@ -28,8 +35,11 @@ pub struct EpollNet {
     wait_called: Nanos,
     /// Whether the last wait had room to report everything that was ready.
     reported_all: bool,
-    /// When the wait before it was called. What it did not report was empty then.
+    /// When the wait before it was called, or later if this wait is known to have slept. What the
+    /// wait before did not report was empty then.
     empty_at: Nanos,
+    /// Tells how long this thread waited for a processor.
+    run_delay: RunDelay,
     /// The last reading of the clock, which lies before whatever happens next.
     last_now: Nanos,
 }
@@ -80,6 +90,7 @@ impl EpollNet {
             wait_called: now,
             reported_all: true,
             empty_at: now,
+            run_delay: RunDelay::of_this_thread(),
             last_now: now,
         })
     }
@@ -130,6 +141,7 @@ impl EpollNet {
         self.reported_all = found < Epoll::BATCH;
         self.last_now = self.now();
         self.stamps.refresh(self.last_now);
+        self.narrow_after_sleep(self.last_now.since(now));
         for position in 0..found {
             let event = self.epoll.found(position);
             if event.token == WAKER_TOKEN {
@@ -141,6 +153,19 @@ impl EpollNet {
             }
         }
         Ok(())
+    }
+
+    /// A wait that slept found nothing when it was called, and was woken by the first arrival:
+    /// whatever it reports came no earlier than the wake-up, less the time that the thread then
+    /// waited for a processor.
+    fn narrow_after_sleep(&mut self, waited: Duration) {
+        if waited < LONG_WAIT {
+            return;
+        }
+        let Some(delayed) = self.run_delay.since_last() else { return };
+        if waited > delayed + WAKE_UP {
+            self.empty_at = self.empty_at.max(self.last_now - delayed - WAKE_UP);
+        }
     }
 
     fn report(&mut self, event: sys::Readiness, ready: &mut Vec<Ready>) {

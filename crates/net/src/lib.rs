@@ -9,6 +9,7 @@
 //! Nothing here knows HTTP, requests or metrics.
 
 mod epoll;
+mod run_delay;
 mod stamp;
 mod sys;
 pub mod virtual_net;

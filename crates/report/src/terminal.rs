@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use inferometer_core::finding::Severity;
+use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::summary::Summary;
 use inferometer_core::verdict::Validity;
 
@@ -91,17 +91,34 @@ fn write_findings(out: &mut String, summary: &Summary, colour: Colour) {
         return;
     }
     let _ = writeln!(out, "\n{}", painted(colour, Paint::Bold, "Findings"));
-    for finding in &summary.findings {
+    for (finding, others) in by_code(&summary.findings) {
         let word = match finding.severity {
             Severity::Note => painted(colour, Paint::Dim, "note"),
             Severity::Warning => painted(colour, Paint::Yellow, "warning"),
         };
         let place = finding.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
-        let _ = writeln!(out, "  {word}{}: {}", clean(&place), clean(&finding.message));
+        let more = match others {
+            0 => String::new(),
+            1 => " The same in 1 other pass.".to_owned(),
+            others => format!(" The same in {others} other passes."),
+        };
+        let _ = writeln!(out, "  {word}{}: {}{more}", clean(&place), clean(&finding.message));
         if let Some(advice) = &finding.advice {
             let _ = writeln!(out, "    {}", painted(colour, Paint::Dim, advice));
         }
     }
+}
+
+/// The first finding of each kind, and how many others there are: all of them are in the report.
+fn by_code(findings: &[Finding]) -> Vec<(&Finding, usize)> {
+    let mut kinds: Vec<(&Finding, usize)> = Vec::new();
+    for finding in findings {
+        match kinds.iter_mut().find(|(first, _)| first.code == finding.code) {
+            Some((_, others)) => *others += 1,
+            None => kinds.push((finding, 0)),
+        }
+    }
+    kinds
 }
 
 fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {

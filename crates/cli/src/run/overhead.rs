@@ -25,7 +25,7 @@ pub struct Overhead {
     pub tokens: Option<u32>,
     /// What a reader must know of it.
     pub findings: Vec<Finding>,
-    /// The second request, for an estimate of the run's time.
+    /// The last that completed, for an estimate of the run's time.
     pub record: Option<Record>,
 }
 
@@ -65,7 +65,11 @@ pub fn measure(passes: &mut Passes, plan: &Plan, spec: &WorkloadSpec) -> Result<
         .map(|(record, counted)| Some(i64::from(record.usage.prompt?) - i64::from(counted?)))
         .collect();
     let (tokens, findings) = judge(plan, differences.as_deref());
-    Ok(Overhead { tokens, findings, record: records.into_iter().next_back() })
+    Ok(Overhead {
+        tokens,
+        findings,
+        record: records.into_iter().rfind(|record| record.outcome.is_complete()),
+    })
 }
 
 fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>) {

@@ -23,6 +23,8 @@ pub struct Passes {
     pub endpoint: Endpoint,
     /// Keep output texts for the recorder.
     pub keep_text: bool,
+    /// Connections carry one request after the other, until the server shows that it closes them.
+    pub reuse_connections: bool,
 }
 
 /// The most connections that are opened before a pass starts.
@@ -52,10 +54,13 @@ impl Passes {
             planned: pass.requests(),
             max_in_flight: max_in_flight(pass),
             connections_ahead: connections_ahead(pass) as usize,
-            spare_connections: spare_connections(pass),
+            // Where each request needs a connection of its own, the next one waits open.
+            spare_connections: spare_connections(pass).max(usize::from(!self.reuse_connections)),
+            reuse_connections: self.reuse_connections,
         };
         let mut driver = Driver::new(job, recorder, live, Arc::clone(&self.stop));
         self.net.play(&mut driver)?;
+        self.reuse_connections = driver.reuses_connections();
         Ok(driver.into_parts())
     }
 

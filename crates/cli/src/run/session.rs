@@ -74,9 +74,15 @@ pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Fai
         address: ready.server.address,
         endpoint: ready.endpoint.clone(),
         keep_text: !matches!(counter, Counter::None),
+        reuse_connections: true,
     };
     let mut guess = estimate.map(|span| (span, span));
     let seen = overhead::measure(&mut passes, plan, &workload)?;
+    if !passes.reuse_connections {
+        let message = "the server closes connections after an answer without saying so: each \
+                       request has a connection of its own, opened ahead of it";
+        findings.push(Finding::new("connections_not_kept", Severity::Note, message));
+    }
     guess = guess.or_else(|| estimate::from_request(plan, seen.record.as_ref()?));
     if shaper.is_models_own {
         findings.extend(seen.findings);

@@ -5,6 +5,7 @@ mod json;
 mod openai;
 mod openai_chat;
 mod openai_completions;
+mod template;
 mod tgi;
 mod vllm;
 

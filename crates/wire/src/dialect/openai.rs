@@ -9,13 +9,14 @@
 //! What this cannot tell (TGI's chat opens with half a character as others do with the role) is
 //! missing from the events and present in the usage.
 
-use inferometer_core::record::{EventKind, Usage};
+use inferometer_core::record::{Event, EventKind, Usage};
 use inferometer_core::request::{Prompt, Sampling};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::json::{AtMostOne, Count, Text, parse, server_error, unexpected};
+use super::template::Template;
 use super::{Decode, Framing};
 use crate::Answer;
 
@@ -63,11 +64,31 @@ pub(super) struct OpenAi {
     counted: Option<u32>,
     /// An empty finish reason was seen: every chunk is a token, the last one too.
     last_is_token: bool,
+    /// The latest chunk that was one output event and nothing else, but for its text; then what
+    /// that event was.
+    template: Template,
+    learnt: Learnt,
+}
+
+/// The event of a learnt chunk. Whoever sends the same bytes around another text sends the same
+/// kind of output in as many tokens, and neither finish reason nor usage.
+#[derive(Clone, Copy, Debug, Default)]
+struct Learnt {
+    is_reasoning: bool,
+    tokens: Option<u32>,
 }
 
 impl OpenAi {
     pub(super) fn new(api: Api, stream: bool) -> Self {
-        Self { api, stream, opened: false, counted: Some(0), last_is_token: false }
+        Self {
+            api,
+            stream,
+            opened: false,
+            counted: Some(0),
+            last_is_token: false,
+            template: Template::default(),
+            learnt: Learnt::default(),
+        }
     }
 
     /// One choice of a stream's chunk.
@@ -102,6 +123,23 @@ impl OpenAi {
         known || finish.is_some() || usage.is_some()
     }
 
+    /// Learns from a chunk that was one event of output and nothing else.
+    fn learn(&mut self, data: &str, choice: &Choice<'_>, events: &[Event]) {
+        let [Event { kind, tokens, .. }] = *events else { return };
+        let text = match (self.api, kind, &choice.delta) {
+            (Api::Completions, EventKind::Text, _) => choice.text.as_ref().map(|text| &*text.0),
+            (Api::Chat, EventKind::Text, Some(delta)) => {
+                delta.content.as_ref().map(|text| &*text.0)
+            }
+            (Api::Chat, EventKind::Reasoning, Some(delta)) => delta.reasoning_text(),
+            _ => None,
+        };
+        if let Some(text) = text {
+            self.template.learn(data, text);
+            self.learnt = Learnt { is_reasoning: kind == EventKind::Reasoning, tokens };
+        }
+    }
+
     /// The tokens that a message states of itself: usage in mid-stream, else token ids.
     fn tokens(&mut self, choice: &Choice<'_>, usage: Option<Usage>) -> Option<u32> {
         if let (Some(before), Some(now)) = (self.counted, usage.and_then(|usage| usage.completion))
@@ -133,6 +171,16 @@ impl Decode for OpenAi {
     }
 
     fn message(&mut self, data: &str, answer: &mut Answer) {
+        if !answer.done
+            && let Some(text) = self.template.text(data)
+        {
+            let Learnt { is_reasoning, tokens } = self.learnt;
+            return if is_reasoning {
+                answer.reasoning(text, tokens)
+            } else {
+                answer.text(text, tokens)
+            };
+        }
         if data.trim() == "[DONE]" {
             answer.done();
             return;
@@ -146,7 +194,14 @@ impl Decode for OpenAi {
         }
         let usage = chunk.usage.map(UsageBody::usage);
         let known = match chunk.choices {
-            Some(AtMostOne(Some(choice))) => self.choice(&choice, usage, answer),
+            Some(AtMostOne(Some(choice))) => {
+                let before = answer.events.len();
+                let known = self.choice(&choice, usage, answer);
+                if usage.is_none() {
+                    self.learn(data, &choice, &answer.events[before..]);
+                }
+                known
+            }
             // An empty list of choices carries usage, or a notice that is no output.
             Some(AtMostOne(None)) => true,
             None => usage.is_some(),

@@ -1,0 +1,47 @@
+//! How long a thread was ready to run and had no processor, as the kernel accounts for it.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+/// Reads the kernel's account of one thread.
+pub struct RunDelay {
+    file: Option<File>,
+    last_ns: u64,
+}
+
+impl RunDelay {
+    /// The account of the calling thread; empty where the kernel keeps none.
+    pub fn of_this_thread() -> Self {
+        let mut delay = Self { file: File::open("/proc/thread-self/schedstat").ok(), last_ns: 0 };
+        delay.since_last();
+        delay
+    }
+
+    /// The delay since the last call, which is no less than that of the last wait; nothing where
+    /// the kernel keeps no account.
+    pub fn since_last(&mut self) -> Option<Duration> {
+        let mut buffer = [0; 96];
+        let count = self.file.as_ref()?.read_at(&mut buffer, 0).ok()?;
+        let now_ns = parse(std::str::from_utf8(&buffer[..count]).ok()?)?;
+        let since = now_ns.saturating_sub(self.last_ns);
+        self.last_ns = now_ns;
+        Some(Duration::from_nanos(since))
+    }
+}
+
+/// The second of three numbers: time on a processor, time waiting for one, turns.
+fn parse(text: &str) -> Option<u64> {
+    text.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delay_is_the_second_number() {
+        assert_eq!(parse("5012345 2704161 17\n"), Some(2_704_161));
+        assert_eq!(parse("5012345"), None);
+    }
+}
