@@ -28,7 +28,9 @@ pub mod instrument;
 pub mod summary;
 
 pub mod finding;
+pub mod goodput;
 pub mod inspect;
+pub mod repeat;
 pub mod slo;
 pub mod validity;
 pub mod verdict;

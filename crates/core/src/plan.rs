@@ -2,13 +2,18 @@
 //!
 //! A plan is made by [`crate::spec::Spec::resolve`] and cannot be built from an invalid spec.
 
+mod pass;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::goodput::RequestObjective;
+use crate::repeat::Precision;
 use crate::request::{Sampling, sha256_hex};
 use crate::slo::Objective;
-use crate::summary::PassKind;
+
+pub use pass::{Bound, OverLimit, PassPlan};
 
 /// What to measure and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,8 +28,15 @@ pub struct Plan {
     pub cells: Vec<CellPlan>,
     /// The passes of each cell, in order.
     pub passes: Vec<PassPlan>,
-    /// Requests before each cell that are sent and not reported.
-    pub warmup: u32,
+    /// What is sent before each cell and not reported.
+    pub warmup: Warmup,
+    /// The rest after each pass, during which nothing is sent, so that one pass does not reach
+    /// into the next.
+    #[serde(default, with = "duration_ns", skip_serializing_if = "Option::is_none")]
+    pub cooldown: Option<Duration>,
+    /// How often the passes of each cell are carried out.
+    #[serde(default)]
+    pub repeat: Repeat,
     /// How output is chosen and delivered.
     pub sampling: Sampling,
     /// Send prompts as token ids.
@@ -37,8 +49,54 @@ pub struct Plan {
     pub max_failures: f64,
     /// Objectives judged on the run.
     pub slo: Vec<Objective>,
+    /// Objectives judged on each request; those that meet all of them are the goodput.
+    #[serde(default)]
+    pub goodput: Vec<RequestObjective>,
     /// Makes every random choice.
     pub seed: u64,
+}
+
+/// What is sent before each cell and not reported: one request at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Warmup {
+    /// This many requests.
+    Requests(u32),
+    /// Requests until this time has passed.
+    Time {
+        /// The time.
+        #[serde(rename = "duration_ns", with = "nanoseconds")]
+        duration: Duration,
+    },
+}
+
+impl Warmup {
+    /// When it ends; none where there is no warm-up.
+    #[must_use]
+    pub fn bound(&self) -> Option<Bound> {
+        match *self {
+            Self::Requests(0) => None,
+            Self::Requests(count) => Some(Bound::requests(count)),
+            Self::Time { duration } => Some(Bound { requests: None, duration: Some(duration) }),
+        }
+    }
+}
+
+/// How often the passes of a cell are carried out, each time with prompts of their own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// At least this often.
+    pub at_least: u32,
+    /// At most this often; equal to `at_least` where nothing is waited for.
+    pub at_most: u32,
+    /// Go on until all of these are known well enough, or to `at_most`.
+    pub until: Vec<Precision>,
+}
+
+impl Default for Repeat {
+    fn default() -> Self {
+        Self { at_least: 1, at_most: 1, until: Vec::new() }
+    }
 }
 
 /// The server under test.
@@ -134,109 +192,6 @@ impl std::fmt::Display for CellPlan {
     }
 }
 
-/// How a pass loads the server.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum PassPlan {
-    /// One request at a time.
-    OneByOne {
-        /// When it ends.
-        bound: Bound,
-    },
-    /// All requests due at once.
-    Saturated {
-        /// How many.
-        requests: u32,
-    },
-    /// A fixed number in flight.
-    Closed {
-        /// How many in flight.
-        concurrency: u32,
-        /// When it ends.
-        bound: Bound,
-    },
-    /// Poisson arrivals.
-    Open {
-        /// Requests per second.
-        rate: f64,
-        /// When it ends.
-        bound: Bound,
-        /// The most in flight; what is due beyond it waits, and the wait counts from `due`.
-        max_in_flight: Option<u32>,
-    },
-}
-
-/// When a pass stops to begin requests: after a count, after a time, or at whichever comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bound {
-    /// Requests.
-    pub requests: Option<u32>,
-    /// Time from the start of the pass.
-    #[serde(with = "duration_ns")]
-    pub duration: Option<Duration>,
-}
-
-impl Bound {
-    /// Ends after this many requests.
-    #[must_use]
-    pub fn requests(count: u32) -> Self {
-        Self { requests: Some(count), duration: None }
-    }
-}
-
-impl PassPlan {
-    /// The kind, as results name it.
-    #[must_use]
-    pub fn kind(&self) -> PassKind {
-        match self {
-            Self::OneByOne { .. } => PassKind::OneByOne,
-            Self::Saturated { .. } => PassKind::Saturated,
-            Self::Closed { .. } => PassKind::Closed,
-            Self::Open { .. } => PassKind::Open,
-        }
-    }
-
-    /// The number of requests, where it is known beforehand.
-    #[must_use]
-    pub fn requests(&self) -> Option<u32> {
-        match self {
-            Self::Saturated { requests } => Some(*requests),
-            Self::OneByOne { bound } | Self::Closed { bound, .. } | Self::Open { bound, .. } => {
-                bound.requests
-            }
-        }
-    }
-
-    /// Requests in flight that it asks for; closed loops only.
-    #[must_use]
-    pub fn concurrency(&self) -> Option<u32> {
-        match self {
-            Self::Closed { concurrency, .. } => Some(*concurrency),
-            _ => None,
-        }
-    }
-
-    /// Requests per second that it asks for; open loops only.
-    #[must_use]
-    pub fn rate(&self) -> Option<f64> {
-        match self {
-            Self::Open { rate, .. } => Some(*rate),
-            _ => None,
-        }
-    }
-}
-
-impl std::fmt::Display for PassPlan {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::OneByOne { .. } => f.write_str("one by one"),
-            Self::Saturated { .. } => f.write_str("saturated"),
-            Self::Closed { concurrency, .. } => write!(f, "closed loop, {concurrency} in flight"),
-            Self::Open { rate, .. } => write!(f, "open loop, {rate} requests/s"),
-        }
-    }
-}
-
 /// When to give a request up; each from the start of its phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeouts {
@@ -262,8 +217,23 @@ impl Plan {
     }
 }
 
+pub(crate) mod nanoseconds {
+    //! A duration as whole nanoseconds, so that a plan has one spelling.
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        (span.as_nanos() as u64).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+        Ok(Duration::from_nanos(u64::deserialize(d)?))
+    }
+}
+
 mod duration_ns {
-    //! Durations as whole nanoseconds, so that a plan has one spelling.
+    //! Durations that may be absent, as whole nanoseconds, so that a plan has one spelling.
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

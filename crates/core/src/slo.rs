@@ -9,6 +9,7 @@ use crate::verdict::SloResult;
 
 mod parse;
 
+pub(crate) use parse::{limit_of, quantity, split};
 pub use parse::{SloError, parse};
 
 /// One objective: a statistic of a metric that must stay below or above a limit.
@@ -106,15 +107,20 @@ pub enum Statistic {
     P50,
     /// 90th percentile.
     P90,
+    /// 95th percentile.
+    P95,
     /// 99th percentile.
     P99,
+    /// 99.9th percentile.
+    P999,
     /// Largest value.
     Max,
 }
 
 impl Statistic {
     /// Every statistic, in the order in which messages list them.
-    pub const ALL: [Self; 5] = [Self::Mean, Self::P50, Self::P90, Self::P99, Self::Max];
+    pub const ALL: [Self; 7] =
+        [Self::Mean, Self::P50, Self::P90, Self::P95, Self::P99, Self::P999, Self::Max];
 
     /// The name in objectives.
     #[must_use]
@@ -123,18 +129,23 @@ impl Statistic {
             Self::Mean => "mean",
             Self::P50 => "p50",
             Self::P90 => "p90",
+            Self::P95 => "p95",
             Self::P99 => "p99",
+            Self::P999 => "p999",
             Self::Max => "max",
         }
     }
 
-    fn of(self, values: &Distribution) -> f64 {
+    /// Absent where the results are of a version that did not have it.
+    fn of(self, values: &Distribution) -> Option<f64> {
         match self {
-            Self::Mean => values.mean,
-            Self::P50 => values.p50,
-            Self::P90 => values.p90,
-            Self::P99 => values.p99,
-            Self::Max => values.max,
+            Self::Mean => Some(values.mean),
+            Self::P50 => Some(values.p50),
+            Self::P90 => Some(values.p90),
+            Self::P95 => values.p95,
+            Self::P99 => Some(values.p99),
+            Self::P999 => values.p999,
+            Self::Max => Some(values.max),
         }
     }
 }
@@ -157,7 +168,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    fn holds(self, measured: f64, limit: f64) -> bool {
+    pub(crate) fn holds(self, measured: f64, limit: f64) -> bool {
         match self {
             Self::Below => measured < limit,
             Self::AtMost => measured <= limit,
@@ -209,9 +220,8 @@ pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
     for objective in objectives {
         for cell in cells {
             let loaded = cell.passes.iter().any(|pass| pass.kind != PassKind::OneByOne);
-            let skip_alone = loaded && objective.metric.is_throughput();
             for pass in &cell.passes {
-                if !(skip_alone && pass.kind == PassKind::OneByOne) {
+                if speaks_of(objective.metric, pass, loaded) {
                     results.push(objective.judge(cell, pass));
                 }
             }
@@ -222,7 +232,7 @@ pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
 
 impl Objective {
     fn judge(&self, cell: &Cell, pass: &PassSummary) -> SloResult {
-        let measured = self.measure(pass);
+        let measured = measure(self.metric, self.statistic, pass);
         SloResult {
             objective: self.text.clone(),
             place: cell.place(pass),
@@ -230,26 +240,36 @@ impl Objective {
             met: measured.is_some_and(|value| self.comparison.holds(value, self.limit)),
         }
     }
+}
 
-    /// What was measured, in the metric's unit.
-    fn measure(&self, pass: &PassSummary) -> Option<f64> {
-        let values = match self.metric {
-            SloMetric::RequestsPerS => return pass.requests_per_s,
-            SloMetric::OutputTokensPerS => return pass.output_tokens_per_s,
-            SloMetric::Failures => {
-                let failed = pass.outcomes.failed() as f64;
-                return (pass.planned > 0).then(|| 100.0 * failed / pass.planned as f64);
-            }
-            SloMetric::Ttft => pass.ttft_ms,
-            SloMetric::Tpot => pass.tpot_ms,
-            SloMetric::Itl => pass.itl_ms,
-            SloMetric::E2e => pass.e2e_ms,
-            SloMetric::TtftFromDue => pass.ttft_from_due_ms,
-            SloMetric::E2eFromDue => pass.e2e_from_due_ms,
-            SloMetric::SendDelay => pass.send_delay_ms,
-        };
-        Some(self.statistic?.of(&values?))
-    }
+/// What was measured of a pass, in the metric's unit.
+pub(crate) fn measure(
+    metric: SloMetric,
+    statistic: Option<Statistic>,
+    pass: &PassSummary,
+) -> Option<f64> {
+    let values = match metric {
+        SloMetric::RequestsPerS => return pass.requests_per_s,
+        SloMetric::OutputTokensPerS => return pass.output_tokens_per_s,
+        SloMetric::Failures => {
+            let failed = pass.outcomes.failed() as f64;
+            return (pass.planned > 0).then(|| 100.0 * failed / pass.planned as f64);
+        }
+        SloMetric::Ttft => pass.ttft_ms,
+        SloMetric::Tpot => pass.tpot_ms,
+        SloMetric::Itl => pass.itl_ms,
+        SloMetric::E2e => pass.e2e_ms,
+        SloMetric::TtftFromDue => pass.ttft_from_due_ms,
+        SloMetric::E2eFromDue => pass.e2e_from_due_ms,
+        SloMetric::SendDelay => pass.send_delay_ms,
+    };
+    statistic?.of(&values?)
+}
+
+/// Whether a metric speaks of how much a pass brings, which one by one says nothing of where
+/// there is a pass that loads the server.
+pub(crate) fn speaks_of(metric: SloMetric, pass: &PassSummary, cell_is_loaded: bool) -> bool {
+    !(cell_is_loaded && metric.is_throughput() && pass.kind == PassKind::OneByOne)
 }
 
 #[cfg(test)]

@@ -29,12 +29,20 @@ pub(crate) struct Finished {
     pub reusable: bool,
 }
 
+/// The most reads and events that room is made for ahead.
+const MOST_EXPECTED: usize = 4_096;
+
 impl Exchange {
-    pub fn new(record: Record, encoded: Encoded) -> Self {
+    pub fn new(mut record: Record, encoded: Encoded) -> Self {
+        // One read and one event a token, the head, a finish, the usage and the end mark.
+        let expected = (encoded.asked_output as usize).saturating_add(4).min(MOST_EXPECTED);
+        record.reads.reserve(expected);
+        let mut reader = encoded.reader;
+        reader.expect_events(expected);
         Self {
             record,
             on_used_connection: false,
-            reader: encoded.reader,
+            reader,
             bytes: encoded.bytes,
             written: 0,
             last_token: None,

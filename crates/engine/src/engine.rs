@@ -56,6 +56,15 @@ pub struct Step {
     pub outputs: Vec<StepOutput>,
 }
 
+/// Decode steps in which nothing changed but lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// How many; each gave each running sequence a token.
+    pub steps: u32,
+    /// How long they took together.
+    pub duration: Duration,
+}
+
 /// The state of an engine, as its metrics show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -138,18 +147,47 @@ impl Engine {
         }
     }
 
-    /// Does one step; nothing when there is nothing to do.
-    pub fn step(&mut self) -> Option<Step> {
-        let (shape, kind, outputs) = self.advance()?;
-        let duration = shape.map_or(Duration::ZERO, |shape| self.cost.duration(shape));
-        Some(Step { duration, kind, outputs })
+    /// Does all decode steps in a row that begin within `limit` from now and in which no sequence
+    /// comes, ends or is evicted; nothing when the next step is not such a one.
+    ///
+    /// It is the same as [`Engine::step`] again and again: the same tokens, blocks and nanoseconds.
+    pub fn run(&mut self, limit: Duration) -> Option<Run> {
+        let running = &self.queues.running;
+        let max_model_len = self.config.limits.max_model_len;
+        // The step in which a sequence ends is not one of the run.
+        let unfinished = running.iter().map(|sequence| sequence.remaining(max_model_len) - 1).min();
+        let most = unfinished.filter(|&steps| steps > 0)?;
+        let most = self.policy.steady_steps(&self.queues, most);
+        if most == 0 {
+            return None;
+        }
+        let Load { sequences, context, generated } = Load::of(running);
+        let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        let (steps, spent_ns) = self.cost.decode(sequences).run(most, context, generated, limit_ns);
+        if steps == 0 {
+            return None;
+        }
+        let Queues { running, kv, .. } = &mut self.queues;
+        for sequence in running {
+            // Keys and values of the last token are not stored yet.
+            kv.append(&mut sequence.blocks, sequence.prompt + sequence.generated + steps - 1);
+            sequence.generated += steps;
+        }
+        self.steps += u64::from(steps);
+        self.generation_tokens += u64::from(steps) * u64::from(sequences);
+        Some(Run { steps, duration: Duration::from_nanos(spent_ns) })
     }
 
-    /// The step without its price. There is no shape where requests were only ignored.
-    pub(crate) fn advance(&mut self) -> Option<(Option<StepShape>, StepKind, Vec<StepOutput>)> {
+    /// The requests that hold KV blocks.
+    pub fn running(&self) -> impl Iterator<Item = RequestId> {
+        self.queues.running.iter().map(|sequence| sequence.id)
+    }
+
+    /// Does one step; nothing when there is nothing to do.
+    pub fn step(&mut self) -> Option<Step> {
         let batch = self.policy.schedule(&mut self.queues)?;
         self.steps += 1;
-        Some(match batch {
+        let (shape, kind, outputs) = match batch {
             Batch::Prompt { admitted, ignored } => {
                 let from = self.queues.running.len() - admitted;
                 let shape = prompt_shape(&self.queues.running[from..]);
@@ -166,16 +204,16 @@ impl Engine {
                 (shape, StepKind::Prompt, outputs)
             }
             Batch::Decode => {
-                let running = &self.queues.running;
-                let shape = StepShape::Decode {
-                    sequences: running.len() as u32,
-                    context: running.iter().map(|sequence| u64::from(sequence.tokens())).sum(),
-                };
-                let mut outputs = Vec::with_capacity(running.len());
+                let Load { sequences, context, generated } = Load::of(&self.queues.running);
+                let shape = StepShape::Decode { sequences, context, generated };
+                let mut outputs = Vec::with_capacity(sequences as usize);
                 self.emit(0, &mut outputs);
                 (Some(shape), StepKind::Decode, outputs)
             }
-        })
+        };
+        // There is no shape where requests were only ignored.
+        let duration = shape.map_or(Duration::ZERO, |shape| self.cost.duration(shape));
+        Some(Step { duration, kind, outputs })
     }
 
     /// Counts and memory use.
@@ -222,6 +260,26 @@ impl Engine {
             }
         }
         running.truncate(kept);
+    }
+}
+
+/// What a decode step has to carry.
+struct Load {
+    sequences: u32,
+    context: u64,
+    generated: u64,
+}
+
+impl Load {
+    fn of(running: &[Sequence]) -> Self {
+        let sum = |tokens: fn(&Sequence) -> u32| {
+            running.iter().map(|sequence| u64::from(tokens(sequence))).sum()
+        };
+        Self {
+            sequences: running.len() as u32,
+            context: sum(Sequence::tokens),
+            generated: sum(|sequence| sequence.generated),
+        }
     }
 }
 

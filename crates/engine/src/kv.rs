@@ -62,12 +62,34 @@ impl BlockManager {
         self.free > 0
     }
 
-    /// Grows the blocks that a sequence holds to this many tokens, by one block at most.
+    /// Grows the blocks that a sequence holds to this many tokens.
     pub fn append(&mut self, held: &mut u32, tokens: u32) {
-        if self.blocks(tokens) > *held {
-            self.free = self.free.checked_sub(1).expect("invariant: can_append was asked");
-            *held += 1;
+        let more = self.blocks(tokens).saturating_sub(*held);
+        self.free = self.free.checked_sub(more).expect("invariant: can_append was asked");
+        *held += more;
+    }
+
+    /// How many times in a row, `most` at most, each of some sequences can grow by a token with a
+    /// block free for it at its turn. `tokens` gives what each holds before the first time and,
+    /// where it is no block yet, what the last token of it is to get.
+    #[must_use]
+    pub fn growths(&self, tokens: impl Iterator<Item = u32>, most: u32) -> u32 {
+        // A sequence takes a block when its tokens begin one: sequences by the time until then.
+        let size = self.block_size;
+        let mut takes_after = vec![0_u32; size as usize];
+        for tokens in tokens {
+            takes_after[((size + 1 - tokens % size) % size) as usize] += 1;
         }
+        let mut free = self.free;
+        for time in 0..most {
+            let taken = takes_after[(time % size) as usize];
+            // The last in turn must find a block free even where it takes none.
+            if free <= taken {
+                return time;
+            }
+            free -= taken;
+        }
+        most
     }
 
     /// Gives blocks back.

@@ -52,19 +52,21 @@ pub struct Constants {
     /// The least time that a layer takes, in microseconds: an engine that launches each kernel by
     /// itself is held up by the launches when there is little to compute.
     pub layer_floor_us: f64,
-    /// Time of the host per sequence of a step, in microseconds.
-    pub sequence_us: f64,
     /// Time per sequence, layer and query head of a step, in nanoseconds.
     pub sequence_layer_head_ns: f64,
+    /// Time of the host per output token in the batch of a decode step, in nanoseconds: an engine
+    /// that hands all of them to its sampler in every step.
+    pub output_token_ns: f64,
     /// Reached share of the card's memory bandwidth.
     pub bandwidth_efficiency: f64,
-    /// Reached share of the card's dense products.
+    /// Reached share of the card's dense products, the attention of prompts included.
     pub dense_efficiency: f64,
-    /// Reached share of the card's dense products, in the attention of prompts.
-    pub attention_efficiency: f64,
     /// Speed at which decoding attention reads keys and values again for each query head, as a
     /// multiple of the card's memory bandwidth; above 1 where the cache serves it.
     pub kv_reread_efficiency: f64,
+    /// Time per token in which one block of threads goes along a part of a sequence, per layer, in
+    /// nanoseconds.
+    pub chain_token_ns: f64,
     /// Memory beside weights and KV that does not depend on the step, in bytes.
     pub activation_fixed_bytes: f64,
     /// Memory at the peak of the profiling run, in bytes per batched token and hidden unit.
@@ -193,7 +195,6 @@ impl Profile {
         let mut shares = vec![
             ("constants.bandwidth_efficiency", c.bandwidth_efficiency),
             ("constants.dense_efficiency", c.dense_efficiency),
-            ("constants.attention_efficiency", c.attention_efficiency),
         ];
         if let Some(gptq) = &self.kernels.gptq {
             shares.push(("kernels.gptq.bandwidth_efficiency", gptq.bandwidth_efficiency));
@@ -212,8 +213,9 @@ impl Profile {
         for (key, amount) in [
             ("constants.step_us", c.step_us),
             ("constants.layer_floor_us", c.layer_floor_us),
-            ("constants.sequence_us", c.sequence_us),
             ("constants.sequence_layer_head_ns", c.sequence_layer_head_ns),
+            ("constants.output_token_ns", c.output_token_ns),
+            ("constants.chain_token_ns", c.chain_token_ns),
             ("constants.activation_fixed_bytes", c.activation_fixed_bytes),
             ("constants.activation_bytes_per_token_hidden", c.activation_bytes_per_token_hidden),
         ] {

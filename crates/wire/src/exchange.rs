@@ -53,6 +53,12 @@ impl ResponseReader {
         Self { http: ResponseParser::new(), body, ended: None, any_bytes: false }
     }
 
+    /// Makes room for as many events as the answer is thought to have. A guess that is wrong
+    /// costs time, nothing else.
+    pub fn expect_events(&mut self, count: usize) {
+        self.body.answer.events.reserve(count);
+    }
+
     /// Takes the bytes of one read; `read` is its index in the record.
     pub fn feed(&mut self, read: u32, bytes: &[u8]) -> Progress {
         self.any_bytes |= !bytes.is_empty();

@@ -175,7 +175,7 @@ impl Decoder {
         };
         match field {
             b"data" => {
-                let value = String::from_utf8_lossy(value);
+                let value = text(value);
                 let first = borrowed.is_none() && !self.has_data;
                 if let Some(data) = borrowed.take() {
                     self.append(&data);
@@ -187,7 +187,7 @@ impl Decoder {
             }
             b"event" => {
                 self.event.clear();
-                self.event.push_str(&String::from_utf8_lossy(value));
+                self.event.push_str(&text(value));
             }
             _ => {}
         }
@@ -207,5 +207,13 @@ impl Decoder {
             return Err(SseError::TooLong { limit: self.limit });
         }
         Ok(())
+    }
+}
+
+/// Bytes as text. Nearly all are UTF-8, which checks faster than it is repaired.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
     }
 }

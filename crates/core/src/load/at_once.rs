@@ -1,7 +1,43 @@
 //! All requests due at the start: the saturated server of the published tables.
 
-use super::{Due, LoadModel};
+use std::fmt;
+
+use super::{Due, LoadModel, LoadPlan};
+use crate::summary::PassKind;
 use crate::time::Nanos;
+
+/// The plan of a saturated server.
+pub(super) struct AtOncePlan {
+    pub requests: u32,
+}
+
+impl LoadPlan for AtOncePlan {
+    fn kind(&self) -> PassKind {
+        PassKind::Saturated
+    }
+
+    fn requests(&self) -> Option<u32> {
+        Some(self.requests)
+    }
+
+    fn at_start(&self) -> Option<u32> {
+        Some(self.requests)
+    }
+
+    fn last_due_s(&self, _each_s: f64) -> f64 {
+        0.0
+    }
+
+    fn start(&self, _seed: u64) -> Box<dyn LoadModel> {
+        Box::new(AtOnce::new(self.requests))
+    }
+}
+
+impl fmt::Display for AtOncePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("saturated")
+    }
+}
 
 /// A number of requests, all due at the start.
 #[derive(Debug)]

@@ -2,16 +2,27 @@
 //! of the pass.
 //!
 //! The same model drives sockets in real time, the embedded engine in virtual time, and tests.
+//! Each is a file: what it says of itself before it is played ([`LoadPlan`]), and the model as it
+//! is played ([`LoadModel`]). A further one is its file and a line in [`plan`]. What varies within
+//! a model is data: a [`Level`] is a course of a rate or a concurrency, an
+//! [`Arrivals`](crate::arrival::Arrivals) the spread of arrivals around a rate.
 
 mod at_once;
 mod closed;
+mod level;
 mod open;
+mod replay;
+
+use std::fmt::Display;
 
 pub use at_once::AtOnce;
 pub use closed::Closed;
+pub use level::{Curve, Level, Stage};
 pub use open::Open;
+pub use replay::{Recording, RecordingError};
 
-use crate::plan::PassPlan;
+use crate::plan::{Bound, PassPlan};
+use crate::summary::PassKind;
 use crate::time::Nanos;
 
 /// When the next request is due.
@@ -25,7 +36,7 @@ pub enum Due {
     Never,
 }
 
-/// Decides when requests are due.
+/// Decides when requests are due, while they are played.
 pub trait LoadModel: Send {
     /// When the next request is due. Asking changes nothing.
     fn next_due(&self) -> Due;
@@ -37,82 +48,78 @@ pub trait LoadModel: Send {
     fn ended(&mut self, at: Nanos);
 }
 
-/// The load model of a pass.
+/// What a load model says of itself before it is played. Its text is how people call it.
+pub trait LoadPlan: Display {
+    /// The kind of its pass, as results name it.
+    fn kind(&self) -> PassKind;
+
+    /// The number of requests, where it is known beforehand.
+    fn requests(&self) -> Option<u32>;
+
+    /// Requests in flight that it asks for, where that is one number.
+    fn concurrency(&self) -> Option<u32> {
+        None
+    }
+
+    /// Requests per second that it asks for, where that is one number.
+    fn rate(&self) -> Option<f64> {
+        None
+    }
+
+    /// The highest rate of its arrivals, in requests per second; 0 where requests are due at ends.
+    fn peak_rate(&self) -> f64 {
+        0.0
+    }
+
+    /// Whether due times are known before anything ends: they are part of the workload then.
+    fn is_scheduled(&self) -> bool {
+        false
+    }
+
+    /// Requests that are in flight at once without waiting for arrivals; absent where there is no
+    /// limit.
+    fn at_start(&self) -> Option<u32>;
+
+    /// The seconds after which its last request is due, if each takes `each_s`.
+    fn last_due_s(&self, each_s: f64) -> f64;
+
+    /// The model, from its start; a seed makes its random choices.
+    fn start(&self, seed: u64) -> Box<dyn LoadModel>;
+}
+
+/// What the load model of a pass says of itself.
 #[must_use]
-pub fn load_model(pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
+pub fn plan(pass: &PassPlan) -> Box<dyn LoadPlan + '_> {
     match *pass {
-        PassPlan::OneByOne { bound } => Box::new(Closed::new(1, bound)),
-        PassPlan::Saturated { requests } => Box::new(AtOnce::new(requests)),
-        PassPlan::Closed { concurrency, bound } => Box::new(Closed::new(concurrency, bound)),
-        PassPlan::Open { rate, bound, .. } => {
-            Box::new(Open::new(crate::arrival::Poisson::new(rate, seed), bound))
+        PassPlan::OneByOne { bound } => Box::new(closed::OneByOnePlan { bound }),
+        PassPlan::Saturated { requests } => Box::new(at_once::AtOncePlan { requests }),
+        PassPlan::Closed { ref concurrency, bound } => {
+            Box::new(closed::ClosedPlan { concurrency, bound })
+        }
+        PassPlan::Open { ref rate, arrivals, bound, .. } => {
+            Box::new(open::OpenPlan { rate, arrivals, bound })
+        }
+        PassPlan::Replay { ref recording, speed, bound, .. } => {
+            Box::new(replay::ReplayPlan { recording, speed, bound })
         }
     }
+}
+
+/// The load model of a pass, from its start.
+#[must_use]
+pub fn load_model(pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
+    plan(pass).start(seed)
+}
+
+/// The seconds after which the last request is due, when each occupies the level for `each`:
+/// seconds of a place in a closed loop, one arrival in an open one.
+fn bounded_s(level: &Level, bound: Bound, each: f64) -> f64 {
+    let by_count =
+        bound.requests.and_then(|count| level.time_of_area_s(f64::from(count) * each));
+    let limits = [by_count, level.duration().map(|span| span.as_secs_f64())];
+    let by_time = bound.duration.map(|span| span.as_secs_f64());
+    limits.into_iter().flatten().chain(by_time).fold(f64::INFINITY, f64::min)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::Bound;
-    use std::time::Duration;
-
-    fn ms(value: u64) -> Nanos {
-        Nanos(value * 1_000_000)
-    }
-
-    #[test]
-    fn a_closed_loop_makes_the_next_request_due_when_one_ends() {
-        let mut load = Closed::new(2, Bound::requests(3));
-        assert_eq!(load.next_due(), Due::At(Nanos::ZERO));
-        load.take();
-        assert_eq!(load.next_due(), Due::At(Nanos::ZERO));
-        load.take();
-        assert_eq!(load.next_due(), Due::AfterEnd);
-        load.ended(ms(7));
-        assert_eq!(load.next_due(), Due::At(ms(7)));
-        load.take();
-        load.ended(ms(9));
-        assert_eq!(load.next_due(), Due::Never);
-    }
-
-    #[test]
-    fn a_closed_loop_starts_no_more_than_its_count() {
-        let mut load = Closed::new(8, Bound::requests(2));
-        load.take();
-        load.take();
-        assert_eq!(load.next_due(), Due::Never);
-    }
-
-    #[test]
-    fn a_time_bound_ends_a_closed_loop() {
-        let duration = Some(Duration::from_millis(10));
-        let mut load = Closed::new(1, Bound { requests: None, duration });
-        load.take();
-        load.ended(ms(9));
-        assert_eq!(load.next_due(), Due::At(ms(9)));
-        load.take();
-        load.ended(ms(10));
-        assert_eq!(load.next_due(), Due::Never);
-    }
-
-    #[test]
-    fn all_at_once_is_due_at_the_start_whatever_ends() {
-        let mut load = AtOnce::new(2);
-        load.take();
-        load.ended(ms(5));
-        assert_eq!(load.next_due(), Due::At(Nanos::ZERO));
-        load.take();
-        assert_eq!(load.next_due(), Due::Never);
-    }
-
-    #[test]
-    fn an_open_loop_does_not_wait_for_ends() {
-        let arrivals = [ms(1), ms(4), ms(4), ms(9)].into_iter();
-        let mut load = Open::new(arrivals, Bound::requests(3));
-        for expected in [1, 4, 4] {
-            assert_eq!(load.next_due(), Due::At(ms(expected)));
-            load.take();
-        }
-        assert_eq!(load.next_due(), Due::Never);
-    }
-}
+mod tests;

@@ -1,8 +1,68 @@
 //! Open loop: requests are due when the arrival process says so, whatever the server does.
 
-use super::{Due, LoadModel};
+use std::fmt;
+
+use super::{Due, LoadModel, LoadPlan, bounded_s};
+use crate::arrival::Arrivals;
+use crate::load::Level;
 use crate::plan::Bound;
+use crate::summary::PassKind;
 use crate::time::Nanos;
+
+/// The plan of an open loop at a rate that may change.
+pub(super) struct OpenPlan<'a> {
+    pub rate: &'a Level,
+    pub arrivals: Arrivals,
+    pub bound: Bound,
+}
+
+impl LoadPlan for OpenPlan<'_> {
+    fn kind(&self) -> PassKind {
+        PassKind::Open
+    }
+
+    fn requests(&self) -> Option<u32> {
+        self.bound.requests
+    }
+
+    fn rate(&self) -> Option<f64> {
+        self.rate.constant()
+    }
+
+    fn peak_rate(&self) -> f64 {
+        self.rate.peak()
+    }
+
+    fn is_scheduled(&self) -> bool {
+        true
+    }
+
+    fn at_start(&self) -> Option<u32> {
+        if self.rate.peak().is_infinite() { self.bound.requests } else { Some(0) }
+    }
+
+    fn last_due_s(&self, _each_s: f64) -> f64 {
+        bounded_s(self.rate, self.bound, 1.0)
+    }
+
+    fn start(&self, seed: u64) -> Box<dyn LoadModel> {
+        let rate = self.rate.clone();
+        let due = self.arrivals.seconds(seed).map_while(move |count| {
+            rate.time_of_area_s(count).map(|second| Nanos((second * 1e9) as u64))
+        });
+        Box::new(Open::new(due, self.bound))
+    }
+}
+
+impl fmt::Display for OpenPlan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "open loop, {} requests/s", self.rate)?;
+        match self.arrivals {
+            Arrivals::Poisson => Ok(()),
+            other => write!(f, ", {other} arrivals"),
+        }
+    }
+}
 
 /// Requests due at the instants of an arrival process.
 pub struct Open<A: Iterator<Item = Nanos>> {

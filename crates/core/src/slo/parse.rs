@@ -76,9 +76,17 @@ fn objective(text: &str) -> Result<Objective, SloError> {
     if text.is_empty() {
         return Err(SloError::Empty);
     }
-    let no_comparison = || SloError::NoComparison { text: text.to_owned() };
-    let at = text.find(['<', '>']).ok_or_else(no_comparison)?;
-    let (name, rest) = text.split_at(at);
+    let (name, comparison, limit) =
+        split(text).ok_or_else(|| SloError::NoComparison { text: text.to_owned() })?;
+    let (metric, statistic) = quantity(text, name)?;
+    let (limit, unit) = limit_of(metric, limit)
+        .ok_or_else(|| SloError::BadLimit { text: text.to_owned(), metric })?;
+    Ok(Objective { text: text.to_owned(), metric, statistic, comparison, limit, unit })
+}
+
+/// What stands before a comparison, the comparison, and what stands behind it.
+pub(crate) fn split(text: &str) -> Option<(&str, Comparison, &str)> {
+    let (name, rest) = text.split_at(text.find(['<', '>'])?);
     // The two-character signs come first, for each begins with one of the others.
     let signs = [
         ("<=", Comparison::AtMost),
@@ -88,16 +96,15 @@ fn objective(text: &str) -> Result<Objective, SloError> {
     ];
     let (comparison, limit) = signs
         .into_iter()
-        .find_map(|(sign, comparison)| Some((comparison, rest.strip_prefix(sign)?)))
-        .ok_or_else(no_comparison)?;
-    let (metric, statistic) = quantity(text, name.trim())?;
-    let (limit, unit) = limit_of(metric, limit.trim())
-        .ok_or_else(|| SloError::BadLimit { text: text.to_owned(), metric })?;
-    Ok(Objective { text: text.to_owned(), metric, statistic, comparison, limit, unit })
+        .find_map(|(sign, comparison)| Some((comparison, rest.strip_prefix(sign)?)))?;
+    Some((name.trim(), comparison, limit.trim()))
 }
 
 /// The metric and, where it has one, the statistic behind its last underscore.
-fn quantity(text: &str, name: &str) -> Result<(SloMetric, Option<Statistic>), SloError> {
+pub(crate) fn quantity(
+    text: &str,
+    name: &str,
+) -> Result<(SloMetric, Option<Statistic>), SloError> {
     let text = || text.to_owned();
     if let Some(metric) = metric_of(name) {
         return match metric.is_distribution() {
@@ -124,7 +131,7 @@ fn metric_of(name: &str) -> Option<SloMetric> {
 }
 
 /// The limit in the metric's unit, and the unit in which it was written.
-fn limit_of(metric: SloMetric, limit: &str) -> Option<(f64, LimitUnit)> {
+pub(crate) fn limit_of(metric: SloMetric, limit: &str) -> Option<(f64, LimitUnit)> {
     let number_ends = limit.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     let (number, unit) = limit.split_at(number_ends.unwrap_or(limit.len()));
     let unit = match (metric, unit.trim()) {

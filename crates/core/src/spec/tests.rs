@@ -1,3 +1,5 @@
+//! What a spec resolves to, and what is told of each mistake.
+
 use super::*;
 use crate::plan::{Bound, PassPlan};
 use std::time::Duration;

@@ -1,19 +1,27 @@
 //! What a step costs, in seconds: the calibrated form of the cost and its terms. No scheduling.
 //!
-//! With B sequences, C tokens of context in the batch, n prompts padded to a longest of s, L layers
-//! and H query heads:
+//! With B sequences, C tokens of context in the batch of which G are output, n prompts padded to a
+//! longest of s, L layers and H query heads:
 //!
 //! ```text
-//! decode(B, C) = host(B) + max(L floor, products(B', B) + C max(kv / bw, 4 L width / reread))
-//! prompt(n, s) = host(n) + max(L floor, products(n s, n) + 2 L width sum(s^2) / attention)
-//! host(B)      = step + B (sequence + sequence_layer_head L H)
+//! decode(B, C, G) = host(B) + G output + max(L floor, products(B', B) + attention(B, C))
+//! prompt(n, s)    = host(n) + max(L floor, products(n s, n) + 2 L width sum(s^2) / F)
+//! host(B)         = step + B sequence_layer_head L H
+//! attention(B, C) = max(C kv / bw, C 4 L width / reread, L chain min(C / B, 512) if B H <= 512)
 //! ```
 //!
 //! B' is B, padded to a captured graph where the engine captures graphs. Products depend on how the
-//! weights are stored; `kv` is the bytes of keys and values of a token, and `width` that of all
-//! query heads. Decoding attention of vLLM 0.2.x reads keys and values again for each query head,
-//! which is the second part of the maximum. Tensor parallelism divides products, attention and KV,
-//! and adds two reductions per layer.
+//! weights are stored; `kv` is the bytes of keys and values of a token, `width` that of all query
+//! heads, F the operations per second of dense products.
+//!
+//! - `output`: the sampler of vLLM 0.2.6 and later makes nested lists and a tensor of every output
+//!   token of the batch in every step, on the host (`model_executor/sampling_metadata.py`).
+//! - `reread`: decoding attention of vLLM 0.2.x reads keys and values again for each query head,
+//!   out of the cache where heads share them.
+//! - `chain`: few sequences are split into parts of 512 tokens; a part is read token after token by
+//!   one block of threads, so a batch too small to fill the card waits for it.
+//!
+//! Tensor parallelism divides products, attention and KV, and adds two reductions per layer.
 
 mod products;
 mod reduction;
@@ -23,6 +31,11 @@ use std::time::Duration;
 use crate::config::Resolved;
 use products::Products;
 use reduction::Reduction;
+
+/// Tokens of a part of a sequence, and the most blocks of threads (sequences x heads) for which
+/// vLLM 0.2.x splits sequences into parts (`model_executor/layers/attention.py`).
+const PART_TOKENS: f64 = 512.0;
+const SPLIT_UP_TO: f64 = 512.0;
 
 /// The work of one step: all that its cost depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +55,8 @@ pub enum StepShape {
         sequences: u32,
         /// Tokens of all of them, those included whose keys and values this step makes.
         context: u64,
+        /// Those of them that are output.
+        generated: u64,
     },
 }
 
@@ -52,7 +67,10 @@ pub struct CostModel {
     step_s: f64,
     floor_s: f64,
     sequence_s: f64,
+    output_token_s: f64,
     context_token_s: f64,
+    chain_token_s: f64,
+    heads: f64,
     prompt_square_s: f64,
     products: Products,
     reduction: Reduction,
@@ -71,15 +89,17 @@ impl CostModel {
         let kv_heads = f64::from(model.kv_heads.div_ceil(config.tensor_parallel_size));
         let kv_bytes = model.kv_bytes_per_token() * kv_heads / f64::from(model.kv_heads);
         let heads = f64::from(model.heads) / cards;
-        let attention = constants.attention_efficiency * card.dense_flops_per_s;
+        let flops = constants.dense_efficiency * card.dense_flops_per_s;
         Self {
             cuda_graphs: config.profile.cuda_graphs,
             step_s: constants.step_us * 1e-6,
             floor_s: constants.layer_floor_us * 1e-6 * layers,
-            sequence_s: constants.sequence_us * 1e-6
-                + constants.sequence_layer_head_ns * 1e-9 * layers * heads,
+            sequence_s: constants.sequence_layer_head_ns * 1e-9 * layers * heads,
+            output_token_s: constants.output_token_ns * 1e-9,
             context_token_s: (kv_bytes / bandwidth).max(4.0 * layers * width / reread),
-            prompt_square_s: 2.0 * layers * width / attention,
+            chain_token_s: constants.chain_token_ns * 1e-9 * layers,
+            heads,
+            prompt_square_s: 2.0 * layers * width / flops,
             products: Products::new(config),
             reduction: Reduction::new(config),
         }
@@ -88,28 +108,89 @@ impl CostModel {
     /// Seconds that a step takes.
     #[must_use]
     pub fn seconds(&self, shape: StepShape) -> f64 {
-        let (sequences, rows, attention_s) = match shape {
-            StepShape::Decode { sequences, context } => {
-                let rows = if self.cuda_graphs { captured(sequences) } else { sequences };
-                (sequences, f64::from(rows), context as f64 * self.context_token_s)
+        match shape {
+            StepShape::Decode { sequences, context, generated } => {
+                self.decode(sequences).seconds(context as f64, generated as f64)
             }
             StepShape::Prompt { sequences, longest, squares } => {
                 let rows = f64::from(sequences) * f64::from(longest);
-                (sequences, rows, squares as f64 * self.prompt_square_s)
+                let sequences = f64::from(sequences);
+                let device_s = self.device(rows, sequences) + squares as f64 * self.prompt_square_s;
+                self.host(sequences) + device_s.max(self.floor_s)
             }
-        };
-        let sequences = f64::from(sequences);
-        let host_s = self.step_s + sequences * self.sequence_s;
-        let device_s =
-            self.products.seconds(rows, sequences) + self.reduction.seconds(rows) + attention_s;
-        host_s + device_s.max(self.floor_s)
+        }
     }
 
     /// The time that a step takes, in whole nanoseconds.
     #[must_use]
     pub fn duration(&self, shape: StepShape) -> Duration {
-        Duration::from_nanos((self.seconds(shape) * 1e9).round() as u64)
+        Duration::from_nanos(nanoseconds(self.seconds(shape)))
     }
+
+    /// What decode steps of a number of sequences cost, whatever their context.
+    pub(crate) fn decode(&self, sequences: u32) -> DecodeCost {
+        let rows = if self.cuda_graphs { captured(sequences) } else { sequences };
+        let sequences = f64::from(sequences);
+        let split = sequences * self.heads <= SPLIT_UP_TO;
+        DecodeCost {
+            sequences,
+            host_s: self.host(sequences),
+            products_s: self.device(f64::from(rows), sequences),
+            floor_s: self.floor_s,
+            output_token_s: self.output_token_s,
+            context_token_s: self.context_token_s,
+            chain_token_s: if split { self.chain_token_s } else { 0.0 },
+        }
+    }
+
+    fn host(&self, sequences: f64) -> f64 {
+        self.step_s + sequences * self.sequence_s
+    }
+
+    fn device(&self, rows: f64, sampled: f64) -> f64 {
+        self.products.seconds(rows, sampled) + self.reduction.seconds(rows)
+    }
+}
+
+/// The cost of decode steps of one number of sequences.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DecodeCost {
+    sequences: f64,
+    host_s: f64,
+    products_s: f64,
+    floor_s: f64,
+    output_token_s: f64,
+    context_token_s: f64,
+    chain_token_s: f64,
+}
+
+impl DecodeCost {
+    fn seconds(&self, context: f64, generated: f64) -> f64 {
+        let part = (context / self.sequences).min(PART_TOKENS);
+        let attention = (context * self.context_token_s).max(part * self.chain_token_s);
+        let device_s = (self.products_s + attention).max(self.floor_s);
+        self.host_s + generated * self.output_token_s + device_s
+    }
+
+    /// Goes through `most` steps of the same sequences, each with a token more than before, as
+    /// long as a step begins before `limit_ns`. Steps and the nanoseconds that they take are those
+    /// of pricing one after the other.
+    pub(crate) fn run(&self, most: u32, context: u64, generated: u64, limit_ns: u64) -> (u32, u64) {
+        let (mut context, mut generated) = (context as f64, generated as f64);
+        let (mut steps, mut spent_ns) = (0, 0);
+        while steps < most && spent_ns < limit_ns {
+            spent_ns += nanoseconds(self.seconds(context, generated));
+            context += self.sequences;
+            generated += self.sequences;
+            steps += 1;
+        }
+        (steps, spent_ns)
+    }
+}
+
+/// Whole nanoseconds, halves rounded up.
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9 + 0.5) as u64
 }
 
 /// The batch size of the captured graph that a decode step of so many sequences runs in: 1, 2, 4
@@ -123,10 +204,11 @@ fn captured(sequences: u32) -> u32 {
     }
 }
 
-/// The 4-norm, a soft maximum. Roots of roots keep it exact to the bit on every machine.
-fn norm4(a: f64, b: f64) -> f64 {
-    let (a2, b2) = (a * a, b * b);
-    (a2 * a2 + b2 * b2).sqrt().sqrt()
+/// The 1.5-norm of two times: more than the larger, less than the sum, since reading weights and
+/// multiplying by them overlap in part.
+fn overlapped(a: f64, b: f64) -> f64 {
+    let sum = a * a.sqrt() + b * b.sqrt();
+    (sum * sum).cbrt()
 }
 
 #[cfg(test)]
@@ -141,7 +223,7 @@ mod tests {
     }
 
     fn decode(sequences: u32, context: u64) -> StepShape {
-        StepShape::Decode { sequences, context }
+        StepShape::Decode { sequences, context, generated: 0 }
     }
 
     fn prompt(sequences: u32, longest: u32) -> StepShape {
@@ -195,8 +277,29 @@ mod tests {
     }
 
     #[test]
-    fn a_soft_maximum_lies_just_above_the_larger() {
-        assert_eq!(norm4(3.0, 0.0), 3.0);
-        assert!((norm4(1.0, 1.0) - 2_f64.powf(0.25)).abs() < 1e-15);
+    fn what_overlaps_takes_more_than_the_larger_and_less_than_both() {
+        assert!((overlapped(3.0, 0.0) - 3.0).abs() < 1e-12);
+        let one = overlapped(1.0, 1.0);
+        assert!((one - 2_f64.powf(2.0 / 3.0)).abs() < 1e-12, "{one}");
+    }
+
+    #[test]
+    fn output_costs_the_host_more_than_the_same_context_as_prompt() {
+        let cost = cost("qwen-14b", |c| c.profile.constants.output_token_ns = 100.0);
+        let seconds = |generated| {
+            cost.seconds(StepShape::Decode { sequences: 4, context: 4000, generated })
+        };
+        assert!((seconds(3000) - seconds(0) - 3e-4).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_few_sequences_wait_for_a_part_of_their_context_and_no_longer() {
+        let cost = cost("chatglm3-6b", |c| c.profile.constants.chain_token_ns = 1000.0);
+        let seconds = |context| cost.seconds(decode(1, context));
+        assert!((seconds(400) - seconds(300) - 28.0 * 100.0 * 1e-6).abs() < 1e-9);
+        assert_eq!(seconds(512), seconds(1024));
+        // 17 sequences of 32 heads are not split.
+        let many = |context| cost.seconds(decode(17, context));
+        assert!(many(400) - many(300) < 1e-4);
     }
 }

@@ -1,6 +1,6 @@
 //! Products of activations and weights: which bytes stream by, which operations are done.
 
-use super::norm4;
+use super::overlapped;
 use crate::config::Resolved;
 use crate::model::Weights;
 use crate::profile::{AwqKernel, GptqKernel};
@@ -54,7 +54,7 @@ impl Products {
         match &self.kernel {
             Kernel::Fp16 => {
                 let work = 2.0 * (self.linear * rows + self.head * sampled);
-                norm4(2.0 * (self.linear + self.head) / self.bandwidth, work / self.flops)
+                overlapped(2.0 * (self.linear + self.head) / self.bandwidth, work / self.flops)
             }
             Kernel::Gptq(kernel) => self.gptq(kernel, rows) + self.dense(self.head, sampled),
             Kernel::Awq(kernel) => self.awq(kernel, rows) + self.dense(self.head, sampled),
@@ -62,7 +62,7 @@ impl Products {
     }
 
     fn dense(&self, parameters: f64, rows: f64) -> f64 {
-        norm4(2.0 * parameters / self.bandwidth, 2.0 * parameters * rows / self.flops)
+        overlapped(2.0 * parameters / self.bandwidth, 2.0 * parameters * rows / self.flops)
     }
 
     fn gptq(&self, kernel: &GptqKernel, rows: f64) -> f64 {
@@ -70,7 +70,7 @@ impl Products {
         if rows <= f64::from(kernel.max_rows) {
             let read = bytes / (kernel.bandwidth_efficiency * self.card_bandwidth);
             let work = 2.0 * self.linear * rows / (kernel.dense_efficiency * self.card_flops);
-            norm4(read, work)
+            overlapped(read, work)
         } else {
             let written = bytes + 2.0 * self.linear;
             let dequantise = written / (kernel.dequantise_efficiency * self.card_bandwidth);
@@ -82,7 +82,7 @@ impl Products {
         let tile = f64::from(kernel.tile_rows);
         let padded = (rows / tile).ceil() * tile;
         let bytes = self.linear * Weights::Awq.bytes_per_parameter();
-        norm4(
+        overlapped(
             bytes / (kernel.bandwidth_efficiency * self.card_bandwidth),
             2.0 * self.linear * padded / (kernel.dense_efficiency * self.card_flops),
         )

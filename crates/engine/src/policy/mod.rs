@@ -34,6 +34,12 @@ impl Sequence {
     pub fn tokens(&self) -> u32 {
         self.prompt + self.generated
     }
+
+    /// Tokens that it still gets under this limit.
+    #[must_use]
+    pub fn remaining(&self, max_model_len: u32) -> u32 {
+        (self.max_tokens - self.generated).min(max_model_len + 1 - self.tokens())
+    }
 }
 
 /// What a policy works on.
@@ -71,6 +77,10 @@ pub trait Policy: Send + Sync {
     /// The next step's batch, or nothing when there is nothing to do. Sequences move between the
     /// queues, and KV blocks are taken for every token that the step will store.
     fn schedule(&self, queues: &mut Queues) -> Option<Batch>;
+
+    /// How many of the next steps, `most` at most, are decode steps of all that runs now, if
+    /// nothing arrives and nothing ends. It may say fewer than there are.
+    fn steady_steps(&self, queues: &Queues, most: u32) -> u32;
 }
 
 /// The policy of a profile's engine.

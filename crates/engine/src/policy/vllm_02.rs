@@ -3,7 +3,7 @@
 //!
 //! Swapping to host memory is never modelled: it concerns requests with several sequences only.
 
-use super::{Batch, Policy, Queues};
+use super::{Batch, Policy, Queues, Sequence};
 use crate::kv::Room;
 
 /// vLLM 0.2.x (`vllm/core/scheduler.py` of 0.2.5 to 0.2.7).
@@ -23,38 +23,70 @@ impl Policy for Vllm02 {
         }
         Some(Batch::Decode)
     }
+
+    fn steady_steps(&self, queues: &Queues, most: u32) -> u32 {
+        // Who cannot come in now cannot while blocks only become fewer.
+        if Prompts::default().next(queues).is_some() {
+            return 0;
+        }
+        queues.kv.growths(queues.running.iter().map(Sequence::tokens), most)
+    }
+}
+
+/// The prompts of a step so far.
+#[derive(Default)]
+struct Prompts {
+    count: usize,
+    longest: u32,
+    sum: u32,
+}
+
+/// What becomes of the first in the queue.
+enum Next {
+    Admitted,
+    Ignored,
+}
+
+impl Prompts {
+    /// What becomes of the first in the queue in this step; nothing if it waits.
+    fn next(&self, queues: &Queues) -> Option<Next> {
+        let limits = queues.limits;
+        // An evicted sequence computes its output again as part of its prompt.
+        let prompt = queues.waiting.front()?.tokens();
+        let room = queues.kv.room(prompt);
+        let prompt_limit = limits.max_model_len.min(limits.max_num_batched_tokens);
+        if prompt > prompt_limit || room == Room::Never {
+            return Some(Next::Ignored);
+        }
+        // Every prompt of a step is padded to the longest.
+        let padded = (self.count as u64 + 1) * u64::from(prompt.max(self.longest));
+        let fits = room == Room::Now
+            && padded <= u64::from(limits.max_num_batched_tokens)
+            && queues.running.len() < limits.max_num_seqs as usize
+            && padded - u64::from(self.sum + prompt) <= u64::from(limits.max_paddings);
+        fits.then_some(Next::Admitted)
+    }
 }
 
 /// Lets in waiting prompts in order, until one does not fit into this step.
 fn admit(queues: &mut Queues) -> Option<Batch> {
-    let limits = queues.limits;
-    let prompt_limit = limits.max_model_len.min(limits.max_num_batched_tokens);
-    let (mut ignored, mut admitted) = (Vec::new(), 0_usize);
-    let (mut longest, mut sum) = (0, 0);
-    while let Some(next) = queues.waiting.front() {
-        // An evicted sequence computes its output again as part of its prompt.
-        let prompt = next.tokens();
-        let room = queues.kv.room(prompt);
-        if prompt > prompt_limit || room == Room::Never {
-            ignored.extend(queues.waiting.pop_front());
-            continue;
-        }
-        // Every prompt of a step is padded to the longest.
-        let padded = (admitted as u64 + 1) * u64::from(prompt.max(longest));
-        if room == Room::Later
-            || padded > u64::from(limits.max_num_batched_tokens)
-            || queues.running.len() >= limits.max_num_seqs as usize
-            || padded - u64::from(sum + prompt) > u64::from(limits.max_paddings)
-        {
-            break;
-        }
+    let mut prompts = Prompts::default();
+    let mut ignored = Vec::new();
+    while let Some(next) = prompts.next(queues) {
         let mut sequence = queues.waiting.pop_front().expect("invariant: the front was seen");
-        sequence.blocks = queues.kv.allocate(prompt);
-        queues.running.push(sequence);
-        admitted += 1;
-        longest = longest.max(prompt);
-        sum += prompt;
+        match next {
+            Next::Ignored => ignored.push(sequence),
+            Next::Admitted => {
+                let prompt = sequence.tokens();
+                sequence.blocks = queues.kv.allocate(prompt);
+                queues.running.push(sequence);
+                prompts.count += 1;
+                prompts.longest = prompts.longest.max(prompt);
+                prompts.sum += prompt;
+            }
+        }
     }
+    let admitted = prompts.count;
     (admitted > 0 || !ignored.is_empty()).then_some(Batch::Prompt { admitted, ignored })
 }
 
@@ -86,7 +118,6 @@ mod tests {
     use crate::config::Limits;
     use crate::engine::RequestId;
     use crate::kv::BlockManager;
-    use crate::policy::Sequence;
 
     fn queues(blocks: u32, prompts: &[u32]) -> Queues {
         let waiting = prompts.iter().zip(0..).map(|(&prompt, id)| Sequence {

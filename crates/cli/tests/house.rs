@@ -1,0 +1,125 @@
+//! The arrows between the rooms, and what must not be found in them: a wrong one fails here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Which room may lean on which, and on which crates of others that bring I/O or a runtime.
+const MAY_LEAN_ON: [(&str, &[&str]); 9] = [
+    ("core", &[]),
+    ("wire", &["core"]),
+    ("net", &["core"]),
+    ("workload", &["core"]),
+    ("drive", &["core", "wire", "net"]),
+    ("engine", &["core", "wire", "net"]),
+    ("store", &["core"]),
+    ("report", &["core"]),
+    ("cli", &["core", "wire", "net", "workload", "drive", "engine", "store", "report"]),
+];
+
+/// What is read or opened in one room only, and the files that may, by room and path.
+const ONLY_IN: [(&str, &[&str]); 6] = [
+    ("Instant::now", &[]),
+    ("SystemTime::now", &[]),
+    ("thread::sleep", &[]),
+    ("unsafe {", &["net/src/sys.rs"]),
+    ("TcpListener", &["net/src/epoll.rs"]),
+    ("TcpStream", &["net/src/epoll.rs", "net/src/sys.rs", "drive/src/control.rs"]),
+];
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the crates")
+}
+
+/// The dependencies of each room, those of its tests left out.
+fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(crates())
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("metadata");
+    let packages = metadata["packages"].as_array().expect("packages");
+    packages
+        .iter()
+        .map(|package| {
+            let needed = package["dependencies"].as_array().expect("dependencies");
+            let names = needed
+                .iter()
+                .filter(|dependency| dependency["kind"].is_null())
+                .filter_map(|dependency| dependency["name"].as_str().map(str::to_owned));
+            (room(package["name"].as_str().expect("a name")), names.collect())
+        })
+        .collect()
+}
+
+fn room(package: &str) -> String {
+    if package == "inferometer" {
+        return "cli".to_owned();
+    }
+    package.trim_start_matches("inferometer-").to_owned()
+}
+
+#[test]
+fn every_room_leans_on_what_it_may_and_on_nothing_else() {
+    let found = dependencies();
+    let allowed: BTreeMap<&str, &[&str]> = MAY_LEAN_ON.into_iter().collect();
+    for (name, needed) in &found {
+        let may = allowed.get(name.as_str()).unwrap_or_else(|| panic!("{name}: an unknown room"));
+        for dependency in needed.iter().filter(|name| name.starts_with("inferometer-")) {
+            let other = room(dependency);
+            assert!(may.contains(&other.as_str()), "{name} must not lean on {other}");
+        }
+        for runtime in ["tokio", "async-std", "smol", "reqwest", "hyper"] {
+            assert!(!needed.contains(runtime), "{name} must not lean on {runtime}");
+        }
+    }
+    assert_eq!(found.len(), allowed.len(), "rooms that are gone: {allowed:?}");
+}
+
+#[test]
+fn clocks_sockets_and_unsafe_code_are_where_they_belong() {
+    let crates = crates();
+    let mut looked_at = 0;
+    for (room, _) in MAY_LEAN_ON {
+        for file in rust_files(&crates.join(room).join("src")) {
+            looked_at += 1;
+            let text = fs::read_to_string(&file).expect("a source file");
+            let name = file.strip_prefix(&crates).expect("below the crates").display().to_string();
+            for (what, where_allowed) in ONLY_IN {
+                let found = text.contains(what);
+                assert!(!found || where_allowed.contains(&name.as_str()), "{name}: {what}");
+            }
+        }
+    }
+    assert!(looked_at > 100, "only {looked_at} files were found");
+}
+
+#[test]
+fn every_file_says_what_it_is_and_none_is_too_long() {
+    let crates = crates();
+    for (room, _) in MAY_LEAN_ON {
+        for file in rust_files(&crates.join(room).join("src")) {
+            let text = fs::read_to_string(&file).expect("a source file");
+            let name = file.display();
+            assert!(text.starts_with("//!"), "{name}: does not open with what it is");
+            assert!(text.lines().count() <= 600, "{name}: which idea wants a room of its own?");
+        }
+    }
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}

@@ -1,0 +1,162 @@
+//! How a pass loads the server, as data. What each way means is in [`crate::load`].
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::duration_ns;
+use crate::arrival::Arrivals;
+use crate::load::{self, Level, LoadPlan, Recording};
+use crate::summary::PassKind;
+
+/// How a pass loads the server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum PassPlan {
+    /// One request at a time.
+    OneByOne {
+        /// When it ends.
+        bound: Bound,
+    },
+    /// All requests due at once.
+    Saturated {
+        /// How many.
+        requests: u32,
+    },
+    /// A number in flight.
+    Closed {
+        /// How many in flight.
+        concurrency: Level,
+        /// When it ends.
+        bound: Bound,
+    },
+    /// Arrivals at a rate.
+    Open {
+        /// Requests per second.
+        rate: Level,
+        /// How arrivals are spread around the rate.
+        #[serde(default)]
+        arrivals: Arrivals,
+        /// When it ends.
+        bound: Bound,
+        /// The most in flight.
+        max_in_flight: Option<u32>,
+        /// What becomes of requests that are due beyond it.
+        #[serde(default)]
+        over_limit: OverLimit,
+    },
+    /// Arrivals at recorded instants.
+    Replay {
+        /// The instants.
+        recording: Recording,
+        /// How much faster than they were recorded.
+        speed: f64,
+        /// When it ends before the recording does.
+        bound: Bound,
+        /// The most in flight.
+        max_in_flight: Option<u32>,
+        /// What becomes of requests that are due beyond it.
+        over_limit: OverLimit,
+    },
+}
+
+/// What becomes of a request that is due while as many are in flight as may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OverLimit {
+    /// It waits, and the wait counts from when it was due.
+    #[default]
+    Queue,
+    /// It is dropped, and counted as dropped.
+    Drop,
+}
+
+/// When a pass stops to begin requests: after a count, after a time, or at whichever comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bound {
+    /// Requests.
+    pub requests: Option<u32>,
+    /// Time from the start of the pass.
+    #[serde(with = "duration_ns")]
+    pub duration: Option<Duration>,
+}
+
+impl Bound {
+    /// Ends after this many requests.
+    #[must_use]
+    pub fn requests(count: u32) -> Self {
+        Self { requests: Some(count), duration: None }
+    }
+
+    /// Ends when its load model does.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { requests: None, duration: None }
+    }
+}
+
+impl PassPlan {
+    /// A closed loop with this many in flight.
+    #[must_use]
+    pub fn closed(concurrency: u32, bound: Bound) -> Self {
+        Self::Closed { concurrency: concurrency.into(), bound }
+    }
+
+    /// An open loop with Poisson arrivals at this rate, in requests per second, and any number in
+    /// flight.
+    #[must_use]
+    pub fn open(rate_per_s: f64, bound: Bound) -> Self {
+        Self::Open {
+            rate: rate_per_s.into(),
+            arrivals: Arrivals::Poisson,
+            bound,
+            max_in_flight: None,
+            over_limit: OverLimit::Queue,
+        }
+    }
+
+    /// What its load model says of itself.
+    #[must_use]
+    pub fn load(&self) -> Box<dyn LoadPlan + '_> {
+        load::plan(self)
+    }
+
+    /// The kind, as results name it.
+    #[must_use]
+    pub fn kind(&self) -> PassKind {
+        self.load().kind()
+    }
+
+    /// The number of requests, where it is known beforehand.
+    #[must_use]
+    pub fn requests(&self) -> Option<u32> {
+        self.load().requests()
+    }
+
+    /// The most in flight, and what becomes of requests that are due beyond it.
+    #[must_use]
+    pub fn limit(&self) -> (Option<u32>, OverLimit) {
+        match self {
+            Self::Open { max_in_flight, over_limit, .. }
+            | Self::Replay { max_in_flight, over_limit, .. } => (*max_in_flight, *over_limit),
+            Self::OneByOne { .. } | Self::Saturated { .. } | Self::Closed { .. } => {
+                (None, OverLimit::Queue)
+            }
+        }
+    }
+
+    /// The recording that has to be read before it is played.
+    pub fn recording_mut(&mut self) -> Option<&mut Recording> {
+        match self {
+            Self::Replay { recording, .. } => Some(recording),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for PassPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.load().fmt(f)
+    }
+}
