@@ -40,19 +40,35 @@ impl Failure {
         }
     }
 
-    /// Tells the user, on standard error.
-    pub fn tell(&self) {
-        let lines = match self {
+    fn lines(&self) -> &[String] {
+        match self {
             Self::Usage(errors) => errors.as_slice(),
             Self::NotCarriedOut(line)
             | Self::Objective(line)
             | Self::Suspect(line)
             | Self::Interrupted(line) => std::slice::from_ref(line),
-        };
-        for line in lines {
-            eprintln!("error: {line}");
         }
     }
+
+    /// What went wrong, in one text.
+    pub fn words(&self) -> String {
+        self.lines().join("; ")
+    }
+
+    /// Tells the user, on standard error.
+    pub fn tell(&self) {
+        for line in self.lines() {
+            tell(&format!("error: {line}"));
+        }
+    }
+}
+
+/// Says a line on standard error. Nobody listening is no error, and what a server wrote cannot
+/// steer the terminal.
+pub fn tell(line: &str) {
+    let clean: String =
+        line.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+    let _ = writeln!(io::stderr().lock(), "{clean}");
 }
 
 /// Writes a result to standard output. A reader that has closed the pipe is no error.

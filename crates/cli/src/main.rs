@@ -1,8 +1,10 @@
 //! The command line of Inferometer: arguments in, exit code out. What a command does is in
 //! [`command`]; nothing is computed here.
 
+mod check;
 mod command;
 mod exit;
+mod lifeline;
 mod plan_file;
 mod run;
 

@@ -19,22 +19,32 @@ pub fn merge(file: Option<&Path>, flags: Map<String, Value>) -> Result<Spec, Fai
         None => (Map::new(), "the flags".to_owned()),
     };
     keys.extend(flags);
-    let mut unknown = Vec::new();
-    let mut note = |path: serde_ignored::Path<'_>| unknown.push(path.to_string());
-    let value = Value::Object(keys);
-    let deserializer = serde_ignored::Deserializer::new(&value, &mut note);
-    let spec: Spec = serde_path_to_error::deserialize(deserializer).map_err(|error| {
-        Failure::usage(format!("{origin}: {}: {}", error.path(), error.inner()))
-    })?;
-    if unknown.is_empty() {
-        return Ok(spec);
-    }
     let known = known_keys();
-    let told = unknown.iter().map(|key| {
-        let suggestion = did_you_mean(key, known.iter().map(String::as_str));
-        format!("{origin}: `{key}` is not a key of a plan{suggestion}")
-    });
-    Err(Failure::Usage(told.collect()))
+    let mut mistakes = Vec::new();
+    for (key, value) in &keys {
+        if !known.contains(key) {
+            let suggestion = did_you_mean(key, known.iter().map(String::as_str));
+            mistakes.push(format!("{origin}: `{key}` is not a key of a plan{suggestion}"));
+        } else if let Some(mistake) = wrong_kind(key, value) {
+            mistakes.push(format!("{origin}: {mistake}"));
+        }
+    }
+    if !mistakes.is_empty() {
+        return Err(Failure::Usage(mistakes));
+    }
+    serde_json::from_value(Value::Object(keys))
+        .map_err(|error| Failure::usage(format!("{origin}: {error}")))
+}
+
+/// What is wrong with the kind of a value, if it is: each key is tried alone, so that every
+/// mistake is told. Values of headers are not repeated, for they may be secrets.
+fn wrong_kind(key: &str, value: &Value) -> Option<String> {
+    let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
+    let error = serde_path_to_error::deserialize::<_, Spec>(&alone).err()?;
+    if key == "header" {
+        return Some("`header` is not a list of texts such as 'Name: value'".to_owned());
+    }
+    Some(format!("`{}` has a value of the wrong kind: {}", error.path(), error.inner()))
 }
 
 fn read(path: &Path) -> Result<Map<String, Value>, Failure> {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use inferometer_core::fold::{PassFold, cell};
 use inferometer_core::load::load_model;
-use inferometer_core::plan::{Bound, CellPlan, PassPlan, Timeouts};
+use inferometer_core::plan::{Bound, CellPlan, OverLimit, PassPlan, Timeouts};
 use inferometer_core::record::Record;
 use inferometer_core::request::Sampling;
 use inferometer_core::summary::Cell;
@@ -64,6 +64,7 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
             timeouts: no_timeouts,
             planned: pass.requests(),
             max_in_flight: None,
+            over_limit: OverLimit::Queue,
             connections_ahead: if count > 20 { count } else { 1 },
             spare_connections: 0,
             reuse_connections: true,

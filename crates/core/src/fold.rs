@@ -2,16 +2,19 @@
 //!
 //! Never here: a formula (those are in [`crate::metric`]), a judgement, a default count.
 
+use crate::goodput::RequestObjective;
 use crate::instrument::InstrumentFold;
 use crate::metric::{
-    Definition, Over, Span, Timeline, Value, Window, concurrency, duration, e2e, itl,
-    latency_per_output_token, latency_per_token, send_delay, throughput, tpot, ttft,
+    Definition, Over, Plateau, Span, Timeline, Value, Window, concurrency, duration, e2e, goodput,
+    itl, latency_per_output_token, latency_per_token, send_delay, steady_state, throughput, tpot,
+    ttft,
 };
 use crate::outcome::OutcomeCounts;
 use crate::plan::PassPlan;
+use crate::prediction::CellPrediction;
 use crate::record::{Record, TokensFrom};
-use crate::stats::{self, Pool};
-use crate::summary::{Cell, Distribution, PassKind, PassSummary};
+use crate::stats::{self, Pool, Sample};
+use crate::summary::{Cell, CellSpread, Distribution, Goodput, PassKind, PassSummary, Spread};
 
 /// The metrics whose distribution over requests a summary holds.
 static PER_REQUEST: [&Definition; 8] = [
@@ -31,14 +34,17 @@ static PER_REQUEST: [&Definition; 8] = [
 #[derive(Clone, Debug)]
 pub struct PassFold {
     kind: PassKind,
+    load: String,
+    repeat: u32,
     concurrency: Option<u32>,
     rate: Option<f64>,
+    objectives: Vec<RequestObjective>,
     streamed: bool,
     seed: u64,
     outcomes: OutcomeCounts,
     tokens_from: Option<TokensFrom>,
     window: Window,
-    columns: [Vec<f64>; PER_REQUEST.len()],
+    columns: [Sample; PER_REQUEST.len()],
     itl: Pool,
     instrument: InstrumentFold,
 }
@@ -48,19 +54,43 @@ impl PassFold {
     /// [`crate::request::Sampling::stream`]; `seed` makes the resamples of intervals.
     #[must_use]
     pub fn new(pass: &PassPlan, streamed: bool, seed: u64) -> Self {
+        let load = pass.load();
+        let plateau = match (load.kind(), load.concurrency(), load.rate()) {
+            (PassKind::Closed, Some(concurrency), _) => Plateau::Of(concurrency),
+            (PassKind::Open, _, Some(rate)) if rate.is_finite() => Plateau::Around,
+            _ => Plateau::None,
+        };
         Self {
-            kind: pass.kind(),
-            concurrency: pass.concurrency(),
-            rate: pass.rate(),
+            kind: load.kind(),
+            load: load.to_string(),
+            repeat: 1,
+            concurrency: load.concurrency(),
+            rate: load.rate(),
+            objectives: Vec::new(),
             streamed,
             seed,
             outcomes: OutcomeCounts::default(),
             tokens_from: None,
-            window: Window::default(),
+            window: Window { plateau, streamed, ..Window::default() },
             columns: Default::default(),
             itl: Pool::default(),
             instrument: InstrumentFold::default(),
         }
+    }
+
+    /// Says which repeat of the cell's passes it is, from 1.
+    #[must_use]
+    pub fn of_repeat(mut self, repeat: u32) -> Self {
+        self.repeat = repeat;
+        self
+    }
+
+    /// Judges each request by objectives: the plan's [`crate::plan::Plan::goodput`].
+    #[must_use]
+    pub fn judging(mut self, objectives: &[RequestObjective]) -> Self {
+        self.objectives = objectives.to_vec();
+        self.window.met = (!objectives.is_empty()).then_some(0);
+        self
     }
 
     /// Takes in the record of one planned request, whatever became of it.
@@ -70,6 +100,7 @@ impl PassFold {
     pub fn add(&mut self, record: &Record) {
         let timeline = Timeline::new(record, self.streamed);
         self.outcomes.add(record.outcome);
+        self.window.planned += 1;
         self.instrument.add(record, self.streamed);
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.window.spans.push(Span { send_start, ended });
@@ -91,6 +122,12 @@ impl PassFold {
         let (output_tokens, from) = timeline.record.output_tokens();
         let input_tokens = timeline.record.input_tokens();
         self.window.completed += 1;
+        self.window.completions.extend(timeline.record.ended);
+        self.window.tokens.add(&timeline.events);
+        if let Some(met) = &mut self.window.met {
+            let all = self.objectives.iter().all(|objective| objective.is_met(timeline));
+            *met += u64::from(all);
+        }
         self.window.output_tokens += u64::from(output_tokens);
         // Where nobody counted a prompt, a finding says so: see `crate::inspect`.
         self.window.input_tokens += input_tokens.map_or(0, u64::from);
@@ -102,18 +139,21 @@ impl PassFold {
     #[must_use]
     pub fn finish(mut self) -> PassSummary {
         let seed = self.seed;
+        let objectives: Vec<&str> =
+            self.objectives.iter().map(|objective| objective.text.as_str()).collect();
         let mut column = |definition: &Definition| -> Option<Distribution> {
             let at = PER_REQUEST.iter().position(|candidate| candidate.name == definition.name);
             let at = at.expect("invariant: the summary's metrics are those of PER_REQUEST");
-            stats::distribution(&mut self.columns[at], seed)
+            std::mem::take(&mut self.columns[at]).distribution(seed)
         };
         PassSummary {
             kind: self.kind,
+            load: self.load,
+            repeat: self.repeat,
             concurrency: self.concurrency,
             rate: self.rate,
             planned: self.outcomes.total(),
             outcomes: self.outcomes,
-            // Figures of the steady state belong here, beside those of the whole pass.
             duration_s: duration::duration_s(&self.window),
             requests_per_s: throughput::requests_per_s(&self.window),
             input_tokens: self.window.input_tokens,
@@ -122,6 +162,13 @@ impl PassFold {
             tokens_from: self.tokens_from,
             peak_concurrency: concurrency::peak(&self.window),
             mean_concurrency: concurrency::mean(&self.window),
+            steady_state: steady_state::steady_state(&self.window),
+            goodput: self.window.met.map(|met| Goodput {
+                objectives: objectives.join(","),
+                met,
+                requests_per_s: goodput::requests_per_s(&self.window),
+                attainment: goodput::attainment(&self.window),
+            }),
             ttft_ms: column(&ttft::FROM_SENT),
             tpot_ms: column(&tpot::DEFINITION),
             itl_ms: self.itl.distribution(seed),
@@ -149,29 +196,76 @@ fn weakness(from: &TokensFrom) -> u8 {
 ///
 /// Throughput is that of the pass that loads the server; of several, the one with the most
 /// requests per second. A cell that was only measured one by one has none. Latencies are those
-/// of the one_by_one pass, else of the pass that the throughput is from.
+/// of the one_by_one pass, else of the pass that the throughput is from. Over repeats each is the
+/// mean of the repeats.
 #[must_use]
 pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> Cell {
-    let loading = passes
-        .iter()
-        .filter(|pass| pass.kind != PassKind::OneByOne)
-        .max_by(|a, b| requests_per_s(a).total_cmp(&requests_per_s(b)));
-    let alone = passes.iter().find(|pass| pass.kind == PassKind::OneByOne).or(loading);
-    let mean = |distribution: Option<Distribution>| distribution.map(|values| values.mean);
+    let repeats = passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
+    let (loading, alone) = (loading(&passes), alone(&passes));
+    let over = |load: &[&PassSummary], figure: fn(&PassSummary) -> Option<f64>| {
+        let values: Vec<f64> = load.iter().filter_map(|pass| figure(pass)).collect();
+        stats::spread(&values)
+    };
+    let spread = CellSpread {
+        requests_per_s: over(&loading, |pass| pass.requests_per_s),
+        output_tokens_per_s: over(&loading, |pass| pass.output_tokens_per_s),
+        latency_per_token_ms: over(&alone, |pass| Some(pass.latency_per_token_ms?.mean)),
+        latency_per_output_token_ms: over(&alone, |pass| {
+            Some(pass.latency_per_output_token_ms?.mean)
+        }),
+    };
+    let mean = |spread: Option<Spread>| spread.map(|spread| spread.mean);
     Cell {
         input_length,
         output_length,
-        requests_per_s: loading.and_then(|pass| pass.requests_per_s),
-        output_tokens_per_s: loading.and_then(|pass| pass.output_tokens_per_s),
-        latency_per_token_ms: alone.and_then(|pass| mean(pass.latency_per_token_ms)),
-        latency_per_output_token_ms: alone.and_then(|pass| mean(pass.latency_per_output_token_ms)),
+        requests_per_s: mean(spread.requests_per_s),
+        output_tokens_per_s: mean(spread.output_tokens_per_s),
+        latency_per_token_ms: mean(spread.latency_per_token_ms),
+        latency_per_output_token_ms: mean(spread.latency_per_output_token_ms),
+        over_repeats: (repeats > 1).then_some(spread),
         passes,
+        prediction: CellPrediction::default(),
     }
+}
+
+/// The passes that the throughput of a cell comes from, one of each repeat: of those that load
+/// the server, the load with the most requests per second over the repeats.
+pub(crate) fn loading(passes: &[PassSummary]) -> Vec<&PassSummary> {
+    loads(passes, |pass| pass.kind != PassKind::OneByOne)
+        .into_iter()
+        .max_by(|a, b| mean_of(a, requests_per_s).total_cmp(&mean_of(b, requests_per_s)))
+        .unwrap_or_default()
+}
+
+/// The passes that the latencies of a cell come from, one of each repeat.
+pub(crate) fn alone(passes: &[PassSummary]) -> Vec<&PassSummary> {
+    let alone = loads(passes, |pass| pass.kind == PassKind::OneByOne).into_iter().next();
+    alone.unwrap_or_else(|| loading(passes))
+}
+
+/// The passes of a kind, gathered by load, in the order in which loads were first met.
+fn loads(passes: &[PassSummary], of: fn(&PassSummary) -> bool) -> Vec<Vec<&PassSummary>> {
+    let mut loads: Vec<Vec<&PassSummary>> = Vec::new();
+    for pass in passes.iter().filter(|pass| of(pass)) {
+        // A plan may hold the same load twice: each is one of every repeat then.
+        let is_of = |load: &&mut Vec<&PassSummary>| {
+            load.iter().all(|known| known.load == pass.load && known.repeat != pass.repeat)
+        };
+        match loads.iter_mut().find(is_of) {
+            Some(load) => load.push(pass),
+            None => loads.push(vec![pass]),
+        }
+    }
+    loads
 }
 
 /// For comparison only: a pass in which nothing was sent is the slowest.
 fn requests_per_s(pass: &PassSummary) -> f64 {
     pass.requests_per_s.unwrap_or(0.0)
+}
+
+fn mean_of(load: &[&PassSummary], figure: fn(&PassSummary) -> f64) -> f64 {
+    load.iter().map(|pass| figure(pass)).sum::<f64>() / load.len() as f64
 }
 
 #[cfg(test)]

@@ -44,7 +44,9 @@ pub enum GoodputError {
         name: String,
     },
     /// The limit is not a time.
-    #[error("`{0}` has no limit that can be read: after the comparison comes a time in us, ms or s")]
+    #[error(
+        "`{0}` has no limit that can be read: after the comparison comes a time in us, ms or s"
+    )]
     BadLimit(String),
 }
 
@@ -101,8 +103,7 @@ impl RequestObjective {
             .into_iter()
             .find(|(metric, _)| *metric == self.metric)
             .and_then(|(_, value)| value(timeline));
-        let nothing_followed =
-            self.metric == SloMetric::Tpot && timeline.first_visible().is_some();
+        let nothing_followed = self.metric == SloMetric::Tpot && timeline.first_visible().is_some();
         timeline.record.outcome.is_complete()
             && value.map_or(nothing_followed, |value| self.comparison.holds(value, self.limit))
     }
@@ -155,8 +156,11 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_told_objective_by_objective() {
-        let told: Vec<String> =
-            parse("ttft,tpott<5ms,,ttft_p99<5ms,e2e<5%").unwrap_err().iter().map(ToString::to_string).collect();
+        let told: Vec<String> = parse("ttft,tpott<5ms,,ttft_p99<5ms,e2e<5%")
+            .unwrap_err()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         for (line, words) in told.iter().zip([
             "compares nothing",
             "did you mean `tpot`?",

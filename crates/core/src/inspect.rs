@@ -53,6 +53,15 @@ impl Inspector {
         }
     }
 
+    /// Says which repeat of the cell's passes it looks through, from 1.
+    #[must_use]
+    pub fn of_repeat(mut self, repeat: u32) -> Self {
+        if repeat > 1 {
+            self.place = format!("{}, repeat {repeat}", self.place);
+        }
+        self
+    }
+
     /// Takes in the record of one planned request, whatever became of it.
     pub fn add(&mut self, record: &Record) {
         if !record.outcome.is_complete() {

@@ -69,6 +69,7 @@ impl InstrumentFold {
             arrival_width_us: self.widths_us.distribution(seed),
             ttft_bound_us: stats::distribution(&mut self.ttft_bounds_us, seed),
             coalesced_events: self.coalesced,
+            process: None,
         }
     }
 }

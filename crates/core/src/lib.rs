@@ -20,12 +20,15 @@ pub mod load;
 pub mod outcome;
 pub mod record;
 
+pub mod histogram;
 pub mod metric;
 pub mod stats;
 
 pub mod fold;
 pub mod instrument;
+pub mod prediction;
 pub mod summary;
+pub mod table_import;
 
 pub mod finding;
 pub mod goodput;

@@ -12,6 +12,7 @@ use crate::goodput::RequestObjective;
 use crate::repeat::Precision;
 use crate::request::{Sampling, sha256_hex};
 use crate::slo::Objective;
+use crate::spec::Spec;
 
 pub use pass::{Bound, OverLimit, PassPlan};
 
@@ -54,6 +55,10 @@ pub struct Plan {
     pub goodput: Vec<RequestObjective>,
     /// Makes every random choice.
     pub seed: u64,
+    /// What was asked for, as a plan file would say it: for a reader who wants to do it again.
+    /// No header, no key, no place for files.
+    #[serde(default)]
+    pub asked: Box<Spec>,
 }
 
 /// What is sent before each cell and not reported: one request at a time.
@@ -109,6 +114,8 @@ pub enum TargetPlan {
         model: String,
         /// Profile by name or file; absent: the model's own.
         profile: Option<String>,
+        /// The dialect by name; absent: ask the server.
+        dialect: Option<String>,
         /// How much faster than real time it plays.
         speed: f64,
     },
@@ -213,7 +220,9 @@ impl Plan {
     /// The plan's identity: SHA-256 over its JSON.
     #[must_use]
     pub fn hash(&self) -> String {
-        sha256_hex(&serde_json::to_vec(self).expect("invariant: a plan is plain data"))
+        // Two ways of asking for the same are the same plan.
+        let measured = Self { asked: Box::default(), ..self.clone() };
+        sha256_hex(&serde_json::to_vec(&measured).expect("invariant: a plan is plain data"))
     }
 }
 

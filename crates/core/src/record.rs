@@ -223,7 +223,8 @@ impl Record {
     /// where they do, else one each.
     #[must_use]
     pub fn tokens_events(&self) -> u32 {
-        self.token_events().map(|event| event.tokens.unwrap_or(1)).sum()
+        let each = self.token_events().map(|event| u64::from(event.tokens.unwrap_or(1)));
+        u32::try_from(each.sum::<u64>()).unwrap_or(u32::MAX)
     }
 
     /// Output tokens, and where the count comes from: the server's usage, else the tokenizer

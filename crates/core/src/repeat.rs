@@ -84,9 +84,9 @@ impl Precision {
     fn is_enough(&self, values: &[f64]) -> bool {
         let spread = stats::spread(values);
         spread.is_some_and(|spread| {
-            spread.ci.is_some_and(|[low, high]| {
-                (high - low) / 2.0 <= self.relative * spread.mean.abs()
-            })
+            spread
+                .ci
+                .is_some_and(|[low, high]| (high - low) / 2.0 <= self.relative * spread.mean.abs())
         })
     }
 }

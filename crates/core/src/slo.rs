@@ -9,8 +9,8 @@ use crate::verdict::SloResult;
 
 mod parse;
 
-pub(crate) use parse::{limit_of, quantity, split};
 pub use parse::{SloError, parse};
+pub(crate) use parse::{limit_of, quantity, split};
 
 /// One objective: a statistic of a metric that must stay below or above a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

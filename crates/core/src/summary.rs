@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::Finding;
 use crate::outcome::OutcomeCounts;
+use crate::prediction::{CellPrediction, ErrorSummary};
 use crate::record::TokensFrom;
 use crate::verdict::Verdict;
 
@@ -44,6 +45,9 @@ pub struct Summary {
     pub findings: Vec<Finding>,
     /// The grid.
     pub cells: Vec<Cell>,
+    /// Absolute errors per column, of a prediction that is compared with what was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<BTreeMap<String, ErrorSummary>>,
 }
 
 /// A program and its version.
@@ -94,6 +98,9 @@ pub struct Environment {
     pub stamps: Option<String>,
     /// The tokenizer that shaped the prompts.
     pub tokenizer: Option<String>,
+    /// What keeps this run's prompts apart from every other's: give it again to repeat the run.
+    #[serde(default)]
+    pub salt: Option<String>,
 }
 
 /// One cell of the grid: an input length and an output length.
@@ -111,8 +118,14 @@ pub struct Cell {
     pub latency_per_token_ms: Option<f64>,
     /// Mean of latency / output tokens, from the one_by_one pass, else from that one.
     pub latency_per_output_token_ms: Option<f64>,
+    /// The four figures over the repeats, of which they are the means; absent for one repeat.
+    #[serde(default)]
+    pub over_repeats: Option<CellSpread>,
     /// Every pass of the cell, in the order in which they were carried out.
     pub passes: Vec<PassSummary>,
+    /// What a prediction says beside its figures; nothing where a server was measured.
+    #[serde(flatten)]
+    pub prediction: CellPrediction,
 }
 
 /// How a pass loads the server.
@@ -143,6 +156,19 @@ impl PassKind {
 }
 
 impl Cell {
+    /// The pass that the throughput of the cell comes from, of several repeats the first.
+    #[must_use]
+    pub fn loading(&self) -> Option<&PassSummary> {
+        crate::fold::loading(&self.passes).first().copied()
+    }
+
+    /// The pass that the latencies of the cell come from, of several repeats the first: one by
+    /// one, else that of the throughput.
+    #[must_use]
+    pub fn alone(&self) -> Option<&PassSummary> {
+        crate::fold::alone(&self.passes).first().copied()
+    }
+
     /// How people call one of its passes: `128 x 32, one by one`.
     #[must_use]
     pub fn place(&self, pass: &PassSummary) -> String {
@@ -152,15 +178,12 @@ impl Cell {
 }
 
 impl PassSummary {
-    /// How people call it, in the words of [`crate::plan::PassPlan`].
+    /// How people call it: its load, and which repeat it is from the second on.
     #[must_use]
     pub fn label(&self) -> String {
-        match (self.kind, self.concurrency, self.rate) {
-            (PassKind::Closed, Some(concurrency), _) => {
-                format!("closed loop, {concurrency} in flight")
-            }
-            (PassKind::Open, _, Some(rate)) => format!("open loop, {rate} requests/s"),
-            (kind, ..) => kind.name().replace('_', " "),
+        match self.repeat {
+            0 | 1 => self.load.clone(),
+            repeat => format!("{}, repeat {repeat}", self.load),
         }
     }
 }
@@ -170,9 +193,15 @@ impl PassSummary {
 pub struct PassSummary {
     /// How it loaded the server.
     pub kind: PassKind,
-    /// Requests in flight that it asked for; closed passes only.
+    /// The same in the words of its load model; empty in results of a version without it.
+    #[serde(default)]
+    pub load: String,
+    /// Which repeat of the cell's passes it is, from 1.
+    #[serde(default = "first")]
+    pub repeat: u32,
+    /// Requests in flight that it asked for; closed passes with one level only.
     pub concurrency: Option<u32>,
-    /// Requests per second that it asked for; open passes only.
+    /// Requests per second that it asked for; open passes with one level only.
     pub rate: Option<f64>,
     /// Requests planned.
     pub planned: u64,
@@ -194,6 +223,13 @@ pub struct PassSummary {
     pub peak_concurrency: u64,
     /// Requests in flight, averaged over `duration_s`.
     pub mean_concurrency: Option<f64>,
+    /// The part of the pass at its plateau; absent where there was none, and for passes that ask
+    /// for none.
+    #[serde(default)]
+    pub steady_state: Option<SteadyState>,
+    /// Requests that met every objective on requests; absent where the plan has none.
+    #[serde(default)]
+    pub goodput: Option<Goodput>,
     /// First visible output after the send.
     pub ttft_ms: Option<Distribution>,
     /// Time per output token after the first event.
@@ -216,6 +252,11 @@ pub struct PassSummary {
     pub instrument: Instrument,
 }
 
+/// Results of versions without repeats are of the first.
+fn first() -> u32 {
+    1
+}
+
 /// The instrument's own error: what it adds to the figures above it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
@@ -231,6 +272,45 @@ pub struct Instrument {
     pub ttft_bound_us: Option<Distribution>,
     /// Events that shared their read with a later token event.
     pub coalesced_events: u64,
+    /// What no record shows; absent where nothing was measured, and in logs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+}
+
+/// What the client's process went through during a pass. Times are whole microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// From the opening of connections to the last end.
+    pub wall_us: u64,
+    /// Processor time of the whole process in it, user and system.
+    pub cpu_us: u64,
+    /// Time that the event loop was at work, and not waiting.
+    pub busy_us: u64,
+    /// Median length of a turn of the event loop: while one goes on, nothing else is read or sent.
+    pub turn_p50_us: u64,
+    /// The 99th percentile.
+    pub turn_p99_us: u64,
+    /// The longest turn.
+    pub turn_max_us: u64,
+    /// Median time by which the event loop woke after the instant that it had asked for.
+    pub wake_delay_p50_us: u64,
+    /// The 99th percentile.
+    pub wake_delay_p99_us: u64,
+    /// The largest.
+    pub wake_delay_max_us: u64,
+    /// Turns and wake delays of 10 ms or more.
+    pub stalls: u64,
+    /// The time of all of them.
+    pub stalled_us: u64,
+    /// Time that the event loop was ready to run and had no processor; absent where the kernel
+    /// keeps no account.
+    pub waited_for_cpu_us: Option<u64>,
+    /// Steps of the wall clock.
+    pub clock_steps: u64,
+    /// Stamps of the kernel that lay outside of what is possible, and were not used.
+    pub implausible_stamps: u64,
+    /// Reads whose stamps the kernel had no room to deliver.
+    pub truncated_stamps: u64,
 }
 
 /// A distribution, with intervals on what is quoted most.
@@ -246,13 +326,92 @@ pub struct Distribution {
     pub p50_ci: Option<[f64; 2]>,
     /// 90th percentile.
     pub p90: f64,
+    /// 95th percentile; absent in results of a version that did not have it.
+    #[serde(default)]
+    pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: f64,
     /// 95 % order-statistic interval of the 99th percentile; absent below the sample size at
     /// which one exists.
     pub p99_ci: Option<[f64; 2]>,
+    /// 99.9th percentile; absent in results of a version that did not have it.
+    #[serde(default)]
+    pub p999: Option<f64>,
     /// Largest value.
     pub max: f64,
     /// Number of values.
     pub n: u64,
+    /// Whether percentiles are over the exact values. Where these were too many to be kept, they
+    /// are those of a sketch, within [`crate::stats::RELATIVE_ERROR`] of the exact ones; mean,
+    /// maximum and number are exact in any case.
+    #[serde(default = "yes")]
+    pub exact: bool,
+}
+
+/// Results of versions without a sketch are exact.
+fn yes() -> bool {
+    true
+}
+
+/// A figure over repeats of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Mean over the repeats.
+    pub mean: f64,
+    /// 95 % interval of the mean, of Student's t; absent for one repeat.
+    pub ci: Option<[f64; 2]>,
+    /// Coefficient of variation: standard deviation / mean; absent for one repeat.
+    pub cv: Option<f64>,
+    /// Repeats that have the figure.
+    pub n: u64,
+}
+
+/// The figures of a cell over its repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellSpread {
+    /// Over [`Cell::requests_per_s`] of each repeat.
+    pub requests_per_s: Option<Spread>,
+    /// Over [`Cell::output_tokens_per_s`] of each repeat.
+    pub output_tokens_per_s: Option<Spread>,
+    /// Over [`Cell::latency_per_token_ms`] of each repeat.
+    pub latency_per_token_ms: Option<Spread>,
+    /// Over [`Cell::latency_per_output_token_ms`] of each repeat.
+    pub latency_per_output_token_ms: Option<Spread>,
+}
+
+/// The part of a pass in which as many requests were in flight as its load holds: what lies
+/// before it is start-up, what lies after it drain.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SteadyState {
+    /// Requests in flight at the plateau.
+    pub plateau: u64,
+    /// From the first send of the pass to the plateau.
+    pub startup_s: f64,
+    /// The window.
+    pub duration_s: f64,
+    /// From the plateau to the last end of the pass.
+    pub drain_s: f64,
+    /// Requests that completed within the window, per second.
+    pub requests_per_s: f64,
+    /// Tokens of completed requests that came within the window, per second.
+    pub output_tokens_per_s: f64,
+    /// Tokens of completed requests that came before the window, per second.
+    pub startup_output_tokens_per_s: Option<f64>,
+    /// Tokens of completed requests that came after the window, per second.
+    pub drain_output_tokens_per_s: Option<f64>,
+    /// Requests in flight, averaged over the window.
+    pub mean_concurrency: f64,
+}
+
+/// How many requests met the plan's objectives on requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Goodput {
+    /// The objectives as they were written.
+    pub objectives: String,
+    /// Requests that completed and met all of them.
+    pub met: u64,
+    /// `met` per second over the duration of the pass.
+    pub requests_per_s: Option<f64>,
+    /// `met` / planned: failed and dropped requests count as not met.
+    pub attainment: Option<f64>,
 }

@@ -14,16 +14,25 @@ const LARGEST_SHARE_OF_GAP: f64 = 0.05;
 /// The largest 99th percentile of send_delay in any case, in milliseconds.
 const LARGEST_SEND_DELAY_MS: f64 = 10.0;
 
+/// The largest share of a pass that the event loop may have been stopped, and the time of stalls
+/// below which nothing is said.
+const LARGEST_SHARE_STALLED: f64 = 0.05;
+const SMALLEST_STALLS_US: u64 = 100_000;
+/// The largest share of a pass that the event loop may have been at work, and the length of a
+/// pass below which nothing is said.
+const LARGEST_SHARE_BUSY: f64 = 0.95;
+const SHORTEST_PASS_US: u64 = 500_000;
+
 /// Judges every pass of a run. One reason for each rule that was broken, however often: a
 /// sentence with the pass that broke it most and the number of passes that broke it.
 ///
 /// The rules: the error bound of TTFT stays within 1 % of its median and 5 % of its 99th
 /// percentile; in open loops the 99th percentile of send_delay stays within 5 % of the mean gap
-/// between arrivals and within 10 ms; nothing was dropped. A rule whose figure is absent is not
+/// between arrivals and within 10 ms; nothing was dropped; something completed. A rule whose figure is absent is not
 /// broken.
 #[must_use]
 pub fn judge(cells: &[Cell]) -> (Validity, Vec<String>) {
-    let reasons: Vec<String> = [ttft_p50, ttft_p99, send_delay, dropped]
+    let reasons: Vec<String> = [nothing, ttft_p50, ttft_p99, send_delay, dropped, stalled, busy]
         .into_iter()
         .filter_map(|rule| worst(cells, rule))
         .collect();
@@ -50,6 +59,13 @@ fn worst(cells: &[Cell], rule: fn(&PassSummary) -> Option<Breach>) -> Option<Str
     let (place, breach) =
         breaches.into_iter().max_by(|a, b| a.1.times_allowed.total_cmp(&b.1.times_allowed))?;
     Some(format!("{place}: {}{others}", breach.sentence))
+}
+
+fn nothing(pass: &PassSummary) -> Option<Breach> {
+    (pass.outcomes.complete == 0).then(|| Breach {
+        times_allowed: f64::INFINITY,
+        sentence: "no request completed: there is no figure to vouch for.".to_owned(),
+    })
 }
 
 fn ttft_p50(pass: &PassSummary) -> Option<Breach> {
@@ -92,7 +108,9 @@ fn send_delay(pass: &PassSummary) -> Option<Breach> {
         return None;
     }
     let delay_ms = pass.send_delay_ms?.p99;
-    let gap_ms = pass.rate.map_or(f64::INFINITY, |rate| 1e3 / rate);
+    // All at once has no gaps to keep: only the delay itself is judged.
+    let rate = pass.rate.filter(|rate| rate.is_finite());
+    let gap_ms = rate.map_or(f64::INFINITY, |rate| 1e3 / rate);
     let allowed_ms = (LARGEST_SHARE_OF_GAP * gap_ms).min(LARGEST_SEND_DELAY_MS);
     (delay_ms > allowed_ms).then(|| Breach {
         times_allowed: delay_ms / allowed_ms,
@@ -109,6 +127,36 @@ fn dropped(pass: &PassSummary) -> Option<Breach> {
     (dropped > 0).then(|| Breach {
         times_allowed: dropped as f64,
         sentence: format!("{dropped} of {} planned requests were dropped.", pass.planned),
+    })
+}
+
+fn stalled(pass: &PassSummary) -> Option<Breach> {
+    let process = pass.instrument.process?;
+    let share = process.stalled_us as f64 / process.wall_us as f64;
+    let breach = process.stalled_us >= SMALLEST_STALLS_US && share > LARGEST_SHARE_STALLED;
+    breach.then(|| Breach {
+        times_allowed: share / LARGEST_SHARE_STALLED,
+        sentence: format!(
+            "the client stood still for {:.1} % of the pass ({} stalls, {:.3} s in all): in that \
+             time nothing was sent or read.",
+            share * 100.0,
+            process.stalls,
+            process.stalled_us as f64 * 1e-6
+        ),
+    })
+}
+
+fn busy(pass: &PassSummary) -> Option<Breach> {
+    let process = pass.instrument.process?;
+    let share = process.busy_us as f64 / process.wall_us as f64;
+    let breach = process.wall_us >= SHORTEST_PASS_US && share > LARGEST_SHARE_BUSY;
+    breach.then(|| Breach {
+        times_allowed: share / LARGEST_SHARE_BUSY,
+        sentence: format!(
+            "the client's event loop was at work for {:.1} % of the pass: the client may have been \
+             the bottleneck.",
+            share * 100.0
+        ),
     })
 }
 

@@ -9,6 +9,8 @@ use inferometer_core::plan::Url;
 use inferometer_wire::error_message;
 use inferometer_wire::http::{Ended, Piece, ResponseParser, request_head};
 
+use crate::encode::redact;
+
 /// The longest answer that is read.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 
@@ -137,7 +139,7 @@ impl Server {
                 url: self.url.to_string(),
                 path: path.to_owned(),
                 status: answer.status,
-                message: error_message(answer.status, &answer.body),
+                message: redact(&self.headers, &error_message(answer.status, &answer.body)),
             });
         }
         serde_json::from_slice(&answer.body).map_err(|error| self.garbled(path, error))
@@ -199,7 +201,7 @@ impl Server {
         ControlError::Garbled {
             url: self.url.to_string(),
             path: path.to_owned(),
-            what: what.to_string(),
+            what: redact(&self.headers, &what.to_string()),
         }
     }
 }

@@ -9,10 +9,11 @@ use std::collections::BinaryHeap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 use inferometer_core::load::{Due, LoadModel};
 use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::plan::Timeouts;
+use inferometer_core::plan::{OverLimit, Timeouts};
 use inferometer_core::record::{Record, detail};
 use inferometer_core::time::Nanos;
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
@@ -20,7 +21,7 @@ use inferometer_wire::exchange::Progress;
 
 use crate::connections::{Connections, Use};
 use crate::encode::{Encoded, Encoder, Next};
-use crate::exchange::{Exchange, Finished};
+use crate::exchange::{Exchange, Finished, MOST_EVENTS};
 use crate::live::Live;
 
 /// What one pass is to do.
@@ -38,8 +39,10 @@ pub struct Job {
     /// How many requests the pass has, where that is known: those not begun when it is
     /// interrupted are recorded as skipped.
     pub planned: Option<u32>,
-    /// The most in flight; what is due beyond it waits.
+    /// The most in flight.
     pub max_in_flight: Option<u32>,
+    /// What becomes of a request that is due beyond it.
+    pub over_limit: OverLimit,
     /// Connections to open before the pass starts.
     pub connections_ahead: usize,
     /// Idle connections to keep while it runs, so that an arrival finds one open.
@@ -60,6 +63,8 @@ const OPENING_AT_ONCE: usize = 64;
 /// The most requests begun, or encoded ahead, in one turn, so that arrivals are read in between.
 const BEGIN_PER_TURN: usize = 32;
 const ENCODE_PER_TURN: usize = 8;
+/// How soon a source that had nothing is asked again.
+const ASK_AGAIN: Duration = Duration::from_millis(1);
 /// Room for one read. What does not fit is read in the next turn.
 const READ_BUFFER: usize = 256 << 10;
 
@@ -202,7 +207,8 @@ impl<R: Recorder> Driver<R> {
     /// Begins every request that is due, and says when the next one is.
     fn begin_due<N: Net>(&mut self, net: &mut N) -> Wake {
         for _ in 0..BEGIN_PER_TURN {
-            if self.job.max_in_flight.is_some_and(|most| self.in_flight >= most) {
+            let full = self.job.max_in_flight.is_some_and(|most| self.in_flight >= most);
+            if full && self.job.over_limit == OverLimit::Queue {
                 return Wake::WhenReady;
             }
             let due = match self.job.load.next_due() {
@@ -216,10 +222,10 @@ impl<R: Recorder> Driver<R> {
                 return Wake::At(due);
             }
             match self.job.encoder.next() {
+                Next::Request(encoded) if full => self.drop_due(due, &encoded),
                 Next::Request(encoded) => self.begin(net, due, now, *encoded),
-                Next::Wait if self.in_flight > 0 => return Wake::WhenReady,
-                // Nothing will ever end that it could wait for.
-                Next::Wait => self.dry = true,
+                // What it waits for may be an end, or requests that are being made elsewhere.
+                Next::Wait => return Wake::At(now + ASK_AGAIN),
                 Next::Exhausted => self.dry = true,
                 Next::Unspeakable(why) => {
                     // No request of this source can be said, so the rest is skipped.
@@ -303,7 +309,12 @@ impl<R: Recorder> Driver<R> {
                     }
                 }
                 if progress == Progress::Ended {
-                    self.end_exchange(net, conn, |exchange, _| exchange.finish(false));
+                    self.end_exchange(net, conn, |exchange, _| exchange.finish());
+                } else if exchange.is_endless() {
+                    self.end_exchange(net, conn, |exchange, now| {
+                        let why = format!("an answer of more than {MOST_EVENTS} reads or events");
+                        exchange.abandon(Outcome::Malformed, Some(why), now)
+                    });
                 }
             }
             ReadResult::Empty => {}
@@ -320,7 +331,7 @@ impl<R: Recorder> Driver<R> {
             }
             ReadResult::Closed => self.end_exchange(net, conn, |exchange, now| {
                 if exchange.answered() {
-                    exchange.finish(true)
+                    exchange.finish_closed(now)
                 } else {
                     let outcome = Outcome::Connection { phase: exchange.phase() };
                     let why = "the server closed the connection without an answer".to_owned();
@@ -356,7 +367,9 @@ impl<R: Recorder> Driver<R> {
     }
 
     fn finish(&mut self, finished: Finished) {
-        let Finished { record, text, .. } = finished;
+        let Finished { mut record, text, .. } = finished;
+        // A server may quote what it was sent.
+        record.detail = record.detail.map(|detail| self.job.encoder.endpoint().redact(&detail));
         self.in_flight -= 1;
         self.live.end(record.outcome.is_complete());
         let offset = record.ended_or_due().since(self.start);
@@ -408,18 +421,35 @@ impl<R: Recorder> Driver<R> {
 
     fn skip_rest(&mut self, now: Nanos, why: &str) {
         while self.job.planned.is_some_and(|planned| self.next_index < planned) {
-            let mut record = self.planned_record(now);
-            if let Next::Request(encoded) = self.job.encoder.next() {
-                record.asked_input = encoded.asked_input;
-                record.asked_output = encoded.asked_output;
-                record.prompt_tokens_tokenizer = encoded.counted_input;
-            }
-            record.outcome = Outcome::Skipped;
-            record.detail = Some(detail(why));
-            self.live.begin();
-            self.live.end(false);
-            self.recorder.record(record, None);
+            let encoded = match self.job.encoder.next() {
+                Next::Request(encoded) => Some(encoded),
+                _ => None,
+            };
+            self.never_begun(now, Outcome::Skipped, why, encoded.as_deref());
         }
+    }
+
+    /// Gives up a request that is due while as many are in flight as may be.
+    fn drop_due(&mut self, due: Nanos, encoded: &Encoded) {
+        self.job.load.take();
+        self.job.load.ended(Nanos::ZERO + due.since(self.start));
+        let why = format!("{} were in flight when it was due, the most allowed", self.in_flight);
+        self.never_begun(due, Outcome::Dropped, &why, Some(encoded));
+    }
+
+    /// Records a request that is not begun.
+    fn never_begun(&mut self, due: Nanos, outcome: Outcome, why: &str, encoded: Option<&Encoded>) {
+        let mut record = self.planned_record(due);
+        if let Some(encoded) = encoded {
+            record.asked_input = encoded.asked_input;
+            record.asked_output = encoded.asked_output;
+            record.prompt_tokens_tokenizer = encoded.counted_input;
+        }
+        record.outcome = outcome;
+        record.detail = Some(detail(why));
+        self.live.begin();
+        self.live.end(false);
+        self.recorder.record(record, None);
     }
 
     fn end<N: Net>(&mut self, net: &mut N) -> Wake {

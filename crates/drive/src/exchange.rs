@@ -21,6 +21,9 @@ pub(crate) struct Exchange {
     last_token: Option<Nanos>,
 }
 
+/// The most reads, and the most events, of one answer.
+pub(crate) const MOST_EVENTS: usize = 2_000_000;
+
 /// How an exchange ended, for the connection that carried it.
 pub(crate) struct Finished {
     pub record: Record,
@@ -66,10 +69,12 @@ impl Exchange {
 
     /// Takes in what a read brought. Returns how far the answer is and how many token events came.
     pub fn feed(&mut self, arrived: &Arrived, bytes: &[u8]) -> (Progress, u64) {
+        // Nothing of an answer comes before its request is sent.
+        let sent = self.record.send_start.unwrap_or(Nanos::ZERO);
         let read = Read {
             kernel: arrived.kernel,
             user: arrived.user,
-            empty_before: arrived.empty_before,
+            empty_before: arrived.empty_before.max(sent),
             bytes: arrived.bytes as u32,
         };
         let index = self.record.reads.len() as u32;
@@ -88,15 +93,24 @@ impl Exchange {
         (progress, tokens)
     }
 
-    /// Ends it as the answer says: the body has ended, or the connection has.
-    pub fn finish(mut self, connection_closed: bool) -> Finished {
-        if connection_closed {
-            self.reader.eof();
-        }
+    /// Ends it as the answer says: its body has ended with the last read.
+    pub fn finish(self) -> Finished {
         let (outcome, why) = self.reader.verdict();
         let ended = self.record.reads.last().map(Read::arrival);
-        let reusable = !connection_closed && self.reader.keep_alive() && self.unsent().is_empty();
+        let reusable = self.reader.keep_alive() && self.unsent().is_empty();
         self.close(outcome, why, ended, reusable)
+    }
+
+    /// Ends it as the answer says, with the end of the connection.
+    pub fn finish_closed(mut self, at: Nanos) -> Finished {
+        self.reader.eof();
+        let (outcome, why) = self.reader.verdict();
+        self.close(outcome, why, Some(at), false)
+    }
+
+    /// Whether more has come than any answer holds, so that memory stays bounded.
+    pub fn is_endless(&self) -> bool {
+        self.record.reads.len().max(self.reader.answer().events.len()) > MOST_EVENTS
     }
 
     /// Ends it because the client gives it up or the connection broke.
@@ -119,7 +133,9 @@ impl Exchange {
         self.record.events = answer.events;
         self.record.finish_reason = answer.finish_reason;
         self.record.usage = answer.usage;
-        Finished { record: self.record, text: answer.text, reusable }
+        // Reasoning is output too.
+        let text = answer.text.map(|text| answer.reasoning.unwrap_or_default() + &text);
+        Finished { record: self.record, text, reusable }
     }
 
     /// Whether any byte of an answer came.

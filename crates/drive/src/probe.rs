@@ -57,7 +57,7 @@ pub fn probe(server: &Server) -> Result<Found, ControlError> {
     if let Some((_, version)) = json_of(server.get("/version"))?
         && let Some(version) = version["version"].as_str()
     {
-        found.engine.get_or_insert("vllm");
+        // Others have such a path too: who it is must be known from the list of models.
         found.version = Some(version.to_owned());
     } else if let Some((_, info)) = json_of(server.get("/info"))?
         && info["model_id"].is_string()

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use inferometer_core::load::load_model;
+use inferometer_core::arrival::Arrivals;
+use inferometer_core::load::{Curve, Level, Stage, load_model};
 use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::plan::{Bound, PassPlan, Timeouts};
+use inferometer_core::plan::{Bound, OverLimit, PassPlan, Timeouts};
 use inferometer_core::record::Record;
 use inferometer_core::request::{Prompt, Request, Sampling};
 use inferometer_core::time::Nanos;
@@ -155,11 +156,8 @@ impl Setup {
             model: "m".into(),
         };
         let source = Box::new(Prepared::new(vec![request; self.requests as usize]));
-        let ahead = match self.pass {
-            PassPlan::Closed { concurrency, .. } => concurrency,
-            PassPlan::Saturated { requests } => requests,
-            _ => 1,
-        };
+        let ahead = self.pass.load().at_start().unwrap_or(0).max(1);
+        let (max_in_flight, over_limit) = self.pass.limit();
         let job = Job {
             pass: 0,
             load: load_model(&self.pass, 1),
@@ -167,10 +165,8 @@ impl Setup {
             address,
             timeouts: self.timeouts,
             planned: self.pass.requests(),
-            max_in_flight: match self.pass {
-                PassPlan::Open { max_in_flight, .. } => max_in_flight,
-                _ => None,
-            },
+            max_in_flight,
+            over_limit,
             connections_ahead: ahead as usize,
             spare_connections: 0,
             reuse_connections: true,
@@ -218,11 +214,12 @@ fn one_by_one_makes_each_request_due_at_the_end_of_the_one_before() {
 #[test]
 fn an_open_loop_sends_at_its_own_schedule_whatever_the_server_does() {
     let bound = Bound::requests(200);
-    let setup = Setup::of(PassPlan::Open { rate: 100.0, bound, max_in_flight: None }, 200);
+    let setup = Setup::of(PassPlan::open(100.0, bound), 200);
     let (records, start) = setup.play(Server::new(ms(500), ms(50), 20), true);
-    let plan: Vec<Nanos> = inferometer_core::arrival::Poisson::new(100.0, 1)
+    let plan: Vec<Nanos> = Arrivals::Poisson
+        .seconds(1)
         .take(200)
-        .map(|offset| start + offset.since(Nanos::ZERO))
+        .map(|second| start + Duration::from_nanos((second / 100.0 * 1e9) as u64))
         .collect();
     let due: Vec<Nanos> = records.iter().map(|record| record.due).collect();
     let sent: Vec<Nanos> = records.iter().map(|record| record.send_start.unwrap()).collect();
@@ -233,11 +230,55 @@ fn an_open_loop_sends_at_its_own_schedule_whatever_the_server_does() {
 #[test]
 fn a_limit_in_flight_makes_requests_wait_and_the_wait_counts_from_due() {
     let bound = Bound::requests(4);
-    let pass = PassPlan::Open { rate: f64::INFINITY, bound, max_in_flight: Some(2) };
-    let (records, start) = Setup::of(pass, 4).play(Server::new(ms(10), ms(10), 2), true);
+    let (records, start) = limited(bound, OverLimit::Queue, Some(2), f64::INFINITY);
     let starts: Vec<Nanos> = records.iter().map(|record| record.send_start.unwrap()).collect();
     assert_eq!(starts, [start, start, start + ms(20), start + ms(20)]);
     assert!(records.iter().all(|record| record.due == start));
+}
+
+/// An open loop with constant arrivals and a limit, against a server that takes 20 ms.
+fn limited(
+    bound: Bound,
+    over_limit: OverLimit,
+    max_in_flight: Option<u32>,
+    rate: f64,
+) -> (Vec<Record>, Nanos) {
+    let rate = rate.into();
+    let arrivals = Arrivals::Constant;
+    let pass = PassPlan::Open { rate, arrivals, bound, max_in_flight, over_limit };
+    let requests = bound.requests.unwrap();
+    Setup::of(pass, requests).play(Server::new(ms(10), ms(10), 2), true)
+}
+
+#[test]
+fn beyond_a_limit_requests_are_dropped_at_their_due_time_and_counted() {
+    // One due every 5 ms, each takes 20 ms, two may be in flight: of every four, two are sent.
+    let (records, start) = limited(Bound::requests(12), OverLimit::Drop, Some(2), 200.0);
+    assert_eq!(records.len(), 12);
+    for (k, record) in records.iter().enumerate() {
+        assert_eq!(record.due, start + ms(5 * k as u64));
+        assert_eq!((record.index, record.asked_output), (k as u32, 2));
+        if k % 4 < 2 {
+            assert_eq!(record.outcome, Outcome::Complete);
+            assert_eq!(record.send_start, Some(record.due));
+        } else {
+            assert_eq!((record.outcome, record.send_start), (Outcome::Dropped, None));
+            assert!(record.detail.as_ref().unwrap().starts_with("2 were in flight"));
+        }
+    }
+}
+
+#[test]
+fn a_ramp_of_concurrency_sends_at_its_own_instants() {
+    // From 1 to 3 in 400 ms: the second place opens at 100 ms and the third at 300 ms.
+    let stage = Stage { duration: ms(400), from: 1.0, to: 3.0, curve: Curve::Linear };
+    let pass =
+        PassPlan::Closed { concurrency: Level::Stages(vec![stage]), bound: Bound::none() };
+    let (records, start) = Setup::of(pass, 20).play(Server::new(ms(100), ms(50), 2), true);
+    let sent: Vec<Nanos> = records.iter().map(|record| record.send_start.unwrap()).collect();
+    let truth = [0, 100, 150, 250, 300, 300].map(|at| start + ms(at));
+    assert_eq!(sent, truth);
+    assert!(records.iter().all(|record| record.due == record.send_start.unwrap()));
 }
 
 #[test]
@@ -260,7 +301,7 @@ fn each_timeout_names_its_phase_and_is_exact() {
 
 #[test]
 fn a_server_that_does_not_listen_gives_each_request_its_refusal() {
-    let setup = Setup::of(PassPlan::Closed { concurrency: 2, bound: Bound::requests(5) }, 5);
+    let setup = Setup::of(PassPlan::closed(2, Bound::requests(5)), 5);
     let (records, _) = setup.play(Server::new(ms(1), ms(1), 1), false);
     assert_eq!(records.len(), 5);
     for record in &records {
@@ -270,7 +311,7 @@ fn a_server_that_does_not_listen_gives_each_request_its_refusal() {
 
 #[test]
 fn an_interruption_leaves_one_record_for_every_planned_request() {
-    let setup = Setup::of(PassPlan::Closed { concurrency: 2, bound: Bound::requests(7) }, 7);
+    let setup = Setup::of(PassPlan::closed(2, Bound::requests(7)), 7);
     setup.stop.store(true, Ordering::Relaxed);
     let (records, _) = setup.play(Server::new(ms(5), ms(5), 5), true);
     assert_eq!(records.len(), 7);

@@ -70,8 +70,8 @@ impl BlockManager {
     }
 
     /// How many times in a row, `most` at most, each of some sequences can grow by a token with a
-    /// block free for it at its turn. `tokens` gives what each holds before the first time and,
-    /// where it is no block yet, what the last token of it is to get.
+    /// block free at its turn. `tokens` is what each is to hold after the first time; it holds the
+    /// blocks of all but the last of them.
     #[must_use]
     pub fn growths(&self, tokens: impl Iterator<Item = u32>, most: u32) -> u32 {
         // A sequence takes a block when its tokens begin one: sequences by the time until then.

@@ -19,7 +19,9 @@ pub mod policy;
 mod capacity;
 mod engine;
 
+pub mod confidence;
 pub mod fit;
+pub mod records;
 pub mod virtual_time;
 
 pub mod serve;
@@ -28,4 +30,4 @@ pub use capacity::kv_blocks;
 pub use config::{Dtype, EngineConfig, Limits, Resolved};
 pub use engine::{Engine, Finish, RequestId, Stats, Step, StepKind, StepOutput};
 pub use error::EngineError;
-pub use virtual_time::{TableRow, VirtualRecord, simulate, table};
+pub use virtual_time::{TableRow, TokensAt, VirtualRecord, simulate, simulate_seen, table};

@@ -117,15 +117,43 @@ pub struct AwqKernel {
 pub struct Provenance {
     /// The table: a model's name.
     pub table: String,
+    /// How its model's linear layers are stored.
+    pub weights: Weights,
     /// What the rows were used for.
     pub role: Role,
     /// Number of rows.
     pub rows: u32,
     /// Requests of the saturated pass, and of the one by one, that were assumed.
     pub requests: (u32, u32),
-    /// Absolute errors in percent, per column: `output_tokens_per_s`,
-    /// `latency_per_output_token_ms`.
-    pub errors: BTreeMap<String, ErrorPercent>,
+    /// What the rows cover.
+    pub seen: Seen,
+    /// Absolute errors in percent, per column.
+    pub errors: ColumnErrors,
+    /// The same of each row predicted by a fit to all tables without the rows of its input length,
+    /// and by one without those of its output length; empty where nothing was fitted on the rows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out_lengths: ColumnErrors,
+    /// The same with the whole table left out of the fit; empty where that says nothing, because no
+    /// other table has rows of its kernel.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out_table: ColumnErrors,
+}
+
+/// Errors by column: `output_tokens_per_s`, `latency_per_output_token_ms`.
+pub type ColumnErrors = BTreeMap<String, ErrorPercent>;
+
+/// The least and the most of what rows cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seen {
+    /// Tokens of the prompts.
+    pub input_tokens: (u32, u32),
+    /// Tokens of the outputs.
+    pub output_tokens: (u32, u32),
+    /// Sequences that run at once.
+    pub sequences: (u32, u32),
+    /// Cards that share the model.
+    pub cards: u32,
 }
 
 /// What rows were used for.

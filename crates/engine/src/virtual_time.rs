@@ -1,13 +1,13 @@
 //! The engine in virtual time: a load model is played against it without waiting for anything.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
-use inferometer_core::load::{AtOnce, Closed, Due, LoadModel};
-use inferometer_core::plan::{Bound, CellPlan};
+use inferometer_core::load::{Due, LoadModel, load_model};
+use inferometer_core::plan::{Bound, CellPlan, PassPlan};
 use inferometer_core::time::Nanos;
 
 use crate::config::EngineConfig;
-use crate::engine::{Engine, Finish, RequestId};
+use crate::engine::{Engine, Finish, RequestId, Run, Step};
 use crate::error::EngineError;
 
 /// One request in virtual time; instants are offsets from the start of the pass.
@@ -15,7 +15,7 @@ use crate::error::EngineError;
 pub struct VirtualRecord {
     /// When it should start.
     pub due: Nanos,
-    /// When it was sent: at once when due.
+    /// When it was sent: at once when due, unless it had to wait for a place.
     pub sent: Nanos,
     /// When its first token came; absent where none came.
     pub first_token: Option<Nanos>,
@@ -31,6 +31,17 @@ pub struct VirtualRecord {
     pub finish: Finish,
 }
 
+/// Tokens that a request got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokensAt {
+    /// Which request, counted from 0 in the order of their starts.
+    pub request: usize,
+    /// When the last of them came.
+    pub at: Nanos,
+    /// How many, in steps of the same length but for what a token of context costs.
+    pub count: u32,
+}
+
 /// Plays a load model against an idle engine until neither has anything left. `source` gives prompt
 /// and output lengths in tokens; when it is exhausted, no further request starts.
 ///
@@ -40,70 +51,122 @@ pub fn simulate(
     load: &mut dyn LoadModel,
     source: &mut dyn Iterator<Item = (u32, u32)>,
 ) -> Vec<VirtualRecord> {
-    let mut now = Nanos::ZERO;
-    let mut started: u64 = 0;
-    let mut in_flight = BTreeMap::new();
-    let mut done = Vec::new();
+    simulate_seen(engine, load, source, None, |_| ())
+}
+
+/// [`simulate`], with every token shown to `see` as it comes. Of what is due while
+/// `max_in_flight` are in flight, each waits for an end; it is sent then.
+pub fn simulate_seen(
+    engine: &mut Engine,
+    load: &mut dyn LoadModel,
+    source: &mut dyn Iterator<Item = (u32, u32)>,
+    max_in_flight: Option<u32>,
+    see: impl FnMut(TokensAt),
+) -> Vec<VirtualRecord> {
+    let mut play = Play {
+        now: Nanos::ZERO,
+        records: Vec::new(),
+        places: max_in_flight.unwrap_or(u32::MAX),
+        was_full: false,
+        see,
+    };
     loop {
-        let wait = loop {
+        let wait = play.begin_due(engine, load, source);
+        let limit = wait.map_or(Duration::MAX, |due| due.since(play.now));
+        if let Some(run) = engine.run(limit) {
+            play.note_run(engine, run);
+        } else if let Some(step) = engine.step() {
+            play.note_step(step, load);
+        } else if let Some(due) = wait {
+            // An idle engine waits for the next arrival.
+            play.now = due;
+        } else {
+            return play.records;
+        }
+    }
+}
+
+/// A load model that is being played. The number of a request is its place among the records.
+struct Play<See> {
+    now: Nanos,
+    records: Vec<VirtualRecord>,
+    /// How many more may be in flight.
+    places: u32,
+    was_full: bool,
+    see: See,
+}
+
+impl<See: FnMut(TokensAt)> Play<See> {
+    /// Starts what is due, and says when the next is, if that is known.
+    fn begin_due(
+        &mut self,
+        engine: &mut Engine,
+        load: &mut dyn LoadModel,
+        source: &mut dyn Iterator<Item = (u32, u32)>,
+    ) -> Option<Nanos> {
+        loop {
             let due = match load.next_due() {
-                Due::At(due) if due > now => break Some(due),
+                Due::At(due) if due > self.now => {
+                    self.was_full = false;
+                    return Some(due);
+                }
                 Due::At(due) => due,
-                Due::AfterEnd | Due::Never => break None,
+                Due::AfterEnd | Due::Never => return None,
             };
-            let Some((prompt, output)) = source.next() else { break None };
-            load.take();
-            let id = RequestId(started);
-            started += 1;
-            engine.add(id, prompt, output);
-            in_flight.insert(id, Open { due, prompt, first_token: None, last_token: None });
-        };
-        let Some(step) = engine.step() else {
-            // An idle engine waits for the next arrival, or there is none.
-            match wait {
-                Some(due) => now = due,
-                None => break,
+            if self.places == 0 {
+                self.was_full = true;
+                return None;
             }
-            continue;
-        };
-        now = now + step.duration;
+            let (prompt, output) = source.next()?;
+            load.take();
+            self.places -= 1;
+            let sent = if self.was_full { due.max(self.now) } else { due };
+            engine.add(RequestId(self.records.len() as u64), prompt, output);
+            self.records.push(VirtualRecord {
+                due,
+                sent,
+                first_token: None,
+                last_token: None,
+                ended: due,
+                prompt,
+                output: 0,
+                // Replaced at its end, which every request has.
+                finish: Finish::Ignored,
+            });
+        }
+    }
+
+    fn note_run(&mut self, engine: &Engine, run: Run) {
+        self.now = self.now + run.duration;
+        for id in engine.running() {
+            self.tokens(id, run.steps);
+        }
+    }
+
+    fn note_step(&mut self, step: Step, load: &mut dyn LoadModel) {
+        self.now = self.now + step.duration;
         for output in step.outputs {
-            let open = in_flight.get_mut(&output.id).expect("invariant: outputs are of requests");
             if output.finished != Some(Finish::Ignored) {
-                open.first_token.get_or_insert(now);
-                open.last_token = Some(now);
+                self.tokens(output.id, 1);
             }
             if let Some(finish) = output.finished {
-                let open = in_flight.remove(&output.id).expect("invariant: it was just there");
-                done.push((output.id, open.close(now, output.tokens_so_far, finish)));
-                load.ended(now);
+                let record = &mut self.records[output.id.0 as usize];
+                record.ended = self.now;
+                record.output = output.tokens_so_far;
+                record.finish = finish;
+                self.places += 1;
+                load.ended(self.now);
             }
         }
     }
-    done.sort_by_key(|(id, _)| *id);
-    done.into_iter().map(|(_, record)| record).collect()
-}
 
-struct Open {
-    due: Nanos,
-    prompt: u32,
-    first_token: Option<Nanos>,
-    last_token: Option<Nanos>,
-}
-
-impl Open {
-    fn close(self, now: Nanos, output: u32, finish: Finish) -> VirtualRecord {
-        let Self { due, prompt, first_token, last_token } = self;
-        VirtualRecord {
-            due,
-            sent: due,
-            first_token,
-            last_token,
-            ended: now,
-            prompt,
-            output,
-            finish,
-        }
+    /// A request has got tokens.
+    fn tokens(&mut self, id: RequestId, count: u32) {
+        let request = id.0 as usize;
+        let record = &mut self.records[request];
+        record.first_token.get_or_insert(self.now);
+        record.last_token = Some(self.now);
+        (self.see)(TokensAt { request, at: self.now, count });
     }
 }
 
@@ -131,11 +194,12 @@ pub fn table(
     requests: u32,
 ) -> Result<TableRow, EngineError> {
     let lengths = (cell.input_length, cell.output_length);
-    let pass = |load: &mut dyn LoadModel| -> Result<_, EngineError> {
-        Ok(simulate(&mut Engine::new(config.clone())?, load, &mut std::iter::repeat(lengths)))
+    let play = |pass: &PassPlan| -> Result<_, EngineError> {
+        let (mut engine, mut load) = (Engine::new(config.clone())?, load_model(pass, 0));
+        Ok(simulate(&mut engine, &mut *load, &mut std::iter::repeat(lengths)))
     };
-    let single = pass(&mut Closed::new(1, Bound::requests(one_by_one)))?;
-    let saturated = pass(&mut AtOnce::new(requests))?;
+    let single = play(&PassPlan::OneByOne { bound: Bound::requests(one_by_one) })?;
+    let saturated = play(&PassPlan::Saturated { requests })?;
     let end = saturated.iter().map(|record| record.ended).max().unwrap_or(Nanos::ZERO);
     let seconds = end.seconds_after(Nanos::ZERO);
     let tokens: u64 = saturated.iter().map(|record| u64::from(record.output)).sum();

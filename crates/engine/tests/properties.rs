@@ -6,7 +6,8 @@ use inferometer_core::load::{AtOnce, Closed, Open};
 use inferometer_core::plan::{Bound, CellPlan};
 use inferometer_core::time::Nanos;
 use inferometer_engine::{
-    Engine, EngineConfig, Finish, RequestId, Step, StepKind, VirtualRecord, simulate, table,
+    Engine, EngineConfig, Finish, RequestId, Step, StepKind, VirtualRecord, simulate,
+    simulate_seen, table,
 };
 use proptest::prelude::*;
 
@@ -193,6 +194,82 @@ fn a_prompt_above_the_limit_is_ignored_at_no_cost() {
     assert_eq!(engine.step(), None);
 }
 
+/// What [`simulate`] does, one step after the other.
+fn stepped(engine: &mut Engine, arrivals: &[(u64, u32, u32)]) -> Vec<VirtualRecord> {
+    let mut now = Nanos::ZERO;
+    let mut records: Vec<VirtualRecord> = Vec::new();
+    let mut coming = arrivals.iter().peekable();
+    loop {
+        while let Some(&(due, prompt, output)) = coming.next_if(|arrival| arrival.0 <= now.0) {
+            engine.add(RequestId(records.len() as u64), prompt, output);
+            let due = Nanos(due);
+            let (first_token, last_token, output) = (None, None, 0);
+            let (sent, ended, finish) = (due, due, Finish::Ignored);
+            let record =
+                VirtualRecord { due, sent, first_token, last_token, ended, prompt, output, finish };
+            records.push(record);
+        }
+        let Some(step) = engine.step() else {
+            match coming.peek() {
+                Some(arrival) => now = Nanos(arrival.0),
+                None => return records,
+            }
+            continue;
+        };
+        now = now + step.duration;
+        for output in step.outputs {
+            let record = &mut records[output.id.0 as usize];
+            if output.finished != Some(Finish::Ignored) {
+                record.first_token.get_or_insert(now);
+                record.last_token = Some(now);
+            }
+            if let Some(finish) = output.finished {
+                (record.ended, record.output, record.finish) = (now, output.tokens_so_far, finish);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn skipping_runs_of_equal_steps_is_the_same_as_stepping_to_the_nanosecond(
+        requests in prop::collection::vec((0_u64..4_000_000_000, 1_u32..900, 1_u32..400), 1..30),
+        max_num_seqs in 1_u32..12,
+    ) {
+        let mut at = 0;
+        let arrivals: Vec<_> = requests
+            .iter()
+            .map(|&(gap, prompt, output)| {
+                at += gap;
+                (at, prompt, output)
+            })
+            .collect();
+        let (mut one, mut other) = (small_engine(max_num_seqs), small_engine(max_num_seqs));
+        let expected = stepped(&mut one, &arrivals);
+        let due = arrivals.clone().into_iter().map(|arrival| Nanos(arrival.0));
+        let bound = Bound::requests(arrivals.len() as u32);
+        let mut lengths = arrivals.iter().map(|arrival| (arrival.1, arrival.2));
+        let found = simulate(&mut other, &mut Open::new(due, bound), &mut lengths);
+        prop_assert_eq!(found, expected);
+        prop_assert_eq!(one.stats(), other.stats());
+    }
+}
+
+#[test]
+fn most_steps_of_a_long_output_are_skipped() {
+    let mut engine = chatglm();
+    engine.add(RequestId(0), 100, 1000);
+    engine.step().expect("a prompt step");
+    assert_eq!(engine.run(std::time::Duration::MAX).map(|run| run.steps), Some(998));
+    assert!(engine.run(std::time::Duration::MAX).is_none(), "the last step ends a sequence");
+}
+
 fn chatglm() -> Engine {
     let config = EngineConfig::of_model("chatglm3-6b").expect("a known model");
     Engine::new(config).expect("its defaults run")
@@ -219,6 +296,17 @@ fn an_idle_engine_waits_for_the_next_arrival() {
     // The third comes while the second's prompt is computed, and takes part in the next step.
     assert!(records[2].first_token > records[1].first_token);
     assert!(records[2].first_token < Some(records[1].ended));
+}
+
+#[test]
+fn what_is_due_beyond_the_most_in_flight_waits_for_an_end() {
+    let arrivals = [0, 1_000, 2_000].into_iter().map(Nanos);
+    let mut load = Open::new(arrivals, Bound::requests(3));
+    let mut lengths = std::iter::repeat((128, 4));
+    let records = simulate_seen(&mut chatglm(), &mut load, &mut lengths, Some(1), |_| ());
+    assert_eq!(records[0].sent, Nanos(0));
+    assert_eq!((records[1].due, records[1].sent), (Nanos(1_000), records[0].ended));
+    assert_eq!((records[2].due, records[2].sent), (Nanos(2_000), records[1].ended));
 }
 
 #[test]

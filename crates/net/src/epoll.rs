@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use inferometer_core::time::Nanos;
 
+use crate::loop_stats::LoopStats;
 use crate::run_delay::RunDelay;
-use crate::stamp::{Converter, StampStats};
-use crate::sys::{self, Epoll};
+use crate::stamp::{Converter, StampKeeper, StampStats};
+use crate::sys::{self, Epoll, Received};
 use crate::{Actor, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
 
 /// The token of the waker; slots of connections never reach it.
@@ -19,6 +20,9 @@ const LISTENER_BIT: u64 = 1 << 63;
 
 /// Waits shorter than this are not looked into: their intervals are narrow enough.
 const LONG_WAIT: Duration = Duration::from_millis(1);
+/// The longest wait. An idle loop looks at the clock this often, so that a stop of the process is
+/// seen even when nothing is due.
+const HEARTBEAT: Duration = Duration::from_millis(50);
 /// What a wake-up may take beside waiting for a processor: interrupt, scheduler, return.
 const WAKE_UP: Duration = Duration::from_micros(100);
 
@@ -31,6 +35,13 @@ pub struct EpollNet {
     free: Vec<u32>,
     stamps: Converter,
     use_kernel_stamps: bool,
+    /// Keeps the kernel stamping while no connection is open.
+    _stamping: Option<StampKeeper>,
+    /// How long before an instant to stop sleeping and look at the clock instead.
+    spin: Duration,
+    loop_stats: LoopStats,
+    /// When the last wait returned.
+    returned: Nanos,
     /// When the last wait was called.
     wait_called: Nanos,
     /// Whether the last wait had room to report everything that was ready.
@@ -87,6 +98,10 @@ impl EpollNet {
             free: Vec::new(),
             stamps: Converter::new(),
             use_kernel_stamps: true,
+            _stamping: StampKeeper::new(),
+            spin: Duration::ZERO,
+            loop_stats: LoopStats::default(),
+            returned: now,
             wait_called: now,
             reported_all: true,
             empty_at: now,
@@ -99,7 +114,22 @@ impl EpollNet {
     #[must_use]
     pub fn with_user_stamps(mut self) -> Self {
         self.use_kernel_stamps = false;
+        self._stamping = None;
         self
+    }
+
+    /// How long before an instant that an actor asked for to stop sleeping and look at the clock
+    /// instead. It makes wake-ups exact to a microsecond, for at most this much processor time
+    /// each.
+    pub fn set_spin(&mut self, spin: Duration) {
+        self.spin = spin;
+    }
+
+    /// How the loop kept up since it was asked last, or since the start.
+    pub fn take_loop_stats(&mut self) -> LoopStats {
+        self.run_delay.since_last();
+        let waited_for_cpu = self.run_delay.take_total();
+        LoopStats { waited_for_cpu, ..std::mem::take(&mut self.loop_stats) }
     }
 
     /// A handle that gives the actor a turn from another thread.
@@ -120,6 +150,7 @@ impl EpollNet {
     /// When the system cannot wait any more; the actor is then in an unknown state.
     pub fn play(&mut self, actor: &mut impl Actor<Self>) -> io::Result<()> {
         let mut ready = Vec::with_capacity(Epoll::BATCH);
+        self.returned = self.now();
         loop {
             let wake = actor.turn(self, &ready);
             ready.clear();
@@ -133,15 +164,26 @@ impl EpollNet {
 
     fn wait(&mut self, until: Option<Nanos>, ready: &mut Vec<Ready>) -> io::Result<()> {
         let now = self.now();
+        self.loop_stats.turn(now.since(self.returned));
         if self.reported_all {
             self.empty_at = self.wait_called;
         }
         self.wait_called = now;
-        let found = self.epoll.wait(until.map(|at| at.since(now)))?;
+        let heartbeat = now + HEARTBEAT;
+        let (end, spin) = match until {
+            Some(at) if at < heartbeat => (at, self.spin),
+            _ => (heartbeat, Duration::ZERO),
+        };
+        let found = self.sleep(now, end, spin)?;
         self.reported_all = found < Epoll::BATCH;
         self.last_now = self.now();
+        self.returned = self.last_now;
         self.stamps.refresh(self.last_now);
-        self.narrow_after_sleep(self.last_now.since(now));
+        if found > 0 {
+            self.narrow_after_sleep(self.last_now.since(now));
+        } else if now < end && end <= self.last_now {
+            self.loop_stats.overslept(self.last_now.since(end));
+        }
         for position in 0..found {
             let event = self.epoll.found(position);
             if event.token == WAKER_TOKEN {
@@ -153,6 +195,19 @@ impl EpollNet {
             }
         }
         Ok(())
+    }
+
+    /// Sleeps until something is ready or an instant comes; the last part of it awake.
+    fn sleep(&mut self, now: Nanos, end: Nanos, spin: Duration) -> io::Result<usize> {
+        let asleep_until = end - spin;
+        let mut found = self.epoll.wait(asleep_until.since(now))?;
+        if !spin.is_zero() {
+            // A signal may have ended the sleep before its time: then there is nothing to wait for.
+            while found == 0 && (asleep_until..end).contains(&self.now()) {
+                found = self.epoll.wait(Duration::ZERO)?;
+            }
+        }
+        Ok(found)
     }
 
     /// A wait that slept found nothing when it was called, and was woken by the first arrival:
@@ -296,10 +351,11 @@ impl Net for EpollNet {
         let called = self.last_now;
         conn.reported = false;
         match sys::receive(&conn.stream, buffer) {
-            Ok((0, _)) => ReadResult::Closed,
-            Ok((bytes, wall_stamp)) => {
+            Ok(Received { bytes: 0, .. }) => ReadResult::Closed,
+            Ok(Received { bytes, wall_stamp, truncated }) => {
                 let user = Nanos(sys::monotonic_ns());
                 self.last_now = user;
+                self.loop_stats.truncated_control += u64::from(truncated);
                 // A socket that had been drained, and that the previous wait did not report, was
                 // empty when that wait was called. Of one that had not, nothing is known.
                 let empty_before = match conn.drained_at {

@@ -9,6 +9,7 @@
 //! Nothing here knows HTTP, requests or metrics.
 
 mod epoll;
+mod loop_stats;
 mod run_delay;
 mod stamp;
 mod sys;
@@ -20,7 +21,8 @@ use std::net::SocketAddr;
 
 pub use epoll::EpollNet;
 pub use inferometer_core::time::Nanos;
-pub use stamp::{StampSource, StampStats, wall_clock_ns};
+pub use loop_stats::{LoopStats, STALL};
+pub use stamp::{StampStats, wall_clock_ns};
 pub use sys::{process_cpu_time, raise_open_files_limit, thread_cpu_time};
 pub use waker::Waker;
 

@@ -8,13 +8,17 @@ use std::time::Duration;
 pub struct RunDelay {
     file: Option<File>,
     last_ns: u64,
+    /// Where [`RunDelay::take_total`] counts from.
+    total_from_ns: u64,
 }
 
 impl RunDelay {
     /// The account of the calling thread; empty where the kernel keeps none.
     pub fn of_this_thread() -> Self {
-        let mut delay = Self { file: File::open("/proc/thread-self/schedstat").ok(), last_ns: 0 };
+        let file = File::open("/proc/thread-self/schedstat").ok();
+        let mut delay = Self { file, last_ns: 0, total_from_ns: 0 };
         delay.since_last();
+        delay.take_total();
         delay
     }
 
@@ -27,6 +31,13 @@ impl RunDelay {
         let since = now_ns.saturating_sub(self.last_ns);
         self.last_ns = now_ns;
         Some(Duration::from_nanos(since))
+    }
+
+    /// The delay since this was asked last, up to the last reading.
+    pub fn take_total(&mut self) -> Option<Duration> {
+        self.file.as_ref()?;
+        let from_ns = std::mem::replace(&mut self.total_from_ns, self.last_ns);
+        Some(Duration::from_nanos(self.last_ns.saturating_sub(from_ns)))
     }
 }
 

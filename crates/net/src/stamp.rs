@@ -1,5 +1,8 @@
 //! Kernel receive stamps, converted from the wall clock to the monotonic axis.
 
+use std::net::UdpSocket;
+use std::time::Duration;
+
 use inferometer_core::time::Nanos;
 
 use crate::sys;
@@ -11,15 +14,6 @@ const OFFSET_LIFETIME_NS: u64 = 100_000_000;
 /// A change of the offset that slewing cannot explain: somebody set the clock.
 const STEP_NS: i64 = 500_000;
 
-/// Where arrival stamps come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StampSource {
-    /// The kernel, when a segment arrived.
-    Kernel,
-    /// The program, after it had read.
-    User,
-}
-
 /// What happened to stamps so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StampStats {
@@ -28,6 +22,37 @@ pub struct StampStats {
     /// Stamps that lay outside of the interval in which the data can have arrived, and were not
     /// used.
     pub implausible: u64,
+}
+
+/// Keeps the kernel stamping what it receives.
+///
+/// The kernel switches stamping on when the first socket asks for it, off with the last one, and
+/// on a work queue: what arrives in the meantime bears no stamp. So one socket asks for it as long
+/// as this lives, and receives from itself until a stamp comes.
+pub struct StampKeeper {
+    _socket: UdpSocket,
+}
+
+/// How long to wait for the first stamp. Where the kernel gives none, reads say so themselves.
+const FIRST_STAMP_TRIES: u32 = 50;
+const FIRST_STAMP_PAUSE: Duration = Duration::from_millis(1);
+
+impl StampKeeper {
+    /// Switches stamping on; nothing where that cannot be done.
+    pub fn new() -> Option<Self> {
+        let socket = UdpSocket::bind(("127.0.0.1", 0)).ok()?;
+        socket.connect(socket.local_addr().ok()?).ok()?;
+        sys::enable_receive_stamps(&socket).ok()?;
+        for _ in 0..FIRST_STAMP_TRIES {
+            socket.send(&[0]).ok()?;
+            let received = sys::receive(&socket, &mut [0]);
+            if received.is_ok_and(|received| received.wall_stamp.is_some()) {
+                break;
+            }
+            std::thread::sleep(FIRST_STAMP_PAUSE);
+        }
+        Some(Self { _socket: socket })
+    }
 }
 
 /// The wall clock now: nanoseconds since 1970, UTC.

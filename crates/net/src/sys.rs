@@ -119,14 +119,13 @@ impl Epoll {
         Ok(())
     }
 
-    /// Waits until something is ready or the time is up (`None`: for ever). An interruption by a
-    /// signal counts as a wait that found nothing.
-    pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
-        let spec = timeout.map(|span| libc::timespec {
-            tv_sec: span.as_secs().min(1 << 30) as libc::time_t,
-            tv_nsec: libc::c_long::from(span.subsec_nanos()),
-        });
-        let spec_pointer = spec.as_ref().map_or(ptr::null(), ptr::from_ref);
+    /// Waits until something is ready or the time is up. An interruption by a signal counts as a
+    /// wait that found nothing.
+    pub fn wait(&mut self, timeout: Duration) -> io::Result<usize> {
+        let spec = libc::timespec {
+            tv_sec: timeout.as_secs().min(1 << 30) as libc::time_t,
+            tv_nsec: libc::c_long::from(timeout.subsec_nanos()),
+        };
         self.events.clear();
         // SAFETY: the vector has room for BATCH events, and as many as the call returns are
         // initialised by it; the timeout outlives the call; no signal mask is given.
@@ -135,7 +134,7 @@ impl Epoll {
                 self.fd.as_raw_fd(),
                 self.events.as_mut_ptr(),
                 Self::BATCH as i32,
-                spec_pointer,
+                &raw const spec,
                 ptr::null(),
             )
         };
@@ -218,16 +217,16 @@ pub fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
 }
 
 /// Asks the kernel to stamp what it receives on this connection.
-pub fn enable_receive_stamps(stream: &TcpStream) -> io::Result<()> {
+pub fn enable_receive_stamps(socket: &impl AsRawFd) -> io::Result<()> {
     let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
-    set_option(stream, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags)
+    set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags)
 }
 
-fn set_option<T>(stream: &TcpStream, level: i32, name: i32, value: &T) -> io::Result<()> {
+fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
     // SAFETY: the pointer is valid for the size given with it.
     check(unsafe {
         libc::setsockopt(
-            stream.as_raw_fd(),
+            socket.as_raw_fd(),
             level,
             name,
             ptr::from_ref(value).cast(),
@@ -241,9 +240,19 @@ fn set_option<T>(stream: &TcpStream, level: i32, name: i32, value: &T) -> io::Re
 #[repr(C, align(8))]
 struct ControlBuffer([u8; 128]);
 
-/// Receives into the buffer; returns the number of bytes and the kernel's stamp of the last
-/// segment among them, in nanoseconds of the wall clock.
-pub fn receive(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+/// What one receive brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// How many bytes.
+    pub bytes: usize,
+    /// The kernel's stamp of the last segment among them, in nanoseconds of the wall clock.
+    pub wall_stamp: Option<u64>,
+    /// The kernel had more to say than there was room for, so that a stamp may be lost.
+    pub truncated: bool,
+}
+
+/// Receives into the buffer.
+pub fn receive(socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<Received> {
     let mut control = ControlBuffer([0; 128]);
     let mut vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: all zeroes is a valid msghdr.
@@ -254,11 +263,15 @@ pub fn receive(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<(usize, Opti
     message.msg_controllen = control.0.len() as _;
     // SAFETY: the message points at buffers that outlive the call, with their true lengths.
     let received =
-        unsafe { libc::recvmsg(stream.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
+        unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
     if received < 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok((received as usize, software_stamp(&message)))
+    Ok(Received {
+        bytes: received as usize,
+        wall_stamp: software_stamp(&message),
+        truncated: message.msg_flags & libc::MSG_CTRUNC != 0,
+    })
 }
 
 /// The software stamp among a received message's control messages.

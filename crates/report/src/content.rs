@@ -7,6 +7,7 @@ use inferometer_core::metric::{self, Origin, Over};
 use inferometer_core::summary::Summary;
 use inferometer_core::verdict::Validity;
 
+use crate::beside;
 use crate::document::{Block, Text, Tone, code_fact, fact, plain};
 use crate::label;
 use crate::layout::{Align, Table};
@@ -80,10 +81,11 @@ fn verdict(out: &mut Vec<Block>, summary: &Summary) {
             "No request was sent: every figure is computed by the embedded engine's cost model in \
              virtual time."
         } else {
-            "The server was the embedded engine, which plays a cost model in real time. The \
-             requests and their timing are real; the speed of the hardware is a model's."
+            "The server was the embedded engine, which plays a cost model. The requests and their \
+             timing are real; the speed of the hardware is a model's."
         };
-        let title = format!("{}: not a measurement of real hardware.", word.to_uppercase());
+        let title = label::notice(summary)
+            .unwrap_or_else(|| format!("{}: not a measurement.", word.to_uppercase()));
         out.push(Block::Callout(Tone::Warning, title, vec![plain(sentence)]));
     }
     if verdict.slo.is_empty() {
@@ -99,7 +101,9 @@ fn verdict(out: &mut Vec<Block>, summary: &Summary) {
         slo.push(vec![
             result.objective.clone(),
             result.place.clone(),
-            result.measured.map_or(MISSING.to_owned(), significant),
+            result.measured.map_or(MISSING.to_owned(), |value| {
+                significant(value) + label::unit(&result.objective)
+            }),
             if result.met { "met" } else { "not met" }.to_owned(),
         ]);
     }
@@ -141,6 +145,10 @@ fn results(out: &mut Vec<Block>, summary: &Summary) {
     if !loads.is_empty() {
         out.push(Block::Heading(3, "By load".to_owned()));
         out.push(Block::Table(loads));
+    }
+    for (heading, table) in beside::tables(summary) {
+        out.push(Block::Heading(3, heading.to_owned()));
+        out.push(Block::Table(table));
     }
 }
 
@@ -238,7 +246,10 @@ fn definitions(out: &mut Vec<Block>) {
             "Average latency per output token (ms)",
             "mean over requests of latency / output tokens, of the same pass",
         ),
-        fact("Intervals", "95 %: bootstrap for means, order statistics for percentiles"),
+        fact(
+            "Intervals",
+            "95 %: bootstrap for means, order statistics for percentiles, Student's t over repeats",
+        ),
     ]));
     out.push(Block::Details("Every metric".to_owned(), vec![Block::Table(table)]));
 }

@@ -40,6 +40,8 @@ fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
         field("input_length_tokens", cell.input_length),
         field("output_length_tokens", cell.output_length),
         field("pass", pass.kind.name()),
+        field("load", &pass.load),
+        field("repeat", pass.repeat),
         optional("concurrency_requests", pass.concurrency),
         optional("rate_requests_per_s", pass.rate),
         field("planned_requests", pass.planned),
@@ -57,6 +59,20 @@ fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
         field("tokens_from", pass.tokens_from.map_or("", tokens_from)),
         field("peak_concurrency_requests", pass.peak_concurrency),
         number("mean_concurrency_requests", pass.mean_concurrency),
+    ]);
+    let steady = pass.steady_state.as_ref();
+    fields.extend([
+        number("steady_startup_s", steady.map(|steady| steady.startup_s)),
+        number("steady_duration_s", steady.map(|steady| steady.duration_s)),
+        number("steady_drain_s", steady.map(|steady| steady.drain_s)),
+        number("steady_requests_per_s", steady.map(|steady| steady.requests_per_s)),
+        number("steady_output_tokens_per_s", steady.map(|steady| steady.output_tokens_per_s)),
+    ]);
+    let goodput = pass.goodput.as_ref();
+    fields.extend([
+        optional("goodput_met_requests", goodput.map(|goodput| goodput.met)),
+        number("goodput_requests_per_s", goodput.and_then(|goodput| goodput.requests_per_s)),
+        number("slo_attainment", goodput.and_then(|goodput| goodput.attainment)),
     ]);
     for measure in measures(pass).into_iter().chain(instrument_measures(pass)) {
         distribution(&mut fields, measure.name, measure.unit, measure.values);
@@ -82,11 +98,14 @@ fn distribution(out: &mut Vec<Field>, name: &str, unit: &str, values: Option<&Di
     part("p50_lo", values.and_then(|d| d.p50_ci).map(|ci| ci[0]));
     part("p50_hi", values.and_then(|d| d.p50_ci).map(|ci| ci[1]));
     part("p90", values.map(|d| d.p90));
+    part("p95", values.and_then(|d| d.p95));
     part("p99", values.map(|d| d.p99));
     part("p99_lo", values.and_then(|d| d.p99_ci).map(|ci| ci[0]));
     part("p99_hi", values.and_then(|d| d.p99_ci).map(|ci| ci[1]));
+    part("p999", values.and_then(|d| d.p999));
     part("max", values.map(|d| d.max));
     out.push(optional(&format!("{name}_n"), values.map(|d| d.n)));
+    out.push(optional(&format!("{name}_exact"), values.map(|d| d.exact)));
 }
 
 /// The name of a source of counts, as JSON has it.

@@ -42,11 +42,21 @@ pub(crate) fn unreal(summary: &Summary) -> Option<&'static str> {
 }
 
 /// The same in a sentence that cannot be overlooked.
-pub(crate) fn notice(summary: &Summary) -> Option<&'static str> {
+pub(crate) fn notice(summary: &Summary) -> Option<String> {
+    let faster = match speed(summary) {
+        Some(factor) => format!(", played {factor} times as fast as the hardware would be"),
+        None => String::new(),
+    };
     unreal(summary).map(|word| match word {
-        "predicted" => "PREDICTED: figures of a model; no server was measured",
-        _ => "SIMULATED: the server was the embedded engine, not real hardware",
+        "predicted" => "PREDICTED: figures of a model; no server was measured".to_owned(),
+        _ => format!("SIMULATED: the server was the embedded engine, not real hardware{faster}"),
     })
+}
+
+/// How much faster than real time the embedded engine played, if it did.
+fn speed(summary: &Summary) -> Option<f64> {
+    let factor = summary.target.facts.get("speed")?.parse().ok()?;
+    (factor != 1.0).then_some(factor)
 }
 
 /// `text (simulated)`, so that no figure of a model passes for a measurement.
@@ -66,6 +76,25 @@ pub(crate) fn load(pass: &PassSummary) -> String {
             format!("{} in flight", count(u64::from(concurrency)))
         }
         (PassKind::Open, _, Some(rate)) => format!("{} requests/s", significant(rate)),
-        (PassKind::Closed | PassKind::Open, ..) => "not stated".to_owned(),
+        // A load of several levels says them in the words of its model.
+        (PassKind::Closed | PassKind::Open, ..) => {
+            let words = ["closed loop, ", "open loop, "];
+            let load = words.iter().find_map(|&words| pass.load.strip_prefix(words));
+            load.unwrap_or(&pass.load).to_owned()
+        }
     }
+}
+
+/// The kind of a pass, and which repeat it is from the second on.
+pub(crate) fn kind(pass: &PassSummary) -> String {
+    match pass.repeat {
+        0 | 1 => pass.kind.name().to_owned(),
+        repeat => format!("{}, repeat {repeat}", pass.kind.name()),
+    }
+}
+
+/// The unit in which an objective was written: what stands behind its number.
+pub(crate) fn unit(objective: &str) -> &str {
+    let number_ends = objective.rfind(|c: char| c.is_ascii_digit() || c == '.');
+    number_ends.map_or("", |at| objective[at + 1..].trim())
 }

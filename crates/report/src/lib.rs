@@ -18,6 +18,7 @@ pub mod terminal;
 
 pub mod plot;
 
+mod beside;
 mod content;
 mod document;
 pub mod html;

@@ -3,8 +3,9 @@
 
 use std::fmt::Write as _;
 
-use inferometer_core::summary::{PassKind, Summary};
+use inferometer_core::summary::{Cell, PassKind, Summary};
 
+use crate::beside;
 use crate::label;
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, two_decimals};
@@ -61,7 +62,13 @@ pub(crate) fn body(summary: &Summary) -> String {
     }
     let loads = loads(summary);
     if !loads.is_empty() {
+        if let Some(sentence) = which_pass(summary) {
+            let _ = writeln!(out, "\n{sentence}");
+        }
         let _ = write!(out, "\n{}", loads.to_markdown());
+    }
+    for (heading, table) in beside::tables(summary) {
+        let _ = write!(out, "\n{heading}:\n\n{}", table.to_markdown());
     }
     out
 }
@@ -109,7 +116,7 @@ pub(crate) fn loads(summary: &Summary) -> Table {
             table.push(vec![
                 cell.input_length.to_string(),
                 cell.output_length.to_string(),
-                pass.kind.name().to_owned(),
+                label::kind(pass),
                 label::load(pass),
                 format!("{} / {}", count(pass.outcomes.complete), count(pass.planned)),
                 two_decimals(pass.requests_per_s),
@@ -126,6 +133,29 @@ pub(crate) fn loads(summary: &Summary) -> Table {
         }
     }
     table
+}
+
+/// Which pass the table shows, where a cell has several that load the server.
+pub(crate) fn which_pass(summary: &Summary) -> Option<String> {
+    let loading = |cell: &Cell| {
+        cell.passes
+            .iter()
+            .filter(|pass| pass.kind != PassKind::OneByOne && pass.repeat <= 1)
+            .count()
+    };
+    let several = summary.cells.iter().any(|cell| loading(cell) > 1);
+    let alone = |cell: &Cell| cell.passes.iter().any(|pass| pass.kind == PassKind::OneByOne);
+    let latencies = if summary.cells.iter().all(alone) {
+        "latencies of the one by one pass"
+    } else {
+        "latencies of the same pass"
+    };
+    several.then(|| {
+        format!(
+            "Each row shows the pass with the most requests/s, and {latencies}; every pass stands \
+             below."
+        )
+    })
 }
 
 /// A sentence for each pass with requests that did not complete.

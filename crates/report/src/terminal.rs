@@ -7,6 +7,7 @@ use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::summary::Summary;
 use inferometer_core::verdict::Validity;
 
+use crate::beside;
 use crate::label;
 use crate::layout::Table;
 use crate::number::significant;
@@ -55,14 +56,21 @@ fn write_summary(out: &mut String, summary: &Summary, colour: Colour) {
     let title = [target.model.clone(), label::card(target), label::engine(target)].join(" · ");
     let _ = writeln!(out, "{}", paint(Paint::Bold, &title));
     if let Some(notice) = label::notice(summary) {
-        let _ = writeln!(out, "{}", paint(Paint::Yellow, notice));
+        let _ = writeln!(out, "{}", paint(Paint::Yellow, &notice));
     }
     out.push('\n');
     write_table(out, &table::records(summary), RECORD_HEADING, colour);
     let loads = table::loads(summary);
     if !loads.is_empty() {
+        if let Some(sentence) = table::which_pass(summary) {
+            let _ = writeln!(out, "{}", paint(Paint::Dim, &sentence));
+        }
         out.push('\n');
         write_table(out, &loads, LOAD_HEADING, colour);
+    }
+    for (heading, table) in beside::tables(summary) {
+        let _ = writeln!(out, "\n{}", paint(Paint::Bold, heading));
+        write_table(out, &table, LOAD_HEADING, colour);
     }
     let failures = table::failures(summary);
     if !failures.is_empty() {
@@ -102,20 +110,26 @@ fn write_findings(out: &mut String, summary: &Summary, colour: Colour) {
             1 => " The same in 1 other pass.".to_owned(),
             others => format!(" The same in {others} other passes."),
         };
-        let _ = writeln!(out, "  {word}{}: {}{more}", clean(&place), clean(&finding.message));
+        let message = clean(&finding.message);
+        let stop = if more.is_empty() || message.ends_with('.') { "" } else { "." };
+        let _ = writeln!(out, "  {word}{}: {message}{stop}{more}", clean(&place));
         if let Some(advice) = &finding.advice {
             let _ = writeln!(out, "    {}", painted(colour, Paint::Dim, advice));
         }
     }
 }
 
-/// The first finding of each kind, and how many others there are: all of them are in the report.
+/// The first finding of each kind, and in how many other places there is one of its kind: all of
+/// them are in the report. Two of one place are different things, and both are shown.
 fn by_code(findings: &[Finding]) -> Vec<(&Finding, usize)> {
     let mut kinds: Vec<(&Finding, usize)> = Vec::new();
     for finding in findings {
-        match kinds.iter_mut().find(|(first, _)| first.code == finding.code) {
-            Some((_, others)) => *others += 1,
-            None => kinds.push((finding, 0)),
+        let same = |(first, _): &&mut (&Finding, usize)| {
+            first.code == finding.code && first.place != finding.place
+        };
+        match kinds.iter_mut().find(same) {
+            Some((_, others)) if finding.place.is_some() => *others += 1,
+            _ => kinds.push((finding, 0)),
         }
     }
     kinds
@@ -144,7 +158,9 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
             painted(colour, Paint::Red, "not met")
         };
         let measured = match slo.measured {
-            Some(value) => format!("measured {}", significant(value)),
+            Some(value) => {
+                format!("measured {}{}", significant(value), label::unit(&slo.objective))
+            }
             None => "nothing to measure".to_owned(),
         };
         let (objective, place) = (clean(&slo.objective), clean(&slo.place));

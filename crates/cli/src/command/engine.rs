@@ -1,6 +1,5 @@
 //! `engine`: serves the embedded engine over HTTP, with vLLM's own flags.
 
-use std::io::Read;
 use std::net::SocketAddr;
 
 use clap::Args;
@@ -10,6 +9,7 @@ use inferometer_engine::serve::{Fault, FrontConfig, serve};
 use inferometer_engine::{Dtype, EngineConfig};
 
 use crate::exit::Failure;
+use crate::lifeline;
 
 /// The flags of `engine`; those from `--dtype` on are vLLM's.
 #[derive(Args)]
@@ -30,7 +30,7 @@ pub struct EngineArgs {
     #[arg(long, value_name = "NAME")]
     served_model_name: Option<String>,
     /// What goes wrong: error-event, cut, reset, stall, status=N, garbage, malformed, bundle=N,
-    /// comments, slow-headers=MS, refuse, die; @N for the Nth request only. May be repeated
+    /// comments, halves, close, slow-headers=MS, refuse, die; @N for the Nth request only. May be repeated
     #[arg(long, value_name = "FAULT")]
     fault: Vec<String>,
     /// Tokens that the chat template adds to the contents of a chat
@@ -93,12 +93,7 @@ pub fn engine(arguments: EngineArgs) -> Result<(), Failure> {
     };
     config.resolve().map_err(Failure::usage)?;
     if arguments.until_stdin_closes {
-        std::thread::spawn(|| {
-            // Whatever comes is thrown away; only the end counts.
-            let mut buffer = [0; 64];
-            while std::io::stdin().read(&mut buffer).is_ok_and(|count| count > 0) {}
-            std::process::exit(0);
-        });
+        lifeline::end_with_stdin();
     }
     serve(config, front, inferometer_workload::embedded(), arguments.listen)
         .map_err(Failure::not_carried_out)

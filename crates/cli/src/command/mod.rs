@@ -1,9 +1,11 @@
 //! The commands, one file each.
 
+mod check;
 mod dialects;
 mod engine;
 mod metrics;
 mod models;
+mod predict;
 mod report;
 mod run;
 mod runs;
@@ -17,8 +19,12 @@ use crate::exit::Failure;
 pub enum Command {
     /// Benchmark a server, or the embedded engine when none is given.
     Run(Box<run::RunArgs>),
+    /// Predict a grid by the embedded engine in virtual time; nothing is sent.
+    Predict(Box<predict::PredictArgs>),
     /// Serve the embedded engine over HTTP: a calibrated model of a serving engine.
     Engine(Box<engine::EngineArgs>),
+    /// Measure this client on this machine against a server of known truth.
+    Check(check::CheckArgs),
     /// Make the reports of a stored run again.
     Report(report::ReportArgs),
     /// List the stored runs.
@@ -29,6 +35,9 @@ pub enum Command {
     Dialects,
     /// List the models and profiles of the embedded engine.
     Models,
+    /// A process of a check.
+    #[command(hide = true)]
+    CheckPart(crate::check::PartArgs),
 }
 
 impl Command {
@@ -39,7 +48,10 @@ impl Command {
     pub fn carry_out(self) -> Result<(), Failure> {
         match self {
             Self::Run(arguments) => run::run(*arguments),
+            Self::Predict(arguments) => predict::predict(&arguments),
             Self::Engine(arguments) => engine::engine(*arguments),
+            Self::Check(arguments) => check::check(&arguments),
+            Self::CheckPart(arguments) => crate::check::part(arguments),
             Self::Report(arguments) => report::report(&arguments),
             Self::Runs(arguments) => runs::runs(&arguments),
             Self::Metrics => metrics::metrics(),

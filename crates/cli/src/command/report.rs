@@ -9,7 +9,7 @@ use inferometer_core::summary::Summary;
 use inferometer_report::{json, terminal};
 use inferometer_store::{Entry, LogReader, Store, StoredRun};
 
-use crate::exit::{Failure, print};
+use crate::exit::{Failure, print, tell};
 use crate::run::cells::Grid;
 use crate::run::outputs::{self, Outputs};
 use crate::run::recording::Folded;
@@ -18,38 +18,54 @@ use crate::run::session::{Facts, summarise};
 /// The flags of `report`.
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A run: its name, the beginning of it, or `latest`
-    #[arg(default_value = "latest")]
-    run: String,
+    /// A run: its name, the beginning of it, or `latest`; of several, one table each and plots
+    /// with all of them are made
+    #[arg(value_name = "RUN", default_value = "latest")]
+    runs: Vec<String>,
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
-    /// Folder for reports and plots [default: inferometer-out/RUN]
+    /// Folder for reports and plots [default: inferometer-out/RUN, inferometer-out/comparison]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print one JSON document on stdout and nothing else there
+    /// Print one JSON document on stdout and nothing else there; of one run only
     #[arg(long)]
     json: bool,
 }
 
-/// Makes the reports of a stored run again, from its log.
+/// Makes the reports of stored runs again, from their logs.
 pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
-    let stored = store.run(&arguments.run).map_err(Failure::usage)?;
-    let plan: Plan = serde_json::from_str(&stored.plan_json).map_err(|error| {
-        Failure::not_carried_out(format!(
-            "run {}: its plan is of another version of this program: {error}",
-            stored.row.id
-        ))
-    })?;
-    let summary = fold_again(&stored, &plan)?;
-    let folder =
-        Outputs::prepare(arguments.out.as_deref())?.write_all(&summary, &plan, &stored.row.id)?;
-    if arguments.json {
-        return print(&(json::summary(&summary) + "\n"));
+    let mut made = Vec::new();
+    for name in &arguments.runs {
+        let stored = store.run(name).map_err(Failure::usage)?;
+        let plan: Plan = serde_json::from_str(&stored.plan_json).map_err(|error| {
+            Failure::not_carried_out(format!(
+                "run {}: its plan is of another version of this program: {error}",
+                stored.row.id
+            ))
+        })?;
+        made.push((fold_again(&stored, &plan)?, plan, stored.row.id));
     }
-    let text = terminal::text(std::slice::from_ref(&summary), outputs::colour());
-    print(&format!("{text}\nreport: {0}/report.html, {0}/report.md\n", folder.display()))
+    if let [(summary, plan, id)] = made.as_slice() {
+        let outputs = Outputs::prepare(arguments.out.as_deref())?;
+        let folder = outputs.write_all(summary, plan, id)?;
+        if arguments.json {
+            return print(&(json::summary(summary) + "\n"));
+        }
+        let text = terminal::text(std::slice::from_ref(summary), outputs::colour());
+        return print(&format!(
+            "{text}\nreport: {0}/report.html, {0}/report.md\n",
+            folder.display()
+        ));
+    }
+    if arguments.json {
+        return Err(Failure::usage("--json: prints one run; name one"));
+    }
+    let summaries: Vec<Summary> = made.into_iter().map(|(summary, ..)| summary).collect();
+    let folder = outputs::write_comparison(arguments.out.as_deref(), &summaries)?;
+    let text = terminal::text(&summaries, outputs::colour());
+    print(&format!("{text}\ntables: {0}/table.md; plots: {0}/*.png\n", folder.display()))
 }
 
 /// The results of a run, from nothing but its records.
@@ -58,9 +74,9 @@ fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Failure> {
     let mut grid = Grid::default();
     let mut findings: Vec<Finding> = Vec::new();
     let mut current = None;
-    let mut close = |current: &mut Option<_>| {
+    let mut close = |current: &mut Option<_>, process| {
         if let Some((cell, folded)) = current.take() {
-            let recorded = Folded::finish(folded);
+            let recorded = Folded::finish(folded, process);
             findings.extend(recorded.findings);
             grid.add(cell, recorded.summary);
         }
@@ -68,7 +84,7 @@ fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Failure> {
     for entry in log {
         match entry {
             Ok(Entry::PassBegin(begin)) => {
-                close(&mut current);
+                close(&mut current, None);
                 current = Some((begin.cell, Folded::new(plan, &begin)));
             }
             Ok(Entry::Record(record)) => {
@@ -76,15 +92,16 @@ fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Failure> {
                     folded.add(&record);
                 }
             }
-            Ok(Entry::PassEnd(_) | Entry::RunEnd(_)) => close(&mut current),
+            Ok(Entry::PassEnd(end)) => close(&mut current, end.process),
+            Ok(Entry::RunEnd(_)) => close(&mut current, None),
             Err(error) if error.is_cut() => {
-                eprintln!("warning: {error}");
+                tell(&format!("warning: {error}"));
                 break;
             }
             Err(error) => return Err(Failure::not_carried_out(error)),
         }
     }
-    close(&mut current);
+    close(&mut current, None);
     // Findings that no record shows (the server's answers before the run, the data set) and the
     // identities are those of the run itself, if it lived to write them.
     let before = stored.summary.as_ref();

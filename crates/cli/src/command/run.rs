@@ -131,26 +131,66 @@ struct SpecArgs {
     #[arg(long, value_name = "N", help_heading = "Load")]
     #[serde(skip_serializing_if = "Option::is_none")]
     requests: Option<u32>,
-    /// Closed loops with this many in flight, instead of the table's passes
+    /// Closed loops with this many in flight, instead of the table's passes; or stages, such as
+    /// 60s@1..64 (a ramp) or 30s@2+30s@8 (held)
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Load")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    concurrency: Option<Vec<u32>>,
-    /// Open loops with Poisson arrivals at these rates (requests/s, or inf), instead
+    concurrency: Option<Vec<String>>,
+    /// Open loops with arrivals at these rates (requests/s, or inf), instead; or stages, such as
+    /// 60s@1..20 (a ramp, 60s@1..20:exp an exponential one) or 30s@2+30s@8 (held)
     #[arg(long, value_name = "R,...", value_delimiter = ',', help_heading = "Load")]
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<Vec<String>>,
-    /// The most in flight in an open loop; what is due beyond it waits, and the wait counts
+    /// One open loop whose rate changes: 30s@2,30s@8
+    #[arg(long, value_name = "TIME@RATE,...", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stages: Option<String>,
+    /// Arrivals at the instants of a file: one per line, in seconds
+    #[arg(long, value_name = "FILE", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<String>,
+    /// How much faster than they were recorded [default: 1]
+    #[arg(long, value_name = "FACTOR", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay_speed: Option<String>,
+    /// Shape of the gaps between arrivals: 1 is Poisson, below in bursts, inf at equal
+    /// gaps [default: 1]
+    #[arg(long, value_name = "SHAPE", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    burstiness: Option<String>,
+    /// The most in flight in an open loop
     #[arg(long, value_name = "N", help_heading = "Load")]
     #[serde(skip_serializing_if = "Option::is_none")]
     max_in_flight: Option<u32>,
+    /// What becomes of requests that are due beyond it: queue (the wait counts), drop [default: queue]
+    #[arg(long, value_name = "queue|drop", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over_limit: Option<String>,
     /// Time after which closed and open loops begin no further request
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     #[serde(skip_serializing_if = "Option::is_none")]
     duration: Option<String>,
-    /// Requests before each cell that are sent and not reported [default: 1]
+    /// Sent before each cell, one by one, and not reported: a number of requests, or a time [default: 1]
+    #[arg(long, value_name = "N|TIME", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warmup: Option<String>,
+    /// Rest between two passes, during which nothing is sent [default: none]
+    #[arg(long, value_name = "TIME", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cooldown: Option<String>,
+    /// How often the passes of each cell are carried out, with prompts of their own [default: 1]
     #[arg(long, value_name = "N", help_heading = "Load")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    warmup: Option<u32>,
+    repeat: Option<u32>,
+    /// Repeat until figures are known this well, such as 'ttft_p50±2%' (or +-): half the 95 %
+    /// interval over the repeats
+    #[arg(long, value_name = "FIGURE±SHARE,...", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+    /// The most repeats of --until [default: 20]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_repeats: Option<u32>,
     /// The most that one request may take [default: 6h]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,6 +215,10 @@ struct SpecArgs {
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none")]
     slo: Option<String>,
+    /// Objectives judged on each request, such as 'ttft<500ms,tpot<50ms'
+    #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    goodput: Option<String>,
     /// The database [default: inferometer.db]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[serde(skip_serializing_if = "Option::is_none")]

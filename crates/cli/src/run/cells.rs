@@ -17,6 +17,11 @@ impl Grid {
         }
     }
 
+    /// The passes of a cell so far.
+    pub fn passes_of(&self, cell: CellPlan) -> &[PassSummary] {
+        self.0.iter().find(|(known, _)| *known == cell).map_or(&[], |(_, passes)| passes)
+    }
+
     /// The cells with their figures.
     pub fn cells(&self) -> Vec<Cell> {
         let cell = |(cell, passes): &(CellPlan, Vec<PassSummary>)| {

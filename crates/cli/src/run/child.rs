@@ -1,6 +1,7 @@
-//! The embedded engine as a process of its own, so that client and server share no thread and no
-//! allocator.
+//! Servers of this program as processes of their own, so that client and server share no thread
+//! and no allocator.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,35 +11,47 @@ use inferometer_core::spec::parse_url;
 
 use crate::exit::Failure;
 
-/// A running embedded engine; ends with this value, and with this process however that ends.
-pub struct EngineProcess {
+/// A running server; ends with this value, and with this process however that ends.
+pub struct ServerProcess {
     child: Child,
-    /// The engine ends when this closes, which the system does even if we are killed.
+    /// The server ends when this closes, which the system does even if we are killed.
     _lifeline: Option<ChildStdin>,
     /// Where it listens.
     pub url: Url,
 }
 
-impl EngineProcess {
-    /// Starts it and waits until it listens.
+impl ServerProcess {
+    /// Starts the embedded engine and waits until it listens.
     ///
     /// # Errors
     /// When it cannot be started or refuses its model; its own words are on standard error.
-    pub fn start(model: &str, profile: Option<&str>, speed: f64) -> Result<Self, Failure> {
-        let failed = |what: String| Failure::not_carried_out(format!("embedded engine: {what}"));
+    pub fn engine(model: &str, profile: Option<&str>, speed: f64) -> Result<Self, Failure> {
+        let speed = speed.to_string();
+        let mut arguments = vec!["engine", "--listen", "127.0.0.1:0", "--until-stdin-closes"];
+        arguments.extend(["--model", model, "--speed", &speed]);
+        if let Some(profile) = profile {
+            arguments.extend(["--profile", profile]);
+        }
+        let arguments: Vec<OsString> = arguments.into_iter().map(OsString::from).collect();
+        Self::spawn("embedded engine", &arguments)
+    }
+
+    /// Starts this program as a server that ends with its standard input, and waits until it
+    /// says where it listens.
+    ///
+    /// # Errors
+    /// When it cannot be started or ends at once; its own words are on standard error.
+    pub fn spawn(what: &str, arguments: &[OsString]) -> Result<Self, Failure> {
+        let failed = |told: String| Failure::not_carried_out(format!("{what}: {told}"));
         let program = std::env::current_exe()
             .map_err(|error| failed(format!("this program cannot find itself: {error}")))?;
         let mut command = Command::new(program);
         command
-            .args(["engine", "--listen", "127.0.0.1:0", "--until-stdin-closes", "--model", model])
-            .args(["--speed", &speed.to_string()])
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // An interruption by the keyboard is ours to handle, not its.
             .process_group(0);
-        if let Some(profile) = profile {
-            command.args(["--profile", profile]);
-        }
         let mut child =
             command.spawn().map_err(|error| failed(format!("cannot be started: {error}")))?;
         let mut line = String::new();
@@ -57,7 +70,7 @@ impl EngineProcess {
     }
 }
 
-impl Drop for EngineProcess {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         // It holds nothing that a gentler end would save.
         let _ = self.child.kill();

@@ -20,6 +20,7 @@ pub fn environment() -> Environment {
         kernel,
         stamps: None,
         tokenizer: None,
+        salt: None,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::exit::Failure;
 /// # Errors
 /// When the embedded engine does not know the model or the profile.
 pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, Failure> {
-    let TargetPlan::Embedded { model, profile: name, speed } = &plan.target else {
+    let TargetPlan::Embedded { model, profile: name, speed, .. } = &plan.target else {
         return Ok(None);
     };
     let mut config = EngineConfig::of_model(model).map_err(Failure::usage)?;
@@ -23,6 +23,7 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, Failure> {
     }
     let mut seconds = 0.0;
     for cell in &plan.cells {
+        let mut alone_s = 0.0;
         for pass in &plan.passes {
             let (one_by_one, saturated) = match *pass {
                 PassPlan::OneByOne { bound } => (bound.requests.unwrap_or(1), 1),
@@ -32,42 +33,49 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, Failure> {
             // A cell in which nothing completes, for it is over the model's limit, takes no time.
             let alone = row.latency_per_output_token_ms.unwrap_or(0.0)
                 * 1e-3
-                * f64::from(cell.output_length);
+                * f64::from(cell.output_length)
+                / speed;
             let crowd = if row.requests_per_s > 0.0 {
-                f64::from(saturated) / row.requests_per_s
+                f64::from(saturated) / row.requests_per_s / speed
             } else {
                 0.0
             };
-            seconds += match *pass {
-                PassPlan::OneByOne { .. } => alone * f64::from(one_by_one),
-                PassPlan::Saturated { .. } => crowd,
-                // With so many in flight it is as fast as the saturated server at best, and
-                // as slow as one by one at worst.
-                PassPlan::Closed { concurrency, .. } => bounded(
-                    pass,
-                    (alone * f64::from(saturated) / f64::from(concurrency)).max(crowd),
-                ),
-                PassPlan::Open { rate, .. } => {
-                    bounded(pass, (f64::from(saturated) / rate).max(crowd))
-                }
+            // The load needs as long as its last request is due, and the server no less than it
+            // needs for all of them at once. Without a count, the load's own time it is.
+            let last_due_s = pass.load().last_due_s(alone);
+            let needed_s = match (pass, pass.requests()) {
+                (PassPlan::OneByOne { .. }, _) | (_, None) => last_due_s,
+                (_, Some(_)) => last_due_s.max(crowd),
             };
-            seconds += alone * f64::from(plan.warmup) / plan.passes.len() as f64;
+            seconds += bounded(pass, needed_s) * f64::from(plan.repeat.at_least);
+            alone_s = alone;
         }
+        seconds += warm_up_s(plan, alone_s);
     }
-    Ok(Some(Duration::from_secs_f64(seconds / speed)))
+    Ok(Some(Duration::from_secs_f64(seconds) + rests(plan)))
 }
 
-/// A pass takes no longer than its own bound in time, give or take its last requests.
+/// A pass begins nothing after its own bound in time, give or take its last requests.
 fn bounded(pass: &PassPlan, seconds: f64) -> f64 {
     let limit = match pass {
-        PassPlan::Closed { bound, .. } | PassPlan::Open { bound, .. } => bound.duration,
+        PassPlan::Closed { bound, .. }
+        | PassPlan::Open { bound, .. }
+        | PassPlan::Replay { bound, .. } => bound.duration,
         PassPlan::OneByOne { .. } | PassPlan::Saturated { .. } => None,
     };
-    match (limit, pass.requests()) {
-        (Some(limit), Some(_)) => seconds.min(limit.as_secs_f64()),
-        (Some(limit), None) => limit.as_secs_f64(),
-        (None, _) => seconds,
-    }
+    limit.map_or(seconds, |limit| seconds.min(limit.as_secs_f64()))
+}
+
+fn warm_up_s(plan: &Plan, alone_s: f64) -> f64 {
+    plan.warmup
+        .bound()
+        .map_or(0.0, |bound| PassPlan::OneByOne { bound }.load().last_due_s(alone_s))
+}
+
+/// The rests between passes.
+fn rests(plan: &Plan) -> Duration {
+    let passes = plan.cells.len() * plan.passes.len() * plan.repeat.at_least as usize;
+    plan.cooldown.unwrap_or_default() * passes as u32
 }
 
 /// How long a plan takes on a server of which one request is known: at least, if the server
@@ -82,22 +90,21 @@ pub fn from_request(plan: &Plan, record: &Record) -> Option<(Duration, Duration)
     let (mut least, mut most) = (0.0, 0.0);
     for cell in &plan.cells {
         let alone = first_s + each_s * f64::from(cell.output_length.saturating_sub(1));
-        least += alone * f64::from(plan.warmup);
-        most += alone * f64::from(plan.warmup);
+        least += warm_up_s(plan, alone);
+        most += warm_up_s(plan, alone);
         for pass in &plan.passes {
-            let count = f64::from(pass.requests().unwrap_or(1));
-            let (low, high) = match *pass {
-                PassPlan::OneByOne { .. } => (alone * count, alone * count),
-                PassPlan::Saturated { .. } => (alone, alone * count),
-                PassPlan::Closed { concurrency, .. } => {
-                    (alone * count / f64::from(concurrency), alone * count)
-                }
-                PassPlan::Open { rate, .. } => (count / rate, alone * count),
+            let load = pass.load();
+            let last_due_s = load.last_due_s(alone);
+            let one_after_the_other = load.requests().map_or(last_due_s, |count| alone * f64::from(count));
+            let (low, high) = match pass {
+                PassPlan::Saturated { .. } => (alone, one_after_the_other),
+                _ => (last_due_s, last_due_s.max(one_after_the_other)),
             };
-            least += bounded(pass, low);
-            most += bounded(pass, high);
+            least += bounded(pass, low) * f64::from(plan.repeat.at_least);
+            most += bounded(pass, high) * f64::from(plan.repeat.at_most);
         }
     }
+    let (least, most) = (least + rests(plan).as_secs_f64(), most + rests(plan).as_secs_f64());
     Some((Duration::from_secs_f64(least), Duration::from_secs_f64(most)))
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use inferometer_net::Waker;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, tell};
 
 /// Sets a flag and wakes the driver when the user interrupts.
 ///
@@ -18,7 +18,7 @@ pub fn on_interrupt(waker: Waker) -> Result<Arc<AtomicBool>, Failure> {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        eprintln!("\nstopping; what was recorded is kept (once more to stop at once)");
+        tell("\nstopping; what was recorded is kept (once more to stop at once)");
         waker.wake();
     })
     .map_err(|error| Failure::not_carried_out(format!("signals cannot be handled: {error}")))?;

@@ -2,22 +2,25 @@
 //! found. Each step is a file; the order is here.
 
 pub mod cells;
-mod child;
+pub mod child;
 mod environment;
 mod estimate;
 mod interrupt;
 pub mod outputs;
 mod overhead;
-mod pass;
+pub mod pass;
+mod precision;
 mod progress;
 mod prompts;
 pub mod recording;
 pub mod session;
 mod target;
+mod watch;
 
 use std::path::PathBuf;
 
-use inferometer_core::plan::Plan;
+use inferometer_core::load::Recording;
+use inferometer_core::plan::{PassPlan, Plan};
 use inferometer_core::spec::{Known, Spec};
 use inferometer_core::summary::Summary;
 use inferometer_core::verdict::Validity;
@@ -63,9 +66,10 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
     let models: Vec<&str> =
         inferometer_engine::model::models().iter().map(|model| model.name.as_str()).collect();
     let known = Known { dialects: &dialects, models: &models };
-    let plan = spec
+    let mut plan = spec
         .resolve(&known)
         .map_err(|errors| Failure::Usage(errors.iter().map(ToString::to_string).collect()))?;
+    plan.passes.iter_mut().filter_map(PassPlan::recording_mut).try_for_each(read_recording)?;
     let mut headers = spec
         .headers()
         .map_err(|errors| Failure::Usage(errors.iter().map(ToString::to_string).collect()))?;
@@ -77,6 +81,16 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         store: spec.store.clone().unwrap_or_else(|| "inferometer.db".to_owned()).into(),
         out: spec.out.clone().map(PathBuf::from),
     })
+}
+
+/// Reads the instants of a replay.
+fn read_recording(recording: &mut Recording) -> Result<(), Failure> {
+    let file = recording.file.clone();
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| Failure::usage(format!("replay (--replay): {file}: {error}")))?;
+    recording
+        .read(&text)
+        .map_err(|error| Failure::usage(format!("replay (--replay): {file}: {error}")))
 }
 
 /// Carries out a run and prints its results.
@@ -110,7 +124,7 @@ fn dry_run(resolved: &Resolved, options: &Options) -> Result<(), Failure> {
         });
         return print(&format!("{document:#}\n"));
     }
-    let toml = outputs::plan_toml(plan);
+    let toml = outputs::plan_toml(plan, None);
     let estimate = estimate::words(estimate);
     print(&format!("{toml}\n# plan_hash {}\n# {estimate}\n", plan.hash()))
 }

@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use inferometer_core::plan::Plan;
+use inferometer_core::spec::Spec;
 use inferometer_core::summary::Summary;
 use inferometer_report::terminal::Colour;
 use inferometer_report::{ReportInput, csv, html, json, markdown, plot, table};
@@ -70,13 +71,8 @@ impl Outputs {
         run: &RunId,
     ) -> Result<PathBuf, Failure> {
         let folder = self.write_figures(summary, run)?;
-        let plots = plot::figures(std::slice::from_ref(summary));
-        for named in &plots {
-            write(&folder, &format!("{}.svg", named.name), named.svg.as_bytes())?;
-            let png = plot::png(&named.svg, PNG_SCALE).map_err(Failure::not_carried_out)?;
-            write(&folder, &format!("{}.png", named.name), &png)?;
-        }
-        let plan_toml = plan_toml(plan);
+        let plots = write_plots(&folder, std::slice::from_ref(summary))?;
+        let plan_toml = plan_toml(plan, summary.environment.salt.as_deref());
         let report_command = format!("inferometer report {run}");
         let input = ReportInput {
             summary,
@@ -89,6 +85,29 @@ impl Outputs {
         write(&folder, "report.html", html::report(&input).as_bytes())?;
         Ok(folder)
     }
+}
+
+/// Writes the tables of several runs, and plots with all of them.
+///
+/// # Errors
+/// When a plot cannot be drawn or a file cannot be written.
+pub fn write_comparison(out: Option<&Path>, summaries: &[Summary]) -> Result<PathBuf, Failure> {
+    let folder =
+        out.map_or_else(|| Path::new(DEFAULT_FOLDER).join("comparison"), Path::to_path_buf);
+    let folder = Outputs::prepare(Some(&folder))?.folder;
+    write(&folder, "table.md", table::markdown(summaries).as_bytes())?;
+    write_plots(&folder, summaries)?;
+    Ok(folder)
+}
+
+fn write_plots(folder: &Path, summaries: &[Summary]) -> Result<Vec<plot::Named>, Failure> {
+    let plots = plot::figures(summaries);
+    for named in &plots {
+        write(folder, &format!("{}.svg", named.name), named.svg.as_bytes())?;
+        let png = plot::png(&named.svg, PNG_SCALE).map_err(Failure::not_carried_out)?;
+        write(folder, &format!("{}.png", named.name), &png)?;
+    }
+    Ok(plots)
 }
 
 /// Writes a file whole or not at all, so that a reader never meets half of one.
@@ -104,10 +123,16 @@ fn failed(path: &Path, error: &std::io::Error) -> Failure {
     Failure::not_carried_out(format!("{}: cannot be written: {error}", path.display()))
 }
 
-/// The resolved plan as TOML.
-pub fn plan_toml(plan: &Plan) -> String {
+/// What was asked for as a plan file, with the choices that were made for the user where they are
+/// needed to do it again.
+pub fn plan_toml(plan: &Plan, salt: Option<&str>) -> String {
+    let asked = Spec {
+        seed: Some(plan.seed),
+        salt: salt.map(str::to_owned).or_else(|| plan.asked.salt.clone()),
+        ..(*plan.asked).clone()
+    };
     // TOML has no null: what is absent is left out.
-    let mut value = serde_json::to_value(plan).unwrap_or_default();
+    let mut value = serde_json::to_value(asked).unwrap_or_default();
     drop_nulls(&mut value);
     toml::to_string_pretty(&value).unwrap_or_else(|_| format!("{value:#}"))
 }

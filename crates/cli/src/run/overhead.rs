@@ -8,10 +8,11 @@ use inferometer_core::plan::{Bound, CellPlan, PassPlan, Plan};
 use inferometer_core::record::Record;
 use inferometer_core::traits::Prepared;
 use inferometer_drive::{Live, Recorder};
-use inferometer_workload::{PromptPlace, WorkloadSpec};
+use inferometer_store::PassBegin;
+use inferometer_workload::PromptPlace;
 
-use super::pass::Passes;
-use super::prompts;
+use super::pass::{Passes, Played};
+use super::prompts::Prompts;
 use crate::exit::Failure;
 
 /// Prompt lengths of the two requests: what is added must not depend on the length.
@@ -43,21 +44,27 @@ impl Recorder for Kept {
 /// # Errors
 /// When they cannot be made or sent. A server that refuses them is no error here: the passes
 /// will say so.
-pub fn measure(passes: &mut Passes, plan: &Plan, spec: &WorkloadSpec) -> Result<Overhead, Failure> {
+pub fn measure(
+    passes: &mut Passes,
+    plan: &Plan,
+    prompts: &Prompts,
+) -> Result<Overhead, Failure> {
     let mut requests = Vec::new();
     // Random words, whatever the workload: a data set may have nothing of these lengths.
-    let words = spec.random_words();
+    let words = prompts.random_words();
     for length in PROBE_LENGTHS {
         let cell = CellPlan { input_length: length, output_length: PROBE_OUTPUT };
         let place = PromptPlace::new(cell.to_string(), "overhead", 0);
-        requests.extend(prompts::build(&words, cell, &place, 1)?.requests);
+        requests.extend(words.build(cell, &place, 1)?.requests);
     }
     let counted: Vec<Option<u32>> = requests.iter().map(|request| request.counted_tokens).collect();
     let pass = PassPlan::OneByOne { bound: Bound::requests(requests.len() as u32) };
+    let cell = CellPlan { input_length: 0, output_length: PROBE_OUTPUT };
+    let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
     let source = Box::new(Prepared::new(requests));
     let live = Arc::new(Live::default());
-    let (_, Kept(records)) = passes
-        .play(plan, 0, &pass, source, Kept::default(), live)
+    let Played { recorder: Kept(records), .. } = passes
+        .play(plan, &begin, source, Kept::default(), live)
         .map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
     let differences: Option<Vec<i64>> = records
         .iter()
@@ -97,4 +104,15 @@ fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>
         }
         None => (None, Vec::new()),
     }
+}
+
+/// The finding of a template that was to be counted and could not be.
+pub fn template_not_counted() -> Finding {
+    Finding::new(
+        "template_not_counted",
+        Severity::Warning,
+        "--count-template: what the server adds to a prompt could not be found out, so the \
+         template is not counted",
+    )
+    .advise("use a server that reports the tokens of prompts, and name its tokenizer")
 }

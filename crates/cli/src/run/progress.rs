@@ -1,5 +1,6 @@
 //! What a person sees while a pass runs: a bar on a terminal, a line per pass elsewhere.
 
+use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -10,6 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use inferometer_drive::Live;
 
 use super::Options;
+use crate::exit::tell;
 
 /// How often a bar is drawn.
 const REDRAW: Duration = Duration::from_millis(200);
@@ -39,21 +41,28 @@ impl Progress {
     /// Says something to the user.
     pub fn say(self, line: &str) {
         if self.lines {
-            eprintln!("{line}");
+            tell(line);
         }
     }
 
-    /// Shows a pass of so many requests, where that is known.
-    pub fn show(self, label: &str, requests: Option<u32>, live: Arc<Live>) -> Showing {
+    /// Shows a pass of so many requests, where that is known, of so many output tokens each.
+    pub fn show(
+        self,
+        label: &str,
+        requests: Option<u32>,
+        output_tokens: u32,
+        live: Arc<Live>,
+    ) -> Showing {
         if !self.bars {
             return Showing { stop: None, thread: None };
         }
         let (stop, stopped) = channel::<()>();
-        let bar = bar(label, requests);
+        let expected = Expected { requests, output_tokens };
+        let bar = bar(label, expected);
         let thread = std::thread::spawn(move || {
-            let mut looks = std::collections::VecDeque::new();
+            let mut looks = VecDeque::new();
             loop {
-                draw(&bar, &live, &mut looks);
+                draw(&bar, &live, expected, &mut looks);
                 match stopped.recv_timeout(REDRAW) {
                     Err(RecvTimeoutError::Timeout) => {}
                     Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
@@ -74,16 +83,24 @@ impl Drop for Showing {
     }
 }
 
-fn bar(label: &str, requests: Option<u32>) -> ProgressBar {
-    let template = match requests {
-        Some(_) => "{prefix} {bar:24} {pos}/{len}  {msg}  {eta} left",
-        None => "{prefix} {spinner} {pos}  {msg}  {elapsed}",
+/// What a pass is expected to bring.
+#[derive(Clone, Copy)]
+struct Expected {
+    requests: Option<u32>,
+    output_tokens: u32,
+}
+
+/// A bar over output tokens: requests of a saturated pass end all at once, near its end.
+fn bar(label: &str, expected: Expected) -> ProgressBar {
+    let template = match expected.requests {
+        Some(_) => "  {prefix} {bar:24} {percent:>3} %  {msg}  {eta} left",
+        None => "  {prefix} {spinner}  {msg}  {elapsed}",
     };
     let style = ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .progress_chars("━╸ ");
-    let bar = match requests {
-        Some(count) => ProgressBar::new(u64::from(count)),
+    let bar = match expected.requests {
+        Some(count) => ProgressBar::new(u64::from(count) * u64::from(expected.output_tokens)),
         None => ProgressBar::no_length(),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -92,20 +109,26 @@ fn bar(label: &str, requests: Option<u32>) -> ProgressBar {
     bar
 }
 
-fn draw(bar: &ProgressBar, live: &Live, looks: &mut std::collections::VecDeque<u64>) {
+fn draw(bar: &ProgressBar, live: &Live, expected: Expected, looks: &mut VecDeque<u64>) {
     let counts = live.look();
     looks.push_back(counts.tokens);
     if looks.len() > RATE_LOOKS {
         looks.pop_front();
     }
     let seconds = (looks.len() - 1) as f64 * REDRAW.as_secs_f64();
-    let grown = counts.tokens - looks.front().copied().unwrap_or(0);
+    let grown = counts.tokens.saturating_sub(looks.front().copied().unwrap_or(0));
     let rate = if seconds > 0.0 { grown as f64 / seconds } else { 0.0 };
-    let in_flight = counts.begun - counts.ended;
+    let in_flight = counts.begun.saturating_sub(counts.ended);
     let failed = match counts.failed {
         0 => String::new(),
         failed => format!(", {failed} failed"),
     };
-    bar.set_position(counts.ended);
-    bar.set_message(format!("{rate:.0} tokens/s, {in_flight} in flight{failed}"));
+    // Requests that ended count whole, however many tokens they brought.
+    let ended = counts.ended * u64::from(expected.output_tokens);
+    bar.set_position(counts.tokens.max(ended));
+    let done = match expected.requests {
+        Some(all) => format!("{}/{all} requests", counts.ended),
+        None => format!("{} requests", counts.ended),
+    };
+    bar.set_message(format!("{done}, {rate:.0} tokens/s, {in_flight} in flight{failed}"));
 }

@@ -1,26 +1,32 @@
 //! The tokenizer of a run, and the requests of its passes.
 
 use std::fs::File;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::{Arc, OnceLock};
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::load::{Due, load_model};
-use inferometer_core::plan::{CellPlan, PassPlan, Plan, TargetPlan, WorkloadPlan};
-use inferometer_core::request::{Request, WorkloadHasher};
+use inferometer_core::plan::{CellPlan, Plan, TargetPlan, WorkloadPlan};
+use inferometer_core::request::{Prompt, Request, WorkloadHasher};
+use inferometer_core::seed::{below, of_repeat, rng};
 use inferometer_core::traits::{Prepared, Source, Supply, Tokenizer};
 use inferometer_drive::control::Server;
 use inferometer_drive::tokenize::ServerTokenizer;
+use inferometer_store::PassBegin;
 use inferometer_workload::{Built, Note, PromptForm, PromptPlace, WorkloadSpec};
+use rand_chacha::ChaCha8Rng;
 
 use crate::exit::Failure;
 
 /// What shapes the prompts, and how far its counts can be trusted.
+#[derive(Clone)]
 pub struct Shaper {
     /// The tokenizer.
     pub tokenizer: Arc<dyn Tokenizer>,
     /// Whether it is the model's own, by the user's word or the server's: it may count.
     pub is_models_own: bool,
+    /// Whether each call asks the server under test, which must not happen while it is measured.
+    pub asks_the_server: bool,
 }
 
 /// The tokenizer that the user named, if any: loaded before anything is sent.
@@ -31,11 +37,11 @@ pub fn named_tokenizer(plan: &Plan) -> Result<Option<Shaper>, Failure> {
     if let Some(name) = &plan.tokenizer {
         let tokenizer = inferometer_workload::load(name)
             .map_err(|error| Failure::usage(format!("tokenizer (--tokenizer): {error}")))?;
-        return Ok(Some(Shaper { tokenizer, is_models_own: true }));
+        return Ok(Some(Shaper { tokenizer, is_models_own: true, asks_the_server: false }));
     }
     if matches!(plan.target, TargetPlan::Embedded { .. }) {
         let tokenizer = inferometer_workload::embedded();
-        return Ok(Some(Shaper { tokenizer, is_models_own: true }));
+        return Ok(Some(Shaper { tokenizer, is_models_own: true, asks_the_server: false }));
     }
     Ok(None)
 }
@@ -43,7 +49,8 @@ pub fn named_tokenizer(plan: &Plan) -> Result<Option<Shaper>, Failure> {
 /// The server's own tokenizer, else the one that this program carries.
 pub fn servers_tokenizer(server: &Server, model: &str, findings: &mut Vec<Finding>) -> Shaper {
     if let Some(tokenizer) = ServerTokenizer::of(server, model) {
-        return Shaper { tokenizer: Arc::new(tokenizer), is_models_own: true };
+        let tokenizer = Arc::new(tokenizer);
+        return Shaper { tokenizer, is_models_own: true, asks_the_server: true };
     }
     findings.push(
         Finding::new(
@@ -54,7 +61,8 @@ pub fn servers_tokenizer(server: &Server, model: &str, findings: &mut Vec<Findin
         )
         .advise("name the model's tokenizer with --tokenizer"),
     );
-    Shaper { tokenizer: inferometer_workload::embedded(), is_models_own: false }
+    let tokenizer = inferometer_workload::embedded();
+    Shaper { tokenizer, is_models_own: false, asks_the_server: false }
 }
 
 /// A data set that cannot be read is told before anything is sent.
@@ -70,58 +78,86 @@ pub fn check_dataset(plan: &Plan) -> Result<(), Failure> {
     }
 }
 
-/// Opens the workload.
-///
-/// # Errors
-/// When the data set cannot be used.
-pub fn open(plan: &Plan, shaper: &Shaper, salt: &str) -> Result<WorkloadSpec, Failure> {
-    let mut spec =
-        WorkloadSpec::open(&plan.workload, Arc::clone(&shaper.tokenizer), plan.seed, salt)
+/// The prompts of a run.
+#[derive(Clone)]
+pub struct Prompts {
+    spec: WorkloadSpec,
+    shaper: Shaper,
+    seed: u64,
+    salt: String,
+}
+
+impl Prompts {
+    /// Opens the workload.
+    ///
+    /// # Errors
+    /// When the data set cannot be used.
+    pub fn open(plan: &Plan, shaper: Shaper, salt: &str) -> Result<Self, Failure> {
+        let tokenizer = Arc::clone(&shaper.tokenizer);
+        let mut spec = WorkloadSpec::open(&plan.workload, tokenizer, plan.seed, salt)
             .map_err(|error| Failure::usage(format!("workload (--workload): {error}")))?;
-    if plan.token_ids {
-        spec.form = PromptForm::TokenIds;
+        if plan.token_ids {
+            spec.form = PromptForm::TokenIds;
+        }
+        Ok(Self { spec, shaper, seed: plan.seed, salt: salt.to_owned() })
     }
-    Ok(spec)
+
+    /// What shapes them.
+    pub fn shaper(&self) -> &Shaper {
+        &self.shaper
+    }
+
+    /// Makes every prompt shorter by what the server adds.
+    pub fn reserve(&mut self, tokens: u32) {
+        self.spec.reserve = tokens;
+    }
+
+    /// The same with random words, whatever the workload: a data set may have nothing of a length.
+    pub fn random_words(&self) -> Self {
+        Self { spec: self.spec.random_words(), ..self.clone() }
+    }
+
+    /// The requests of a pass.
+    ///
+    /// # Errors
+    /// When they cannot be made.
+    pub fn build(&self, cell: CellPlan, place: &PromptPlace, count: u32) -> Result<Built, Failure> {
+        let mut built = inferometer_workload::requests(&self.spec, cell, place, count as usize)
+            .map_err(|error| Failure::not_carried_out(format!("{cell}: {error}")))?;
+        if !self.shaper.is_models_own {
+            // Another model's tokenizer shapes prompts; it counts nothing.
+            built.requests.iter_mut().for_each(|request| request.counted_tokens = None);
+        }
+        Ok(built)
+    }
 }
 
 /// What the data set held that could not be used.
-pub fn data_set_findings(spec: &WorkloadSpec) -> Vec<Finding> {
-    let Some(loaded) = spec.data_set() else { return Vec::new() };
+pub fn data_set_findings(prompts: &Prompts) -> Vec<Finding> {
+    let Some(loaded) = prompts.spec.data_set() else { return Vec::new() };
     let total = loaded.rejected.total();
     if total == 0 {
         return Vec::new();
     }
     let message = format!(
-        "{total} rows of the data set are left out, {} are used: {}",
+        "rows of the data set that are left out: {total}; that are used: {}. {}",
         loaded.conversations.len(),
         loaded.rejected
     );
     vec![Finding::new("data_set_rows_left_out", Severity::Note, message)]
 }
 
-/// The requests of a pass.
-///
-/// # Errors
-/// When they cannot be made.
-pub fn build(
-    spec: &WorkloadSpec,
-    cell: CellPlan,
-    place: &PromptPlace,
-    count: u32,
-) -> Result<Built, Failure> {
-    inferometer_workload::requests(spec, cell, place, count as usize)
-        .map_err(|error| Failure::not_carried_out(format!("{cell}: {error}")))
-}
-
 /// Adds a pass to the identity of the workload: its requests in order, and in an open loop their
 /// offsets.
-fn hash(hasher: &mut WorkloadHasher, plan: &Plan, pass: &PassPlan, built: &Built) {
+fn hash(hasher: &mut WorkloadHasher, plan: &Plan, begin: &PassBegin, built: &Built) {
+    let pass = &begin.plan;
+    let seed = of_repeat(plan.seed, begin.repeat);
     hasher.pass(&plan.sampling);
-    let open = matches!(pass, PassPlan::Open { .. });
-    let mut load = load_model(pass, plan.seed);
+    let scheduled = pass.load().is_scheduled();
+    let mut load = load_model(pass, seed);
     for request in &built.requests {
         let offset = match load.next_due() {
-            Due::At(at) if open => {
+            Due::At(at) if scheduled => {
                 load.take();
                 Some(at.0)
             }
@@ -134,13 +170,18 @@ fn hash(hasher: &mut WorkloadHasher, plan: &Plan, pass: &PassPlan, built: &Built
 /// Requests made at once for a pass that is bounded by time alone.
 const BATCH: u32 = 64;
 
-/// The requests of a pass, and what identifies them.
+/// The requests of a pass.
 pub struct Supplied {
     /// Supplies them.
     pub source: Box<dyn Source>,
     /// What is not as asked for.
     pub notes: Vec<Note>,
+    /// Why the supply ended early, if it did.
+    pub trouble: Trouble,
 }
+
+/// What went wrong while requests were made beside a running pass.
+pub type Trouble = Arc<OnceLock<String>>;
 
 /// Makes the requests of a pass and adds them to the identity of the workload. A pass that is
 /// bounded by time alone is made while it runs, and identified by its first batch.
@@ -148,21 +189,31 @@ pub struct Supplied {
 /// # Errors
 /// When they cannot be made.
 pub fn supply(
-    spec: &WorkloadSpec,
+    prompts: &Prompts,
     plan: &Plan,
-    cell: CellPlan,
-    pass: &PassPlan,
+    begin: &PassBegin,
     place: &PromptPlace,
     hasher: &mut WorkloadHasher,
 ) -> Result<Supplied, Failure> {
-    let built = build(spec, cell, place, pass.requests().unwrap_or(BATCH))?;
-    hash(hasher, plan, pass, &built);
-    let notes = built.notes;
+    let PassBegin { cell, plan: ref pass, .. } = *begin;
+    let built = prompts.build(cell, place, pass.requests().unwrap_or(BATCH))?;
+    hash(hasher, plan, begin, &built);
+    let Built { requests, notes } = built;
+    let trouble = Trouble::default();
     let source: Box<dyn Source> = match pass.requests() {
-        Some(_) => Box::new(Prepared::new(built.requests)),
-        None => Box::new(Made::on_a_thread(spec.clone(), cell, place.clone(), built.requests)),
+        Some(_) => Box::new(Prepared::new(requests)),
+        None if prompts.shaper.asks_the_server => {
+            Box::new(Shuffled::new(requests, prompts.seed, &prompts.salt, place))
+        }
+        None => Box::new(Made::on_a_thread(
+            prompts.clone(),
+            cell,
+            place.clone(),
+            requests,
+            Arc::clone(&trouble),
+        )),
     };
-    Ok(Supplied { source, notes })
+    Ok(Supplied { source, notes, trouble })
 }
 
 /// Requests that another thread makes ahead, batch by batch, for as long as they are wanted.
@@ -173,10 +224,11 @@ struct Made {
 
 impl Made {
     fn on_a_thread(
-        spec: WorkloadSpec,
+        prompts: Prompts,
         cell: CellPlan,
         place: PromptPlace,
         first: Vec<Request>,
+        trouble: Trouble,
     ) -> Self {
         let (sender, batches) = sync_channel(4);
         std::thread::spawn(move || {
@@ -184,9 +236,14 @@ impl Made {
                 let mut place = place.clone();
                 place.pass = format!("{} batch {number}", place.pass);
                 place.taken += number * u64::from(BATCH);
-                // What goes wrong here went wrong for the first batch, which was checked.
-                let Ok(built) = build(&spec, cell, &place, BATCH) else { return };
-                if sender.send(built.requests).is_err() {
+                let wanted = match prompts.build(cell, &place, BATCH) {
+                    Ok(built) => sender.send(built.requests).is_ok(),
+                    Err(failure) => {
+                        let _ = trouble.set(failure.words());
+                        false
+                    }
+                };
+                if !wanted {
                     return;
                 }
             }
@@ -201,10 +258,86 @@ impl Source for Made {
             if let Some(request) = self.batch.next() {
                 return Supply::Request(Box::new(request));
             }
-            match self.batches.recv() {
+            match self.batches.try_recv() {
                 Ok(batch) => self.batch = batch.into_iter(),
-                Err(_) => return Supply::Exhausted,
+                Err(TryRecvError::Empty) => return Supply::Wait,
+                Err(TryRecvError::Disconnected) => return Supply::Exhausted,
             }
+        }
+    }
+}
+
+/// A batch of requests, then the same ones with their words in other orders, for as long as they
+/// are wanted. Tokenizers split text at spaces first, so the order of words does not change how
+/// many tokens there are, and the server need not be asked while it is measured.
+struct Shuffled {
+    batch: Vec<Request>,
+    given: usize,
+    rng: ChaCha8Rng,
+}
+
+impl Shuffled {
+    fn new(batch: Vec<Request>, seed: u64, salt: &str, place: &PromptPlace) -> Self {
+        let rng = rng(seed, &["shuffle", salt, &place.cell, &place.pass]);
+        Self { batch, given: 0, rng }
+    }
+
+    fn shuffle<T>(rng: &mut ChaCha8Rng, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, below(rng, last as u64 + 1) as usize);
+        }
+    }
+}
+
+impl Source for Shuffled {
+    fn next(&mut self) -> Supply {
+        let mut request = self.batch[self.given % self.batch.len()].clone();
+        if self.given >= self.batch.len() {
+            match &mut request.prompt {
+                Prompt::TokenIds(ids) => Self::shuffle(&mut self.rng, ids),
+                Prompt::Text(text) => {
+                    let mut words: Vec<&str> = text.split(' ').collect();
+                    // What stands before the first space is no word with a space in front.
+                    Self::shuffle(&mut self.rng, &mut words[1..]);
+                    *text = words.join(" ");
+                }
+            }
+        }
+        self.given += 1;
+        Supply::Request(Box::new(request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shuffled_prompts_have_the_same_words_and_differ() {
+        let text = " one two three four five six seven eight nine ten".to_owned();
+        let request = Request {
+            prompt: Prompt::Text(text.clone()),
+            input_tokens: 10,
+            counted_tokens: Some(10),
+            output_tokens: 1,
+        };
+        let mut source = Shuffled::new(vec![request], 1, "salt", &PromptPlace::new("c", "p", 0));
+        let texts: Vec<String> = (0..3)
+            .map(|_| match source.next() {
+                Supply::Request(request) => match request.prompt {
+                    Prompt::Text(text) => text,
+                    Prompt::TokenIds(_) => panic!("text was given"),
+                },
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(texts[0], text);
+        assert!(texts[1] != text && texts[2] != texts[1]);
+        for other in &texts {
+            let mut words: Vec<&str> = other.split_whitespace().collect();
+            words.sort_unstable();
+            assert_eq!(words.len(), 10);
+            assert_eq!(words[0], "eight");
         }
     }
 }

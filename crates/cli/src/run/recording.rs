@@ -2,20 +2,22 @@
 //! findings. On a thread of its own, so that the load generator writes nothing.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
 
 use inferometer_core::finding::Finding;
 use inferometer_core::fold::PassFold;
 use inferometer_core::inspect::Inspector;
 use inferometer_core::plan::Plan;
 use inferometer_core::record::Record;
-use inferometer_core::summary::PassSummary;
+use inferometer_core::summary::{PassSummary, Process};
 use inferometer_core::traits::Tokenizer;
 use inferometer_drive::Recorder;
+use inferometer_net::wall_clock_ns;
 use inferometer_store::{Ending, LogWriter, PassBegin, RunId, Store, StoreError, as_stored};
 
 /// Records that are entered into the index in one transaction.
-const INDEX_BATCH: usize = 64;
+const INDEX_BATCH: usize = 1_024;
 
 /// A record on its way, with its output text where a tokenizer is to count it.
 pub type Message = (Record, Option<String>);
@@ -61,57 +63,104 @@ pub struct Recorded {
     pub findings: Vec<Finding>,
 }
 
+/// How often records on their way are made sure of: what a killed run can lose.
+const MAKE_SURE_EVERY: Duration = Duration::from_secs(1);
+
 impl Recording {
     /// Takes in the records of a pass until the sender is gone, then ends the pass as `ending`
-    /// says.
-    ///
-    /// # Errors
-    /// When the log or the store cannot be written.
+    /// says. When the log or the store cannot be written any more, `give_up` is called once, and
+    /// what still comes is folded but not stored: figures are kept, and the error is returned
+    /// beside them.
     pub fn pass(
         &mut self,
         plan: &Plan,
         begin: &PassBegin,
         records: &Receiver<Message>,
-        ending: impl FnOnce() -> Ending,
-    ) -> Result<Recorded, StoreError> {
-        let mut taken = Taken { folded: Folded::new(plan, begin), batch: Vec::new() };
-        self.log.begin_pass(begin)?;
-        if let Counter::AfterThePass(counter) = &self.counter {
-            let counter = Arc::clone(counter);
-            for message in records.iter().collect::<Vec<_>>() {
-                self.take(&mut taken, count(&*counter, message))?;
-            }
-        } else {
-            for message in records {
-                let record = match &self.counter {
-                    Counter::AsTheyCome(counter) => count(&**counter, message),
-                    Counter::None | Counter::AfterThePass(_) => message.0,
-                };
-                self.take(&mut taken, record)?;
+        ending: impl FnOnce() -> (Ending, Option<Process>),
+        give_up: impl FnOnce(),
+    ) -> (Recorded, Option<StoreError>) {
+        let mut taken = Taken {
+            folded: Folded::new(plan, begin),
+            batch: Vec::new(),
+            sure_at_ns: wall_clock_ns(),
+            give_up: Some(give_up),
+            error: self.log.begin_pass(begin).err(),
+        };
+        let mut waiting = Vec::new();
+        loop {
+            match records.recv_timeout(MAKE_SURE_EVERY) {
+                Ok(message) => match &self.counter {
+                    Counter::AfterThePass(_) => waiting.push(message),
+                    Counter::AsTheyCome(counter) => {
+                        let record = count(&**counter, message);
+                        self.take(&mut taken, record);
+                    }
+                    Counter::None => self.take(&mut taken, message.0),
+                },
+                Err(RecvTimeoutError::Timeout) => self.make_sure(&mut taken),
+                Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        self.store.index_requests(&self.run, taken.batch)?;
-        self.log.end_pass(ending())?;
-        Ok(taken.folded.finish())
+        if let Counter::AfterThePass(counter) = &self.counter {
+            let counter = Arc::clone(counter);
+            for message in waiting {
+                self.take(&mut taken, count(&*counter, message));
+            }
+        }
+        self.make_sure(&mut taken);
+        let (ending, process) = ending();
+        if taken.error.is_none() {
+            taken.error = self.log.end_pass_of(ending, process).err();
+        }
+        (taken.folded.finish(process), taken.error)
     }
 
-    fn take(&mut self, taken: &mut Taken, record: Record) -> Result<(), StoreError> {
-        self.log.append(&record)?;
+    fn take(&mut self, taken: &mut Taken<impl FnOnce()>, record: Record) {
+        if taken.error.is_none() {
+            taken.note(self.log.append(&record));
+        }
         // Figures are those of the stored record, so that a report made again is equal.
         let record = as_stored(&record);
         taken.folded.add(&record);
         taken.batch.push(record);
-        if taken.batch.len() == INDEX_BATCH {
-            self.store.index_requests(&self.run, taken.batch.drain(..))?;
+        let since = wall_clock_ns().saturating_sub(taken.sure_at_ns);
+        if taken.batch.len() >= INDEX_BATCH || u128::from(since) > MAKE_SURE_EVERY.as_nanos() {
+            self.make_sure(taken);
         }
-        Ok(())
+    }
+
+    /// Hands everything taken so far to the disk.
+    fn make_sure(&mut self, taken: &mut Taken<impl FnOnce()>) {
+        taken.sure_at_ns = wall_clock_ns();
+        let batch = std::mem::take(&mut taken.batch);
+        if taken.error.is_none() && !batch.is_empty() {
+            taken.note(self.log.flush());
+        }
+        if taken.error.is_none() && !batch.is_empty() {
+            taken.note(self.store.index_requests(&self.run, batch));
+        }
     }
 }
 
 /// What became of the records of a pass so far.
-struct Taken {
+struct Taken<G> {
     folded: Folded,
     batch: Vec<Record>,
+    /// When everything taken before was last handed to the disk.
+    sure_at_ns: u64,
+    give_up: Option<G>,
+    error: Option<StoreError>,
+}
+
+impl<G: FnOnce()> Taken<G> {
+    fn note(&mut self, written: Result<(), StoreError>) {
+        if let Err(error) = written {
+            self.error = Some(error);
+            if let Some(give_up) = self.give_up.take() {
+                give_up();
+            }
+        }
+    }
 }
 
 /// A text that cannot be counted leaves the count absent, which the findings tell.
@@ -130,8 +179,11 @@ impl Folded {
     /// Nothing seen yet.
     pub fn new(plan: &Plan, begin: &PassBegin) -> Self {
         Self {
-            fold: PassFold::new(&begin.plan, plan.sampling.stream, plan.seed),
-            inspector: Inspector::new(&begin.cell, &begin.plan, &plan.sampling),
+            fold: PassFold::new(&begin.plan, plan.sampling.stream, plan.seed)
+                .of_repeat(begin.repeat)
+                .judging(&plan.goodput),
+            inspector: Inspector::new(&begin.cell, &begin.plan, &plan.sampling)
+                .of_repeat(begin.repeat),
         }
     }
 
@@ -141,8 +193,10 @@ impl Folded {
         self.inspector.add(record);
     }
 
-    /// What came out.
-    pub fn finish(self) -> Recorded {
-        Recorded { summary: self.fold.finish(), findings: self.inspector.finish() }
+    /// What came out, with what the client's process went through, which no record shows.
+    pub fn finish(self, process: Option<Process>) -> Recorded {
+        let mut summary = self.fold.finish();
+        summary.instrument.process = process;
+        Recorded { summary, findings: self.inspector.finish() }
     }
 }

@@ -1,31 +1,33 @@
 //! A run from its first question to its last file.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::plan::{Bound, CellPlan, PassPlan, Plan};
+use inferometer_core::plan::{CellPlan, PassPlan, Plan, Repeat};
 use inferometer_core::record::Record;
+use inferometer_core::repeat::Precision;
 use inferometer_core::request::{BodyHasher, WorkloadHasher};
 use inferometer_core::slo;
 use inferometer_core::summary::{Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
 use inferometer_core::validity;
-use inferometer_core::verdict::Verdict;
+use inferometer_core::verdict::{Validity, Verdict};
 use inferometer_drive::{Endpoint, Live, Recorder};
 use inferometer_net::{EpollNet, Net, wall_clock_ns};
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store};
-use inferometer_workload::{PromptPlace, WorkloadSpec};
+use inferometer_workload::PromptPlace;
 
 use super::cells::Grid;
 use super::estimate::{self, spoken};
 use super::outputs::Outputs;
-use super::pass::Passes;
+use super::pass::{Passes, Played};
 use super::progress::Progress;
-use super::prompts::{self, Shaper, Supplied};
+use super::prompts::{self, Prompts, Shaper, Supplied};
 use super::recording::{Counter, Recorded, Recording, ToWriter};
-use super::{Options, Resolved, environment, interrupt, overhead, target};
+use super::{Options, Resolved, environment, interrupt, overhead, precision, target};
 use crate::exit::Failure;
 
 /// A run that was carried out, as far as it was.
@@ -58,16 +60,19 @@ pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Fai
         EpollNet::new().map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
     let stop = interrupt::on_interrupt(net.waker())?;
 
-    let ready = target::prepare(resolved, options)?;
+    let ready = match target::prepare(resolved, options) {
+        Err(_) if stop.load(Ordering::Relaxed) => return Err(stopped_before()),
+        ready => ready?,
+    };
     announce(progress, &ready.target, plan);
     let mut findings = ready.findings.clone();
     let shaper = match named {
         Some(shaper) => shaper,
         None => prompts::servers_tokenizer(&ready.server, &ready.target.model, &mut findings),
     };
-    let mut workload = prompts::open(plan, &shaper, &resolved.salt)?;
-    findings.extend(prompts::data_set_findings(&workload));
     let counter = counter(plan, &ready.endpoint, &shaper);
+    let mut prompts = Prompts::open(plan, shaper, &resolved.salt)?;
+    findings.extend(prompts::data_set_findings(&prompts));
     let mut passes = Passes {
         net,
         stop,
@@ -76,23 +81,40 @@ pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Fai
         keep_text: !matches!(counter, Counter::None),
         reuse_connections: true,
     };
-    let mut guess = estimate.map(|span| (span, span));
-    let seen = overhead::measure(&mut passes, plan, &workload)?;
+    let seen = overhead::measure(&mut passes, plan, &prompts)?;
+    if passes.interrupted() {
+        return Err(stopped_before());
+    }
     if !passes.reuse_connections {
         let message = "the server closes connections after an answer without saying so: each \
                        request has a connection of its own, opened ahead of it";
         findings.push(Finding::new("connections_not_kept", Severity::Note, message));
     }
-    guess = guess.or_else(|| estimate::from_request(plan, seen.record.as_ref()?));
-    if shaper.is_models_own {
+    let guess = match estimate {
+        Some(span) => Some((span, span)),
+        None => seen.record.as_ref().and_then(|record| estimate::from_request(plan, record)),
+    };
+    let template = ready.endpoint.dialect.applies_chat_template();
+    let known = seen.tokens.filter(|_| prompts.shaper().is_models_own);
+    if prompts.shaper().is_models_own {
         findings.extend(seen.findings);
-        if !ready.endpoint.dialect.applies_chat_template() || plan.count_template {
-            workload.reserve = seen.tokens.unwrap_or(0);
-        }
+    }
+    if template && plan.count_template && known.is_none() {
+        findings.push(overhead::template_not_counted());
+    }
+    if !template || plan.count_template {
+        prompts.reserve(known.unwrap_or(0));
+    }
+    for finding in findings.iter().filter(|finding| finding.severity == Severity::Warning) {
+        progress.say(&format!("warning: {}", finding.message));
+    }
+    for &cell in &plan.cells {
+        // A cell for which there are no prompts is told before anything is measured.
+        prompts.build(cell, &PromptPlace::new(cell.to_string(), "check", 0), 1)?;
     }
     say_estimate(progress, guess);
 
-    let header = run_header(resolved, &ready.target, &shaper, &passes);
+    let header = run_header(resolved, &ready.target, prompts.shaper(), &passes);
     let run = store.begin_run(&header).map_err(Failure::not_carried_out)?;
     let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
     let log =
@@ -103,7 +125,7 @@ pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Fai
         progress,
         outputs,
         passes,
-        workload,
+        prompts,
         recording,
         header,
         grid: Grid::default(),
@@ -112,8 +134,13 @@ pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Fai
         body_hasher: BodyHasher::new(),
         pass_number: 0,
         taken: Vec::new(),
+        broken: None,
     };
     session.play()
+}
+
+fn stopped_before() -> Failure {
+    Failure::Interrupted("interrupted before anything was measured".to_owned())
 }
 
 /// The tokenizer that the user named counts outputs. Where the answers say nothing of tokens, and
@@ -143,17 +170,19 @@ fn announce(progress: Progress, target: &Target, plan: &Plan) {
     }
     let passes: Vec<String> = plan.passes.iter().map(ToString::to_string).collect();
     progress.say(&format!(
-        "measuring {} ({} prompts, {}) in {} cells: {}",
+        "measuring {} ({} prompts, {}) in {} {}: {}",
         target.model,
         plan.workload.name(),
         target.dialect,
         plan.cells.len(),
+        if plan.cells.len() == 1 { "cell" } else { "cells" },
         passes.join("; ")
     ));
 }
 
 fn say_estimate(progress: Progress, guess: Option<(std::time::Duration, std::time::Duration)>) {
-    match guess {
+    let in_order = guess.map(|(one, other)| (one.min(other), one.max(other)));
+    match in_order {
         Some((least, most)) if least == most => {
             progress.say(&format!("estimate: {}", spoken(least)));
         }
@@ -170,8 +199,11 @@ fn run_header(resolved: &Resolved, target: &Target, shaper: &Shaper, passes: &Pa
     let wall_ns = wall_clock_ns();
     let started_unix_ns = i64::try_from(wall_ns).unwrap_or(i64::MAX);
     let monotonic_ns = i64::try_from(passes.net.now().0).unwrap_or(i64::MAX);
-    let environment =
-        Environment { tokenizer: Some(shaper.tokenizer.name()), ..environment::environment() };
+    let environment = Environment {
+        tokenizer: Some(shaper.tokenizer.name()),
+        salt: Some(resolved.salt.clone()),
+        ..environment::environment()
+    };
     RunHeader {
         started_unix_ns,
         // Two runs of one second differ in the nanosecond or in the process.
@@ -193,7 +225,7 @@ struct Session<'a> {
     progress: Progress,
     outputs: Outputs,
     passes: Passes,
-    workload: WorkloadSpec,
+    prompts: Prompts,
     recording: Recording,
     header: RunHeader,
     grid: Grid,
@@ -203,6 +235,8 @@ struct Session<'a> {
     pass_number: u32,
     /// Prompts asked for so far, by input length.
     taken: Vec<(u32, u64)>,
+    /// Why the run cannot go on, if it cannot.
+    broken: Option<String>,
 }
 
 /// Takes records that are not to be kept, and counts their outcomes.
@@ -217,22 +251,70 @@ impl Recorder for Discard {
 
 impl Session<'_> {
     fn play(mut self) -> Result<Finished, Failure> {
-        let plan = &self.resolved.plan;
-        for &cell in &plan.cells {
-            self.warm_up(cell)?;
-            for pass in &plan.passes {
-                if self.passes.interrupted() {
-                    break;
-                }
-                self.pass(cell, pass)?;
+        for &cell in &self.resolved.plan.cells {
+            // What goes wrong in a cell ends the run, and what was measured before is kept.
+            if let Err(failure) = self.cell(cell) {
+                self.broken = Some(failure.words());
             }
-            // A crash later on loses nothing of this cell.
-            self.outputs.write_figures(&self.summary(), &self.recording.run)?;
+            if self.is_stopped() {
+                break;
+            }
         }
         self.finish()
     }
 
-    fn place(&mut self, cell: CellPlan, pass: &str, count: u32) -> PromptPlace {
+    fn cell(&mut self, cell: CellPlan) -> Result<(), Failure> {
+        self.warm_up(cell)?;
+        self.repeats(cell)?;
+        // A crash later on loses nothing of this cell.
+        self.outputs.write_figures(&self.summary(), &self.recording.run)?;
+        Ok(())
+    }
+
+    /// The passes of a cell, as often as the plan says.
+    fn repeats(&mut self, cell: CellPlan) -> Result<(), Failure> {
+        let Plan { passes, repeat: Repeat { at_least, at_most, until }, .. } = &self.resolved.plan;
+        let mut unknown: Vec<&Precision> = Vec::new();
+        for repeat in 1..=*at_most {
+            for pass in passes {
+                if self.is_stopped() {
+                    return Ok(());
+                }
+                self.rest()?;
+                self.pass(cell, repeat, pass)?;
+            }
+            let passes = self.grid.passes_of(cell);
+            unknown = until.iter().filter(|precision| !precision.is_reached(passes)).collect();
+            if repeat >= *at_least && unknown.is_empty() {
+                return Ok(());
+            }
+        }
+        for precision in unknown {
+            let message =
+                format!("after {at_most} repeats {} is not reached for every load", precision.text);
+            let finding = Finding::new("precision_not_reached", Severity::Warning, message)
+                .advise("read the intervals over the repeats, or allow more with --max-repeats");
+            self.findings.push(finding.at(cell.to_string()));
+        }
+        Ok(())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.passes.interrupted() || self.broken.is_some()
+    }
+
+    /// The rest between two passes.
+    fn rest(&mut self) -> Result<(), Failure> {
+        match self.resolved.plan.cooldown.filter(|_| self.pass_number > 0) {
+            None => Ok(()),
+            Some(span) => self
+                .passes
+                .rest(span)
+                .map_err(|error| Failure::not_carried_out(format!("sockets: {error}"))),
+        }
+    }
+
+    fn place(&mut self, cell: CellPlan, pass: &str, repeat: u32, count: u32) -> PromptPlace {
         let known = self.taken.iter().position(|(length, _)| *length == cell.input_length);
         let known = known.unwrap_or_else(|| {
             self.taken.push((cell.input_length, 0));
@@ -240,24 +322,30 @@ impl Session<'_> {
         });
         let before = self.taken[known].1;
         self.taken[known].1 += u64::from(count);
-        PromptPlace::new(cell.to_string(), pass, 0).after(before)
+        PromptPlace::new(cell.to_string(), pass, repeat - 1).after(before)
     }
 
     /// Requests before a cell that are sent and not reported, one by one.
     fn warm_up(&mut self, cell: CellPlan) -> Result<(), Failure> {
         let plan = &self.resolved.plan;
-        if plan.warmup == 0 || self.passes.interrupted() {
+        let Some(bound) = plan.warmup.bound().filter(|_| !self.is_stopped()) else {
             return Ok(());
-        }
-        let pass = PassPlan::OneByOne { bound: Bound::requests(plan.warmup) };
-        let place = self.place(cell, "warm-up", plan.warmup);
+        };
+        let pass = PassPlan::OneByOne { bound };
+        let place = self.place(cell, "warm-up", 1, most_requests(&pass));
+        let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
         let mut unused = WorkloadHasher::new();
-        let supplied = prompts::supply(&self.workload, plan, cell, &pass, &place, &mut unused)?;
+        let supplied = prompts::supply(&self.prompts, plan, &begin, &place, &mut unused)?;
         let live = Arc::new(Live::default());
-        let _showing = self.progress.show(&format!("{cell}, warm-up"), None, Arc::clone(&live));
-        let (_, Discard(outcomes)) = self
+        let _showing = self.progress.show(
+            &format!("{cell}, warm-up"),
+            None,
+            cell.output_length,
+            Arc::clone(&live),
+        );
+        let Played { recorder: Discard(outcomes), .. } = self
             .passes
-            .play(plan, 0, &pass, supplied.source, Discard::default(), live)
+            .play(plan, &begin, supplied.source, Discard::default(), live)
             .map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
         if outcomes.failed() > 0 && !self.passes.interrupted() {
             let message = format!("requests of the warm-up failed: {outcomes}");
@@ -267,43 +355,61 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn pass(&mut self, cell: CellPlan, pass: &PassPlan) -> Result<(), Failure> {
+    fn pass(&mut self, cell: CellPlan, repeat: u32, pass: &PassPlan) -> Result<(), Failure> {
         let plan = &self.resolved.plan;
-        let begin = PassBegin { pass: self.pass_number, cell, plan: *pass };
-        let label = format!("{cell}, {pass}");
-        let place = self.place(cell, &pass.to_string(), pass.requests().unwrap_or(1 << 20));
+        let begin = PassBegin { pass: self.pass_number, cell, plan: pass.clone(), repeat };
+        let of = if plan.repeat.at_most > 1 { format!(", repeat {repeat}") } else { String::new() };
+        let label = format!("{cell}, {pass}{of}");
+        let place = self.place(cell, &pass.to_string(), repeat, most_requests(pass));
         let hasher = &mut self.workload_hasher;
-        let Supplied { source, notes } =
-            prompts::supply(&self.workload, plan, cell, pass, &place, hasher)?;
+        let Supplied { source, notes, trouble } =
+            prompts::supply(&self.prompts, plan, &begin, &place, hasher)?;
         self.findings.extend(notes.iter().map(|note| {
             Finding::new("prompts_not_as_asked", Severity::Note, note.to_string()).at(&label)
         }));
         let live = Arc::new(Live::default());
-        let showing = self.progress.show(&label, pass.requests(), Arc::clone(&live));
+        let showing =
+            self.progress.show(&label, pass.requests(), cell.output_length, Arc::clone(&live));
         let (sender, receiver) = channel();
         let stop = Arc::clone(&self.passes.stop);
+        let waker = self.passes.net.waker();
+        let process = OnceLock::new();
         let (played, recorded) = std::thread::scope(|scope| {
             let recording = &mut self.recording;
-            let begin = &begin;
+            let (begin, process) = (&begin, &process);
             let writer = scope.spawn(move || {
-                recording.pass(plan, begin, &receiver, || {
-                    let stopped = stop.load(std::sync::atomic::Ordering::Relaxed);
-                    if stopped { Ending::Interrupted } else { Ending::Complete }
-                })
+                let ending = || match stop.load(Ordering::Relaxed) {
+                    true => (Ending::Interrupted, process.get().copied()),
+                    false => (Ending::Complete, process.get().copied()),
+                };
+                // A pass whose records cannot be kept is not worth its time.
+                let give_up = || {
+                    stop.store(true, Ordering::Relaxed);
+                    waker.wake();
+                };
+                recording.pass(plan, begin, &receiver, ending, give_up)
             });
             let recorder = ToWriter(sender);
             let played = self
                 .passes
-                .play(plan, begin.pass, pass, source, recorder, live)
-                .map(|(body_hash, _recorder)| body_hash);
+                .play(plan, begin, source, recorder, live)
+                .map(|Played { body_hash, process: went_through, recorder }| {
+                    process.get_or_init(|| went_through);
+                    // The writer ends the pass when nobody can send it records any more.
+                    drop::<ToWriter>(recorder);
+                    body_hash
+                });
             (played, writer.join())
         });
         drop(showing);
         let body_hash =
             played.map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
-        let recorded = recorded
-            .expect("invariant: the writer does not panic")
-            .map_err(|error| Failure::not_carried_out(format!("{label}: {error}")))?;
+        let (recorded, error) = recorded.expect("invariant: the writer does not panic");
+        if let Some(error) = error {
+            self.broken = Some(format!("{label}: {error}"));
+        } else if let Some(trouble) = trouble.get() {
+            self.broken = Some(format!("{label}: prompts ran out: {trouble}"));
+        }
         self.body_hasher.body(body_hash.as_bytes());
         self.note(cell, &label, recorded);
         Ok(())
@@ -335,26 +441,55 @@ impl Session<'_> {
         summarise(facts, &self.grid, self.findings.clone())
     }
 
-    fn finish(self) -> Result<Finished, Failure> {
+    fn finish(mut self) -> Result<Finished, Failure> {
+        let interrupted = self.passes.interrupted() && self.broken.is_none();
+        self.note_what_is_missing();
         let summary = self.summary();
-        let interrupted = self.passes.interrupted();
         let Recording { mut store, run, log, .. } = self.recording;
-        let (ending, state) = if interrupted {
-            (Ending::Interrupted, RunState::Interrupted)
-        } else {
-            (Ending::Complete, RunState::Complete)
+        let (ending, state) = match (interrupted, &self.broken) {
+            (_, Some(_)) => (Ending::Interrupted, RunState::Failed),
+            (true, None) => (Ending::Interrupted, RunState::Interrupted),
+            (false, None) => (Ending::Complete, RunState::Complete),
         };
-        log.finish(ending).map_err(Failure::not_carried_out)?;
-        let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
-        store.finish_run(&run, &summary, state, now).map_err(Failure::not_carried_out)?;
         let folder = self.outputs.write_all(&summary, &self.header.plan, &run)?;
+        let ended = log.finish(ending).and_then(|()| {
+            let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
+            store.finish_run(&run, &summary, state, now)
+        });
         let files = format!(
             "\nreport: {0}/report.html, {0}/report.md; plots: {0}/*.png\nstore:  {1}, run {run}\n",
             folder.display(),
             self.resolved.store.display()
         );
-        Ok(Finished { summary, files, interrupted })
+        match (self.broken, ended) {
+            (Some(why), _) => Err(Failure::NotCarriedOut(format!(
+                "{why}; what was measured until then is in {}",
+                folder.display()
+            ))),
+            (None, Err(error)) => Err(Failure::not_carried_out(error)),
+            (None, Ok(())) => Ok(Finished { summary, files, interrupted }),
+        }
     }
+
+    /// A run that ended early says which passes it has not.
+    fn note_what_is_missing(&mut self) {
+        let plan = &self.resolved.plan;
+        let repeats = plan.repeat.at_least as usize;
+        let planned = plan.cells.len() * plan.passes.len() * repeats;
+        let begun = self.pass_number as usize;
+        if self.is_stopped() {
+            let message = format!("the run ended early: {begun} of {planned} passes were begun");
+            self.findings.push(Finding::new(RUN_INCOMPLETE, Severity::Warning, message));
+        }
+    }
+}
+
+/// The finding of a run that ended before its plan was carried out.
+const RUN_INCOMPLETE: &str = "run_incomplete";
+
+/// The requests of a pass, or more than it will ever have.
+fn most_requests(pass: &PassPlan) -> u32 {
+    pass.requests().unwrap_or(1 << 20)
 }
 
 /// What is known of a run beside its records.
@@ -380,9 +515,20 @@ pub struct Facts<'a> {
 }
 
 /// The document of a run, from its figures and what is known beside them.
-pub fn summarise(facts: Facts<'_>, grid: &Grid, findings: Vec<Finding>) -> Summary {
+pub fn summarise(facts: Facts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> Summary {
     let cells = grid.cells();
-    let (validity, reasons) = validity::judge(&cells);
+    for finding in precision::findings(&cells) {
+        // Those of a stored run are there already.
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+    let (mut validity, mut reasons) = validity::judge(&cells);
+    let incomplete = findings.iter().find(|finding| finding.code == RUN_INCOMPLETE);
+    if let Some(finding) = incomplete {
+        validity = Validity::Suspect;
+        reasons.push(format!("{}.", finding.message));
+    }
     let slo = slo::judge(&facts.plan.slo, &cells);
     let mut environment = facts.environment.clone();
     environment.stamps = stamps(&cells);
@@ -400,6 +546,7 @@ pub fn summarise(facts: Facts<'_>, grid: &Grid, findings: Vec<Finding>) -> Summa
         verdict: Verdict { validity, reasons, slo },
         findings,
         cells,
+        errors: None,
     }
 }
 

@@ -12,9 +12,9 @@ use inferometer_drive::control::Server;
 use inferometer_drive::probe::{Found, find_local, probe};
 use inferometer_wire::dialect::{Dialect, dialect};
 
-use super::child::EngineProcess;
+use super::child::ServerProcess;
 use super::{Options, Resolved};
-use crate::exit::Failure;
+use crate::exit::{Failure, tell};
 
 /// How long a server may take to say what it is.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ pub struct Ready {
     /// What was found on the way.
     pub findings: Vec<Finding>,
     /// The embedded engine's process, which ends with this value.
-    _process: Option<EngineProcess>,
+    _process: Option<ServerProcess>,
 }
 
 /// The authorization header, from the environment variable that holds the key.
@@ -38,11 +38,18 @@ pub struct Ready {
 /// # Errors
 /// When a variable was named that is not set, or whose value cannot be sent.
 pub fn authorization(spec: &Spec) -> Result<Option<(String, String)>, Failure> {
-    if spec.target.is_none() {
+    let given = |header: &String| {
+        header
+            .split(':')
+            .next()
+            .is_some_and(|name| name.trim().eq_ignore_ascii_case("authorization"))
+    };
+    if spec.target.is_none() || spec.header.iter().flatten().any(given) {
         return Ok(None);
     }
     let name = spec.api_key_env.as_deref().unwrap_or("OPENAI_API_KEY");
     match std::env::var(name) {
+        Ok(key) if key.is_empty() && spec.api_key_env.is_none() => Ok(None),
         Ok(key) if key.is_empty() || key.chars().any(char::is_control) => Err(Failure::usage(
             format!("api_key_env (--api-key-env): the variable {name} does not hold a key"),
         )),
@@ -60,8 +67,8 @@ pub fn authorization(spec: &Spec) -> Result<Option<(String, String)>, Failure> {
 /// When it cannot be started, reached or spoken to.
 pub fn prepare(resolved: &Resolved, options: &Options) -> Result<Ready, Failure> {
     match &resolved.plan.target {
-        TargetPlan::Embedded { model, profile, speed } => {
-            let process = EngineProcess::start(model, profile.as_deref(), *speed)?;
+        TargetPlan::Embedded { model, profile, speed, .. } => {
+            let process = ServerProcess::engine(model, profile.as_deref(), *speed)?;
             let server = reach(&process.url, Vec::new())?;
             let ready = describe(&resolved.plan, server, Some(process))?;
             if !options.quiet {
@@ -85,12 +92,14 @@ fn suggest_local() {
     for (url, found) in find_local() {
         if !found.simulated {
             let line = found.line();
-            eprintln!("note: {url} is {line}; benchmark it with: inferometer run --target {url}");
+            tell(&format!(
+                "note: {url} is {line}; benchmark it with: inferometer run --target {url}"
+            ));
         }
     }
 }
 
-fn describe(plan: &Plan, server: Server, process: Option<EngineProcess>) -> Result<Ready, Failure> {
+fn describe(plan: &Plan, server: Server, process: Option<ServerProcess>) -> Result<Ready, Failure> {
     let found = probe(&server).map_err(Failure::not_carried_out)?;
     let mut findings = Vec::new();
     let dialect = choose_dialect(plan, &server.url, &found)?;
@@ -120,7 +129,9 @@ fn describe(plan: &Plan, server: Server, process: Option<EngineProcess>) -> Resu
         _ => dialect.path(plan.sampling.stream).to_owned(),
     };
     let mut headers = server.headers.clone();
-    headers.push(("content-type".to_owned(), "application/json".to_owned()));
+    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+        headers.push(("content-type".to_owned(), "application/json".to_owned()));
+    }
     let endpoint = Endpoint {
         dialect,
         authority: server.url.authority(),
@@ -151,7 +162,8 @@ fn target(plan: &Plan, url: &Url, dialect: &dyn Dialect, model: &str, found: Fou
 
 fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static dyn Dialect, Failure> {
     let wanted = match &plan.target {
-        TargetPlan::Server { dialect: Some(name), .. } => Some(name.as_str()),
+        TargetPlan::Server { dialect: Some(name), .. }
+        | TargetPlan::Embedded { dialect: Some(name), .. } => Some(name.as_str()),
         _ => found.dialect,
     };
     wanted.and_then(dialect).ok_or_else(|| {

@@ -106,8 +106,8 @@ fn a_prompt_that_is_too_long_is_rejected_with_the_servers_own_words() {
 }
 
 #[test]
-fn several_tokens_per_event_and_comments_change_no_count() {
-    for fault in ["bundle=5", "comments"] {
+fn several_tokens_per_event_comments_and_half_characters_change_no_count() {
+    for fault in ["bundle=5", "comments", "halves"] {
         let engine = Engine::start(&["--fault", fault]);
         let (output, summary) = measure(&engine.url, &[]);
         let summary = summary.unwrap_or_else(|| panic!("{fault}: {}", told(&output)));
@@ -115,6 +115,18 @@ fn several_tokens_per_event_and_comments_change_no_count() {
         assert_eq!(summary["cells"][0]["passes"][0]["output_tokens"], 72, "{fault}");
         assert_eq!(output.status.code(), Some(0), "{fault}");
     }
+}
+
+#[test]
+fn a_server_that_closes_kept_connections_is_noticed_before_the_run() {
+    let engine = Engine::start(&["--fault", "close"]);
+    let (output, summary) = measure(&engine.url, &["--passes", "one_by_one"]);
+    let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
+    for pass in summary["cells"][0]["passes"].as_array().expect("passes") {
+        assert_eq!(pass["outcomes"]["complete"], pass["planned"], "{}", told(&output));
+    }
+    assert!(summary["findings"].to_string().contains("connections_not_kept"));
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
 }
 
 #[test]

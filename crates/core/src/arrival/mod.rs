@@ -82,7 +82,11 @@ mod tests {
 
     fn gaps(arrivals: Arrivals, seed: u64, count: usize) -> Vec<f64> {
         let seconds: Vec<f64> = arrivals.seconds(seed).take(count).collect();
-        std::iter::once(0.0).chain(seconds.iter().copied()).zip(&seconds).map(|(a, b)| b - a).collect()
+        std::iter::once(0.0)
+            .chain(seconds.iter().copied())
+            .zip(&seconds)
+            .map(|(a, b)| b - a)
+            .collect()
     }
 
     proptest! {

@@ -125,8 +125,8 @@ fn plan(kind: PassKind) -> PassPlan {
     match kind {
         PassKind::OneByOne => PassPlan::OneByOne { bound },
         PassKind::Saturated => PassPlan::Saturated { requests: 1 },
-        PassKind::Closed => PassPlan::Closed { concurrency: 4, bound },
-        PassKind::Open => PassPlan::Open { rate: 2.0, bound, max_in_flight: None },
+        PassKind::Closed => PassPlan::closed(4, bound),
+        PassKind::Open => PassPlan::open(2.0, bound),
     }
 }
 
@@ -162,6 +162,86 @@ fn a_cell_measured_only_one_by_one_has_no_throughput() {
     let got = cell(8, 4, vec![taking(PassKind::OneByOne, 100.0)]);
     assert_eq!((got.requests_per_s, got.output_tokens_per_s), (None, None));
     assert_eq!(got.latency_per_output_token_ms.map(round), Some(25.0));
+}
+
+/// The same cell again, as its second repeat.
+fn repeated(kind: PassKind, e2e_ms: f64, repeat: u32) -> PassSummary {
+    PassSummary { repeat, ..taking(kind, e2e_ms) }
+}
+
+#[test]
+fn the_figures_of_a_cell_are_means_over_its_repeats_with_their_spread() {
+    let got = cell(
+        8,
+        4,
+        vec![
+            repeated(PassKind::OneByOne, 100.0, 1),
+            repeated(PassKind::Saturated, 200.0, 1),
+            repeated(PassKind::OneByOne, 140.0, 2),
+            repeated(PassKind::Saturated, 250.0, 2),
+        ],
+    );
+    // 5/s and 4/s; 25 and 35 ms per output token.
+    assert_eq!(got.requests_per_s.map(round), Some(4.5));
+    assert_eq!(got.latency_per_output_token_ms.map(round), Some(30.0));
+    let spread = got.over_repeats.expect("two repeats");
+    let requests = spread.requests_per_s.expect("two values");
+    assert_eq!((round(requests.mean), requests.n), (4.5, 2));
+    // s = 1/sqrt(2), so that t s / sqrt(2) = 12.706 / 2.
+    let [low, high] = requests.ci.expect("two values").map(round);
+    assert!((high - low - 12.706_205).abs() < 1e-5, "{low} {high}");
+    assert_eq!(requests.cv.map(round), Some(round(0.5f64.sqrt() / 4.5)));
+    assert_eq!(spread.latency_per_output_token_ms.map(|spread| spread.n), Some(2));
+    let places: Vec<String> = got.passes.iter().map(|pass| got.place(pass)).collect();
+    assert_eq!(places[0], "8 x 4, one by one");
+    assert_eq!(places[3], "8 x 4, saturated, repeat 2");
+}
+
+#[test]
+fn the_load_of_a_cell_is_the_one_that_is_fastest_over_all_repeats() {
+    // The first is faster once, the second in the mean: figures never mix the two.
+    let open = |took: f64, repeat: u32| repeated(PassKind::Open, took, repeat);
+    let closed = |took: f64, repeat: u32| repeated(PassKind::Closed, took, repeat);
+    let got = cell(8, 4, vec![closed(100.0, 1), open(125.0, 1), closed(500.0, 2), open(125.0, 2)]);
+    assert_eq!(got.requests_per_s.map(round), Some(8.0));
+    assert_eq!(got.over_repeats.and_then(|s| s.requests_per_s).map(|s| s.cv), Some(Some(0.0)));
+    assert_eq!(cell(8, 4, vec![open(125.0, 1)]).over_repeats, None);
+}
+
+#[test]
+fn goodput_counts_what_completed_and_met_every_objective_of_all_that_was_planned() {
+    // TTFT 40 and 98 ms, TPOT 10 and 25 ms; one is cut, one never sent. The pass takes 0.4 s.
+    let mut records = pass();
+    records.push(Record::planned(0, 3, ms(5.0)));
+    let judged = |objectives: &str| {
+        let objectives = crate::goodput::parse(objectives).expect("objectives");
+        let mut fold = PassFold::new(&SATURATED, true, 1).judging(&objectives);
+        records.iter().for_each(|record| fold.add(record));
+        fold.finish().goodput.expect("asked for")
+    };
+    for (objectives, met) in
+        [("ttft<50ms,tpot<50ms", 1), ("ttft<1s,tpot<20ms", 1), ("ttft<1s", 2), ("e2e<1ms", 0)]
+    {
+        let got = judged(objectives);
+        assert_eq!((got.met, got.objectives.as_str()), (met, objectives));
+        assert_eq!(got.requests_per_s.map(round), Some(round(met as f64 / 0.4)));
+        assert_eq!(got.attainment, Some(met as f64 / 4.0));
+    }
+    assert_eq!(fold(&SATURATED, true, &records).goodput, None);
+}
+
+#[test]
+fn only_a_load_that_holds_one_level_has_a_steady_state() {
+    // One after the other, 100 ms each, without a gap.
+    let records: Vec<Record> =
+        (0..5).map(|i| steady(100.0 * f64::from(i), 40.0, 20.0, 4)).collect();
+    let closed = PassPlan::closed(1, Bound::none());
+    let got = fold(&closed, true, &records).steady_state.expect("one in flight all the time");
+    assert_eq!((got.plateau, got.startup_s, got.drain_s), (1, 0.0, 0.0));
+    assert_eq!((round(got.duration_s), round(got.requests_per_s)), (0.5, 10.0));
+    assert!((got.output_tokens_per_s - 40.0).abs() < 1e-3);
+    assert_eq!(fold(&SATURATED, true, &records).steady_state, None);
+    assert_eq!(fold(&closed, false, &records).steady_state, None);
 }
 
 #[test]

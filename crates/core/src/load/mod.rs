@@ -114,8 +114,7 @@ pub fn load_model(pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
 /// The seconds after which the last request is due, when each occupies the level for `each`:
 /// seconds of a place in a closed loop, one arrival in an open one.
 fn bounded_s(level: &Level, bound: Bound, each: f64) -> f64 {
-    let by_count =
-        bound.requests.and_then(|count| level.time_of_area_s(f64::from(count) * each));
+    let by_count = bound.requests.and_then(|count| level.time_of_area_s(f64::from(count) * each));
     let limits = [by_count, level.duration().map(|span| span.as_secs_f64())];
     let by_time = bound.duration.map(|span| span.as_secs_f64());
     limits.into_iter().flatten().chain(by_time).fold(f64::INFINITY, f64::min)

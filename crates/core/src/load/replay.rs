@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Due, LoadModel, LoadPlan, Open};
+use super::{LoadModel, LoadPlan, Open};
 use crate::plan::Bound;
 use crate::request::sha256_hex;
 use crate::summary::PassKind;
@@ -150,15 +150,10 @@ impl fmt::Display for ReplayPlan<'_> {
     }
 }
 
-/// Whether nothing is due any more.
-#[cfg(test)]
-fn is_over(load: &dyn LoadModel) -> bool {
-    load.next_due() == Due::Never
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::Due;
 
     fn read(text: &str) -> Result<Recording, RecordingError> {
         let mut recording = Recording::of_file("trace.txt");
@@ -175,7 +170,7 @@ mod tests {
             assert_eq!(load.next_due(), Due::At(Nanos(expected_ms * 1_000_000)));
             load.take();
         }
-        assert!(is_over(&*load));
+        assert!(load.next_due() == Due::Never);
         assert_eq!((plan.last_due_s(9.0), plan.requests()), (1.0, Some(3)));
         assert_eq!(plan.to_string(), "replay of trace.txt at 2 times its speed");
     }

@@ -113,14 +113,17 @@ fn steps_of_concurrency_fall_by_not_starting_again() {
 
 #[test]
 fn a_pause_in_a_closed_loop_is_kept_and_ends_by_itself() {
-    let level =
-        Level::Stages(vec![stage(1, 1.0, 1.0), stage(9, 0.0, 0.0), stage(1, 2.0, 2.0)]);
+    let level = Level::Stages(vec![stage(1, 1.0, 1.0), stage(9, 0.0, 0.0), stage(1, 2.0, 2.0)]);
     let (due, _) = played(&mut Closed::new(&level, Bound::none()), ms_span(600));
     assert_eq!(due, [0, 600, 10_000, 10_000, 10_600, 10_600].map(ms));
 }
 
 fn ms_span(value: u64) -> Duration {
     Duration::from_millis(value)
+}
+
+fn open(rate: Level, arrivals: Arrivals, bound: Bound) -> PassPlan {
+    PassPlan::Open { rate, arrivals, bound, max_in_flight: None, over_limit: OverLimit::Queue }
 }
 
 fn due(pass: &PassPlan) -> Vec<Nanos> {
@@ -131,7 +134,7 @@ fn due(pass: &PassPlan) -> Vec<Nanos> {
 #[test]
 fn constant_arrivals_do_not_drift_in_a_day() {
     let bound = Bound::requests(3 * 86_400);
-    let pass = PassPlan::Open { arrivals: Arrivals::Constant, ..PassPlan::open(3.0, bound) };
+    let pass = open(3.0.into(), Arrivals::Constant, bound);
     let mut load = load_model(&pass, 5);
     (0..3 * 86_400 - 1).for_each(|_| load.take());
     assert_eq!(load.next_due(), Due::At(Nanos(86_399_666_666_666)));
@@ -140,13 +143,7 @@ fn constant_arrivals_do_not_drift_in_a_day() {
 #[test]
 fn a_rate_that_ramps_brings_the_area_under_it() {
     let rate = Level::Stages(vec![stage(10, 0.0, 20.0), stage(10, 20.0, 20.0)]);
-    let pass = PassPlan::Open {
-        rate,
-        arrivals: Arrivals::Constant,
-        bound: Bound::none(),
-        max_in_flight: None,
-        over_limit: OverLimit::Queue,
-    };
+    let pass = open(rate, Arrivals::Constant, Bound::none());
     let due = due(&pass);
     // 100 in the ramp, 200 after it; the k-th of the ramp at sqrt(k) seconds.
     assert_eq!(due.len(), 300);
@@ -163,10 +160,7 @@ fn a_schedule_is_bound_by_its_count_or_its_time_whichever_comes_first() {
         (Some(7), Some(Duration::from_secs(3)), 7),
         (Some(70), Some(Duration::from_secs(3)), 30),
     ] {
-        let pass = PassPlan::Open {
-            arrivals: Arrivals::Constant,
-            ..PassPlan::open(10.0, Bound { requests, duration })
-        };
+        let pass = open(10.0.into(), Arrivals::Constant, Bound { requests, duration });
         assert_eq!(due(&pass).len(), expected, "{requests:?} {duration:?}");
     }
 }
@@ -174,10 +168,8 @@ fn a_schedule_is_bound_by_its_count_or_its_time_whichever_comes_first() {
 proptest! {
     #[test]
     fn a_scale_of_the_rate_is_a_scale_of_the_schedule(rate in 0.5f64..2_000.0, shape in 0.3f64..9.0) {
-        let pass = |rate: f64| PassPlan::Open {
-            arrivals: Arrivals::Gamma { shape },
-            ..PassPlan::open(rate, Bound::requests(200))
-        };
+        let arrivals = Arrivals::Gamma { shape };
+        let pass = |rate: f64| open(rate.into(), arrivals, Bound::requests(200));
         for (one, scaled) in due(&pass(1.0)).into_iter().zip(due(&pass(rate))) {
             let expected = one.0 as f64 / rate;
             prop_assert!((scaled.0 as f64 - expected).abs() <= 2.0 + expected * 1e-12);

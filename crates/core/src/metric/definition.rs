@@ -83,6 +83,9 @@ pub enum Unit {
     /// Requests.
     #[serde(rename = "requests")]
     Requests,
+    /// A share, from 0 to 1.
+    #[serde(rename = "share")]
+    Share,
 }
 
 impl fmt::Display for Unit {
@@ -94,6 +97,7 @@ impl fmt::Display for Unit {
             Self::TokensPerSecond => "tokens/s",
             Self::RequestsPerSecond => "requests/s",
             Self::Requests => "requests",
+            Self::Share => "share",
         })
     }
 }

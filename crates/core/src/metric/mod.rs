@@ -9,6 +9,7 @@
 
 mod definition;
 mod timeline;
+mod token_curve;
 mod window;
 
 pub mod e2e;
@@ -28,10 +29,14 @@ pub mod send_delay;
 
 pub mod concurrency;
 pub mod duration;
+pub mod goodput;
+pub mod steady_state;
 pub mod throughput;
 
 pub use definition::{Definition, Direction, Origin, Over, Unit, Value};
+pub use steady_state::Plateau;
 pub use timeline::{Timeline, TokenEvent, Weighted};
+pub use token_curve::TokenCurve;
 pub use window::{Span, Window};
 
 /// Every definition, in the order in which people read them.
@@ -40,7 +45,7 @@ pub fn definitions() -> &'static [&'static Definition] {
     &DEFINITIONS
 }
 
-static DEFINITIONS: [&Definition; 21] = [
+static DEFINITIONS: [&Definition; 25] = [
     &ttft::FROM_SENT,
     &ttft::FROM_DUE,
     &ttfot::FROM_SENT,
@@ -59,6 +64,10 @@ static DEFINITIONS: [&Definition; 21] = [
     &throughput::INPUT_TOKENS,
     &throughput::OUTPUT_TOKENS,
     &throughput::TOTAL_TOKENS,
+    &steady_state::REQUESTS,
+    &steady_state::OUTPUT_TOKENS,
+    &goodput::DEFINITION,
+    &goodput::ATTAINMENT,
     &concurrency::PEAK,
     &concurrency::MEAN,
     &duration::DEFINITION,

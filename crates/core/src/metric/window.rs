@@ -1,5 +1,6 @@
 //! What the metrics of a whole pass are computed from. Never single tokens.
 
+use super::{Plateau, TokenCurve};
 use crate::time::Nanos;
 
 /// From the first byte sent to the end of the exchange.
@@ -16,6 +17,18 @@ pub struct Span {
 pub struct Window {
     /// Every request that was sent, whatever became of it, in any order.
     pub spans: Vec<Span>,
+    /// Requests that were planned.
+    pub planned: u64,
+    /// Whether streams were asked for.
+    pub streamed: bool,
+    /// What the load says of its plateau.
+    pub plateau: Plateau,
+    /// When completed requests ended, in any order.
+    pub completions: Vec<Nanos>,
+    /// Output tokens of the completed requests over time.
+    pub tokens: TokenCurve,
+    /// Requests that met every objective on requests; absent where there is none.
+    pub met: Option<u64>,
     /// Requests that completed.
     pub completed: u64,
     /// Prompt tokens of the completed requests.

@@ -101,10 +101,7 @@ pub(crate) fn split(text: &str) -> Option<(&str, Comparison, &str)> {
 }
 
 /// The metric and, where it has one, the statistic behind its last underscore.
-pub(crate) fn quantity(
-    text: &str,
-    name: &str,
-) -> Result<(SloMetric, Option<Statistic>), SloError> {
+pub(crate) fn quantity(text: &str, name: &str) -> Result<(SloMetric, Option<Statistic>), SloError> {
     let text = || text.to_owned();
     if let Some(metric) = metric_of(name) {
         return match metric.is_distribution() {

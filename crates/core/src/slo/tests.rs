@@ -52,7 +52,7 @@ fn what_cannot_be_read_says_why_and_what_to_write() {
         ("colour<1ms", "there is no metric `colour`; known are ttft, tpot,"),
         ("<1ms", "there is no metric ``"),
         ("ttft<500ms", "names no statistic of ttft that is known: write it as in `ttft_p99<500ms`"),
-        ("ttft_p95<500ms", "with one of mean, p50, p90, p99, max"),
+        ("ttft_p97<500ms", "with one of mean, p50, p90, p95, p99, p999, max"),
         ("failures_p99<1%", "but failures has one value per pass: write failures alone"),
         ("ttft_p99<500", "a time in us, ms or s"),
         ("ttft_p99<fast", "a time in us, ms or s"),
@@ -147,13 +147,17 @@ fn each_objective_is_judged_on_its_own_figure() {
     let mut next = 0.0;
     let mut figure = || {
         next += 10.0;
-        let [mean, p50, p90, p99, max] = [1.0, 2.0, 3.0, 4.0, 5.0].map(|part| next + part);
+        let part = |part: f64| next + part;
+        let [mean, p50, p90, p95, p99, p999, max] = [1.0, 2.0, 3.0, 3.5, 4.0, 4.5, 5.0].map(part);
         Some(Distribution {
             mean,
             p50,
             p90,
+            p95: Some(p95),
             p99,
+            p999: Some(p999),
             max,
+            exact: true,
             mean_ci: None,
             p50_ci: None,
             p99_ci: None,

@@ -1,14 +1,18 @@
 //! A spec: what a person asked for, in a plan file or by flags, most of it left open. Resolving it
 //! gives a [`Plan`] with nothing left open, or every mistake at once.
 
+mod levels;
 mod passes;
+mod repeats;
 mod values;
 
 use serde::{Deserialize, Serialize};
 
+pub use levels::{StageTable, Stages};
 pub use values::{Value, url as parse_url};
 
-use crate::plan::{CellPlan, Plan, TargetPlan, Timeouts, WorkloadPlan};
+use crate::goodput::{self, RequestObjective};
+use crate::plan::{CellPlan, Plan, TargetPlan, Timeouts, Warmup, WorkloadPlan};
 use crate::request::Sampling;
 use crate::slo::{self, Objective};
 use crate::suggest::did_you_mean;
@@ -45,16 +49,34 @@ pub struct Spec {
     pub one_by_one: Option<u32>,
     /// Requests of every other pass.
     pub requests: Option<u32>,
-    /// Closed loops with this many in flight.
-    pub concurrency: Option<Vec<u32>>,
-    /// Open loops at these rates, in requests/s.
+    /// Closed loops with this many in flight, or stages of it.
+    pub concurrency: Option<Vec<Value>>,
+    /// Open loops at these rates, in requests/s, or stages of it.
     pub rate: Option<Vec<Value>>,
+    /// One load in stages.
+    pub stages: Option<Stages>,
+    /// A file with the instants of arrivals.
+    pub replay: Option<String>,
+    /// How much faster than recorded.
+    pub replay_speed: Option<Value>,
+    /// The shape of the gaps between arrivals.
+    pub burstiness: Option<Value>,
     /// The most in flight in an open loop.
     pub max_in_flight: Option<u32>,
+    /// What becomes of requests that are due beyond it: `queue`, `drop`.
+    pub over_limit: Option<String>,
     /// Time after which closed and open loops begin no further request.
     pub duration: Option<Value>,
-    /// Requests before each cell that are sent and not reported.
-    pub warmup: Option<u32>,
+    /// What is sent before each cell and not reported: a number of requests, or a time.
+    pub warmup: Option<Value>,
+    /// Rest after each pass.
+    pub cooldown: Option<Value>,
+    /// How often each cell is measured.
+    pub repeat: Option<u32>,
+    /// Repeat until figures are known this well.
+    pub until: Option<String>,
+    /// The most repeats.
+    pub max_repeats: Option<u32>,
     /// Where prompts come from: `random`, `sharegpt`.
     pub workload: Option<String>,
     /// The data set's file.
@@ -65,6 +87,8 @@ pub struct Spec {
     pub salt: Option<String>,
     /// Objectives judged on the run.
     pub slo: Option<String>,
+    /// Objectives judged on each request.
+    pub goodput: Option<String>,
     /// The most that one request may take.
     pub timeout: Option<Value>,
     /// The most that opening a connection may take.
@@ -128,7 +152,11 @@ impl Spec {
             workload: self.workload(&mut mistakes),
             cells: self.cells(&mut mistakes),
             passes: passes::passes(self, &mut mistakes),
-            warmup: self.warmup.unwrap_or(1),
+            warmup: mistakes
+                .read("warmup", self.warmup.as_ref(), values::warmup)
+                .unwrap_or(Warmup::Requests(1)),
+            cooldown: mistakes.read("cooldown", self.cooldown.as_ref(), values::span),
+            repeat: repeats::repeat(self, &mut mistakes),
             sampling: self.sampling(&mut mistakes),
             token_ids: self.token_ids.unwrap_or(false),
             count_template: self.count_template.unwrap_or(false),
@@ -137,7 +165,9 @@ impl Spec {
                 .read("max_failures", self.max_failures.as_ref(), values::share)
                 .unwrap_or(0.01),
             slo: self.objectives(&mut mistakes),
+            goodput: self.request_objectives(&mut mistakes),
             seed: self.seed.unwrap_or(0),
+            asked: Box::new(Self { header: None, store: None, out: None, ..self.clone() }),
         };
         if mistakes.0.is_empty() { Ok(plan) } else { Err(mistakes.0) }
     }
@@ -156,7 +186,8 @@ impl Spec {
                 }
                 _ => mistakes.add(
                     "header",
-                    format!("number {} is not a header; write it as 'Name: value'", position + 1),
+                    format!("number {} is not a header that can be added; write it as 'Name: value', and leave those that \
+                     frame a request (Host, Content-Length, ...) to this program", position + 1),
                 ),
             }
         }
@@ -189,8 +220,14 @@ impl Spec {
                     mistakes.add("target", format!("`{}` {problem}", without_user(address)));
                     crate::plan::Url { host: String::new(), port: 0, prefix: String::new() }
                 });
-                if self.endpoint.as_ref().is_some_and(|path| !path.starts_with('/')) {
-                    mistakes.add("endpoint", "is a path on the server and begins with /");
+                let is_path = |path: &String| {
+                    path.starts_with('/') && !path.contains(|c: char| c.is_control() || c == ' ')
+                };
+                if self.endpoint.as_ref().is_some_and(|path| !is_path(path)) {
+                    mistakes.add(
+                        "endpoint",
+                        "is a path on the server: it begins with / and has no spaces",
+                    );
                 }
                 let header_names = self.headers().map_or_else(
                     |errors| {
@@ -234,7 +271,8 @@ impl Spec {
             );
         }
         let speed = mistakes.read("speed", self.speed.as_ref(), values::positive).unwrap_or(1.0);
-        TargetPlan::Embedded { model, profile: self.profile.clone(), speed }
+        let dialect = self.dialect.clone().filter(|name| name != "auto");
+        TargetPlan::Embedded { model, profile: self.profile.clone(), dialect, speed }
     }
 
     fn workload(&self, mistakes: &mut Mistakes) -> WorkloadPlan {
@@ -292,6 +330,21 @@ impl Spec {
             errors.iter().for_each(|error| mistakes.add("slo", error.to_string()));
             Vec::new()
         })
+    }
+
+    fn request_objectives(&self, mistakes: &mut Mistakes) -> Vec<RequestObjective> {
+        let Some(text) = &self.goodput else { return Vec::new() };
+        let objectives = goodput::parse(text).unwrap_or_else(|errors| {
+            errors.iter().for_each(|error| mistakes.add("goodput", error.to_string()));
+            Vec::new()
+        });
+        if self.stream == Some(false) {
+            for objective in objectives.iter().filter(|objective| objective.needs_stream()) {
+                let problem = format!("`{}` cannot be judged without streaming", objective.text);
+                mistakes.add("goodput", problem);
+            }
+        }
+        objectives
     }
 
     fn timeouts(&self, mistakes: &mut Mistakes) -> Timeouts {
@@ -368,7 +421,11 @@ fn lengths(
 
 fn is_header(name: &str, value: &str) -> bool {
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    !name.is_empty() && name.chars().all(token) && !value.chars().any(|c| c.is_control())
+    let framing = ["content-length", "transfer-encoding", "connection", "host"];
+    !name.is_empty()
+        && !framing.iter().any(|known| name.eq_ignore_ascii_case(known))
+        && name.chars().all(token)
+        && !value.chars().any(|c| c.is_control())
 }
 
 /// An address as it may be shown: what stands before an `@` may be a password.

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use super::levels::{self, Staged};
 use super::{Mistakes, Spec, values};
-use crate::plan::{Bound, PassPlan};
+use crate::arrival::Arrivals;
+use crate::load::{Level, Recording};
+use crate::plan::{Bound, OverLimit, PassPlan};
 use crate::suggest::did_you_mean;
 
 /// Requests of the published tables: one by one, and saturated.
@@ -39,25 +42,119 @@ pub(super) fn passes(spec: &Spec, mistakes: &mut Mistakes) -> Vec<PassPlan> {
             other => mistakes.add("passes", unknown_pass(other)),
         }
     }
-    for &concurrency in spec.concurrency.iter().flatten() {
-        if concurrency == 0 {
-            mistakes.add("concurrency", "0 in flight measures nothing; give at least 1");
-        }
-        passes.push(PassPlan::Closed { concurrency, bound });
-    }
-    if spec.max_in_flight == Some(0) {
-        mistakes.add("max_in_flight", "is 0; give at least 1");
-    }
-    for rate in spec.rate.iter().flatten() {
-        if let Some(rate) = mistakes.read("rate", Some(rate), values::rate) {
-            if rate.is_infinite() && bound.requests.is_none() {
-                mistakes.add("rate", "`inf` never ends by --duration alone; give --requests too");
-            }
-            passes.push(PassPlan::Open { rate, bound, max_in_flight: spec.max_in_flight });
+    let loads = Loads { spec, bound, limit: limit(spec, mistakes) };
+    loads.closed(&mut passes, mistakes);
+    loads.open(&mut passes, mistakes);
+    loads.staged(&mut passes, mistakes);
+    loads.replay(&mut passes, mistakes);
+    for (position, pass) in passes.iter().enumerate() {
+        if passes[..position].iter().any(|other| other.to_string() == pass.to_string()) {
+            mistakes.add("passes", format!("{pass}: is there twice; --repeat measures it again"));
         }
     }
     unused_options(spec, &passes, mistakes);
     passes
+}
+
+/// What becomes of requests beyond the most in flight.
+fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
+    if spec.max_in_flight == Some(0) {
+        mistakes.add("max_in_flight", "is 0; give at least 1");
+    }
+    let over_limit = match spec.over_limit.as_deref() {
+        None | Some("queue") => OverLimit::Queue,
+        Some("drop") => OverLimit::Drop,
+        Some(other) => {
+            mistakes.add("over_limit", format!("`{other}` is not one of queue, drop"));
+            OverLimit::Queue
+        }
+    };
+    if spec.over_limit.is_some() && spec.max_in_flight.is_none() {
+        mistakes.add("over_limit", "says what happens beyond --max-in-flight, which is not there");
+    }
+    (spec.max_in_flight, over_limit)
+}
+
+/// The loads of one's own: loops, stages, a replay.
+struct Loads<'a> {
+    spec: &'a Spec,
+    bound: Bound,
+    limit: (Option<u32>, OverLimit),
+}
+
+impl Loads<'_> {
+    /// A load that ends by itself is bound by a count only where one was asked for.
+    fn bound_of(&self, level: &Level) -> Bound {
+        if level.duration().is_some() && self.spec.requests.is_none() {
+            Bound { requests: None, ..self.bound }
+        } else {
+            self.bound
+        }
+    }
+
+    fn closed_at(&self, concurrency: Level) -> PassPlan {
+        PassPlan::Closed { bound: self.bound_of(&concurrency), concurrency }
+    }
+
+    fn open_at(&self, rate: Level, mistakes: &mut Mistakes) -> PassPlan {
+        let spec = self.spec;
+        let burstiness = mistakes
+            .read("burstiness", spec.burstiness.as_ref(), values::burstiness)
+            .unwrap_or(1.0);
+        let (max_in_flight, over_limit) = self.limit;
+        PassPlan::Open {
+            bound: self.bound_of(&rate),
+            rate,
+            arrivals: Arrivals::of_burstiness(burstiness),
+            max_in_flight,
+            over_limit,
+        }
+    }
+
+    fn closed(&self, passes: &mut Vec<PassPlan>, mistakes: &mut Mistakes) {
+        for given in self.spec.concurrency.iter().flatten() {
+            let level = mistakes.read("concurrency", Some(given), levels::concurrency);
+            passes.extend(level.map(|level| self.closed_at(level)));
+        }
+    }
+
+    fn open(&self, passes: &mut Vec<PassPlan>, mistakes: &mut Mistakes) {
+        for given in self.spec.rate.iter().flatten() {
+            let Some(rate) = mistakes.read("rate", Some(given), levels::rate) else { continue };
+            if rate.peak().is_infinite() && self.bound.requests.is_none() {
+                mistakes.add("rate", "`inf` never ends by --duration alone; give --requests too");
+            }
+            passes.push(self.open_at(rate, mistakes));
+        }
+    }
+
+    fn staged(&self, passes: &mut Vec<PassPlan>, mistakes: &mut Mistakes) {
+        match self.spec.stages.as_ref().map(levels::staged) {
+            None => {}
+            Some(Ok(Staged::Rate(rate))) => passes.push(self.open_at(rate, mistakes)),
+            Some(Ok(Staged::Concurrency(level))) => passes.push(self.closed_at(level)),
+            Some(Err(problem)) => mistakes.add("stages", problem),
+        }
+    }
+
+    fn replay(&self, passes: &mut Vec<PassPlan>, mistakes: &mut Mistakes) {
+        let spec = self.spec;
+        let speed = mistakes.read("replay_speed", spec.replay_speed.as_ref(), values::positive);
+        let Some(file) = &spec.replay else {
+            if spec.replay_speed.is_some() {
+                mistakes.add("replay_speed", "has no recording to act on; add --replay");
+            }
+            return;
+        };
+        let (max_in_flight, over_limit) = self.limit;
+        passes.push(PassPlan::Replay {
+            recording: Recording::of_file(file),
+            speed: speed.unwrap_or(1.0),
+            bound: Bound { requests: spec.requests, ..self.bound },
+            max_in_flight,
+            over_limit,
+        });
+    }
 }
 
 /// A run without target, lengths, counts or loads: somebody tries the tool.
@@ -66,14 +163,21 @@ fn is_demonstration(spec: &Spec) -> bool {
         && spec.input_lengths.is_none()
         && spec.output_lengths.is_none()
         && spec.passes.is_none()
-        && spec.concurrency.is_none()
-        && spec.rate.is_none()
+        && !has_own_load(spec)
+}
+
+/// Whether a load of one's own was asked for, instead of the table's.
+fn has_own_load(spec: &Spec) -> bool {
+    spec.concurrency.is_some()
+        || spec.rate.is_some()
+        || spec.stages.is_some()
+        || spec.replay.is_some()
 }
 
 fn named(spec: &Spec) -> Vec<String> {
     match &spec.passes {
         Some(names) => names.clone(),
-        None if spec.concurrency.is_some() || spec.rate.is_some() => Vec::new(),
+        None if has_own_load(spec) => Vec::new(),
         None => vec!["table".to_owned()],
     }
 }
@@ -81,7 +185,8 @@ fn named(spec: &Spec) -> Vec<String> {
 fn unknown_pass(name: &str) -> String {
     let known = ["table", "one_by_one", "saturated"];
     format!(
-        "`{name}` is not a pass{}; there are {}; loads of your own are --concurrency and --rate",
+        "`{name}` is not a pass{}; there are {}; loads of your own are \
+         --concurrency, --rate, --stages and --replay",
         did_you_mean(name, known),
         known.join(", ")
     )
@@ -96,7 +201,8 @@ fn loop_bound(spec: &Spec, requests: u32, duration: Option<Duration>) -> Bound {
 /// An option that no pass listens to is a mistake, not a wish that is ignored.
 fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     let any = |wanted: fn(&PassPlan) -> bool| passes.iter().any(wanted);
-    let open = any(|pass| matches!(pass, PassPlan::Open { .. }));
+    let open = any(|pass| pass.load().is_scheduled());
+    let drawn = any(|pass| matches!(pass, PassPlan::Open { .. }));
     let closed = any(|pass| matches!(pass, PassPlan::Closed { .. }));
     let one_by_one = any(|pass| matches!(pass, PassPlan::OneByOne { .. }));
     let no_pass = "has no pass to act on; ";
@@ -105,6 +211,9 @@ fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     }
     if spec.max_in_flight.is_some() && !open {
         mistakes.add("max_in_flight", format!("{no_pass}it limits --rate"));
+    }
+    if spec.burstiness.is_some() && !drawn {
+        mistakes.add("burstiness", format!("{no_pass}it spreads the arrivals of --rate"));
     }
     if spec.one_by_one.is_some() && !one_by_one {
         mistakes.add("one_by_one", format!("{no_pass}add --passes table"));

@@ -77,13 +77,117 @@ fn an_option_that_no_pass_listens_to_is_a_mistake() {
 
 #[test]
 fn a_time_alone_bounds_by_time_and_a_count_beside_it_bounds_too() {
-    let spec = Spec { concurrency: Some(vec![8]), duration: Some(text("10s")), ..Spec::default() };
+    let spec = Spec {
+        concurrency: Some(vec![Value::Number(8.0)]),
+        duration: Some(text("10s")),
+        ..Spec::default()
+    };
     let duration = Some(Duration::from_secs(10));
     let bound = Bound { requests: None, duration };
-    assert_eq!(spec.resolve(&KNOWN).unwrap().passes, [PassPlan::Closed { concurrency: 8, bound }]);
+    assert_eq!(spec.resolve(&KNOWN).unwrap().passes, [PassPlan::closed(8, bound)]);
     let both = Spec { requests: Some(5), ..spec };
     let bound = Bound { requests: Some(5), duration };
-    assert_eq!(both.resolve(&KNOWN).unwrap().passes, [PassPlan::Closed { concurrency: 8, bound }]);
+    assert_eq!(both.resolve(&KNOWN).unwrap().passes, [PassPlan::closed(8, bound)]);
+}
+
+#[test]
+fn loads_of_ones_own_resolve_to_levels_arrivals_limits_and_bounds() {
+    use crate::arrival::Arrivals;
+    use crate::load::Level;
+    use crate::plan::OverLimit;
+    let spec = Spec {
+        rate: Some(vec![Value::Number(2.0), text("60s@1..20:exp")]),
+        concurrency: Some(vec![text("10s@1..4")]),
+        stages: Some(Stages::Text("30s@2,30s@8".into())),
+        replay: Some("trace.txt".into()),
+        replay_speed: Some(text("2.5")),
+        burstiness: Some(text("0.5")),
+        max_in_flight: Some(9),
+        over_limit: Some("drop".into()),
+        ..Spec::default()
+    };
+    let passes = spec.resolve(&KNOWN).unwrap().passes;
+    let told: Vec<String> = passes.iter().map(ToString::to_string).collect();
+    let gamma = "gamma (burstiness 0.5) arrivals";
+    assert_eq!(
+        told,
+        [
+            "closed loop, 10s@1..4 in flight".to_owned(),
+            format!("open loop, 2 requests/s, {gamma}"),
+            format!("open loop, 60s@1..20:exp requests/s, {gamma}"),
+            format!("open loop, 30s@2+30s@8 requests/s, {gamma}"),
+            "replay of trace.txt at 2.5 times its speed".to_owned(),
+        ]
+    );
+    for pass in &passes[1..] {
+        assert_eq!(pass.limit(), (Some(9), OverLimit::Drop));
+    }
+    // What ends by itself is bound by a count only where one was asked for.
+    assert_eq!(passes[1].requests(), Some(399));
+    assert_eq!((passes[0].requests(), passes[2].requests()), (None, None));
+    let PassPlan::Open { rate: Level::Constant(2.0), arrivals, .. } = &passes[1] else { panic!() };
+    assert_eq!(*arrivals, Arrivals::Gamma { shape: 0.5 });
+    let counted = Spec { requests: Some(5), ..spec };
+    let counts: Vec<_> =
+        counted.resolve(&KNOWN).unwrap().passes.iter().map(PassPlan::requests).collect();
+    // The recording has not been read, so nobody knows how many it has.
+    assert_eq!(counts, [Some(5), Some(5), Some(5), Some(5), Some(0)]);
+}
+
+#[test]
+fn warm_up_is_a_count_or_a_time_and_repeats_have_a_limit() {
+    use crate::plan::Warmup;
+    let resolve = |spec: Spec| spec.resolve(&KNOWN).unwrap();
+    let plan = resolve(Spec::default());
+    assert_eq!((plan.warmup, plan.repeat.at_most), (Warmup::Requests(1), 1));
+    let plan = resolve(Spec {
+        warmup: Some(text("10s")),
+        cooldown: Some(text("2s")),
+        until: Some("ttft_p50±2%".into()),
+        repeat: Some(3),
+        ..Spec::default()
+    });
+    assert_eq!(plan.warmup, Warmup::Time { duration: Duration::from_secs(10) });
+    assert_eq!(plan.cooldown, Some(Duration::from_secs(2)));
+    assert_eq!((plan.repeat.at_least, plan.repeat.at_most), (3, 20));
+    assert_eq!(resolve(Spec { warmup: Some(text("0")), ..Spec::default() }).warmup.bound(), None);
+    let stored = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&stored).unwrap(), plan);
+}
+
+#[test]
+fn wrong_loads_repeats_and_objectives_are_told_with_their_keys() {
+    let spec = Spec {
+        rate: Some(vec![text("5s@"), Value::Number(2.0), Value::Number(2.0)]),
+        stages: Some(Stages::Text("often".into())),
+        replay_speed: Some(text("2")),
+        burstiness: Some(text("0")),
+        over_limit: Some("forget".into()),
+        warmup: Some(text("a while")),
+        until: Some("ttft_p50".into()),
+        max_repeats: Some(1),
+        goodput: Some("ttft<500ms,tpot<5%".into()),
+        stream: Some(false),
+        ..Spec::default()
+    };
+    let told = mistakes(&spec);
+    for (key, words) in [
+        ("rate (--rate)", "is not a load"),
+        ("stages (--stages)", "is not a load"),
+        ("passes (--passes)", "is there twice"),
+        ("replay_speed (--replay-speed)", "--replay"),
+        ("burstiness (--burstiness)", "1 is Poisson"),
+        ("over_limit (--over-limit)", "queue, drop"),
+        ("warmup (--warmup)", "a number of requests, or a time"),
+        ("until (--until)", "±2%"),
+        ("max_repeats (--max-repeats)", "2 repeats are the fewest"),
+        ("goodput (--goodput)", "`tpot<5%`"),
+    ] {
+        let found = told.iter().any(|line| line.starts_with(key) && line.contains(words));
+        assert!(found, "{key}: {words}\n{told:#?}");
+    }
+    let whole = Spec { goodput: Some("ttft<1s".into()), stream: Some(false), ..Spec::default() };
+    assert!(mistakes(&whole)[0].contains("without streaming"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::Url;
+use crate::plan::{Url, Warmup};
 
 /// A number or a text, as a plan file or a flag may give it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,6 +83,35 @@ pub fn positive(value: &Value) -> Result<f64, &'static str> {
     }
 }
 
+/// A whole number from 0 on.
+pub fn count(value: &Value) -> Result<u32, &'static str> {
+    match number(value) {
+        Some(number) if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) => {
+            Ok(number as u32)
+        }
+        _ => Err("is not a whole number from 0 on"),
+    }
+}
+
+/// A warm-up: a number of requests, or a span of time with its unit.
+pub fn warmup(value: &Value) -> Result<Warmup, &'static str> {
+    if let Ok(count) = count(value) {
+        return Ok(Warmup::Requests(count));
+    }
+    let duration = span(value)
+        .map_err(|_| "is not a warm-up; write a number of requests, or a time such as 10s")?;
+    Ok(Warmup::Time { duration })
+}
+
+/// A shape of arrivals: positive, or `inf` for equal gaps.
+pub fn burstiness(value: &Value) -> Result<f64, &'static str> {
+    match number(value) {
+        Some(shape) if shape >= 0.01 => Ok(shape),
+        _ => Err("is not a burstiness; write a number from 0.01 on (1 is Poisson), or `inf` for \
+                  equal gaps"),
+    }
+}
+
 /// A rate of arrival in requests per second: positive, or `inf` for all at once.
 pub fn rate(value: &Value) -> Result<f64, &'static str> {
     match number(value) {
@@ -101,7 +130,11 @@ pub fn url(text: &str) -> Result<Url, String> {
     let Some(rest) = text.strip_prefix("http://") else {
         return Err(format!(
             "is not the address of a server; write it as http://{}",
-            if text.is_empty() || text.contains("://") { "127.0.0.1:8000" } else { text }
+            if text.is_empty() || text.contains("://") || text.contains('@') {
+                "127.0.0.1:8000"
+            } else {
+                text
+            }
         ));
     };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -109,6 +142,9 @@ pub fn url(text: &str) -> Result<Url, String> {
         return Err("holds a user or a password, which would end up in results; use --header or \
                     --api-key-env"
             .to_owned());
+    }
+    if path.contains(|c: char| c.is_control() || c == ' ') {
+        return Err("has a space in its path".to_owned());
     }
     if path.contains(['?', '#']) {
         return Err("has a query; give the address of the server only".to_owned());

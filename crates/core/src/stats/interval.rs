@@ -7,13 +7,17 @@ const RESAMPLES: usize = 1_000;
 
 /// The largest sample that is resampled. Beyond it the mean is normal for every practical
 /// purpose, and the normal interval costs one pass.
-const LARGEST_BOOTSTRAP: usize = 2_000;
+pub(super) const LARGEST_BOOTSTRAP: usize = 2_000;
+
+/// The fewest independent parts that an interval is computed from.
+const FEWEST_PARTS: usize = 5;
 
 /// The 97.5 % quantile of the normal distribution: 95 % lie within it on both sides.
-const NORMAL_975: f64 = 1.959_963_984_540_054;
+pub(super) const NORMAL_975: f64 = 1.959_963_984_540_054;
 
 /// The 95 % interval of a mean: total of values / total of weights over independent `parts`,
-/// each `(sum of values, sum of weights)`; a plain value is `(value, 1)`. None below two parts.
+/// each `(sum of values, sum of weights)`; a plain value is `(value, 1)`. None below five parts: an
+/// interval of so few would hold the truth far less often than it says.
 ///
 /// Up to 2,000 parts it is the percentile bootstrap with 1,000 seeded resamples (Efron and
 /// Tibshirani, 1993, chapter 13); above, the normal interval of the ratio (Cochran, Sampling
@@ -21,7 +25,7 @@ const NORMAL_975: f64 = 1.959_963_984_540_054;
 /// of parts makes either of them too narrow: no more can be known from so few.
 #[must_use]
 pub fn mean_interval(parts: &[(f64, f64)], seed: u64) -> Option<[f64; 2]> {
-    if parts.len() < 2 {
+    if parts.len() < FEWEST_PARTS {
         return None;
     }
     if parts.len() > LARGEST_BOOTSTRAP {
@@ -50,6 +54,12 @@ fn normal_interval(parts: &[(f64, f64)]) -> [f64; 2] {
     let mean = mean(parts.iter().copied());
     let mean_weight = parts.iter().map(|part| part.1).sum::<f64>() / n;
     let squares: f64 = parts.iter().map(|part| (part.0 - mean * part.1).powi(2)).sum();
+    normal(mean, mean_weight, squares, n)
+}
+
+/// The normal interval of a mean per weight over n parts, from the mean weight of a part and the
+/// sum of squares of t - mean w over parts (t, w).
+pub(super) fn normal(mean: f64, mean_weight: f64, squares: f64, n: f64) -> [f64; 2] {
     let error = (squares / (n - 1.0) / n).sqrt() / mean_weight;
     [mean - NORMAL_975 * error, mean + NORMAL_975 * error]
 }

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::*;
+use crate::metric::Weighted;
 use crate::seed;
 
 #[test]
@@ -100,16 +101,23 @@ fn a_mean_interval_covers_the_truth_about_as_often_as_it_says() {
 
 #[test]
 fn requests_and_not_tokens_are_resampled_for_a_pool() {
-    // Two requests of 1,000 equal gaps each: 2,000 tokens, but only two independent parts.
+    // Six requests of 1,000 equal gaps each: 6,000 tokens, but only six independent parts.
     let mut pool = Pool::default();
-    for gap in [10.0, 20.0] {
+    for gap in [10.0, 20.0, 10.0, 20.0, 10.0, 20.0] {
         pool.add_request(|gaps| gaps.extend([Weighted { value: gap, weight: 100.0 }; 10]));
     }
     pool.add_request(|_| {});
     let got = pool.distribution(1).expect("values");
-    assert_eq!((got.mean, got.n, got.max), (15.0, 2_000, 20.0));
-    assert_eq!(got.mean_ci, Some([10.0, 20.0]));
+    assert_eq!((got.mean, got.n, got.max), (15.0, 6_000, 20.0));
+    let [low, high] = got.mean_ci.expect("six parts");
+    assert!(low < 12.5 && high > 17.5, "{low} to {high}: as of six values, not of 6,000");
     assert_eq!((got.p50_ci, got.p99_ci), (None, None));
+}
+
+#[test]
+fn fewer_than_five_requests_have_no_interval() {
+    let interval = |n: usize| distribution(&mut vec![1.0; n], 1).and_then(|d| d.mean_ci);
+    assert_eq!((interval(4), interval(5)), (None, Some([1.0, 1.0])));
 }
 
 #[test]
@@ -121,6 +129,89 @@ fn fractions_of_tokens_weigh_as_fractions() {
     let mut tenths = vec![Weighted { value: 1.0, weight: 0.1 }; 10];
     tenths.push(Weighted { value: 2.0, weight: 1.0 });
     assert_eq!([0.0, 0.5, 1.0].map(|q| weighted_percentile(&tenths, q).round()), [1.0, 2.0, 2.0]);
+}
+
+#[test]
+fn values_beyond_what_is_kept_are_sketched_within_the_stated_error_in_any_order() {
+    let mut rng = seed::rng(5, &["sketch"]);
+    // Over seven orders of magnitude, some negative, some zero.
+    let values: Vec<f64> = (0..20_000)
+        .map(|i| match i % 50 {
+            0 => 0.0,
+            1 => -seed::unit(&mut rng) * 3.0,
+            _ => (seed::unit(&mut rng) * 16.0 - 6.0).exp(),
+        })
+        .collect();
+    let exact = distribution(&mut values.clone(), 1).expect("values");
+    let mut sample = Sample::keeping(1_000);
+    sample.extend(values.iter().copied());
+    let got = sample.distribution(1).expect("values");
+    assert!(exact.exact && !got.exact);
+    assert_eq!((got.n, got.max), (exact.n, exact.max));
+    let near = |got: f64, exact: f64| {
+        assert!((got / exact - 1.0).abs() < 1.000_001 * RELATIVE_ERROR, "{got} {exact}");
+    };
+    near(got.mean, exact.mean);
+    for (got, exact) in [
+        (got.p50, exact.p50),
+        (got.p90, exact.p90),
+        (got.p95.unwrap(), exact.p95.unwrap()),
+        (got.p99, exact.p99),
+        (got.p999.unwrap(), exact.p999.unwrap()),
+    ] {
+        near(got, exact);
+    }
+    for (got, exact) in
+        [(got.mean_ci, exact.mean_ci), (got.p50_ci, exact.p50_ci), (got.p99_ci, exact.p99_ci)]
+    {
+        let (got, exact) = (got.expect("20,000"), exact.expect("20,000"));
+        near(got[0], exact[0]);
+        near(got[1], exact[1]);
+    }
+    let mut backwards = Sample::keeping(7);
+    backwards.extend(values.into_iter().rev());
+    assert_eq!(backwards.distribution(1), Some(got));
+}
+
+#[test]
+fn a_pool_beyond_what_is_kept_is_sketched_in_any_order() {
+    let mut rng = seed::rng(6, &["sketch"]);
+    let requests: Vec<Vec<Weighted>> = (0..3_000)
+        .map(|_| {
+            let mut gap =
+                || Weighted { value: 5.0 + 40.0 * seed::unit(&mut rng).powi(4), weight: 2.5 };
+            (0..10).map(|_| gap()).collect()
+        })
+        .collect();
+    let pooled = |kept: usize, requests: &mut dyn Iterator<Item = &Vec<Weighted>>| {
+        let mut pool = Pool::keeping(kept);
+        requests.for_each(|request| pool.add_request(|gaps| gaps.extend(request)));
+        pool.distribution(1).expect("values")
+    };
+    let exact = pooled(usize::MAX, &mut requests.iter());
+    let got = pooled(100, &mut requests.iter());
+    assert!(exact.exact && !got.exact);
+    assert_eq!((got.n, got.max, got.mean), (75_000, exact.max, exact.mean));
+    assert_eq!(got.mean_ci, exact.mean_ci);
+    for (got, exact) in [(got.p50, exact.p50), (got.p90, exact.p90), (got.p99, exact.p99)] {
+        assert!((got / exact - 1.0).abs() < 1.000_001 * RELATIVE_ERROR, "{got} {exact}");
+    }
+    assert_eq!(pooled(100, &mut requests.iter().rev()), got);
+}
+
+#[test]
+fn the_interval_of_many_parts_from_their_sums_is_that_of_the_parts() {
+    let mut rng = seed::rng(8, &["parts"]);
+    let parts: Vec<(f64, f64)> = (0..5_000)
+        .map(|_| (1e4 + seed::unit(&mut rng), 1.0 + (seed::unit(&mut rng) * 8.0).floor()))
+        .map(|(value, weight)| (value * weight, weight))
+        .collect();
+    let mut sums = parts::Parts::default();
+    parts.iter().for_each(|&(total, weight)| sums.add(total, weight));
+    let [low, high] = mean_interval(&parts, 1).expect("5,000");
+    let [got_low, got_high] = sums.interval(1).expect("5,000");
+    // The half width is some 0.008 in 10,000: the sums must not lose it.
+    assert!((got_low - low).abs() < 1e-4 && (got_high - high).abs() < 1e-4);
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use crate::fold::{PassFold, cell};
 use crate::outcome::Outcome;
 use crate::plan::{Bound, PassPlan};
 use crate::record::Record;
-use crate::summary::Distribution;
+use crate::summary::{Distribution, Process};
 
 fn cells(pass: &PassPlan, records: &[Record]) -> Vec<Cell> {
     let mut fold = PassFold::new(pass, true, 1);
@@ -17,7 +17,7 @@ fn cells(pass: &PassPlan, records: &[Record]) -> Vec<Cell> {
 const SATURATED: PassPlan = PassPlan::Saturated { requests: 100 };
 
 fn open(rate: f64) -> PassPlan {
-    PassPlan::Open { rate, bound: Bound::requests(100), max_in_flight: None }
+    PassPlan::open(rate, Bound::requests(100))
 }
 
 /// A hundred requests sent this late, in milliseconds.
@@ -47,6 +47,9 @@ fn an_error_bound_is_held_against_median_and_99th_percentile_of_ttft() {
         p50: value,
         p50_ci: None,
         p90: value,
+        p95: None,
+        p999: None,
+        exact: true,
         p99: value,
         p99_ci: None,
         max: value,
@@ -121,4 +124,27 @@ fn a_rule_broken_in_many_passes_is_one_sentence_about_the_worst() {
     assert_eq!(reasons.len(), 1);
     assert!(reasons[0].contains("send_delay is 40.000 ms"), "{}", reasons[0]);
     assert!(reasons[0].ends_with("broken in 2 other passes."), "{}", reasons[0]);
+}
+
+#[test]
+fn a_client_that_stood_still_or_never_rested_is_suspect() {
+    let second = Process { wall_us: 1_000_000, cpu_us: 900_000, ..Process::default() };
+    for (process, broken) in [
+        (second, None),
+        (Process { stalls: 3, stalled_us: 100_000, ..second }, Some("stood still for 10.0 %")),
+        // Below 100 ms, and below 5 % of the pass, nothing is said.
+        (Process { stalls: 3, stalled_us: 99_999, ..second }, None),
+        (Process { stalls: 3, stalled_us: 100_000, wall_us: 2_000_000, ..second }, None),
+        (Process { busy_us: 960_000, ..second }, Some("at work for 96.0 %")),
+        (Process { busy_us: 950_000, ..second }, None),
+        (Process { busy_us: 499_000, wall_us: 499_999, ..second }, None),
+    ] {
+        let mut cells = cells(&SATURATED, &sent_late(0.0));
+        cells[0].passes[0].instrument.process = Some(process);
+        let (validity, reasons) = judge(&cells);
+        assert_eq!(validity == Validity::Valid, broken.is_none(), "{reasons:?}");
+        for (reason, words) in reasons.iter().zip(broken) {
+            assert!(reason.contains(words), "{reason}");
+        }
+    }
 }

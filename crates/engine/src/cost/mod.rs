@@ -132,6 +132,7 @@ impl CostModel {
         let rows = if self.cuda_graphs { captured(sequences) } else { sequences };
         let sequences = f64::from(sequences);
         let split = sequences * self.heads <= SPLIT_UP_TO;
+        let chain_token_s = if split { self.chain_token_s } else { 0.0 };
         DecodeCost {
             sequences,
             host_s: self.host(sequences),
@@ -139,7 +140,8 @@ impl CostModel {
             floor_s: self.floor_s,
             output_token_s: self.output_token_s,
             context_token_s: self.context_token_s,
-            chain_token_s: if split { self.chain_token_s } else { 0.0 },
+            chain_context_token_s: chain_token_s / sequences,
+            chain_most_s: chain_token_s * PART_TOKENS,
         }
     }
 
@@ -161,13 +163,15 @@ pub(crate) struct DecodeCost {
     floor_s: f64,
     output_token_s: f64,
     context_token_s: f64,
-    chain_token_s: f64,
+    /// A chain's time per token of context in the batch, and its most.
+    chain_context_token_s: f64,
+    chain_most_s: f64,
 }
 
 impl DecodeCost {
     fn seconds(&self, context: f64, generated: f64) -> f64 {
-        let part = (context / self.sequences).min(PART_TOKENS);
-        let attention = (context * self.context_token_s).max(part * self.chain_token_s);
+        let chain_s = (context * self.chain_context_token_s).min(self.chain_most_s);
+        let attention = (context * self.context_token_s).max(chain_s);
         let device_s = (self.products_s + attention).max(self.floor_s);
         self.host_s + generated * self.output_token_s + device_s
     }
@@ -286,9 +290,8 @@ mod tests {
     #[test]
     fn output_costs_the_host_more_than_the_same_context_as_prompt() {
         let cost = cost("qwen-14b", |c| c.profile.constants.output_token_ns = 100.0);
-        let seconds = |generated| {
-            cost.seconds(StepShape::Decode { sequences: 4, context: 4000, generated })
-        };
+        let seconds =
+            |generated| cost.seconds(StepShape::Decode { sequences: 4, context: 4000, generated });
         assert!((seconds(3000) - seconds(0) - 3e-4).abs() < 1e-12);
     }
 

@@ -26,6 +26,12 @@ pub enum FaultKind {
     Bundle(u32),
     /// `comments`: a comment before each event.
     Comments,
+    /// `halves`: every second event has an empty text, and the one after it the text of both, as
+    /// when each token is half of a character.
+    Halves,
+    /// `close`: the connection is closed behind the complete answer, though its head promised to
+    /// keep it.
+    Close,
     /// `slow-headers=MS`: nothing is sent before so many milliseconds.
     SlowHeaders(u32),
     /// `refuse`: the process ends before it answers; whoever connects later is refused.
@@ -44,7 +50,7 @@ pub struct Fault {
 }
 
 const EXPECTED: &str = "must be error-event, cut, reset, stall, status=N, garbage, malformed, \
-    bundle=N, comments, slow-headers=MS, refuse or die, and may end in @N for the Nth request";
+    bundle=N, comments, halves, close, slow-headers=MS, refuse or die, and may end in @N for the Nth request";
 
 impl Fault {
     /// Reads `KIND`, `KIND=VALUE`, `KIND@REQUEST` or `KIND=VALUE@REQUEST`.
@@ -72,6 +78,8 @@ impl Fault {
             ("garbage", None) => FaultKind::Garbage,
             ("malformed", None) => FaultKind::Malformed,
             ("comments", None) => FaultKind::Comments,
+            ("halves", None) => FaultKind::Halves,
+            ("close", None) => FaultKind::Close,
             ("refuse", None) => FaultKind::Refuse,
             ("die", None) => FaultKind::Die,
             ("status", Some(code @ 400..=599)) => FaultKind::Status(code as u16),

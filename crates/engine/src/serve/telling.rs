@@ -74,11 +74,14 @@ pub(super) fn tell(
     });
     let token = output.tokens_so_far.saturating_sub(1);
     let (token, _) = words.at(answer.job.seed, token);
+    // The first half of a character is a token without text; the second one brings both.
+    let half = answer.has(FaultKind::Halves) && !ended && output.tokens_so_far % 2 == 1;
+    let told_text = if half { answer.told_bytes } else { answer.text.len() };
     let bundled = output.tokens_so_far - answer.told >= answer.bundle();
     let told = Output {
         id: &id,
-        news: &answer.text[answer.told_bytes..],
-        text: &answer.text,
+        news: &answer.text[answer.told_bytes..told_text],
+        text: &answer.text[..told_text],
         token,
         prompt_tokens: answer.job.prompt_tokens,
         output_tokens: output.tokens_so_far,
@@ -87,6 +90,7 @@ pub(super) fn tell(
     if !answer.job.stream {
         if ended {
             connection.reply(&Reply::json(200, &answer.job.form.whole(&told)));
+            close_unasked(connection, answer);
         }
         return;
     }
@@ -102,7 +106,15 @@ pub(super) fn tell(
             connection.event(&event);
         }
         connection.stream_end();
+        close_unasked(connection, answer);
     }
     answer.told = output.tokens_so_far;
-    answer.told_bytes = answer.text.len();
+    answer.told_bytes = told_text;
+}
+
+/// Closes a connection that was promised to be kept, if that fault befalls the answer.
+fn close_unasked(connection: &mut Connection, answer: &Answer) {
+    if answer.has(FaultKind::Close) {
+        connection.closing.get_or_insert(Close::Gracefully);
+    }
 }

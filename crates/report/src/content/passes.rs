@@ -65,7 +65,10 @@ fn figures(pass: &PassSummary) -> Table {
     for measure in measures(pass) {
         let Some(values) = measure.values else { continue };
         table.push(vec![
-            format!("{} ({})", measure.title, measure.unit),
+            match values.exact {
+                true => format!("{} ({})", measure.title, measure.unit),
+                false => format!("{} ({}, percentiles within 0.1 %)", measure.title, measure.unit),
+            },
             significant(values.mean),
             interval(values.mean_ci),
             significant(values.p50),

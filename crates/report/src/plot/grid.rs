@@ -7,7 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use inferometer_core::summary::{Cell, Distribution, PassKind, PassSummary, Summary};
+use inferometer_core::summary::{
+    Cell, CellSpread, Distribution, PassSummary, Spread, Summary,
+};
 
 use super::axis::Axis;
 use super::figure::{Figure, Key, Mark, Panel, Point, Series};
@@ -36,6 +38,8 @@ struct Metric {
     value: fn(&Cell) -> Option<f64>,
     /// The distribution whose mean the figure is; throughputs have none.
     spread: fn(&PassSummary) -> Option<&Distribution>,
+    /// The same figure over repeats.
+    over_repeats: fn(&CellSpread) -> Option<Spread>,
     source: Source,
 }
 
@@ -58,6 +62,7 @@ const METRICS: [Metric; 4] = [
         definition: "Completed requests per second under load. Higher is better.",
         value: |cell| cell.requests_per_s,
         spread: |_| None,
+        over_repeats: |spread| spread.requests_per_s,
         source: Source::Loading,
     },
     Metric {
@@ -69,6 +74,7 @@ const METRICS: [Metric; 4] = [
                      Higher is better.",
         value: |cell| cell.output_tokens_per_s,
         spread: |_| None,
+        over_repeats: |spread| spread.output_tokens_per_s,
         source: Source::Loading,
     },
     Metric {
@@ -80,6 +86,7 @@ const METRICS: [Metric; 4] = [
                      one by one pass where there is one. Lower is better.",
         value: |cell| cell.latency_per_token_ms,
         spread: |pass| pass.latency_per_token_ms.as_ref(),
+        over_repeats: |spread| spread.latency_per_token_ms,
         source: Source::OneByOne,
     },
     Metric {
@@ -91,6 +98,7 @@ const METRICS: [Metric; 4] = [
                      pass where there is one. Lower is better.",
         value: |cell| cell.latency_per_output_token_ms,
         spread: |pass| pass.latency_per_output_token_ms.as_ref(),
+        over_repeats: |spread| spread.latency_per_output_token_ms,
         source: Source::OneByOne,
     },
 ];
@@ -209,7 +217,11 @@ fn points(
             Point {
                 x: f64::from(axis.of(cell).max(1)),
                 y: (metric.value)(cell),
-                interval: pass.and_then(metric.spread).and_then(|values| values.mean_ci),
+                // Where there are repeats, what varies between them is what a reader must know.
+                interval: match &cell.over_repeats {
+                    Some(spread) => (metric.over_repeats)(spread).and_then(|spread| spread.ci),
+                    None => pass.and_then(metric.spread).and_then(|values| values.mean_ci),
+                },
                 mark: if failed { Mark::Partial } else { Mark::Whole },
             }
         })
@@ -220,12 +232,9 @@ fn points(
 
 /// The pass that a figure of the cell comes from.
 fn source(source: Source, cell: &Cell) -> Option<&PassSummary> {
-    let one_by_one = |pass: &&PassSummary| pass.kind == PassKind::OneByOne;
-    let loading = cell.passes.iter().find(|pass| !one_by_one(pass));
-    let single = cell.passes.iter().find(one_by_one);
     match source {
-        Source::Loading => loading.or(single),
-        Source::OneByOne => single.or(loading),
+        Source::Loading => cell.loading().or_else(|| cell.alone()),
+        Source::OneByOne => cell.alone(),
     }
 }
 
@@ -274,14 +283,14 @@ fn common_subtitle(summaries: &[Summary]) -> String {
 
 /// Says loudly when a figure is a model's and not a server's.
 fn notice(summaries: &[Summary]) -> Option<String> {
-    let notices: Vec<&str> = summaries.iter().filter_map(label::notice).collect();
-    let first = *notices.first()?;
-    if notices.len() < summaries.len() || notices.iter().any(|notice| *notice != first) {
+    let notices: Vec<String> = summaries.iter().filter_map(label::notice).collect();
+    let first = notices.first()?;
+    if notices.len() < summaries.len() || notices.iter().any(|notice| notice != first) {
         return Some(
             "Some of these figures were not measured on a real server: see the key".into(),
         );
     }
-    Some(first.to_owned())
+    Some(first.clone())
 }
 
 /// Program and runs.

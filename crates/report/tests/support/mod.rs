@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::outcome::OutcomeCounts;
+use inferometer_core::prediction::CellPrediction;
 use inferometer_core::record::TokensFrom;
 use inferometer_core::summary::{
-    Cell, Distribution, Environment, Instrument, PassKind, PassSummary, SUMMARY_SCHEMA, Summary,
-    Target, Tool,
+    Cell, CellSpread, Distribution, Environment, Goodput, Instrument, PassKind, PassSummary,
+    SUMMARY_SCHEMA, Spread, SteadyState, Summary, Target, Tool,
 };
 use inferometer_core::verdict::{SloResult, Validity, Verdict};
 
@@ -41,6 +42,7 @@ pub fn empty(model: &str, card: &str, engine: &str, version: &str) -> Summary {
         verdict: Verdict::default(),
         findings: Vec::new(),
         cells: Vec::new(),
+        errors: None,
     }
 }
 
@@ -55,7 +57,9 @@ pub fn cell(input_length: u32, output_length: u32, figures: [Option<f64>; 4]) ->
         output_tokens_per_s,
         latency_per_token_ms,
         latency_per_output_token_ms,
+        over_repeats: None,
         passes: Vec::new(),
+        prediction: CellPrediction::default(),
     }
 }
 
@@ -93,10 +97,13 @@ pub fn distribution(mean: f64) -> Distribution {
         p50: mean * 0.98,
         p50_ci: Some([mean * 0.95, mean * 1.01]),
         p90: mean * 1.25,
+        p95: Some(mean * 1.5),
         p99: mean * 1.75,
         p99_ci: Some([mean * 1.5, mean * 2.0]),
+        p999: Some(mean * 1.875),
         max: mean * 2.0,
         n: 399,
+        exact: true,
     }
 }
 
@@ -104,6 +111,8 @@ pub fn distribution(mean: f64) -> Distribution {
 pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
     PassSummary {
         kind,
+        load: kind.name().replace('_', " "),
+        repeat: 1,
         concurrency: None,
         rate: None,
         planned,
@@ -116,6 +125,8 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         tokens_from: Some(TokensFrom::Usage),
         peak_concurrency: planned,
         mean_concurrency: Some(planned as f64 * 0.75),
+        steady_state: None,
+        goodput: None,
         ttft_ms: Some(distribution(20.0)),
         tpot_ms: Some(distribution(13.5)),
         itl_ms: Some(distribution(13.4)),
@@ -150,6 +161,7 @@ pub fn full() -> Summary {
         kernel: Some("Linux 6.1".to_owned()),
         stamps: Some("kernel".to_owned()),
         tokenizer: Some("built-in".to_owned()),
+        salt: Some("0a1b2c3d".to_owned()),
     };
     summary.verdict = Verdict {
         validity: Validity::Suspect,
@@ -180,12 +192,38 @@ pub fn full() -> Summary {
         OutcomeCounts { complete: 396, timed_out: 2, rejected: 1, ..OutcomeCounts::default() };
     let mut closed = pass(PassKind::Closed, 64);
     closed.concurrency = Some(8);
+    closed.load = "closed loop, 8 in flight".to_owned();
+    closed.steady_state = Some(SteadyState {
+        plateau: 8,
+        startup_s: 0.5,
+        duration_s: 11.25,
+        drain_s: 0.75,
+        requests_per_s: 5.5,
+        output_tokens_per_s: 176.25,
+        startup_output_tokens_per_s: Some(88.5),
+        drain_output_tokens_per_s: None,
+        mean_concurrency: 7.96,
+    });
     let mut open = pass(PassKind::Open, 64);
     open.rate = Some(2.5);
+    open.load = "open loop, 2.5 requests/s".to_owned();
+    open.repeat = 2;
+    open.goodput = Some(Goodput {
+        objectives: "ttft<500ms,tpot<50ms".to_owned(),
+        met: 48,
+        requests_per_s: Some(3.84),
+        attainment: Some(0.75),
+    });
     open.tpot_ms = None;
     let mut first = cell(128, 32, [Some(31.68), Some(1013.76), Some(2.75), Some(13.75)]);
     first.passes = vec![pass(PassKind::OneByOne, 10), saturated];
     let mut second = cell(512, 32, [Some(5.12), None, Some(0.9), Some(f64::NAN)]);
+    second.over_repeats = Some(CellSpread {
+        requests_per_s: Some(Spread { mean: 5.12, ci: Some([4.5, 5.75]), cv: Some(0.125), n: 2 }),
+        output_tokens_per_s: None,
+        latency_per_token_ms: Some(Spread { mean: 0.9, ci: None, cv: None, n: 1 }),
+        latency_per_output_token_ms: None,
+    });
     second.passes = vec![closed, open];
     summary.cells = vec![first, second];
     summary

@@ -17,6 +17,7 @@ mod writer;
 
 use inferometer_core::plan::{CellPlan, PassPlan};
 use inferometer_core::record::{RECORD_VERSION, Record};
+use inferometer_core::summary::Process;
 use serde::{Deserialize, Serialize};
 
 pub use reader::LogReader;
@@ -64,6 +65,13 @@ pub struct PassBegin {
     pub cell: CellPlan,
     /// How the pass loads the server.
     pub plan: PassPlan,
+    /// Which repeat of the cell's passes it is, from 1; logs without repeats hold the first.
+    #[serde(default = "first")]
+    pub repeat: u32,
+}
+
+fn first() -> u32 {
+    1
 }
 
 /// A pass ended.
@@ -75,6 +83,9 @@ pub struct PassEnd {
     pub ending: Ending,
     /// Records between its beginning and here; the reader holds it against what it read.
     pub records: u64,
+    /// What the client's process went through; absent in logs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
 }
 
 /// How a pass or a run ended.

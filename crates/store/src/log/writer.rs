@@ -6,6 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use inferometer_core::record::Record;
+use inferometer_core::summary::Process;
 use serde::Serialize;
 
 use super::batch::Batch;
@@ -114,11 +115,23 @@ impl LogWriter {
     /// [`StoreError::LogOrder`] when no pass has begun, [`StoreError::Io`],
     /// [`StoreError::LogBroken`].
     pub fn end_pass(&mut self, ending: Ending) -> Result<(), StoreError> {
+        self.end_pass_of(ending, None)
+    }
+
+    /// As [`LogWriter::end_pass`], with what the client's process went through.
+    ///
+    /// # Errors
+    /// As [`LogWriter::end_pass`].
+    pub fn end_pass_of(
+        &mut self,
+        ending: Ending,
+        process: Option<Process>,
+    ) -> Result<(), StoreError> {
         let Some((pass, records)) = self.pass else {
             return Err(self.order("a pass ends that has not begun".to_owned()));
         };
         self.write_batch()?;
-        self.frame(Kind::PassEnd, &json(&PassEnd { pass, ending, records }))?;
+        self.frame(Kind::PassEnd, &json(&PassEnd { pass, ending, records, process }))?;
         self.pass = None;
         self.sync()
     }

@@ -321,7 +321,7 @@ fn the_log_of_a_run_stands_beside_its_database() {
     let log = LogHeader::new(run.as_str(), header.origin_unix_ns);
     let mut writer = LogWriter::create(store.log_path(&run), &log).unwrap();
     let (cell, plan) = (header.plan.cells[0], header.plan.passes[0]);
-    writer.begin_pass(&PassBegin { pass: 0, cell, plan }).unwrap();
+    writer.begin_pass(&PassBegin { pass: 0, cell, plan, repeat: 1 }).unwrap();
     writer.append(&streamed(0, 0, 8)).unwrap();
     writer.flush().unwrap();
     drop(writer);

@@ -11,6 +11,7 @@ use inferometer_core::plan::{
 };
 use inferometer_core::record::Record;
 use inferometer_core::request::Sampling;
+use inferometer_core::prediction::CellPrediction;
 use inferometer_core::summary::{
     Cell, Environment, PassSummary, SUMMARY_SCHEMA, Summary, Target, Tool,
 };
@@ -158,6 +159,8 @@ pub fn summary(run: &RunId) -> Summary {
             latency_per_token_ms: Some(1.0 / 3.0),
             latency_per_output_token_ms: None,
             passes,
+            prediction: CellPrediction::default(),
         }],
+        errors: None,
     }
 }

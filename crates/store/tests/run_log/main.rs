@@ -31,6 +31,7 @@ fn begin(pass: u32) -> PassBegin {
         pass,
         cell: CellPlan { input_length: 128, output_length: 32 },
         plan: PassPlan::Saturated { requests: 3 },
+        repeat: 2,
     }
 }
 
@@ -56,7 +57,7 @@ fn expected(passes: &[Vec<Record>]) -> Vec<Entry> {
         entries.push(Entry::PassBegin(begin(pass)));
         entries.extend(records.iter().map(|record| Entry::Record(Box::new(as_stored(record)))));
         let records = records.len() as u64;
-        entries.push(Entry::PassEnd(PassEnd { pass, ending: Ending::Complete, records }));
+        entries.push(Entry::PassEnd(PassEnd { pass, ending: Ending::Complete, records, process: None }));
     }
     entries.push(Entry::RunEnd(Ending::Interrupted));
     entries

@@ -1,0 +1,266 @@
+//! The client's part of a check: the load generator and the recording as a run has them, in a
+//! process of its own, so that CPU and memory are its alone.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use inferometer_core::plan::{PassPlan, Plan};
+use inferometer_core::record::Record;
+use inferometer_core::request::{Prompt, Request};
+use inferometer_core::spec::Spec;
+use inferometer_core::summary::{Environment, PassSummary, Target};
+use inferometer_core::traits::{Prepared, Source};
+use inferometer_drive::control::Server;
+use inferometer_drive::{Endpoint, Live, Recorder};
+use inferometer_net::{EpollNet, Net, process_cpu_time, wall_clock_ns};
+use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, Store};
+use inferometer_truth::{Errors, Spread, Told};
+use inferometer_wire::dialect::dialect;
+use serde_json::json;
+
+use super::document::{ClientErrors, ClientMeasure};
+use super::part::ClientArgs;
+use crate::exit::Failure;
+use crate::run::pass::{Passes, Played};
+use crate::run::recording::{Counter, Recording, ToWriter};
+
+const DIALECT: &str = "openai-completions";
+const PROMPT: &str = "a b c d e f g h";
+const PROMPT_TOKENS: u32 = 8;
+
+/// Measures, and prints nothing.
+///
+/// # Errors
+/// When a request fails, or what came is not what the server sent.
+pub fn measure(arguments: &ClientArgs) -> Result<ClientMeasure, Failure> {
+    let plan = plan(arguments)?;
+    let server = Server {
+        url: inferometer_core::spec::parse_url(&format!("http://{}", arguments.load.server))
+            .map_err(Failure::not_carried_out)?,
+        address: arguments.load.server,
+        headers: Vec::new(),
+        timeout: Duration::from_secs(10),
+    };
+    let mut passes = passes(arguments)?;
+    let mut measure = recorded(&mut passes, &plan, arguments)?;
+    measure.server = Some(ask(&server, "/truth")?);
+    if arguments.errors {
+        server.get("/truth/reset").map_err(Failure::not_carried_out)?;
+        passes.keep_text = true;
+        measure.errors = Some(errors(&mut passes, &plan, arguments)?);
+    }
+    Ok(measure)
+}
+
+fn ask(server: &Server, path: &str) -> Result<Told, Failure> {
+    let answer = server.get(path).map_err(Failure::not_carried_out)?;
+    let told = server.json(path, &answer).map_err(Failure::not_carried_out)?;
+    serde_json::from_value(told).map_err(Failure::not_carried_out)
+}
+
+/// A plan like that of a run with these flags.
+fn plan(arguments: &ClientArgs) -> Result<Plan, Failure> {
+    let load = &arguments.load;
+    let mut keys = json!({
+        "target": format!("http://{}", load.server),
+        "dialect": DIALECT,
+        "model": "truth",
+        "input_lengths": [PROMPT_TOKENS],
+        "output_lengths": [load.tokens],
+        "requests": load.requests,
+    });
+    match arguments.rate {
+        Some(rate) => keys["rate"] = json!([rate.to_string()]),
+        None => keys["concurrency"] = json!([load.streams]),
+    }
+    let spec: Spec = serde_json::from_value(keys).map_err(Failure::not_carried_out)?;
+    crate::run::resolve(&spec).map(|resolved| resolved.plan)
+}
+
+fn passes(arguments: &ClientArgs) -> Result<Passes, Failure> {
+    let net =
+        EpollNet::new().map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
+    let dialect = dialect(DIALECT).expect("invariant: the dialect exists");
+    Ok(Passes {
+        net,
+        stop: Arc::default(),
+        address: arguments.load.server,
+        endpoint: Endpoint {
+            dialect,
+            authority: arguments.load.server.to_string(),
+            path: dialect.path(true).to_owned(),
+            headers: Vec::new(),
+            model: "truth".to_owned(),
+        },
+        keep_text: false,
+        reuse_connections: true,
+    })
+}
+
+fn source(arguments: &ClientArgs) -> Box<dyn Source> {
+    let request = Request {
+        prompt: Prompt::Text(PROMPT.to_owned()),
+        input_tokens: PROMPT_TOKENS,
+        counted_tokens: Some(PROMPT_TOKENS),
+        output_tokens: arguments.load.tokens,
+    };
+    Box::new(Prepared::new(vec![request; arguments.load.requests as usize]))
+}
+
+/// A folder that is gone when this is.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays behind is in the system's folder for such things.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Plays the pass once, recorded as a run records it, in a store of its own.
+fn recorded(
+    passes: &mut Passes,
+    plan: &Plan,
+    arguments: &ClientArgs,
+) -> Result<ClientMeasure, Failure> {
+    let scratch = std::env::temp_dir().join(format!("inferometer-check-{}", std::process::id()));
+    fs::create_dir_all(&scratch).map_err(Failure::not_carried_out)?;
+    let scratch = Scratch(scratch);
+    let mut recording = recording(passes, plan, &scratch)?;
+    let pass = plan.passes[0].clone();
+    let source = source(arguments);
+    let rss_before = memory("VmRSS:")?;
+    let (began, cpu_before) = (Instant::now(), process_cpu_time());
+    let summary = play(passes, plan, &pass, source, &mut recording)?;
+    let (cpu, wall) = (process_cpu_time() - cpu_before, began.elapsed());
+    let rss_peak = memory("VmHWM:")?;
+    let failed = summary.outcomes.failed();
+    if failed > 0 {
+        let told = format!("{failed} requests failed: {}", summary.outcomes);
+        return Err(Failure::not_carried_out(told));
+    }
+    let delay = summary.send_delay_ms.as_ref();
+    Ok(ClientMeasure {
+        errors: None,
+        send_delay_us: delay.map_or_else(Spread::default, |delay| Spread {
+            p50: delay.p50 * 1e3,
+            p99: delay.p99 * 1e3,
+            max: delay.max * 1e3,
+        }),
+        requests: summary.outcomes.complete,
+        tokens: summary.output_tokens,
+        duration_s: summary.duration_s.unwrap_or(0.0),
+        cpu_s: cpu.as_secs_f64(),
+        wall_s: wall.as_secs_f64(),
+        rss_before,
+        rss_peak,
+        peak_concurrency: summary.peak_concurrency,
+        mean_concurrency: summary.mean_concurrency.unwrap_or(0.0),
+        server: None,
+    })
+}
+
+fn recording(passes: &Passes, plan: &Plan, scratch: &Scratch) -> Result<Recording, Failure> {
+    let mut store =
+        Store::open(scratch.0.join("check.db")).map_err(Failure::not_carried_out)?;
+    let started_unix_ns = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
+    let monotonic_ns = i64::try_from(passes.net.now().0).unwrap_or(i64::MAX);
+    let header = RunHeader {
+        started_unix_ns,
+        suffix: 0,
+        origin_unix_ns: started_unix_ns - monotonic_ns,
+        plan: plan.clone(),
+        workload_hash: None,
+        body_hash: None,
+        target: Target {
+            url: format!("http://{}", passes.address),
+            dialect: DIALECT.to_owned(),
+            engine: None,
+            engine_version: None,
+            model: "truth".to_owned(),
+            simulated: false,
+            profile: None,
+            facts: std::collections::BTreeMap::new(),
+        },
+        environment: Environment::default(),
+        predicted: false,
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let run = store.begin_run(&header).map_err(Failure::not_carried_out)?;
+    let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
+    let log =
+        LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
+    Ok(Recording { store, run, log, counter: Counter::None })
+}
+
+fn play(
+    passes: &mut Passes,
+    plan: &Plan,
+    pass: &PassPlan,
+    source: Box<dyn Source>,
+    recording: &mut Recording,
+) -> Result<PassSummary, Failure> {
+    let begin = PassBegin { pass: 0, cell: plan.cells[0], plan: pass.clone(), repeat: 1 };
+    let (sender, receiver) = channel();
+    let (played, (recorded, error)) = std::thread::scope(|scope| {
+        let begin = &begin;
+        let writer = scope
+            .spawn(move || recording.pass(plan, begin, &receiver, || (Ending::Complete, None), || ()));
+        let played = passes.play(plan, begin, source, ToWriter(sender), Arc::<Live>::default());
+        (played.map(|_| ()), writer.join().expect("invariant: the writer does not panic"))
+    });
+    played.map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
+    match error {
+        Some(error) => Err(Failure::not_carried_out(error)),
+        None => Ok(recorded.summary),
+    }
+}
+
+#[derive(Default)]
+struct Kept(Vec<(Record, String)>);
+
+impl Recorder for Kept {
+    fn record(&mut self, record: Record, text: Option<String>) {
+        self.0.push((record, text.unwrap_or_default()));
+    }
+}
+
+/// Plays the pass once more, keeps everything, and holds it against the truth.
+fn errors(
+    passes: &mut Passes,
+    plan: &Plan,
+    arguments: &ClientArgs,
+) -> Result<ClientErrors, Failure> {
+    let begin =
+        PassBegin { pass: 0, cell: plan.cells[0], plan: plan.passes[0].clone(), repeat: 1 };
+    let live = Arc::<Live>::default();
+    let Played { recorder: Kept(records), .. } = passes
+        .play(plan, &begin, source(arguments), Kept::default(), live)
+        .map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
+    let mut errors = Errors::default();
+    for (record, text) in &records {
+        errors.add(record, text).map_err(Failure::not_carried_out)?;
+    }
+    Ok(ClientErrors {
+        ttft_us: errors.ttft_us(),
+        gap_us: errors.gap_us(),
+        arrival_us: errors.arrival_us(),
+        width_us: errors.width_us(),
+        unstamped: errors.unstamped(),
+    })
+}
+
+/// A figure of this process's memory in bytes, as the kernel tells it.
+fn memory(key: &str) -> Result<u64, Failure> {
+    let path = "/proc/self/status";
+    let status = fs::read_to_string(path)
+        .map_err(|error| Failure::not_carried_out(format!("{path}: {error}")))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(key));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kilobytes
+        .map(|count| count * 1024)
+        .ok_or_else(|| Failure::not_carried_out(format!("{path} has no {key}")))
+}

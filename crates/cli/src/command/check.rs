@@ -1,0 +1,36 @@
+//! `check`: how wrong this client is on this machine, and how much it can take.
+
+use clap::Args;
+
+use crate::check::{self, Extent};
+use crate::exit::{Failure, print};
+
+/// The flags of `check`.
+#[derive(Args)]
+pub struct CheckArgs {
+    /// One JSON document on standard output
+    #[arg(long)]
+    json: bool,
+    /// Some seconds instead of a minute and a half
+    #[arg(long)]
+    quick: bool,
+    /// Nothing on standard error but errors
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Measures and prints.
+pub fn check(arguments: &CheckArgs) -> Result<(), Failure> {
+    let extent = if arguments.quick { Extent::Quick } else { Extent::Full };
+    let say = |what: &str| {
+        if !arguments.quiet {
+            eprintln!("checking: {what}");
+        }
+    };
+    let document = check::measure(extent, say)?;
+    if arguments.json {
+        print(&format!("{:#}\n", serde_json::json!(document)))
+    } else {
+        print(&check::text(&document))
+    }
+}

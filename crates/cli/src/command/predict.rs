@@ -1,0 +1,215 @@
+//! `predict`: the grid of `run` against the embedded engine in virtual time; the flags, and the
+//! order of things. It sends nothing and waits for nothing.
+
+mod against;
+mod engine_flags;
+mod play;
+mod row;
+mod show;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use inferometer_core::prediction::error_summaries;
+use inferometer_core::spec::Spec;
+use inferometer_engine::profile::profile;
+use inferometer_engine::{EngineConfig, model};
+use inferometer_report::{json, terminal};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+pub use against::{Against, read as read_against};
+pub use engine_flags::EngineFlags;
+
+use crate::exit::{Failure, print};
+use crate::plan_file;
+use crate::run::{Resolved, outputs, resolve};
+
+/// The flags of `predict`. The keys of a plan file are the same, with underscores.
+#[derive(Args)]
+pub struct PredictArgs {
+    /// A plan file (TOML); flags win over what it says
+    plan: Option<PathBuf>,
+    #[command(flatten)]
+    spec: SpecArgs,
+    #[command(flatten)]
+    engine: EngineFlags,
+    /// What was measured: a published table (Markdown), perhaps #SECTION of it, or a stored run;
+    /// without lengths of your own, its rows are the grid
+    #[arg(long, value_name = "FILE.md[#SECTION]|RUN", help_heading = "Comparison")]
+    against: Option<String>,
+    /// Print one JSON document on stdout and nothing else there
+    #[arg(long)]
+    json: bool,
+    /// Print nothing on stderr but errors
+    #[arg(long, short)]
+    quiet: bool,
+    /// Predict whole answers instead of streams
+    #[arg(long)]
+    no_stream: bool,
+}
+
+/// The flags that are keys of a plan, by the same names.
+#[derive(Args, Serialize)]
+struct SpecArgs {
+    /// Model by name, or the path of a config.json [default: chatglm3-6b]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// Profile by name or file [default: the model's]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<String>,
+    /// Prompt lengths in tokens [default: 128,512]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_lengths: Option<Vec<u32>>,
+    /// Output lengths in tokens [default: 32,128]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_lengths: Option<Vec<u32>>,
+    /// Makes every random choice [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    /// Passes of each cell: table (one by one, then saturated), one_by_one, saturated
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passes: Option<Vec<String>>,
+    /// Requests of the one by one pass [default: 10]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    one_by_one: Option<u32>,
+    /// Requests of every other pass [default: 399]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<u32>,
+    /// Closed loops with this many in flight, instead of the table's passes
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    concurrency: Option<Vec<String>>,
+    /// Open loops with Poisson arrivals at these rates (requests/s, or inf), instead
+    #[arg(long, value_name = "R,...", value_delimiter = ',', help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<Vec<String>>,
+    /// The most in flight in an open loop; what is due beyond it waits, and the wait counts
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_in_flight: Option<u32>,
+    /// Time after which closed and open loops begin no further request
+    #[arg(long, value_name = "TIME", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration: Option<String>,
+    /// Objectives judged on the prediction, such as 'ttft_p99<500ms,tpot_p99<50ms'
+    #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slo: Option<String>,
+    /// The database [default: inferometer.db]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<String>,
+    /// Folder for reports and plots [default: inferometer-out/RUN]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out: Option<String>,
+}
+
+impl PredictArgs {
+    /// The flags that were given, by the keys of a plan.
+    fn keys(&self) -> Result<Map<String, Value>, Failure> {
+        let Ok(Value::Object(mut keys)) = serde_json::to_value(&self.spec) else {
+            return Err(Failure::usage("the flags cannot be read"));
+        };
+        if self.no_stream {
+            keys.insert("stream".to_owned(), Value::Bool(false));
+        }
+        Ok(keys)
+    }
+}
+
+/// Predicts a grid.
+pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
+    let mut spec: Spec = plan_file::merge(arguments.plan.as_deref(), arguments.keys()?)?;
+    if spec.target.is_some() {
+        return Err(Failure::usage("target: nothing is sent to a server; leave it out, or `run`"));
+    }
+    let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
+    let (model, profile) = (spec.model.clone(), spec.profile.clone());
+    let config = config(model.as_deref(), profile.as_deref(), &arguments.engine)?;
+    let against = match &arguments.against {
+        None => None,
+        Some(name) => Some(read_against(name, spec.store.as_deref(), &config)?),
+    };
+    if let Some(against) = against.as_ref().filter(|_| !own_lengths) {
+        against.ask_for_its_grid(&mut spec);
+    }
+    let mut resolved = resolve(&spec)?;
+    if let Some(against) = against.as_ref().filter(|_| !own_lengths) {
+        resolved.plan.cells.retain(|cell| against.row(*cell).is_some());
+    }
+    let outputs = outputs::Outputs::prepare(resolved.out.as_deref())?;
+
+    let began = Instant::now();
+    let played = play::play(&resolved.plan, &config, against.as_ref())?;
+    let took = began.elapsed();
+    let time = play::Taken { simulation: took, requests: played.requests, span: played.span };
+    let (mut summary, run) = play::store(&resolved, &config, played)?;
+    if against.is_some() {
+        summary.errors = Some(error_summaries(&summary.cells));
+    }
+    let folder = outputs.write_all(&summary, &resolved.plan, &run)?;
+    let beside = show::markdown(&summary);
+    let file = folder.join("prediction.md");
+    std::fs::write(&file, beside).map_err(|error| {
+        Failure::not_carried_out(format!("{}: cannot be written: {error}", file.display()))
+    })?;
+    if !arguments.quiet {
+        eprintln!("{time}");
+    }
+    if arguments.json {
+        return print(&(json::summary(&summary) + "\n"));
+    }
+    let files = files(&folder, &resolved, &run.to_string());
+    let table = terminal::text(std::slice::from_ref(&summary), outputs::colour());
+    print(&format!("{table}\n{}{files}", show::terminal(&summary)))?;
+    missed(&summary)
+}
+
+/// The engine that is predicted.
+pub fn config(
+    model_name: Option<&str>,
+    profile_name: Option<&str>,
+    flags: &EngineFlags,
+) -> Result<EngineConfig, Failure> {
+    let model = model::model(model_name.unwrap_or("chatglm3-6b")).map_err(Failure::usage)?;
+    let profile_name = profile_name.unwrap_or(&model.default_profile);
+    let profile = profile(profile_name).map_err(Failure::usage)?;
+    let mut config = EngineConfig::new(model, profile);
+    flags.apply(&mut config)?;
+    config.resolve().map_err(Failure::usage)?;
+    Ok(config)
+}
+
+fn files(folder: &std::path::Path, resolved: &Resolved, run: &str) -> String {
+    format!(
+        "\nreport: {0}/report.html, {0}/report.md, {0}/prediction.md; plots: {0}/*.png\n\
+         store:  {1}, run {run} (predicted)\n",
+        folder.display(),
+        resolved.store.display()
+    )
+}
+
+fn missed(summary: &inferometer_core::summary::Summary) -> Result<(), Failure> {
+    let missed: Vec<String> = summary
+        .verdict
+        .slo
+        .iter()
+        .filter(|objective| !objective.met)
+        .map(|objective| format!("{} ({})", objective.objective, objective.place))
+        .collect();
+    if missed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Objective(format!("predicted not to be met: {}", missed.join("; "))))
+}

@@ -1,0 +1,69 @@
+//! vLLM's own flags, as the embedded engine takes them. Their defaults are the engine's.
+
+use clap::Args;
+use inferometer_engine::model::Weights;
+use inferometer_engine::{Dtype, EngineConfig};
+
+use crate::exit::Failure;
+
+/// The flags; what is absent is resolved as vLLM does.
+#[derive(Args, Default)]
+pub struct EngineFlags {
+    /// How the linear layers are stored: fp16, gptq, awq [default: the model's]
+    #[arg(long, alias = "quantization", value_name = "KIND", help_heading = "Engine")]
+    weights: Option<String>,
+    /// Type of activations and of weights that are not quantised
+    #[arg(long, help_heading = "Engine")]
+    dtype: Option<String>,
+    /// The most tokens of a prompt and its output
+    #[arg(long, value_name = "N", help_heading = "Engine")]
+    max_model_len: Option<u32>,
+    /// The most tokens of a step
+    #[arg(long, value_name = "N", help_heading = "Engine")]
+    max_num_batched_tokens: Option<u32>,
+    /// The most sequences of a step
+    #[arg(long, value_name = "N", help_heading = "Engine")]
+    max_num_seqs: Option<u32>,
+    /// The most padding of a prompt step
+    #[arg(long, value_name = "N", help_heading = "Engine")]
+    max_paddings: Option<u32>,
+    /// Tokens of a KV block
+    #[arg(long, value_name = "N", help_heading = "Engine")]
+    block_size: Option<u32>,
+    /// Share of the card's memory to use
+    #[arg(long, value_name = "SHARE", help_heading = "Engine")]
+    gpu_memory_utilization: Option<f64>,
+    /// Cards that share each layer
+    #[arg(long, value_name = "N", help_heading = "Engine")]
+    tensor_parallel_size: Option<u32>,
+    /// Stages of layers
+    #[arg(long, value_name = "N", help_heading = "Engine")]
+    pipeline_parallel_size: Option<u32>,
+}
+
+impl EngineFlags {
+    /// Lays the flags over a configuration.
+    pub fn apply(&self, config: &mut EngineConfig) -> Result<(), Failure> {
+        if let Some(name) = &self.weights {
+            config.weights = Some(Weights::parse(name).ok_or_else(|| {
+                let known = Weights::ALL.map(Weights::name).join(", ");
+                Failure::usage(format!("--weights: `{name}` is not known; there are {known}"))
+            })?);
+        }
+        if let Some(name) = &self.dtype {
+            config.dtype = Some(Dtype::parse(name).ok_or_else(|| {
+                let known = "auto, half, float16, bfloat16, float, float32";
+                Failure::usage(format!("--dtype: `{name}` is no type; there are {known}"))
+            })?);
+        }
+        config.max_model_len = self.max_model_len;
+        config.max_num_batched_tokens = self.max_num_batched_tokens;
+        config.max_num_seqs = self.max_num_seqs;
+        config.max_paddings = self.max_paddings;
+        config.block_size = self.block_size;
+        config.gpu_memory_utilization = self.gpu_memory_utilization;
+        config.tensor_parallel_size = self.tensor_parallel_size;
+        config.pipeline_parallel_size = self.pipeline_parallel_size;
+        Ok(())
+    }
+}

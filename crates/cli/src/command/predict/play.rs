@@ -1,0 +1,257 @@
+//! A plan played in virtual time, and its records kept like those of a run, marked as predicted.
+
+use std::fmt;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::load::load_model;
+use inferometer_core::plan::{CellPlan, PassPlan, Plan};
+use inferometer_core::prediction::{CellPrediction, Columns, Intervals};
+use inferometer_core::record::Record;
+use inferometer_core::request::{BodyHasher, WorkloadHasher};
+use inferometer_core::summary::{Cell, Environment, Summary, Target};
+use inferometer_engine::confidence::{ErrorColumn, confidence};
+use inferometer_engine::records::{DETAILED_REQUESTS, PassPlace, records};
+use inferometer_engine::{Engine, EngineConfig};
+use inferometer_net::wall_clock_ns;
+use inferometer_store::utc::rfc3339;
+use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store};
+
+use super::against::Against;
+use super::row::{Row, constant_extra_cost, row};
+use crate::exit::Failure;
+use crate::run::Resolved;
+use crate::run::cells::Grid;
+use crate::run::recording::{Counter, Recording};
+use crate::run::session::{Facts, summarise};
+
+/// A pass with its records.
+struct PlayedPass {
+    cell: CellPlan,
+    pass: PassPlan,
+    records: Vec<Record>,
+}
+
+/// A plan that was played.
+pub struct Played<'a> {
+    passes: Vec<PlayedPass>,
+    /// How each cell was predicted, and what was measured of it.
+    rows: Vec<(CellPlan, Row, Option<&'a Columns>)>,
+    findings: Vec<Finding>,
+    /// Requests of all passes.
+    pub requests: usize,
+    /// The engine's own time of all passes.
+    pub span: Duration,
+}
+
+/// How long it took.
+pub struct Taken {
+    /// To play it.
+    pub simulation: Duration,
+    /// Requests.
+    pub requests: usize,
+    /// The engine's own time.
+    pub span: Duration,
+}
+
+impl fmt::Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { simulation, requests, span } = self;
+        write!(
+            f,
+            "simulated {requests} requests, {:.0} s of the engine's time, in {:.1} ms",
+            span.as_secs_f64(),
+            simulation.as_secs_f64() * 1e3
+        )
+    }
+}
+
+/// Plays all passes of all cells.
+pub fn play<'a>(
+    plan: &Plan,
+    config: &EngineConfig,
+    against: Option<&'a Against>,
+) -> Result<Played<'a>, Failure> {
+    let mut played = Played {
+        passes: Vec::new(),
+        rows: Vec::new(),
+        findings: Vec::new(),
+        requests: 0,
+        span: Duration::ZERO,
+    };
+    for &cell in &plan.cells {
+        let measured = against.and_then(|against| against.row(cell));
+        let row = row(config, cell, measured)?;
+        played.findings.extend(row.findings.iter().cloned());
+        for pass in &plan.passes {
+            let mut engine = Engine::new(row.config.clone()).map_err(Failure::usage)?;
+            let place = PassPlace {
+                cell,
+                pass,
+                number: played.passes.len() as u32,
+                streamed: plan.sampling.stream,
+            };
+            let mut lengths = std::iter::repeat((cell.input_length, cell.output_length));
+            let mut load = load_model(pass, plan.seed);
+            let records = records(&mut engine, &mut *load, &mut lengths, place);
+            played.requests += records.len();
+            played.span += span(&records);
+            if records.len() > DETAILED_REQUESTS {
+                let message = "gaps between tokens are the mean of each request, for there are many";
+                let finding = Finding::new("itl_is_a_mean", Severity::Note, message);
+                played.findings.push(finding.at(format!("{cell}, {pass}")));
+            }
+            played.passes.push(PlayedPass { cell, pass: pass.clone(), records });
+        }
+        played.rows.push((cell, row, measured));
+    }
+    Ok(played)
+}
+
+fn span(records: &[Record]) -> Duration {
+    let first = records.iter().filter_map(|record| record.send_start).min();
+    let last = records.iter().filter_map(|record| record.ended).max();
+    first.zip(last).map_or(Duration::ZERO, |(first, last)| last.since(first))
+}
+
+/// Keeps the records and makes the results of them, as `run` does.
+pub fn store(
+    resolved: &Resolved,
+    config: &EngineConfig,
+    played: Played<'_>,
+) -> Result<(Summary, RunId), Failure> {
+    let header = header(&resolved.plan, config)?;
+    let mut store = Store::open(&resolved.store)
+        .map_err(|error| Failure::usage(format!("store (--store): {error}")))?;
+    let run = store.begin_run(&header).map_err(Failure::not_carried_out)?;
+    let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
+    let log =
+        LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
+    let mut recording = Recording { store, run, log, counter: Counter::None };
+    let (mut grid, mut findings) = (Grid::default(), played.findings);
+    for (number, PlayedPass { cell, pass, records }) in (0..).zip(played.passes) {
+        let begin = PassBegin { pass: number, cell, plan: pass, repeat: 1 };
+        let (sender, receiver) = channel();
+        for record in records {
+            // The receiver is alive: it is read below.
+            let _ = sender.send((record, None));
+        }
+        drop(sender);
+        let ending = || (Ending::Complete, None);
+        let (recorded, error) = recording.pass(&resolved.plan, &begin, &receiver, ending, || ());
+        if let Some(error) = error {
+            return Err(Failure::not_carried_out(error));
+        }
+        findings.extend(recorded.findings);
+        grid.add(cell, recorded.summary);
+    }
+    let facts = Facts {
+        run_id: recording.run.to_string(),
+        started_at: rfc3339(header.started_unix_ns),
+        plan: &header.plan,
+        target: &header.target,
+        environment: &header.environment,
+        tool_version: &header.tool_version,
+        predicted: true,
+        // Neither prompts nor bodies are made.
+        workload_hash: WorkloadHasher::new().finish(),
+        body_hash: BodyHasher::new().finish(),
+    };
+    let mut summary = summarise(facts, &grid, findings);
+    beside(&mut summary, &played.rows)?;
+    let Recording { mut store, run, log, .. } = recording;
+    log.finish(Ending::Complete).map_err(Failure::not_carried_out)?;
+    let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
+    store.finish_run(&run, &summary, RunState::Complete, now).map_err(Failure::not_carried_out)?;
+    Ok((summary, run))
+}
+
+/// Adds to each cell how sure its figures are, and what was measured.
+fn beside(
+    summary: &mut Summary,
+    rows: &[(CellPlan, Row, Option<&Columns>)],
+) -> Result<(), Failure> {
+    let mut compared = Vec::new();
+    for cell in &mut summary.cells {
+        let place = CellPlan { input_length: cell.input_length, output_length: cell.output_length };
+        let Some((_, row, measured)) = rows.iter().find(|(known, ..)| *known == place) else {
+            continue;
+        };
+        let found = Columns::of(cell);
+        cell.prediction = CellPrediction {
+            measured: measured.copied(),
+            error_pct: measured
+                .filter(|_| row.comparable)
+                .map(|measured| found.error_pct(measured)),
+            ..sureness(cell, place, row)?
+        };
+        if let (Some(measured), true) = (measured, row.comparable) {
+            compared.push((found, **measured));
+        }
+    }
+    summary.findings.extend(constant_extra_cost(&compared));
+    Ok(())
+}
+
+fn sureness(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPrediction, Failure> {
+    let resolved = row.config.resolve().map_err(Failure::usage)?;
+    let in_flight = cell.passes.iter().map(|pass| pass.peak_concurrency).max().unwrap_or(1);
+    let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;
+    let sure = confidence(&resolved, place, sequences);
+    let interval = |column, predicted: Option<f64>| Some(sure.interval(column, predicted?));
+    let (throughput, latency) = (ErrorColumn::Throughput, ErrorColumn::Latency);
+    Ok(CellPrediction {
+        interval: Some(Intervals {
+            requests_per_s: interval(throughput, cell.requests_per_s),
+            output_tokens_per_s: interval(throughput, cell.output_tokens_per_s),
+            latency_per_token_ms: interval(latency, cell.latency_per_token_ms),
+            latency_per_output_token_ms: interval(latency, cell.latency_per_output_token_ms),
+        }),
+        uncalibrated: sure.uncalibrated,
+        ..CellPrediction::default()
+    })
+}
+
+fn header(plan: &Plan, config: &EngineConfig) -> Result<RunHeader, Failure> {
+    let resolved = config.resolve().map_err(Failure::usage)?;
+    let profile = &resolved.profile;
+    let mut facts: std::collections::BTreeMap<String, String> = [
+        ("card", resolved.card.name.clone()),
+        ("max_model_len", resolved.limits.max_model_len.to_string()),
+        ("max_num_seqs", resolved.limits.max_num_seqs.to_string()),
+        ("max_num_batched_tokens", resolved.limits.max_num_batched_tokens.to_string()),
+        ("block_size", resolved.block_size.to_string()),
+        ("gpu_memory_utilization", resolved.gpu_memory_utilization.to_string()),
+        ("tensor_parallel_size", resolved.tensor_parallel_size.to_string()),
+        ("weights", resolved.weights.to_string()),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .into();
+    for (number, caveat) in resolved.caveats().into_iter().enumerate() {
+        facts.insert(format!("caveat_{}", number + 1), caveat);
+    }
+    let wall_ns = wall_clock_ns();
+    Ok(RunHeader {
+        started_unix_ns: i64::try_from(wall_ns).unwrap_or(i64::MAX),
+        suffix: (wall_ns / 1_000) as u16 ^ (std::process::id() as u16).rotate_left(7),
+        // Instants of a prediction begin at 0, and mean nothing on a clock.
+        origin_unix_ns: i64::try_from(wall_ns).unwrap_or(i64::MAX),
+        plan: plan.clone(),
+        workload_hash: None,
+        body_hash: None,
+        target: Target {
+            url: String::new(),
+            dialect: "none".to_owned(),
+            engine: Some(profile.engine.clone()),
+            engine_version: Some(profile.engine_version.clone()),
+            model: resolved.model.name.clone(),
+            simulated: true,
+            profile: Some(profile.name.clone()),
+            facts,
+        },
+        environment: Environment::default(),
+        predicted: true,
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}

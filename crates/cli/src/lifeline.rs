@@ -1,0 +1,14 @@
+//! The tie between a process and those that it starts: they end with it, however it ends.
+
+use std::io::Read;
+
+/// Ends this process when its standard input does, which the system closes even if the process at
+/// the other end is killed.
+pub fn end_with_stdin() {
+    std::thread::spawn(|| {
+        // Whatever comes is thrown away; only the end counts.
+        let mut buffer = [0; 64];
+        while std::io::stdin().read(&mut buffer).is_ok_and(|count| count > 0) {}
+        std::process::exit(0);
+    });
+}

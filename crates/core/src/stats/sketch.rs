@@ -1,0 +1,97 @@
+//! A sketch of many weighted values: percentiles within a stated relative error, in memory that
+//! does not grow. Deterministic, and the order of values changes nothing.
+//!
+//! The buckets are those of Masson, Rim and Lee, DDSketch (VLDB 2019): their bounds are powers of
+//! one factor, so that the middle of a bucket is within [`RELATIVE_ERROR`] of every value in it.
+
+/// How far a percentile may be from the exact one, as a share of it.
+pub const RELATIVE_ERROR: f64 = 0.001;
+
+/// Values nearer to zero than this count as zero: times are whole nanoseconds, so there are none
+/// in milliseconds, and in microseconds none that matters.
+const SMALLEST: f64 = 1e-6;
+/// Values beyond count as this one: in milliseconds, thirty years.
+const LARGEST: f64 = 1e12;
+/// Weights are counted in whole units of this.
+const UNIT: f64 = 1_048_576.0;
+
+/// Values by magnitude.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sketch {
+    /// Weights by bucket, of values below and above zero. Empty until one is met.
+    negative: Vec<u64>,
+    positive: Vec<u64>,
+    zero: u64,
+    total: u64,
+    max: Option<f64>,
+    min: Option<f64>,
+}
+
+impl Sketch {
+    pub fn add(&mut self, value: f64, weight: f64) {
+        let weight = (weight * UNIT).round() as u64;
+        self.max = Some(self.max.map_or(value, |max| max.max(value)));
+        self.min = Some(self.min.map_or(value, |min| min.min(value)));
+        self.total += weight;
+        if value.abs() < SMALLEST {
+            self.zero += weight;
+            return;
+        }
+        let side = if value > 0.0 { &mut self.positive } else { &mut self.negative };
+        let at = bucket(value.abs());
+        if side.len() <= at {
+            side.resize(at + 1, 0);
+        }
+        side[at] += weight;
+    }
+
+    /// The largest value; exact.
+    pub fn max(&self) -> Option<f64> {
+        self.max
+    }
+
+    /// The value at the quantile `q` in [0, 1], interpolated between the same two ranks as the
+    /// exact percentile.
+    ///
+    /// # Panics
+    /// If there are no values.
+    pub fn quantile(&self, q: f64) -> f64 {
+        let rank = (self.total as f64 / UNIT - 1.0).max(0.0) * q + 1.0;
+        let (low, high) = (self.ranked(rank as u64), self.ranked(rank as u64 + 1));
+        low + (high - low) * rank.fract()
+    }
+
+    /// The value of the rank-th value, from 1, where each weighs 1.
+    pub fn ranked(&self, rank: u64) -> f64 {
+        self.at_rank(rank * UNIT as u64)
+    }
+
+    fn at_rank(&self, rank: u64) -> f64 {
+        let (min, max) = (self.min, self.max);
+        let (min, max) = min.zip(max).expect("invariant: a sketch is made of values");
+        let negative = self.negative.iter().enumerate().rev().map(|(at, &w)| (-middle(at), w));
+        let positive = self.positive.iter().enumerate().map(|(at, &w)| (middle(at), w));
+        let mut below = 0;
+        for (value, weight) in negative.chain([(0.0, self.zero)]).chain(positive) {
+            below += weight;
+            if weight > 0 && below >= rank {
+                return value.clamp(min, max);
+            }
+        }
+        max
+    }
+}
+
+/// The logarithm of the factor between the bounds of a bucket.
+fn log_factor() -> f64 {
+    ((1.0 + RELATIVE_ERROR) / (1.0 - RELATIVE_ERROR)).ln()
+}
+
+fn bucket(magnitude: f64) -> usize {
+    ((magnitude.min(LARGEST) / SMALLEST).ln() / log_factor()).ceil() as usize
+}
+
+/// The value that is nearest, in relation, to both bounds of a bucket.
+fn middle(bucket: usize) -> f64 {
+    SMALLEST * (bucket as f64 * log_factor()).exp() * (1.0 - RELATIVE_ERROR)
+}

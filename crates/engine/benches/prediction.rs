@@ -1,0 +1,49 @@
+//! How fast the engine predicts: the published grid, and a million requests in an open loop.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use inferometer_core::load::load_model;
+use inferometer_core::plan::{Bound, CellPlan, PassPlan};
+use inferometer_engine::{Engine, EngineConfig, simulate, table};
+
+const LENGTHS: [u32; 4] = [128, 512, 1024, 2048];
+
+/// 16 cells with 10 requests one by one and 399 at once, each with its context as limit.
+fn grid(criterion: &mut Criterion) {
+    for model in ["chatglm3-6b", "qwen-14b", "mistral-7b-openorca-awq"] {
+        let config = EngineConfig::of_model(model).expect("a known model");
+        criterion.bench_function(&format!("grid of 16 cells, {model}"), |bencher| {
+            bencher.iter(|| {
+                for input_length in LENGTHS {
+                    for output_length in LENGTHS {
+                        let cell = CellPlan { input_length, output_length };
+                        black_box(table(&config, cell, 10, 399).expect("a cell that runs"));
+                    }
+                }
+            });
+        });
+    }
+}
+
+/// Poisson arrivals at 80 % of what the engine completes when saturated.
+fn million(criterion: &mut Criterion) {
+    let config = EngineConfig::of_model("chatglm3-6b").expect("a known model");
+    let cell = CellPlan { input_length: 128, output_length: 128 };
+    let capacity = table(&config, cell, 1, 4000).expect("a cell that runs").requests_per_s;
+    let bound = Bound::requests(1_000_000);
+    let pass = PassPlan::Open { rate: 0.8 * capacity, bound, max_in_flight: None };
+    let mut group = criterion.benchmark_group("open loop");
+    group.sample_size(10);
+    group.bench_function("a million requests at 80 % of capacity", |bencher| {
+        bencher.iter(|| {
+            let mut engine = Engine::new(config.clone()).expect("a configuration that runs");
+            let mut lengths = std::iter::repeat((cell.input_length, cell.output_length));
+            black_box(simulate(&mut engine, &mut *load_model(&pass, 1), &mut lengths))
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, grid, million);
+criterion_main!(benches);

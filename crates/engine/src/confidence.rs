@@ -1,0 +1,163 @@
+//! How far a prediction may be off, from the errors that a profile states of itself. It predicts
+//! nothing.
+
+use inferometer_core::plan::CellPlan;
+
+use crate::config::Resolved;
+use crate::profile::{ColumnErrors, Provenance};
+
+/// The factor of what is not calibrated: a data sheet alone is off by as much and more.
+const UNCALIBRATED_FACTOR: f64 = 2.0;
+/// Where no error of rows that were left out is stated, those fitted count this much more.
+const IN_SAMPLE_FACTOR: f64 = 1.5;
+
+/// The columns that profiles state errors of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorColumn {
+    /// Requests and output tokens per second.
+    Throughput,
+    /// Latency per token and per output token.
+    Latency,
+}
+
+impl ErrorColumn {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "output_tokens_per_s",
+            Self::Latency => "latency_per_output_token_ms",
+        }
+    }
+}
+
+/// How sure a prediction of a cell is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Confidence {
+    /// Nine of ten figures are expected within this many percent.
+    throughput_pct: f64,
+    latency_pct: f64,
+    /// Why it is a guess; absent where measured errors back it.
+    pub uncalibrated: Option<String>,
+}
+
+impl Confidence {
+    /// The range around a prediction in which nine of ten measurements are expected.
+    #[must_use]
+    pub fn interval(&self, column: ErrorColumn, predicted: f64) -> [f64; 2] {
+        if self.uncalibrated.is_some() {
+            return [predicted / UNCALIBRATED_FACTOR, predicted * UNCALIBRATED_FACTOR];
+        }
+        let percent = match column {
+            ErrorColumn::Throughput => self.throughput_pct,
+            ErrorColumn::Latency => self.latency_pct,
+        };
+        // Errors are of the prediction, in percent of what was measured.
+        [predicted / (1.0 + percent / 100.0), predicted / (1.0 - percent / 100.0).max(0.01)]
+    }
+}
+
+/// How sure a profile is of a cell in which at most `sequences` run at once.
+///
+/// A model that the profile was held against has the errors of its own rows with their lengths left
+/// out of the fit; any other has the mean of those of whole tables left out.
+#[must_use]
+pub fn confidence(config: &Resolved, cell: CellPlan, sequences: u32) -> Confidence {
+    let all = config.profile.provenance.iter();
+    let tables: Vec<&Provenance> =
+        all.filter(|provenance| provenance.weights == config.weights).collect();
+    let uncalibrated = match tables.as_slice() {
+        [] => Some(format!("no row of {} weights was fitted", config.weights)),
+        tables => outside(config, tables, cell, sequences),
+    };
+    let own = tables.iter().find(|provenance| provenance.table == config.model.name);
+    let p90 = |column: ErrorColumn| {
+        let of = |errors: &ColumnErrors| errors.get(column.name()).map(|error| error.p90);
+        let fitted = |table: &Provenance| of(&table.errors).map(|p90| p90 * IN_SAMPLE_FACTOR);
+        if let Some(own) = own {
+            return of(&own.left_out_lengths).or_else(|| fitted(own)).unwrap_or(0.0);
+        }
+        let stated = |table: &&Provenance| {
+            of(&table.left_out_table).or_else(|| of(&table.left_out_lengths)).or_else(|| fitted(table))
+        };
+        let stated: Vec<f64> = tables.iter().filter_map(stated).collect();
+        stated.iter().sum::<f64>() / stated.len().max(1) as f64
+    };
+    Confidence {
+        throughput_pct: p90(ErrorColumn::Throughput),
+        latency_pct: p90(ErrorColumn::Latency),
+        uncalibrated,
+    }
+}
+
+/// What of a cell lies outside of what the tables cover together.
+fn outside(
+    config: &Resolved,
+    tables: &[&Provenance],
+    cell: CellPlan,
+    sequences: u32,
+) -> Option<String> {
+    let cards = config.tensor_parallel_size;
+    if !tables.iter().any(|table| table.seen.cards == cards) {
+        return Some(format!("no row on {cards} cards was fitted"));
+    }
+    let checks: [(&str, u32, fn(&Provenance) -> (u32, u32)); 3] = [
+        ("input tokens", cell.input_length, |table| table.seen.input_tokens),
+        ("output tokens", cell.output_length, |table| table.seen.output_tokens),
+        ("sequences at once", sequences, |table| table.seen.sequences),
+    ];
+    checks.into_iter().find_map(|(what, value, range)| {
+        let low = tables.iter().map(|table| range(table).0).min()?;
+        let high = tables.iter().map(|table| range(table).1).max()?;
+        let inside = (low..=high).contains(&value);
+        (!inside).then(|| format!("{value} {what}: the fitted rows have {low} to {high}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::EngineConfig;
+
+    fn of(model: &str, input_length: u32, output_length: u32, sequences: u32) -> Confidence {
+        let config = EngineConfig::of_model(model).unwrap().resolve().unwrap();
+        confidence(&config, CellPlan { input_length, output_length }, sequences)
+    }
+
+    #[test]
+    fn a_cell_that_was_seen_has_a_narrow_interval() {
+        let seen = of("chatglm3-6b", 512, 512, 256);
+        assert_eq!(seen.uncalibrated, None);
+        for column in [ErrorColumn::Throughput, ErrorColumn::Latency] {
+            let [low, high] = seen.interval(column, 100.0);
+            assert!(90.0 < low && low < 99.9 && 100.1 < high && high < 110.0, "{low} {high}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_was_not_seen_is_less_sure_than_one_that_was() {
+        let mut config = EngineConfig::of_model("qwen-14b").unwrap();
+        let cell = CellPlan { input_length: 512, output_length: 512 };
+        let seen = confidence(&config.resolve().unwrap(), cell, 30);
+        config.model.name = "another".to_owned();
+        let unseen = confidence(&config.resolve().unwrap(), cell, 30);
+        let width = |confidence: &Confidence| {
+            let [low, high] = confidence.interval(ErrorColumn::Throughput, 100.0);
+            high - low
+        };
+        assert!(width(&unseen) > width(&seen));
+        assert_eq!(unseen.uncalibrated, None);
+    }
+
+    #[test]
+    fn what_was_never_seen_is_called_so_and_has_a_wide_interval() {
+        for (input, output, sequences, why) in [
+            (4096, 512, 10, "4096 input tokens"),
+            (512, 8, 10, "8 output tokens"),
+            (512, 512, 2000, "2000 sequences"),
+        ] {
+            let found = of("chatglm3-6b", input, output, sequences);
+            let told = found.uncalibrated.clone().unwrap();
+            assert!(told.contains(why) && told.contains("fitted rows"), "{told}");
+            assert_eq!(found.interval(ErrorColumn::Latency, 10.0), [5.0, 20.0]);
+        }
+    }
+}

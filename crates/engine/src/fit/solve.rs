@@ -1,0 +1,129 @@
+//! Least squares by the method of Levenberg (1944) and Marquardt (1963), with a numerical Jacobian.
+
+/// Rounds after which the search ends if it has not settled.
+const ROUNDS: u32 = 40;
+/// The share of the sum of squares below which a round brings nothing.
+const SETTLED: f64 = 1e-6;
+/// The step of the numerical Jacobian. Residuals jump a little where a number of KV blocks changes,
+/// so it is not small.
+const PROBE: f64 = 0.02;
+/// Damping beyond which no step helps any more.
+const STIFF: f64 = 1e8;
+
+/// A point at which the sum of squared residuals is small, found from `start`. Residuals are
+/// `None` where there is nothing to compute; `start` must have some.
+pub(super) fn least_squares(
+    start: &[f64],
+    mut residuals: impl FnMut(&[f64]) -> Option<Vec<f64>>,
+) -> Vec<f64> {
+    let mut point = start.to_vec();
+    let Some(mut here) = residuals(&point) else { return point };
+    let mut damping = 1e-3;
+    for _ in 0..ROUNDS {
+        let (normal, gradient) = linearise(&point, &here, &mut residuals);
+        let before = squares(&here);
+        let mut moved = false;
+        while !moved && damping < STIFF {
+            let step = solve(damped(&normal, damping), &gradient);
+            let next: Vec<f64> = point.iter().zip(&step).map(|(x, s)| x - s).collect();
+            match residuals(&next) {
+                Some(there) if squares(&there) < before => {
+                    (point, here, moved) = (next, there, true);
+                    damping = (damping / 5.0).max(1e-9);
+                }
+                _ => damping *= 4.0,
+            }
+        }
+        if !moved || squares(&here) > before * (1.0 - SETTLED) {
+            break;
+        }
+    }
+    point
+}
+
+fn squares(residuals: &[f64]) -> f64 {
+    residuals.iter().map(|r| r * r).sum()
+}
+
+type Matrix = Vec<Vec<f64>>;
+
+/// `J^T J` and `J^T r`, where J is the change of the residuals with each coordinate.
+fn linearise(
+    point: &[f64],
+    here: &[f64],
+    residuals: &mut impl FnMut(&[f64]) -> Option<Vec<f64>>,
+) -> (Matrix, Vec<f64>) {
+    let columns: Matrix = (0..point.len())
+        .map(|axis| {
+            let mut at = |by: f64| {
+                let mut moved = point.to_vec();
+                moved[axis] += by;
+                residuals(&moved)
+            };
+            match (at(PROBE), at(-PROBE)) {
+                (Some(up), Some(down)) => {
+                    up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * PROBE)).collect()
+                }
+                // At an edge of what can be computed this coordinate stays.
+                _ => vec![0.0; here.len()],
+            }
+        })
+        .collect();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+    let normal = columns.iter().map(|a| columns.iter().map(|b| dot(a, b)).collect()).collect();
+    (normal, columns.iter().map(|column| dot(column, here)).collect())
+}
+
+/// Marquardt's damping: the diagonal is stretched.
+fn damped(normal: &Matrix, damping: f64) -> Matrix {
+    let mut matrix = normal.clone();
+    for (axis, row) in matrix.iter_mut().enumerate() {
+        row[axis] = row[axis] * (1.0 + damping) + 1e-12;
+    }
+    matrix
+}
+
+/// Solves a symmetric, positive definite system by elimination.
+fn solve(mut matrix: Matrix, right: &[f64]) -> Vec<f64> {
+    let size = right.len();
+    let mut right = right.to_vec();
+    for pivot in 0..size {
+        for row in pivot + 1..size {
+            let factor = matrix[row][pivot] / matrix[pivot][pivot];
+            for column in pivot..size {
+                matrix[row][column] -= factor * matrix[pivot][column];
+            }
+            right[row] -= factor * right[pivot];
+        }
+    }
+    for row in (0..size).rev() {
+        let known: f64 = (row + 1..size).map(|column| matrix[row][column] * right[column]).sum();
+        right[row] = (right[row] - known) / matrix[row][row];
+    }
+    right
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_valley_of_rosenbrock_is_followed_to_its_end() {
+        let rosenbrock = |p: &[f64]| Some(vec![1.0 - p[0], 10.0 * (p[1] - p[0] * p[0])]);
+        let found = least_squares(&[-1.2, 1.0], rosenbrock);
+        assert!((found[0] - 1.0).abs() < 1e-3 && (found[1] - 1.0).abs() < 1e-3, "{found:?}");
+    }
+
+    #[test]
+    fn a_coordinate_that_nothing_depends_on_stays() {
+        let found = least_squares(&[5.0, 7.0], |p| Some(vec![p[0] - 1.0]));
+        assert!((found[0] - 1.0).abs() < 1e-6);
+        assert_eq!(found[1], 7.0);
+    }
+
+    #[test]
+    fn the_search_keeps_out_of_where_nothing_can_be_computed() {
+        let found = least_squares(&[4.0], |p| (p[0] > 1.0).then(|| vec![p[0]]));
+        assert!(found[0] > 1.0 && found[0] < 1.5, "{found:?}");
+    }
+}

@@ -1,0 +1,94 @@
+//! How well a fit does on what it was not fitted on. It fits and counts; it keeps no result.
+
+use std::collections::BTreeSet;
+
+use super::{MeasuredRow, MeasuredTable, RowError, errors, fit};
+use crate::config::EngineConfig;
+use crate::engine::{Engine, RequestId};
+use crate::error::EngineError;
+use crate::profile::{Profile, Seen};
+
+/// Errors of every row, by table, with the rows of its input length left out of the fit, then with
+/// those of its output length left out.
+///
+/// # Errors
+/// As [`fit`].
+pub fn leave_lengths_out(
+    start: &Profile,
+    tables: &[MeasuredTable],
+    names: &[&str],
+) -> Result<Vec<Vec<RowError>>, EngineError> {
+    let mut found = vec![Vec::new(); tables.len()];
+    let input = |row: &MeasuredRow| row.cell.input_length;
+    let output = |row: &MeasuredRow| row.cell.output_length;
+    for length_of in [input, output] {
+        let rows = tables.iter().flat_map(|table| &table.rows);
+        let lengths: BTreeSet<u32> = rows.map(length_of).collect();
+        // The only length there is cannot be left out.
+        for length in lengths.iter().filter(|_| lengths.len() > 1) {
+            let kept: Vec<_> =
+                tables.iter().map(|table| table.only(|row| length_of(row) != *length)).collect();
+            let fitted = fit(start, &kept, names)?;
+            for (table, found) in tables.iter().zip(&mut found) {
+                found.extend(errors(&fitted, &table.only(|row| length_of(row) == *length))?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Errors of the rows of one table under a fit to the others.
+///
+/// # Errors
+/// As [`fit`].
+pub fn leave_table_out(
+    start: &Profile,
+    tables: &[MeasuredTable],
+    names: &[&str],
+    out: usize,
+) -> Result<Vec<RowError>, EngineError> {
+    let mut others = tables.to_vec();
+    let left = others.remove(out);
+    errors(&fit(start, &others, names)?, &left)
+}
+
+/// What the rows of a table cover; there must be a row.
+///
+/// # Errors
+/// When a row's configuration is one that the engine would refuse to start with.
+pub fn seen(profile: &Profile, table: &MeasuredTable) -> Result<Seen, EngineError> {
+    let mut config = EngineConfig { profile: profile.clone(), ..table.config.clone() };
+    let mut most = 1;
+    for row in &table.rows {
+        config.max_model_len = Some(row.max_model_len);
+        most = most.max(most_at_once(&config, row, table.requests)?);
+    }
+    let range = |length: fn(&MeasuredRow) -> u32| {
+        let lengths = table.rows.iter().map(length);
+        let (least, most) = (lengths.clone().min(), lengths.max());
+        (least.unwrap_or(0), most.unwrap_or(0))
+    };
+    Ok(Seen {
+        input_tokens: range(|row| row.cell.input_length),
+        output_tokens: range(|row| row.cell.output_length),
+        sequences: (1, most),
+        cards: config.resolve()?.tensor_parallel_size,
+    })
+}
+
+/// The most sequences that run at once when all are sent at once.
+fn most_at_once(
+    config: &EngineConfig,
+    row: &MeasuredRow,
+    requests: u32,
+) -> Result<u32, EngineError> {
+    let mut engine = Engine::new(config.clone())?;
+    for id in 0..requests {
+        engine.add(RequestId(u64::from(id)), row.cell.input_length, row.cell.output_length);
+    }
+    let mut most = 0;
+    while engine.run(std::time::Duration::MAX).is_some() || engine.step().is_some() {
+        most = most.max(engine.stats().running);
+    }
+    Ok(most)
+}

@@ -1,0 +1,66 @@
+//! How an event loop kept up with its work. It counts, and judges nothing.
+
+use std::time::Duration;
+
+use inferometer_core::histogram::Histogram;
+
+/// From here on a turn, or a wait beyond its end, counts as a stall.
+pub const STALL: Duration = Duration::from_millis(10);
+
+/// How a loop kept up since somebody asked last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoopStats {
+    /// Turns by their length: from the end of one wait to the call of the next. Nothing is read
+    /// and nothing sent on time during one, but for what the turn itself does.
+    pub turns: Histogram,
+    /// Waits that ended by themselves, by how long after their time.
+    pub overslept: Histogram,
+    /// The time of all turns.
+    pub busy: Duration,
+    /// Turns and waits with a [`STALL`].
+    pub stalls: u64,
+    /// The time of all stalls.
+    pub stalled: Duration,
+    /// The time that the thread was ready to run and had no processor; absent where the kernel
+    /// keeps no account.
+    pub waited_for_cpu: Option<Duration>,
+    /// Reads whose control message did not fit, so that a stamp may be lost.
+    pub truncated_control: u64,
+}
+
+impl LoopStats {
+    pub(crate) fn turn(&mut self, length: Duration) {
+        self.busy += length;
+        self.turns.add(length);
+        self.stall(length);
+    }
+
+    pub(crate) fn overslept(&mut self, by: Duration) {
+        self.overslept.add(by);
+        self.stall(by);
+    }
+
+    fn stall(&mut self, length: Duration) {
+        if length >= STALL {
+            self.stalls += 1;
+            self.stalled += length;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_turns_and_late_wake_ups_are_stalls() {
+        let mut stats = LoopStats::default();
+        for ms in [1, 9, 10, 30] {
+            stats.turn(Duration::from_millis(ms));
+            stats.overslept(Duration::from_millis(ms / 2));
+        }
+        assert_eq!(stats.busy, Duration::from_millis(50));
+        assert_eq!((stats.stalls, stats.stalled), (3, Duration::from_millis(55)));
+        assert_eq!((stats.turns.count(), stats.overslept.max()), (4, Duration::from_millis(15)));
+    }
+}

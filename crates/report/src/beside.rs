@@ -1,0 +1,113 @@
+//! The tables that stand beside the published one: figures over repeats, goodput, steady state.
+//! Each only where a run has it. Never computes a figure.
+
+use inferometer_core::summary::{Spread, Summary};
+
+use crate::layout::{Align, Table};
+use crate::number::{MISSING, count, significant, two_decimals};
+
+/// The tables that the run has, with their headings.
+pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
+    [
+        ("Over repeats", repeats(summary)),
+        ("Goodput", goodput(summary)),
+        ("Steady state", steady_state(summary)),
+    ]
+    .into_iter()
+    .filter(|(_, table)| !table.is_empty())
+    .collect()
+}
+
+/// A row per cell and column of the published table.
+fn repeats(summary: &Summary) -> Table {
+    let mut table = Table::new([
+        ("Input", Align::Right),
+        ("Output", Align::Right),
+        ("Figure", Align::Left),
+        ("Mean", Align::Right),
+        ("95 % interval", Align::Right),
+        ("Variation (%)", Align::Right),
+        ("Repeats", Align::Right),
+    ]);
+    for cell in &summary.cells {
+        let Some(spread) = &cell.over_repeats else { continue };
+        let figures: [(&str, Option<Spread>); 4] = [
+            ("requests/s", spread.requests_per_s),
+            ("output tokens/s", spread.output_tokens_per_s),
+            ("latency per token (ms)", spread.latency_per_token_ms),
+            ("latency per output token (ms)", spread.latency_per_output_token_ms),
+        ];
+        for (figure, spread) in figures {
+            let Some(spread) = spread else { continue };
+            let interval = spread
+                .ci
+                .map_or(MISSING.to_owned(), |ends| ends.map(significant).join(" to "));
+            table.push(vec![
+                cell.input_length.to_string(),
+                cell.output_length.to_string(),
+                figure.to_owned(),
+                significant(spread.mean),
+                interval,
+                two_decimals(spread.cv.map(|cv| cv * 100.0)),
+                count(spread.n),
+            ]);
+        }
+    }
+    table
+}
+
+/// A row per pass.
+fn goodput(summary: &Summary) -> Table {
+    let mut table = Table::new([
+        ("Pass", Align::Left),
+        ("Objectives of each request", Align::Left),
+        ("Met / planned", Align::Right),
+        ("Attainment (%)", Align::Right),
+        ("Goodput (requests/s)", Align::Right),
+    ]);
+    for cell in &summary.cells {
+        for pass in &cell.passes {
+            let Some(goodput) = &pass.goodput else { continue };
+            table.push(vec![
+                cell.place(pass),
+                goodput.objectives.clone(),
+                format!("{} / {}", count(goodput.met), count(pass.planned)),
+                two_decimals(goodput.attainment.map(|share| share * 100.0)),
+                two_decimals(goodput.requests_per_s),
+            ]);
+        }
+    }
+    table
+}
+
+/// A row per pass with a plateau.
+fn steady_state(summary: &Summary) -> Table {
+    let mut table = Table::new([
+        ("Pass", Align::Left),
+        ("In flight", Align::Right),
+        ("Start-up (s)", Align::Right),
+        ("Window (s)", Align::Right),
+        ("Drain (s)", Align::Right),
+        ("Requests/s", Align::Right),
+        ("Output tokens/s", Align::Right),
+        ("in start-up", Align::Right),
+        ("in drain", Align::Right),
+    ]);
+    for cell in &summary.cells {
+        for pass in &cell.passes {
+            let Some(steady) = &pass.steady_state else { continue };
+            table.push(vec![
+                cell.place(pass),
+                two_decimals(Some(steady.mean_concurrency)),
+                two_decimals(Some(steady.startup_s)),
+                two_decimals(Some(steady.duration_s)),
+                two_decimals(Some(steady.drain_s)),
+                two_decimals(Some(steady.requests_per_s)),
+                two_decimals(Some(steady.output_tokens_per_s)),
+                two_decimals(steady.startup_output_tokens_per_s),
+                two_decimals(steady.drain_output_tokens_per_s),
+            ]);
+        }
+    }
+    table
+}

@@ -1,0 +1,91 @@
+//! The bytes of a stream: one chunk a token, whose text is the instant at which it is sent.
+//!
+//! The instant is the token's text, so the load generator carries it through the same code as any
+//! text, and the rest of the chunk is the same each time, as it is with real servers.
+
+use inferometer_core::time::Nanos;
+use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};
+
+/// Digits of an instant in nanoseconds: three hundred years after the machine started fit.
+const DIGITS: usize = 19;
+/// A space and the digits.
+const TEXT_BYTES: usize = DIGITS + 1;
+
+/// The chunk of a token, with a place for the instant.
+pub(crate) struct Frame {
+    bytes: Vec<u8>,
+    /// Where the digits begin.
+    digits_at: usize,
+}
+
+impl Frame {
+    /// The chunk of a request's stream; its number is part of every chunk.
+    pub fn new(request: u64) -> Self {
+        let zeros = "0".repeat(DIGITS);
+        let event = format!(
+            "data: {{\"id\":\"cmpl-{request:08x}\",\"object\":\"text_completion\",\
+             \"created\":1700000000,\"model\":\"truth\",\"choices\":[{{\"index\":0,\
+             \"text\":\" {zeros}\",\"logprobs\":null,\"finish_reason\":null}}]}}\n\n"
+        );
+        let mut bytes = Vec::new();
+        write_chunk(&mut bytes, event.as_bytes());
+        let digits_at = memchr::memmem::find(&bytes, zeros.as_bytes());
+        Self { digits_at: digits_at.expect("invariant: the digits were put there"), bytes }
+    }
+
+    /// The chunk of a token that is sent at this instant.
+    pub fn stamped(&mut self, at: Nanos) -> &[u8] {
+        let mut rest = at.0;
+        for digit in self.bytes[self.digits_at..self.digits_at + DIGITS].iter_mut().rev() {
+            *digit = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        &self.bytes
+    }
+}
+
+/// What comes before the first chunk.
+pub(crate) fn head() -> Vec<u8> {
+    let headers = [("content-type", "text/event-stream"), ("transfer-encoding", "chunked")];
+    response_head(200, &headers)
+}
+
+/// What comes after the last token: its finish reason, the usage, the end.
+pub(crate) fn end(prompt_tokens: usize, tokens: u32) -> Vec<u8> {
+    let events = format!(
+        "data: {{\"choices\":[{{\"index\":0,\"text\":\"\",\"finish_reason\":\"length\"}}]}}\n\n\
+         data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":{prompt_tokens},\
+         \"completion_tokens\":{tokens}}}}}\n\ndata: [DONE]\n\n"
+    );
+    let mut bytes = Vec::new();
+    write_chunk(&mut bytes, events.as_bytes());
+    bytes.extend_from_slice(LAST_CHUNK);
+    bytes
+}
+
+/// The instants in a stream's text, or nothing if it is none of this server's.
+pub(crate) fn instants(text: &str) -> Option<Vec<Nanos>> {
+    let parts = text.as_bytes().chunks(TEXT_BYTES).map(|part| {
+        let digits = part.strip_prefix(b" ").filter(|digits| digits.len() == DIGITS)?;
+        std::str::from_utf8(digits).ok()?.parse().ok().map(Nanos)
+    });
+    parts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_comes_back_from_its_text() {
+        let mut frame = Frame::new(1);
+        for at in [0, 1_234_567_890_123, u64::MAX / 4] {
+            let bytes = frame.stamped(Nanos(at)).to_vec();
+            let text = &bytes[frame.digits_at - 1..][..TEXT_BYTES];
+            let text = std::str::from_utf8(text).unwrap().repeat(2);
+            assert_eq!(instants(&text), Some(vec![Nanos(at); 2]));
+        }
+        assert_eq!(instants(" 12"), None);
+        assert_eq!(instants("the text of another server's"), None);
+    }
+}

@@ -1,0 +1,135 @@
+//! The bare reader: requests in a closed loop, reads, a count of events. It parses nothing, keeps
+//! nothing and stamps nothing: what it costs is what any client of this machine costs.
+
+use std::net::SocketAddr;
+
+use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
+use inferometer_wire::http::request_head;
+use memchr::memmem::Finder;
+use serde_json::json;
+
+const READ_BUFFER: usize = 256 << 10;
+
+/// Counts the token events of so many requests.
+pub struct BareReader {
+    server: SocketAddr,
+    request: Vec<u8>,
+    streams: u32,
+    requests: u32,
+    left: u32,
+    done: u32,
+    tokens: u64,
+    begun: bool,
+    failed: Option<String>,
+    /// The end of what a connection has brought that is no whole event yet, by slot.
+    tails: Vec<Vec<u8>>,
+    buffer: Vec<u8>,
+    text: Finder<'static>,
+    end: Finder<'static>,
+    boundary: Finder<'static>,
+}
+
+impl BareReader {
+    /// A reader of `requests` answers of `tokens` tokens, `streams` at a time.
+    #[must_use]
+    pub fn new(server: SocketAddr, streams: u32, requests: u32, tokens: u32) -> Self {
+        let body = json!({
+            "model": "truth", "prompt": "a b c d e f g h", "max_tokens": tokens, "stream": true,
+        })
+        .to_string();
+        let authority = server.to_string();
+        let mut request =
+            request_head("POST", "/v1/completions", &authority, &[], Some(body.len()));
+        request.extend_from_slice(body.as_bytes());
+        Self {
+            server,
+            request,
+            streams,
+            requests,
+            left: requests,
+            done: 0,
+            tokens: 0,
+            begun: false,
+            failed: None,
+            tails: Vec::new(),
+            buffer: vec![0; READ_BUFFER],
+            text: Finder::new(b"\"text\":\" "),
+            end: Finder::new(b"data: [DONE]"),
+            boundary: Finder::new(b"\n\n"),
+        }
+    }
+
+    /// The token events that came, or why it stopped.
+    ///
+    /// # Errors
+    /// What went wrong, in words: a connection that failed or was closed.
+    pub fn tokens(self) -> Result<u64, String> {
+        self.failed.map_or(Ok(self.tokens), Err)
+    }
+
+    fn connect<N: Net>(&mut self, net: &mut N) {
+        for _ in 0..self.streams.min(self.left) {
+            if let Err(error) = net.connect(self.server) {
+                self.failed = Some(format!("cannot connect: {error}"));
+            }
+        }
+    }
+
+    fn send<N: Net>(&mut self, net: &mut N, conn: ConnId) {
+        if self.left == 0 {
+            return net.close(conn, Close::Gracefully);
+        }
+        self.left -= 1;
+        match net.write(conn, &self.request) {
+            Ok(count) if count == self.request.len() => {}
+            Ok(_) => self.failed = Some("a connection took only half a request".to_owned()),
+            Err(error) => self.failed = Some(format!("cannot send: {error}")),
+        }
+    }
+
+    fn receive<N: Net>(&mut self, net: &mut N, conn: ConnId) {
+        let count = match net.read(conn, &mut self.buffer) {
+            ReadResult::Data(arrived) => arrived.bytes,
+            ReadResult::Empty => return,
+            ReadResult::Closed => return self.failed = Some("the server hung up".to_owned()),
+            ReadResult::Failed(error) => return self.failed = Some(format!("reading: {error}")),
+        };
+        if self.tails.len() <= conn.slot() {
+            self.tails.resize_with(conn.slot() + 1, Vec::new);
+        }
+        let tail = &mut self.tails[conn.slot()];
+        tail.extend_from_slice(&self.buffer[..count]);
+        let (mut from, mut ended) = (0, false);
+        while let Some(length) = self.boundary.find(&tail[from..]) {
+            let event = &tail[from..from + length];
+            from += length + 2;
+            self.tokens += u64::from(self.text.find(event).is_some());
+            ended |= self.end.find(event).is_some();
+        }
+        tail.drain(..from);
+        if ended {
+            self.done += 1;
+            self.send(net, conn);
+        }
+    }
+}
+
+impl<N: Net> Actor<N> for BareReader {
+    fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.connect(net);
+        }
+        for event in ready {
+            match *event {
+                Ready::Connected(conn) => self.send(net, conn),
+                Ready::Readable(conn) => self.receive(net, conn),
+                Ready::ConnectFailed(_, ref error) => {
+                    self.failed = Some(format!("cannot connect: {error}"));
+                }
+                Ready::Accepted(_) | Ready::Writable(_) => {}
+            }
+        }
+        let finished = self.done == self.requests || self.failed.is_some();
+        if finished { Wake::Done } else { Wake::WhenReady }
+    }
+}

@@ -1,0 +1,90 @@
+//! What the server saw and did, by its own clock.
+
+use std::time::Duration;
+
+use inferometer_core::histogram::Histogram;
+use inferometer_core::time::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Accounts of a server, kept as things happen.
+#[derive(Clone, Debug, Default)]
+pub struct Served {
+    requests: u64,
+    tokens: u64,
+    blocked: u64,
+    lateness: Histogram,
+    streams: u64,
+    peak: u64,
+    /// When the first request was read, and when the number of streams changed last.
+    window: Option<(Nanos, Nanos)>,
+    /// Streams times nanoseconds.
+    stream_ns: u128,
+}
+
+/// The accounts as a document.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Told {
+    /// Requests whose last byte was sent.
+    pub requests: u64,
+    /// Tokens sent.
+    pub tokens: u64,
+    /// Tokens that a connection did not take at once.
+    pub blocked: u64,
+    /// The most streams at any instant, each from its request's last byte to its own.
+    pub peak_streams: u64,
+    /// Streams, averaged from the first request to the last end.
+    pub mean_streams: f64,
+    /// How late tokens were sent, in microseconds: median.
+    pub lateness_us_p50: f64,
+    /// The 99th percentile.
+    pub lateness_us_p99: f64,
+    /// The largest.
+    pub lateness_us_max: f64,
+}
+
+impl Served {
+    pub(crate) fn begin(&mut self, now: Nanos) {
+        self.change(now);
+        self.streams += 1;
+        self.peak = self.peak.max(self.streams);
+    }
+
+    pub(crate) fn token(&mut self, late: Duration) {
+        self.tokens += 1;
+        self.lateness.add(late);
+    }
+
+    pub(crate) fn blocked(&mut self) {
+        self.blocked += 1;
+    }
+
+    pub(crate) fn end(&mut self, now: Nanos) {
+        self.change(now);
+        self.streams -= 1;
+        self.requests += 1;
+    }
+
+    fn change(&mut self, now: Nanos) {
+        let (first, last) = self.window.unwrap_or((now, now));
+        self.stream_ns += u128::from(self.streams) * now.since(last).as_nanos();
+        self.window = Some((first, now));
+    }
+
+    /// The accounts so far.
+    #[must_use]
+    pub fn told(&self) -> Told {
+        let us = |span: Duration| span.as_nanos() as f64 * 1e-3;
+        let window_ns = self.window.map_or(0, |(first, last)| last.since(first).as_nanos());
+        let mean = self.stream_ns as f64 / window_ns as f64;
+        Told {
+            requests: self.requests,
+            tokens: self.tokens,
+            blocked: self.blocked,
+            peak_streams: self.peak,
+            mean_streams: if window_ns > 0 { mean } else { 0.0 },
+            lateness_us_p50: us(self.lateness.quantile(0.50)),
+            lateness_us_p99: us(self.lateness.quantile(0.99)),
+            lateness_us_max: us(self.lateness.max()),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The load generator against the server of known truth, over in-memory pipes in virtual time:
+//! a thousand streams, and every instant equal to the truth.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use inferometer_core::load::load_model;
+use inferometer_core::plan::{Bound, OverLimit, PassPlan, Timeouts};
+use inferometer_core::record::Record;
+use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_core::time::Nanos;
+use inferometer_core::traits::Prepared;
+use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_net::Net;
+use inferometer_net::virtual_net;
+use inferometer_truth::{BareReader, Errors, Pace, Spread, Stamped, TruthServer};
+use inferometer_wire::dialect::dialect;
+
+const STREAMS: u32 = 1_000;
+const TOKENS: u32 = 20;
+const PACE: Pace = Pace { first: Duration::from_millis(100), gap: Duration::from_millis(10) };
+
+#[derive(Default)]
+struct Kept(Vec<(Record, String)>);
+
+impl Recorder for Kept {
+    fn record(&mut self, record: Record, text: Option<String>) {
+        self.0.push((record, text.expect("text is kept")));
+    }
+}
+
+fn job(address: std::net::SocketAddr, requests: u32) -> Job {
+    let request = Request {
+        prompt: Prompt::Text("a b c".into()),
+        input_tokens: 3,
+        counted_tokens: Some(3),
+        output_tokens: TOKENS,
+    };
+    let sampling = Sampling {
+        temperature: 0.0,
+        ignore_eos: true,
+        stream: true,
+        extra_body: serde_json::Map::new(),
+    };
+    let endpoint = Endpoint {
+        dialect: dialect("openai-completions").expect("a dialect"),
+        authority: address.to_string(),
+        path: "/v1/completions".into(),
+        headers: Vec::new(),
+        model: "truth".into(),
+    };
+    let pass = PassPlan::Closed { concurrency: STREAMS.into(), bound: Bound::requests(requests) };
+    let source = Box::new(Prepared::new(vec![request; requests as usize]));
+    Job {
+        pass: 0,
+        load: load_model(&pass, 0),
+        encoder: Encoder::new(source, endpoint, sampling, true),
+        address,
+        timeouts: Timeouts { connect: None, first_token: None, between_events: None, total: None },
+        planned: Some(requests),
+        max_in_flight: None,
+        over_limit: OverLimit::Queue,
+        connections_ahead: STREAMS as usize,
+        spare_connections: 0,
+        reuse_connections: true,
+    }
+}
+
+#[test]
+fn every_instant_of_a_thousand_streams_is_the_servers_own() {
+    let mut hosts = virtual_net::hosts(2);
+    let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
+    let address = server_net.listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let mut server = TruthServer::new(PACE);
+    let job = job(address, 2 * STREAMS);
+    let mut driver = Driver::new(job, Kept::default(), Arc::<Live>::default(), Arc::default());
+    virtual_net::play(&mut [(&mut driver, client_net), (&mut server, server_net)]);
+
+    let start = driver.start();
+    let (_, Kept(records)) = driver.into_parts();
+    let mut errors = Errors::default();
+    for (record, text) in &records {
+        errors.add(record, text).unwrap();
+        // The second wave is sent when the first has ended, and nothing takes time but the pace.
+        let round = u64::from(record.index / STREAMS);
+        let life = PACE.first + PACE.gap * (TOKENS - 1);
+        let sent = start + life * round as u32;
+        assert_eq!(record.send_start, Some(sent));
+        let expected = (0..TOKENS).map(|token| sent + PACE.first + PACE.gap * token);
+        let arrivals: Vec<Nanos> = record.token_events().map(|e| record.arrival(e)).collect();
+        assert!(arrivals.iter().copied().eq(expected), "{arrivals:?}");
+    }
+    let exact = Stamped::default();
+    assert_eq!((errors.ttft_us(), errors.gap_us(), errors.arrival_us()), (exact, exact, exact));
+    assert_eq!((errors.width_us(), errors.unstamped()), (Spread::default(), 0));
+
+    let told = server.served().told();
+    assert_eq!((told.requests, told.tokens), (2_000, 40_000));
+    assert_eq!((told.peak_streams, told.mean_streams), (1_000, 1_000.0));
+    assert_eq!(told.lateness_us_max, 0.0);
+}
+
+#[test]
+fn the_bare_reader_counts_every_token() {
+    let mut hosts = virtual_net::hosts(2);
+    let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
+    let address = server_net.listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let mut server = TruthServer::new(Pace { gap: Duration::ZERO, ..PACE });
+    let mut reader = BareReader::new(address, 8, 20, TOKENS);
+    virtual_net::play(&mut [(&mut reader, client_net), (&mut server, server_net)]);
+    assert_eq!(reader.tokens(), Ok(400));
+    assert_eq!(server.served().told().tokens, 400);
+}
+
+#[test]
+fn a_record_that_lost_a_token_is_no_match() {
+    let mut hosts = virtual_net::hosts(2);
+    let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
+    let address = server_net.listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let mut server = TruthServer::new(PACE);
+    let job = job(address, 1);
+    let mut driver = Driver::new(job, Kept::default(), Arc::<Live>::default(), Arc::default());
+    virtual_net::play(&mut [(&mut driver, client_net), (&mut server, server_net)]);
+    let (_, Kept(mut records)) = driver.into_parts();
+    let (mut record, text) = records.remove(0);
+    record.events.remove(3);
+    let told = Errors::default().add(&record, &text).unwrap_err().to_string();
+    assert_eq!(told, "request 0 has 19 token events, the server sent 20");
+    record.events.clear();
+    let told = Errors::default().add(&record, "hello").unwrap_err().to_string();
+    assert_eq!(told, "the text of request 0 is not what the server sent");
+}
