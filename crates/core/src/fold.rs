@@ -119,7 +119,6 @@ impl PassFold {
     }
 
     fn add_complete(&mut self, timeline: &Timeline<'_>) {
-        let (output_tokens, from) = timeline.record.output_tokens();
         let input_tokens = timeline.record.input_tokens();
         self.window.completed += 1;
         self.window.completions.extend(timeline.record.ended);
@@ -128,10 +127,12 @@ impl PassFold {
             let all = self.objectives.iter().all(|objective| objective.is_met(timeline));
             *met += u64::from(all);
         }
-        self.window.output_tokens += u64::from(output_tokens);
-        // Where nobody counted a prompt, a finding says so: see `crate::inspect`.
+        // Where nobody counted a prompt or an output, a finding says so: see `crate::inspect`.
+        self.window.output_tokens += u64::from(timeline.output_tokens);
+        self.window.uncounted += u64::from(timeline.tokens_from.is_none());
         self.window.input_tokens += input_tokens.map_or(0, u64::from);
-        self.tokens_from = self.tokens_from.into_iter().chain([from]).max_by_key(weakness);
+        self.tokens_from =
+            self.tokens_from.into_iter().chain(timeline.tokens_from).max_by_key(weakness);
         self.itl.add_request(|gaps| itl::itl_ms(timeline, gaps));
     }
 

@@ -114,7 +114,12 @@ impl Inspector {
     fn uncounted(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         if self.without_usage > 0 {
-            let counted = if self.without_any_count > 0 {
+            let counted = if self.without_any_count > 0 && !self.streamed {
+                format!(
+                    "for {} of them nobody counted, so figures per output token are absent",
+                    self.without_any_count
+                )
+            } else if self.without_any_count > 0 {
                 format!(
                     "for {} of them nothing was left but to count events, which need not be tokens",
                     self.without_any_count

@@ -8,40 +8,18 @@ use std::fs;
 
 use inferometer_engine::EngineConfig;
 use inferometer_engine::fit::{
-    MeasuredTable, PARAMETERS, RowError, error_percent, errors, fit, leave_lengths_out,
+    MeasuredTable, PARAMETERS, RowError, constants_of, error_percent, errors, fit, leave_lengths_out,
     leave_table_out, parse_rows, seen,
 };
+use inferometer_engine::model::Weights;
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role, profile};
 
 /// Requests of the passes, as documented for the tables.
 const REQUESTS: (u32, u32) = (399, 10);
 
-/// The constants of sixteen-bit models, fitted on chatglm3-6b and Qwen-14B together.
-const SHARED: [&str; 8] = [
-    "step_us",
-    "sequence_layer_head_ns",
-    "output_token_ns",
-    "bandwidth_efficiency",
-    "dense_efficiency",
-    "kv_reread_efficiency",
-    "chain_token_ns",
-    "activation_bytes_per_token_hidden",
-];
-/// Where their search starts: round numbers, so that a constant on which a table that is left in
+/// Where the search of the constants of sixteen-bit models starts: round numbers, so that a constant on which a table that is left in
 /// says nothing is not taken from the one that is left out.
 const ROUND: [f64; 8] = [4000.0, 150.0, 50.0, 0.8, 0.5, 2.0, 50.0, 50.0];
-/// GPTQ's own.
-const GPTQ: [&str; 3] =
-    ["gptq.bandwidth_efficiency", "gptq.dense_efficiency", "gptq.dequantise_efficiency"];
-/// AWQ's own, and what differs between vLLM 0.2.5, under which its table was made, and 0.2.7: the
-/// sampler's share of the host's time, and attention outside of captured graphs.
-const AWQ: [&str; 4] = [
-    "awq.bandwidth_efficiency",
-    "awq.dense_efficiency",
-    "sequence_layer_head_ns",
-    "kv_reread_efficiency",
-];
-
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn table(model: &str) -> Outcome<MeasuredTable> {
@@ -123,13 +101,13 @@ fn main() -> Outcome<()> {
     let fp16 = [table("chatglm3-6b")?, table("qwen-14b")?];
     let mut newer = profile("a100-40g-vllm-0.2.7")?;
     newer.provenance.clear();
-    for (name, value) in SHARED.into_iter().zip(ROUND) {
-        for parameter in PARAMETERS.iter().filter(|parameter| parameter.name == name) {
+    for (name, value) in constants_of(Weights::Fp16).iter().zip(ROUND) {
+        for parameter in PARAMETERS.iter().filter(|parameter| parameter.name == *name) {
             (parameter.set)(&mut newer, value);
         }
     }
-    newer = fitted(&newer, &fp16, &SHARED, Role::Fitted)?;
-    newer = fitted(&newer, &[table("baichuan2-13b-gptq")?], &GPTQ, Role::FittedKernel)?;
+    newer = fitted(&newer, &fp16, constants_of(Weights::Fp16), Role::Fitted)?;
+    newer = fitted(&newer, &[table("baichuan2-13b-gptq")?], constants_of(Weights::Gptq), Role::FittedKernel)?;
     write(&newer)?;
 
     let mut older = profile("a100-40g-vllm-0.2.5-awq")?;
@@ -137,6 +115,6 @@ fn main() -> Outcome<()> {
     older.constants = newer.constants.clone();
     // The sampler of 0.2.5 does not gather the output.
     older.constants.output_token_ns = 0.0;
-    older = fitted(&older, &[table("mistral-7b-openorca-awq")?], &AWQ, Role::FittedKernel)?;
+    older = fitted(&older, &[table("mistral-7b-openorca-awq")?], constants_of(Weights::Awq), Role::FittedKernel)?;
     write(&older)
 }

@@ -27,13 +27,19 @@ pub struct PassPlace<'a> {
     pub streamed: bool,
 }
 
-/// Plays a pass against an idle engine and writes down what happened, in the order of starts.
-pub fn records(
+/// A pass that was played.
+pub struct PlayedPass {
+    found: Vec<VirtualRecord>,
+    streams: Vec<Vec<(Nanos, u32)>>,
+}
+
+/// Plays a pass against an idle engine.
+pub fn play(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
     source: &mut dyn Iterator<Item = (u32, u32)>,
     place: PassPlace<'_>,
-) -> Vec<Record> {
+) -> PlayedPass {
     let max_in_flight = match place.pass {
         PassPlan::Open { max_in_flight, .. } => *max_in_flight,
         _ => None,
@@ -43,19 +49,25 @@ pub fn records(
         if streams.len() <= tokens.request {
             streams.resize(tokens.request + 1, Vec::new());
         }
-        let in_brief = streams.len() > DETAILED_REQUESTS;
+        let in_brief = !place.streamed || streams.len() > DETAILED_REQUESTS;
         let stream = &mut streams[tokens.request];
         match stream.as_mut_slice() {
-            [_, .., last] if in_brief || !place.streamed => {
-                *last = (tokens.at, last.1 + tokens.count);
-            }
+            [_, .., last] if in_brief => *last = (tokens.at, last.1 + tokens.count),
             _ => stream.push((tokens.at, tokens.count)),
         }
     };
     let found = simulate_seen(engine, load, source, max_in_flight, see);
     streams.resize(found.len(), Vec::new());
-    let numbered = found.iter().zip(streams).zip(0..);
-    numbered.map(|((found, stream), index)| record(found, &stream, place, index)).collect()
+    PlayedPass { found, streams }
+}
+
+impl PlayedPass {
+    /// What a load generator would have written of it, in the order of starts.
+    #[must_use]
+    pub fn records(&self, place: PassPlace<'_>) -> Vec<Record> {
+        let numbered = self.found.iter().zip(&self.streams).zip(0..);
+        numbered.map(|((found, stream), index)| record(found, stream, place, index)).collect()
+    }
 }
 
 fn record(

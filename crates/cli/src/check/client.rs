@@ -164,8 +164,7 @@ fn recorded(
 }
 
 fn recording(passes: &Passes, plan: &Plan, scratch: &Scratch) -> Result<Recording, Failure> {
-    let mut store =
-        Store::open(scratch.0.join("check.db")).map_err(Failure::not_carried_out)?;
+    let mut store = Store::open(scratch.0.join("check.db")).map_err(Failure::not_carried_out)?;
     let started_unix_ns = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
     let monotonic_ns = i64::try_from(passes.net.now().0).unwrap_or(i64::MAX);
     let header = RunHeader {
@@ -207,8 +206,9 @@ fn play(
     let (sender, receiver) = channel();
     let (played, (recorded, error)) = std::thread::scope(|scope| {
         let begin = &begin;
-        let writer = scope
-            .spawn(move || recording.pass(plan, begin, &receiver, || (Ending::Complete, None), || ()));
+        let writer = scope.spawn(move || {
+            recording.pass(plan, begin, &receiver, || (Ending::Complete, None), || ())
+        });
         let played = passes.play(plan, begin, source, ToWriter(sender), Arc::<Live>::default());
         (played.map(|_| ()), writer.join().expect("invariant: the writer does not panic"))
     });
@@ -234,8 +234,7 @@ fn errors(
     plan: &Plan,
     arguments: &ClientArgs,
 ) -> Result<ClientErrors, Failure> {
-    let begin =
-        PassBegin { pass: 0, cell: plan.cells[0], plan: plan.passes[0].clone(), repeat: 1 };
+    let begin = PassBegin { pass: 0, cell: plan.cells[0], plan: plan.passes[0].clone(), repeat: 1 };
     let live = Arc::<Live>::default();
     let Played { recorder: Kept(records), .. } = passes
         .play(plan, &begin, source(arguments), Kept::default(), live)

@@ -33,9 +33,8 @@ const OPEN_TOKENS: u32 = 2;
 
 impl Extent {
     fn loads(self) -> Vec<Load> {
-        let load = |streams, gap_us, tokens, fast_tokens| {
-            Load { streams, gap_us, tokens, fast_tokens }
-        };
+        let load =
+            |streams, gap_us, tokens, fast_tokens| Load { streams, gap_us, tokens, fast_tokens };
         match self {
             Self::Full => vec![
                 load(1, 10_000, 128, 100_000),
@@ -168,7 +167,11 @@ fn breaches(level: &Level) -> Vec<String> {
     for (what, value, limit) in [
         ("the median error of an arrival", error.p50, LARGEST_ERROR_P50_US),
         ("the 99th percentile of an arrival's error", error.p99, LARGEST_ERROR_P99_US),
-        ("the 99th percentile of arrival intervals", level.arrival_width_us.p99, LARGEST_WIDTH_P99_US),
+        (
+            "the 99th percentile of arrival intervals",
+            level.arrival_width_us.p99,
+            LARGEST_WIDTH_P99_US,
+        ),
     ] {
         if value > limit {
             breaches.push(format!("{what} is {value:.0} us, more than {limit} us"));

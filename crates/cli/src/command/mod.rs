@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod calibrate;
 mod check;
 mod dialects;
 mod engine;
@@ -21,6 +22,8 @@ pub enum Command {
     Run(Box<run::RunArgs>),
     /// Predict a grid by the embedded engine in virtual time; nothing is sent.
     Predict(Box<predict::PredictArgs>),
+    /// Fit a profile of the embedded engine to measured rows.
+    Calibrate(Box<calibrate::CalibrateArgs>),
     /// Serve the embedded engine over HTTP: a calibrated model of a serving engine.
     Engine(Box<engine::EngineArgs>),
     /// Measure this client on this machine against a server of known truth.
@@ -49,6 +52,7 @@ impl Command {
         match self {
             Self::Run(arguments) => run::run(*arguments),
             Self::Predict(arguments) => predict::predict(&arguments),
+            Self::Calibrate(arguments) => calibrate::calibrate(&arguments),
             Self::Engine(arguments) => engine::engine(*arguments),
             Self::Check(arguments) => check::check(&arguments),
             Self::CheckPart(arguments) => crate::check::part(arguments),

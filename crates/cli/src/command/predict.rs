@@ -8,7 +8,6 @@ mod row;
 mod show;
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::Args;
 use inferometer_core::prediction::error_summaries;
@@ -19,8 +18,10 @@ use inferometer_report::{json, terminal};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub use against::{Against, read as read_against};
+use against::Against;
+pub use against::read as read_against;
 pub use engine_flags::EngineFlags;
+pub use row::row;
 
 use crate::exit::{Failure, print};
 use crate::plan_file;
@@ -137,7 +138,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
     let (model, profile) = (spec.model.clone(), spec.profile.clone());
     let config = config(model.as_deref(), profile.as_deref(), &arguments.engine)?;
-    let against = match &arguments.against {
+    let against: Option<Against> = match &arguments.against {
         None => None,
         Some(name) => Some(read_against(name, spec.store.as_deref(), &config)?),
     };
@@ -150,11 +151,10 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     }
     let outputs = outputs::Outputs::prepare(resolved.out.as_deref())?;
 
-    let began = Instant::now();
     let played = play::play(&resolved.plan, &config, against.as_ref())?;
-    let took = began.elapsed();
-    let time = play::Taken { simulation: took, requests: played.requests, span: played.span };
-    let (mut summary, run) = play::store(&resolved, &config, played)?;
+    let time = played.taken();
+    let origin = against.as_ref().map(|against| against.origin.as_str());
+    let (mut summary, run) = play::store(&resolved, &config, played, origin)?;
     if against.is_some() {
         summary.errors = Some(error_summaries(&summary.cells));
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use inferometer_core::finding::Finding;
+use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::plan::Plan;
 use inferometer_core::summary::Summary;
 use inferometer_report::{json, terminal};
@@ -13,7 +13,7 @@ use crate::exit::{Failure, print, tell};
 use crate::run::cells::Grid;
 use crate::run::outputs::{self, Outputs};
 use crate::run::recording::Folded;
-use crate::run::session::{Facts, summarise};
+use crate::run::session::{Facts, RUN_INCOMPLETE, summarise};
 
 /// The flags of `report`.
 #[derive(Args)]
@@ -119,6 +119,13 @@ fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Failure> {
         workload_hash: hash(|done| &done.workload_hash),
         body_hash: hash(|done| &done.body_hash),
     };
-    let findings = before.map_or(findings, |done| done.findings.clone());
+    let findings = before.map_or_else(
+        || {
+            let message = "the run ended without saying how: it was killed, or goes on".to_owned();
+            let incomplete = Finding::new(RUN_INCOMPLETE, Severity::Warning, message);
+            [findings, vec![incomplete]].concat()
+        },
+        |done| done.findings.clone(),
+    );
     Ok(summarise(facts, &grid, findings))
 }

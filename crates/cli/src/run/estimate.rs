@@ -67,9 +67,7 @@ fn bounded(pass: &PassPlan, seconds: f64) -> f64 {
 }
 
 fn warm_up_s(plan: &Plan, alone_s: f64) -> f64 {
-    plan.warmup
-        .bound()
-        .map_or(0.0, |bound| PassPlan::OneByOne { bound }.load().last_due_s(alone_s))
+    plan.warmup.bound().map_or(0.0, |bound| PassPlan::OneByOne { bound }.load().last_due_s(alone_s))
 }
 
 /// The rests between passes.
@@ -95,7 +93,8 @@ pub fn from_request(plan: &Plan, record: &Record) -> Option<(Duration, Duration)
         for pass in &plan.passes {
             let load = pass.load();
             let last_due_s = load.last_due_s(alone);
-            let one_after_the_other = load.requests().map_or(last_due_s, |count| alone * f64::from(count));
+            let one_after_the_other =
+                load.requests().map_or(last_due_s, |count| alone * f64::from(count));
             let (low, high) = match pass {
                 PassPlan::Saturated { .. } => (alone, one_after_the_other),
                 _ => (last_due_s, last_due_s.max(one_after_the_other)),

@@ -44,11 +44,7 @@ impl Recorder for Kept {
 /// # Errors
 /// When they cannot be made or sent. A server that refuses them is no error here: the passes
 /// will say so.
-pub fn measure(
-    passes: &mut Passes,
-    plan: &Plan,
-    prompts: &Prompts,
-) -> Result<Overhead, Failure> {
+pub fn measure(passes: &mut Passes, plan: &Plan, prompts: &Prompts) -> Result<Overhead, Failure> {
     let mut requests = Vec::new();
     // Random words, whatever the workload: a data set may have nothing of these lengths.
     let words = prompts.random_words();

@@ -1,8 +1,8 @@
 //! A run from its first question to its last file.
 
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock};
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::outcome::OutcomeCounts;
@@ -390,15 +390,14 @@ impl Session<'_> {
                 recording.pass(plan, begin, &receiver, ending, give_up)
             });
             let recorder = ToWriter(sender);
-            let played = self
-                .passes
-                .play(plan, begin, source, recorder, live)
-                .map(|Played { body_hash, process: went_through, recorder }| {
+            let played = self.passes.play(plan, begin, source, recorder, live).map(
+                |Played { body_hash, process: went_through, recorder }| {
                     process.get_or_init(|| went_through);
                     // The writer ends the pass when nobody can send it records any more.
                     drop::<ToWriter>(recorder);
                     body_hash
-                });
+                },
+            );
             (played, writer.join())
         });
         drop(showing);
@@ -485,7 +484,7 @@ impl Session<'_> {
 }
 
 /// The finding of a run that ended before its plan was carried out.
-const RUN_INCOMPLETE: &str = "run_incomplete";
+pub const RUN_INCOMPLETE: &str = "run_incomplete";
 
 /// The requests of a pass, or more than it will ever have.
 fn most_requests(pass: &PassPlan) -> u32 {

@@ -26,9 +26,8 @@ impl Watch {
     pub fn end(self, net: &mut EpollNet) -> Process {
         let stats: LoopStats = net.take_loop_stats();
         let stamps = net.stamp_stats();
-        let quantiles = |spans: &Histogram| {
-            [spans.quantile(0.50), spans.quantile(0.99), spans.max()].map(us)
-        };
+        let quantiles =
+            |spans: &Histogram| [spans.quantile(0.50), spans.quantile(0.99), spans.max()].map(us);
         let [turn_p50_us, turn_p99_us, turn_max_us] = quantiles(&stats.turns);
         let [wake_delay_p50_us, wake_delay_p99_us, wake_delay_max_us] = quantiles(&stats.overslept);
         Process {

@@ -3,4 +3,5 @@
 mod bad_input;
 mod outcomes;
 mod run;
+mod secrets;
 mod support;

@@ -21,14 +21,14 @@ fn outcomes(summary: &Value) -> Vec<(String, u64)> {
 fn each_fault_of_a_server_gives_its_own_outcome_and_spares_the_others() {
     // The questions before the run are two requests, so that the fault befalls the third of six.
     for (fault, outcome, words) in [
-        ("error-event@5", "server_error", ""),
-        ("cut@5", "truncated", ""),
-        ("reset@5", "connection", ""),
+        ("error-event@5", "server_error", "injected fault"),
+        ("cut@5", "truncated", "inside the HTTP body"),
+        ("reset@5", "connection", "reset by peer"),
         ("status=429@5", "rejected", "429"),
         ("status=500@5", "rejected", "500"),
         ("status=400@5", "rejected", "400"),
-        ("garbage@5", "malformed", ""),
-        ("malformed@5", "malformed", ""),
+        ("garbage@5", "malformed", "HTTP"),
+        ("malformed@5", "malformed", "JSON"),
     ] {
         let engine = Engine::start(&["--fault", fault]);
         let (output, summary) = measure(&engine.url, &[]);

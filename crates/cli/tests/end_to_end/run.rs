@@ -239,6 +239,65 @@ fn an_interrupted_run_keeps_what_was_recorded_and_exits_with_130() {
 }
 
 #[test]
+fn a_killed_run_keeps_its_records_and_its_report_says_that_it_is_incomplete() {
+    let folder = folder();
+    let mut child = Command::new(BINARY)
+        .current_dir(folder.path())
+        .args(["run", "--input-lengths", "32", "--output-lengths", "16", "--requests", "500"])
+        .args(["--concurrency", "4", "--warmup", "0", "--quiet"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    // Records are made sure of every second; the log grows when they are.
+    let runs = folder.path().join("inferometer.runs");
+    let size = || fs::read_dir(&runs).ok()?.next()?.ok()?.metadata().ok().map(|file| file.len());
+    while size().unwrap_or(0) < 1_000 {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let report = inferometer(folder.path(), &["report", "latest", "--json"]);
+    let summary: Value = serde_json::from_slice(&report.stdout).expect("a summary");
+    let complete = summary["cells"][0]["passes"][0]["outcomes"]["complete"].as_u64();
+    assert!(complete > Some(0), "{summary}");
+    assert_eq!(summary["verdict"]["validity"], "suspect");
+    assert!(summary["findings"].to_string().contains("run_incomplete"), "{summary}");
+    assert!(told(&report).contains("warning"), "{}", told(&report));
+}
+
+#[test]
+fn nobody_reading_the_errors_is_no_error() {
+    let folder = folder();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let status = Command::new(BINARY)
+        .current_dir(folder.path())
+        .args(["run", "--json"])
+        .args(SMALL)
+        .stdout(Stdio::null())
+        .stderr(full)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn what_the_report_says_of_the_plan_is_a_plan() {
+    let folder = folder();
+    let dry =
+        inferometer(folder.path(), &["run", "--dry-run", "--rate", "2,inf", "--requests", "9"]);
+    fs::write(folder.path().join("plan.toml"), &dry.stdout).unwrap();
+    let again = inferometer(folder.path(), &["run", "plan.toml", "--dry-run"]);
+    assert!(again.status.success(), "{}", told(&again));
+    let hash = |output: &std::process::Output| {
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().find(|line| line.contains("plan_hash")).map(str::to_owned)
+    };
+    assert!(hash(&dry).is_some());
+    assert_eq!(hash(&dry), hash(&again));
+}
+
+#[test]
 fn an_objective_that_is_not_met_is_exit_code_3() {
     let folder = folder();
     let mut arguments = vec!["run", "--slo", "ttft_p50<1us", "--json"];

@@ -254,3 +254,16 @@ fn what_a_pass_asked_for_stands_in_its_summary() {
         assert_eq!(fold(&plan(kind), true, &[]).label(), plan(kind).to_string());
     }
 }
+
+#[test]
+fn a_whole_body_that_nobody_counted_is_not_one_token() {
+    let mut record = steady(0.0, 40.0, 10.0, 3);
+    record.usage.completion = None;
+    let got = fold(&SATURATED, false, std::slice::from_ref(&record));
+    assert_eq!(got.outcomes.complete, 1);
+    assert_eq!((got.output_tokens_per_s, got.tokens_from), (None, None));
+    assert!(got.latency_per_output_token_ms.is_none());
+    record.tokens_tokenizer = Some(7);
+    let got = fold(&SATURATED, false, &[record]);
+    assert_eq!((got.output_tokens, got.tokens_from), (7, Some(TokensFrom::Tokenizer)));
+}

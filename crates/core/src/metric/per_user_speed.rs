@@ -20,5 +20,6 @@ pub static DEFINITION: Definition = Definition {
 #[must_use]
 pub fn tokens_per_s(timeline: &Timeline<'_>) -> Option<f64> {
     let seconds = e2e::from_sent(timeline)? * 1e-3;
-    (seconds > 0.0).then(|| f64::from(timeline.output_tokens) / seconds)
+    (seconds > 0.0 && timeline.tokens_from.is_some())
+        .then(|| f64::from(timeline.output_tokens) / seconds)
 }

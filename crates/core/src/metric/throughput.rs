@@ -54,15 +54,21 @@ pub fn input_tokens_per_s(window: &Window) -> Option<f64> {
     rate_per_s(window.input_tokens, window)
 }
 
-/// Output tokens of the completed requests per second.
+/// Output tokens of the completed requests per second; none where some were not counted.
 #[must_use]
 pub fn output_tokens_per_s(window: &Window) -> Option<f64> {
+    if window.uncounted > 0 {
+        return None;
+    }
     rate_per_s(window.output_tokens, window)
 }
 
-/// Prompt and output tokens of the completed requests per second.
+/// Prompt and output tokens of the completed requests per second; none where some were not counted.
 #[must_use]
 pub fn total_tokens_per_s(window: &Window) -> Option<f64> {
+    if window.uncounted > 0 {
+        return None;
+    }
     rate_per_s(window.input_tokens + window.output_tokens, window)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Never here: a metric. Two of them would otherwise count the tokens of an event differently.
 
-use crate::record::{EventKind, Record};
+use crate::record::{EventKind, Record, TokensFrom};
 use crate::time::Nanos;
 
 use super::Origin;
@@ -37,17 +37,22 @@ pub struct Timeline<'a> {
     pub streamed: bool,
     /// The token events, in order; empty where nothing was streamed.
     pub events: Vec<TokenEvent>,
-    /// Output tokens by the record's best source.
+    /// Output tokens by the record's best source; 0 where nobody counted them.
     pub output_tokens: u32,
+    /// Where the count comes from; absent where nobody counted: a body that is not streamed has no
+    /// events to count.
+    pub tokens_from: Option<TokensFrom>,
 }
 
 impl<'a> Timeline<'a> {
     /// Resolves a record; `streamed` is the plan's [`crate::request::Sampling::stream`].
     #[must_use]
     pub fn new(record: &'a Record, streamed: bool) -> Self {
-        let (output_tokens, _) = record.output_tokens();
+        let (counted, from) = record.output_tokens();
+        let tokens_from = (streamed || from != TokensFrom::Events).then_some(from);
+        let output_tokens = tokens_from.map_or(0, |_| counted);
         let events = if streamed { token_events(record, output_tokens) } else { Vec::new() };
-        Self { record, streamed, events, output_tokens }
+        Self { record, streamed, events, output_tokens, tokens_from }
     }
 
     /// The instant from which a metric counts.

@@ -35,4 +35,6 @@ pub struct Window {
     pub input_tokens: u64,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
+    /// Completed requests whose output tokens nobody counted.
+    pub uncounted: u64,
 }

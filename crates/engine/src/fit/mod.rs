@@ -3,15 +3,18 @@
 
 mod parameter;
 mod rows;
+mod scale;
 mod solve;
 mod validate;
 
 pub use parameter::{PARAMETERS, Parameter, parameter};
 pub use rows::{MeasuredRow, parse_rows};
+pub use scale::{SCALES, fit_scales};
 pub use validate::{leave_lengths_out, leave_table_out, seen};
 
 use crate::config::EngineConfig;
 use crate::error::EngineError;
+use crate::model::Weights;
 use crate::profile::{ColumnErrors, ErrorPercent, Profile};
 use crate::virtual_time;
 use inferometer_core::stats::percentile;
@@ -101,18 +104,60 @@ pub fn fit(
         parameters.iter().map(|parameter| parameter.place((parameter.get)(start))).collect();
     let point = least_squares(&origin, |point| {
         let profile = with(point);
-        let mut residuals: Vec<f64> =
-            point.iter().zip(&origin).map(|(x, o)| TETHER * (x - o)).collect();
-        for table in tables {
-            for error in errors(&profile, table).ok()? {
-                residuals.push(error.output_tokens_per_s.ln_1p());
-                residuals.push(error.latency_per_output_token_ms.ln_1p());
-            }
-        }
-        residuals.iter().all(|residual| residual.is_finite()).then_some(residuals)
+        let tether = point.iter().zip(&origin).map(|(x, o)| TETHER * (x - o)).collect();
+        residuals(&profile, tables, tether)
     });
     Ok(with(&point))
 }
+
+/// Logarithmic errors of every row, after those that are there already; nothing where the profile
+/// cannot run a row.
+fn residuals(
+    profile: &Profile,
+    tables: &[MeasuredTable],
+    mut residuals: Vec<f64>,
+) -> Option<Vec<f64>> {
+    for table in tables {
+        for error in errors(profile, table).ok()? {
+            residuals.push(error.output_tokens_per_s.ln_1p());
+            residuals.push(error.latency_per_output_token_ms.ln_1p());
+        }
+    }
+    residuals.iter().all(|residual| residual.is_finite()).then_some(residuals)
+}
+
+/// The constants that rows of these weights tell apart.
+#[must_use]
+pub fn constants_of(weights: Weights) -> &'static [&'static str] {
+    match weights {
+        Weights::Fp16 => &SHARED,
+        Weights::Gptq => &GPTQ,
+        Weights::Awq => &AWQ,
+    }
+}
+
+/// The constants of sixteen-bit models.
+const SHARED: [&str; 8] = [
+    "step_us",
+    "sequence_layer_head_ns",
+    "output_token_ns",
+    "bandwidth_efficiency",
+    "dense_efficiency",
+    "kv_reread_efficiency",
+    "chain_token_ns",
+    "activation_bytes_per_token_hidden",
+];
+/// GPTQ's own.
+const GPTQ: [&str; 3] =
+    ["gptq.bandwidth_efficiency", "gptq.dense_efficiency", "gptq.dequantise_efficiency"];
+/// AWQ's own, and what differs between vLLM 0.2.5, under which its table was made, and 0.2.7: the
+/// sampler's share of the host's time, and attention outside of captured graphs.
+const AWQ: [&str; 4] = [
+    "awq.bandwidth_efficiency",
+    "awq.dense_efficiency",
+    "sequence_layer_head_ns",
+    "kv_reread_efficiency",
+];
 
 /// The distribution of absolute errors per column, in percent; there must be an error.
 #[must_use]

@@ -218,6 +218,10 @@ impl Front {
                     self.settle(net, output.id);
                 }
                 begin = end;
+                if self.dead {
+                    // Nobody is left to play the steps that are overdue.
+                    return;
+                }
             }
             match self.engine.step() {
                 Some(step) => {

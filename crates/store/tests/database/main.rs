@@ -320,7 +320,7 @@ fn the_log_of_a_run_stands_beside_its_database() {
     let run = store.begin_run(&header).unwrap();
     let log = LogHeader::new(run.as_str(), header.origin_unix_ns);
     let mut writer = LogWriter::create(store.log_path(&run), &log).unwrap();
-    let (cell, plan) = (header.plan.cells[0], header.plan.passes[0]);
+    let (cell, plan) = (header.plan.cells[0], header.plan.passes[0].clone());
     writer.begin_pass(&PassBegin { pass: 0, cell, plan, repeat: 1 }).unwrap();
     writer.append(&streamed(0, 0, 8)).unwrap();
     writer.flush().unwrap();

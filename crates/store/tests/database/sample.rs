@@ -7,7 +7,7 @@ use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::fold::PassFold;
 use inferometer_core::outcome::{Outcome, Phase};
 use inferometer_core::plan::{
-    Bound, CellPlan, PassPlan, Plan, TargetPlan, Timeouts, Url, WorkloadPlan,
+    Bound, CellPlan, PassPlan, Plan, Repeat, TargetPlan, Timeouts, Url, Warmup, WorkloadPlan,
 };
 use inferometer_core::record::Record;
 use inferometer_core::request::Sampling;
@@ -42,7 +42,9 @@ pub fn plan(stream: bool) -> Plan {
             PassPlan::OneByOne { bound: Bound::requests(2) },
             PassPlan::Saturated { requests: 4 },
         ],
-        warmup: 1,
+        warmup: Warmup::Requests(1),
+        cooldown: None,
+        repeat: Repeat::default(),
         sampling: Sampling {
             temperature: 0.0,
             ignore_eos: true,
@@ -59,6 +61,8 @@ pub fn plan(stream: bool) -> Plan {
         },
         max_failures: 0.01,
         slo: Vec::new(),
+        goodput: Vec::new(),
+        asked: Box::default(),
         seed: 1,
     }
 }
@@ -158,6 +162,7 @@ pub fn summary(run: &RunId) -> Summary {
             output_tokens_per_s: passes[1].output_tokens_per_s,
             latency_per_token_ms: Some(1.0 / 3.0),
             latency_per_output_token_ms: None,
+            over_repeats: None,
             passes,
             prediction: CellPrediction::default(),
         }],

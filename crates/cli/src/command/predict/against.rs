@@ -41,11 +41,7 @@ impl Against {
 
 /// Reads measured rows; of a file with several tables the one that is named, else the one whose
 /// engine is the profile's.
-pub fn read(
-    name: &str,
-    store: Option<&str>,
-    config: &EngineConfig,
-) -> Result<Against, Failure> {
+pub fn read(name: &str, store: Option<&str>, config: &EngineConfig) -> Result<Against, Failure> {
     let (path, section) = match name.split_once('#') {
         Some((path, section)) => (path, Some(section)),
         None => (name, None),

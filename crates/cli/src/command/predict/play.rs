@@ -12,11 +12,13 @@ use inferometer_core::record::Record;
 use inferometer_core::request::{BodyHasher, WorkloadHasher};
 use inferometer_core::summary::{Cell, Environment, Summary, Target};
 use inferometer_engine::confidence::{ErrorColumn, confidence};
-use inferometer_engine::records::{DETAILED_REQUESTS, PassPlace, records};
+use inferometer_engine::records::{DETAILED_REQUESTS, PassPlace, play as play_pass};
 use inferometer_engine::{Engine, EngineConfig};
-use inferometer_net::wall_clock_ns;
+use inferometer_net::{EpollNet, Net, wall_clock_ns};
 use inferometer_store::utc::rfc3339;
-use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store};
+use inferometer_store::{
+    Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store,
+};
 
 use super::against::Against;
 use super::row::{Row, constant_extra_cost, row};
@@ -25,6 +27,9 @@ use crate::run::Resolved;
 use crate::run::cells::Grid;
 use crate::run::recording::{Counter, Recording};
 use crate::run::session::{Facts, summarise};
+
+/// The finding that streams bundle tokens.
+const CHUNKS_ARE_NOT_TOKENS: &str = "chunks_are_not_tokens";
 
 /// A pass with its records.
 struct PlayedPass {
@@ -39,6 +44,8 @@ pub struct Played<'a> {
     /// How each cell was predicted, and what was measured of it.
     rows: Vec<(CellPlan, Row, Option<&'a Columns>)>,
     findings: Vec<Finding>,
+    /// To play all passes.
+    pub simulation: Duration,
     /// Requests of all passes.
     pub requests: usize,
     /// The engine's own time of all passes.
@@ -53,6 +60,13 @@ pub struct Taken {
     pub requests: usize,
     /// The engine's own time.
     pub span: Duration,
+}
+
+impl Played<'_> {
+    /// How long it took.
+    pub fn taken(&self) -> Taken {
+        Taken { simulation: self.simulation, requests: self.requests, span: self.span }
+    }
 }
 
 impl fmt::Display for Taken {
@@ -73,7 +87,10 @@ pub fn play<'a>(
     config: &EngineConfig,
     against: Option<&'a Against>,
 ) -> Result<Played<'a>, Failure> {
+    let clock =
+        EpollNet::new().map_err(|error| Failure::not_carried_out(format!("the clock: {error}")))?;
     let mut played = Played {
+        simulation: Duration::ZERO,
         passes: Vec::new(),
         rows: Vec::new(),
         findings: Vec::new(),
@@ -94,11 +111,15 @@ pub fn play<'a>(
             };
             let mut lengths = std::iter::repeat((cell.input_length, cell.output_length));
             let mut load = load_model(pass, plan.seed);
-            let records = records(&mut engine, &mut *load, &mut lengths, place);
+            let began = clock.now();
+            let pass_played = play_pass(&mut engine, &mut *load, &mut lengths, place);
+            played.simulation += clock.now().since(began);
+            let records = pass_played.records(place);
             played.requests += records.len();
             played.span += span(&records);
             if records.len() > DETAILED_REQUESTS {
-                let message = "gaps between tokens are the mean of each request, for there are many";
+                let message =
+                    "gaps between tokens are the mean of each request, for there are many";
                 let finding = Finding::new("itl_is_a_mean", Severity::Note, message);
                 played.findings.push(finding.at(format!("{cell}, {pass}")));
             }
@@ -120,8 +141,9 @@ pub fn store(
     resolved: &Resolved,
     config: &EngineConfig,
     played: Played<'_>,
+    against: Option<&str>,
 ) -> Result<(Summary, RunId), Failure> {
-    let header = header(&resolved.plan, config)?;
+    let header = header(&resolved.plan, config, against)?;
     let mut store = Store::open(&resolved.store)
         .map_err(|error| Failure::usage(format!("store (--store): {error}")))?;
     let run = store.begin_run(&header).map_err(Failure::not_carried_out)?;
@@ -143,7 +165,8 @@ pub fn store(
         if let Some(error) = error {
             return Err(Failure::not_carried_out(error));
         }
-        findings.extend(recorded.findings);
+        // That tokens come in bundles is how predictions are kept, not how a server streams.
+        findings.extend(recorded.findings.into_iter().filter(|f| f.code != CHUNKS_ARE_NOT_TOKENS));
         grid.add(cell, recorded.summary);
     }
     let facts = Facts {
@@ -213,7 +236,7 @@ fn sureness(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPrediction, F
     })
 }
 
-fn header(plan: &Plan, config: &EngineConfig) -> Result<RunHeader, Failure> {
+fn header(plan: &Plan, config: &EngineConfig, against: Option<&str>) -> Result<RunHeader, Failure> {
     let resolved = config.resolve().map_err(Failure::usage)?;
     let profile = &resolved.profile;
     let mut facts: std::collections::BTreeMap<String, String> = [
@@ -228,6 +251,9 @@ fn header(plan: &Plan, config: &EngineConfig) -> Result<RunHeader, Failure> {
     ]
     .map(|(key, value)| (key.to_owned(), value))
     .into();
+    if let Some(origin) = against {
+        facts.insert("against".to_owned(), origin.to_owned());
+    }
     for (number, caveat) in resolved.caveats().into_iter().enumerate() {
         facts.insert(format!("caveat_{}", number + 1), caveat);
     }

@@ -15,7 +15,13 @@ struct Grid {
 }
 
 impl Grid {
-    fn lines(&self, open: &str, between: &str, close: &str, rule: impl Fn(usize) -> String) -> String {
+    fn lines(
+        &self,
+        open: &str,
+        between: &str,
+        close: &str,
+        rule: impl Fn(usize) -> String,
+    ) -> String {
         let all = || std::iter::once(&self.headings).chain(&self.rows);
         let widths: Vec<usize> = (0..self.headings.len())
             .map(|at| all().map(|row| row[at].chars().count()).max().unwrap_or(0))

@@ -1,0 +1,81 @@
+//! Calibration by few rows: three multipliers over a profile that is known, since two rows cannot
+//! tell eight constants apart.
+
+use super::solve::least_squares;
+use super::{MeasuredTable, TETHER, residuals};
+use crate::error::EngineError;
+use crate::profile::Profile;
+
+/// The largest factor, either way.
+const MOST: f64 = 4.0;
+/// The share of what a data sheet promises that no product reaches.
+const SHARE_MOST: f64 = 0.98;
+
+/// Names of the multipliers, in order: the host's time, the memory's bandwidth, the products.
+pub const SCALES: [&str; 3] = ["host", "bandwidth", "products"];
+
+/// Fits a multiplier each to the host's constants, to bandwidths and to products; everything else
+/// is kept.
+///
+/// # Errors
+/// When a row's configuration is one that the engine would refuse to start with.
+pub fn fit_scales(
+    start: &Profile,
+    tables: &[MeasuredTable],
+) -> Result<(Profile, [f64; 3]), EngineError> {
+    for table in tables {
+        super::errors(start, table)?;
+    }
+    let point = least_squares(&[0.0; 3], |point| {
+        let tether = point.iter().map(|x| TETHER * x).collect();
+        residuals(&scaled(start, factors(point)), tables, tether)
+    });
+    let found = factors(&point);
+    Ok((scaled(start, found), found))
+}
+
+fn factors(point: &[f64]) -> [f64; 3] {
+    // Smooth, and never beyond the largest factor.
+    std::array::from_fn(|at| MOST.powf((point[at] / MOST.ln()).tanh()))
+}
+
+fn scaled(start: &Profile, [host, bandwidth, products]: [f64; 3]) -> Profile {
+    let mut profile = start.clone();
+    let share = |value: &mut f64, factor: f64| *value = (*value * factor).min(SHARE_MOST);
+    let c = &mut profile.constants;
+    for time in [
+        &mut c.step_us,
+        &mut c.layer_floor_us,
+        &mut c.sequence_layer_head_ns,
+        &mut c.output_token_ns,
+    ] {
+        *time *= host;
+    }
+    share(&mut c.bandwidth_efficiency, bandwidth);
+    c.kv_reread_efficiency *= bandwidth;
+    share(&mut c.dense_efficiency, products);
+    if let Some(gptq) = &mut profile.kernels.gptq {
+        share(&mut gptq.bandwidth_efficiency, bandwidth);
+        share(&mut gptq.dequantise_efficiency, bandwidth);
+        share(&mut gptq.dense_efficiency, products);
+    }
+    if let Some(awq) = &mut profile.kernels.awq {
+        share(&mut awq.bandwidth_efficiency, bandwidth);
+        share(&mut awq.dense_efficiency, products);
+    }
+    profile
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_factor_leaves_the_bounds() {
+        assert_eq!(factors(&[0.0; 3]), [1.0; 3]);
+        let [low, high, _] = factors(&[-100.0, 100.0, 0.0]);
+        assert!((low - 0.25).abs() < 1e-9 && (high - 4.0).abs() < 1e-9);
+        let profile = scaled(&crate::profile::profiles()[0], [4.0; 3]);
+        assert!(profile.constants.bandwidth_efficiency <= SHARE_MOST);
+    }
+}
