@@ -30,7 +30,9 @@ static PER_REQUEST: [&Definition; 8] = [
 
 /// Folds the records of one pass, in any order, into its summary.
 ///
-/// A record leaves behind one number per metric and two per token event, nothing else.
+/// Memory is bounded but for 24 bytes per request, from which concurrency is exact: gaps between
+/// tokens are kept up to [`stats::SAMPLES_KEPT`], values of requests up to
+/// [`stats::VALUES_KEPT`], and sketched beyond.
 #[derive(Clone, Debug)]
 pub struct PassFold {
     kind: PassKind,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::metric::Weighted;
 use crate::record::Record;
-use crate::stats::{self, Pool};
+use crate::stats::{Pool, Sample};
 use crate::summary::Instrument;
 
 /// How far before its stamp each token event may have arrived, in the order of the events.
@@ -31,9 +31,9 @@ pub fn arrival_widths(record: &Record) -> impl Iterator<Item = Duration> {
 pub(crate) struct InstrumentFold {
     reads: u64,
     stamped: u64,
-    lateness_us: Vec<f64>,
+    lateness_us: Sample,
     widths_us: Pool,
-    ttft_bounds_us: Vec<f64>,
+    ttft_bounds_us: Sample,
     coalesced: u64,
 }
 
@@ -50,24 +50,26 @@ impl InstrumentFold {
         if !streamed {
             return;
         }
-        let widths: Vec<f64> =
-            arrival_widths(record).map(|width| width.as_secs_f64() * 1e6).collect();
-        let reads: Vec<u32> = record.token_events().map(|event| event.read).collect();
-        self.coalesced += reads.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
-        self.widths_us.add_request(|pool| append_widths(&widths, pool));
-        let first = record.token_events().position(|event| event.kind.is_visible());
-        if let Some(first) = first.filter(|_| record.outcome.is_complete()) {
-            self.ttft_bounds_us.push(widths[first]);
+        let mut read_before = None;
+        for event in record.token_events() {
+            self.coalesced += u64::from(read_before == Some(event.read));
+            read_before = Some(event.read);
+        }
+        self.widths_us.add_request(|pool| append_widths(record, pool));
+        let mut widths = record.token_events().zip(arrival_widths(record));
+        let first = widths.find(|(event, _)| event.kind.is_visible());
+        if let Some((_, width)) = first.filter(|_| record.outcome.is_complete()) {
+            self.ttft_bounds_us.push(width.as_secs_f64() * 1e6);
         }
     }
 
-    pub(crate) fn finish(mut self, seed: u64) -> Instrument {
+    pub(crate) fn finish(self, seed: u64) -> Instrument {
         Instrument {
             reads: self.reads,
             kernel_stamped_reads: self.stamped,
-            receive_lateness_us: stats::distribution(&mut self.lateness_us, seed),
+            receive_lateness_us: self.lateness_us.distribution(seed),
             arrival_width_us: self.widths_us.distribution(seed),
-            ttft_bound_us: stats::distribution(&mut self.ttft_bounds_us, seed),
+            ttft_bound_us: self.ttft_bounds_us.distribution(seed),
             coalesced_events: self.coalesced,
             process: None,
         }
@@ -75,13 +77,18 @@ impl InstrumentFold {
 }
 
 /// Nearly all widths are zero: they become one value with their number as weight.
-fn append_widths(widths: &[f64], pool: &mut Vec<Weighted>) {
-    let exact = widths.iter().filter(|&&width| width == 0.0).count();
-    if exact > 0 {
-        pool.push(Weighted { value: 0.0, weight: exact as f64 });
+fn append_widths(record: &Record, pool: &mut Vec<Weighted>) {
+    let mut exact = 0_u32;
+    for width in arrival_widths(record) {
+        if width.is_zero() {
+            exact += 1;
+        } else {
+            pool.push(Weighted { value: width.as_secs_f64() * 1e6, weight: 1.0 });
+        }
     }
-    let inexact = widths.iter().filter(|&&width| width != 0.0);
-    pool.extend(inexact.map(|&value| Weighted { value, weight: 1.0 }));
+    if exact > 0 {
+        pool.push(Weighted { value: 0.0, weight: f64::from(exact) });
+    }
 }
 
 #[cfg(test)]

@@ -78,8 +78,8 @@ impl Actor<VirtualNet> for Server {
                 }
                 Ready::Readable(conn) => match net.read(conn, &mut buffer) {
                     ReadResult::Data(arrived) => {
-                        let parser = self.parsers.get_mut(&conn).unwrap();
-                        if parser.push(&buffer[..arrived.bytes]).unwrap().is_some() {
+                        let parser = self.parsers.get_mut(&conn).expect("an accepted connection");
+                        if parser.push(&buffer[..arrived.bytes]).expect("a request").is_some() {
                             self.agenda.push_back((net.now() + self.ttft, conn, 0));
                         }
                     }
@@ -132,9 +132,9 @@ impl Setup {
     fn play(&self, mut server: Server, listening: bool) -> (Vec<Record>, Nanos) {
         let mut hosts = virtual_net::hosts(2);
         let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
-        let mut address: SocketAddr = "127.0.0.1:80".parse().unwrap();
+        let mut address = SocketAddr::from(([127, 0, 0, 1], 80));
         if listening {
-            address = server_net.listen("127.0.0.1:0".parse().unwrap()).unwrap();
+            address = server_net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
         }
         let request = Request {
             prompt: Prompt::Text("a b c".into()),
@@ -149,7 +149,7 @@ impl Setup {
             extra_body: serde_json::Map::new(),
         };
         let endpoint = Endpoint {
-            dialect: dialect("openai-completions").unwrap(),
+            dialect: dialect("openai-completions").expect("known"),
             authority: "h".into(),
             path: "/v1/completions".into(),
             headers: Vec::new(),
@@ -232,11 +232,11 @@ fn a_limit_in_flight_makes_requests_wait_and_the_wait_counts_from_due() {
     let bound = Bound::requests(4);
     let (records, start) = limited(bound, OverLimit::Queue, Some(2), f64::INFINITY);
     let starts: Vec<Nanos> = records.iter().map(|record| record.send_start.unwrap()).collect();
-    assert_eq!(starts, [start, start, start + ms(20), start + ms(20)]);
+    assert_eq!(starts, [start, start, start + ms(18), start + ms(18)]);
     assert!(records.iter().all(|record| record.due == start));
 }
 
-/// An open loop with constant arrivals and a limit, against a server that takes 20 ms.
+/// An open loop with constant arrivals and a limit, against a server that takes 18 ms.
 fn limited(
     bound: Bound,
     over_limit: OverLimit,
@@ -246,13 +246,13 @@ fn limited(
     let rate = rate.into();
     let arrivals = Arrivals::Constant;
     let pass = PassPlan::Open { rate, arrivals, bound, max_in_flight, over_limit };
-    let requests = bound.requests.unwrap();
-    Setup::of(pass, requests).play(Server::new(ms(10), ms(10), 2), true)
+    let requests = bound.requests.expect("a count");
+    Setup::of(pass, requests).play(Server::new(ms(9), ms(9), 2), true)
 }
 
 #[test]
 fn beyond_a_limit_requests_are_dropped_at_their_due_time_and_counted() {
-    // One due every 5 ms, each takes 20 ms, two may be in flight: of every four, two are sent.
+    // One due every 5 ms, each takes 18 ms, two may be in flight: of every four, two are sent.
     let (records, start) = limited(Bound::requests(12), OverLimit::Drop, Some(2), 200.0);
     assert_eq!(records.len(), 12);
     for (k, record) in records.iter().enumerate() {
@@ -272,8 +272,7 @@ fn beyond_a_limit_requests_are_dropped_at_their_due_time_and_counted() {
 fn a_ramp_of_concurrency_sends_at_its_own_instants() {
     // From 1 to 3 in 400 ms: the second place opens at 100 ms and the third at 300 ms.
     let stage = Stage { duration: ms(400), from: 1.0, to: 3.0, curve: Curve::Linear };
-    let pass =
-        PassPlan::Closed { concurrency: Level::Stages(vec![stage]), bound: Bound::none() };
+    let pass = PassPlan::Closed { concurrency: Level::Stages(vec![stage]), bound: Bound::none() };
     let (records, start) = Setup::of(pass, 20).play(Server::new(ms(100), ms(50), 2), true);
     let sent: Vec<Nanos> = records.iter().map(|record| record.send_start.unwrap()).collect();
     let truth = [0, 100, 150, 250, 300, 300].map(|at| start + ms(at));

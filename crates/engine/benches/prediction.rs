@@ -3,8 +3,9 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use inferometer_core::load::load_model;
-use inferometer_core::plan::{Bound, CellPlan, PassPlan};
+use inferometer_core::arrival::Arrivals;
+use inferometer_core::load::{Level, load_model};
+use inferometer_core::plan::{Bound, CellPlan, OverLimit, PassPlan};
 use inferometer_engine::{Engine, EngineConfig, simulate, table};
 
 const LENGTHS: [u32; 4] = [128, 512, 1024, 2048];
@@ -32,7 +33,13 @@ fn million(criterion: &mut Criterion) {
     let cell = CellPlan { input_length: 128, output_length: 128 };
     let capacity = table(&config, cell, 1, 4000).expect("a cell that runs").requests_per_s;
     let bound = Bound::requests(1_000_000);
-    let pass = PassPlan::Open { rate: 0.8 * capacity, bound, max_in_flight: None };
+    let pass = PassPlan::Open {
+        rate: Level::Constant(0.8 * capacity),
+        arrivals: Arrivals::Poisson,
+        bound,
+        max_in_flight: None,
+        over_limit: OverLimit::Queue,
+    };
     let mut group = criterion.benchmark_group("open loop");
     group.sample_size(10);
     group.bench_function("a million requests at 80 % of capacity", |bencher| {

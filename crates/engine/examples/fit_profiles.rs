@@ -8,8 +8,8 @@ use std::fs;
 
 use inferometer_engine::EngineConfig;
 use inferometer_engine::fit::{
-    MeasuredTable, PARAMETERS, RowError, constants_of, error_percent, errors, fit, leave_lengths_out,
-    leave_table_out, parse_rows, seen,
+    MeasuredTable, Outputs, PARAMETERS, RowError, constants_of, error_percent, errors, fit,
+    leave_lengths_out, leave_table_out, parse_rows, seen,
 };
 use inferometer_engine::model::Weights;
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role, profile};
@@ -20,11 +20,24 @@ const REQUESTS: (u32, u32) = (399, 10);
 /// Where the search of the constants of sixteen-bit models starts: round numbers, so that a constant on which a table that is left in
 /// says nothing is not taken from the one that is left out.
 const ROUND: [f64; 8] = [4000.0, 150.0, 50.0, 0.8, 0.5, 2.0, 50.0, 50.0];
+/// What differs in TGI: its host, its kernels' speed on the same weights.
+const TGI: [&str; 5] = [
+    "step_us",
+    "sequence_layer_head_ns",
+    "awq.bandwidth_efficiency",
+    "awq.dense_efficiency",
+    "kv_reread_efficiency",
+];
+
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn table(model: &str) -> Outcome<MeasuredTable> {
-    let path = format!("data/rows/{model}.csv");
-    let rows = parse_rows(&fs::read_to_string(&path)?, &path)?;
+    rows_of(model, model, Outputs::AsAsked)
+}
+
+fn rows_of(model: &str, file: &str, outputs: Outputs) -> Outcome<MeasuredTable> {
+    let path = format!("data/rows/{file}.csv");
+    let rows = parse_rows(&fs::read_to_string(&path)?, &path, outputs)?;
     Ok(MeasuredTable { config: EngineConfig::of_model(model)?, rows, requests: REQUESTS.0 })
 }
 
@@ -107,7 +120,12 @@ fn main() -> Outcome<()> {
         }
     }
     newer = fitted(&newer, &fp16, constants_of(Weights::Fp16), Role::Fitted)?;
-    newer = fitted(&newer, &[table("baichuan2-13b-gptq")?], constants_of(Weights::Gptq), Role::FittedKernel)?;
+    newer = fitted(
+        &newer,
+        &[table("baichuan2-13b-gptq")?],
+        constants_of(Weights::Gptq),
+        Role::FittedKernel,
+    )?;
     write(&newer)?;
 
     let mut older = profile("a100-40g-vllm-0.2.5-awq")?;
@@ -115,6 +133,20 @@ fn main() -> Outcome<()> {
     older.constants = newer.constants.clone();
     // The sampler of 0.2.5 does not gather the output.
     older.constants.output_token_ns = 0.0;
-    older = fitted(&older, &[table("mistral-7b-openorca-awq")?], constants_of(Weights::Awq), Role::FittedKernel)?;
-    write(&older)
+    older = fitted(
+        &older,
+        &[table("mistral-7b-openorca-awq")?],
+        constants_of(Weights::Awq),
+        Role::FittedKernel,
+    )?;
+    write(&older)?;
+
+    let mut tgi = profile("a100-40g-tgi-1.3.4")?;
+    tgi.provenance.clear();
+    tgi.constants = older.constants.clone();
+    tgi.kernels = older.kernels.clone();
+    let model = "mistral-7b-openorca-awq";
+    let rows = rows_of(model, &format!("{model}-tgi"), Outputs::EndByThemselves)?;
+    tgi = fitted(&tgi, &[rows], &TGI, Role::Fitted)?;
+    write(&tgi)
 }

@@ -4,7 +4,7 @@
 use inferometer_core::plan::CellPlan;
 
 use crate::config::Resolved;
-use crate::profile::{ColumnErrors, Provenance};
+use crate::profile::{ColumnErrors, Provenance, Seen};
 
 /// The factor of what is not calibrated: a data sheet alone is off by as much and more.
 const UNCALIBRATED_FACTOR: f64 = 2.0;
@@ -76,7 +76,9 @@ pub fn confidence(config: &Resolved, cell: CellPlan, sequences: u32) -> Confiden
             return of(&own.left_out_lengths).or_else(|| fitted(own)).unwrap_or(0.0);
         }
         let stated = |table: &&Provenance| {
-            of(&table.left_out_table).or_else(|| of(&table.left_out_lengths)).or_else(|| fitted(table))
+            of(&table.left_out_table)
+                .or_else(|| of(&table.left_out_lengths))
+                .or_else(|| fitted(table))
         };
         let stated: Vec<f64> = tables.iter().filter_map(stated).collect();
         stated.iter().sum::<f64>() / stated.len().max(1) as f64
@@ -99,14 +101,16 @@ fn outside(
     if !tables.iter().any(|table| table.seen.cards == cards) {
         return Some(format!("no row on {cards} cards was fitted"));
     }
-    let checks: [(&str, u32, fn(&Provenance) -> (u32, u32)); 3] = [
-        ("input tokens", cell.input_length, |table| table.seen.input_tokens),
-        ("output tokens", cell.output_length, |table| table.seen.output_tokens),
-        ("sequences at once", sequences, |table| table.seen.sequences),
+    let seen = |range: fn(&Seen) -> (u32, u32)| {
+        let ranges = || tables.iter().map(|table| range(&table.seen));
+        (ranges().map(|r| r.0).min().unwrap_or(0), ranges().map(|r| r.1).max().unwrap_or(0))
+    };
+    let checks = [
+        ("input tokens", cell.input_length, seen(|seen| seen.input_tokens)),
+        ("output tokens", cell.output_length, seen(|seen| seen.output_tokens)),
+        ("sequences at once", sequences, seen(|seen| seen.sequences)),
     ];
-    checks.into_iter().find_map(|(what, value, range)| {
-        let low = tables.iter().map(|table| range(table).0).min()?;
-        let high = tables.iter().map(|table| range(table).1).max()?;
+    checks.into_iter().find_map(|(what, value, (low, high))| {
         let inside = (low..=high).contains(&value);
         (!inside).then(|| format!("{value} {what}: the fitted rows have {low} to {high}"))
     })

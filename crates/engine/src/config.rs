@@ -108,19 +108,15 @@ impl EngineConfig {
     pub fn resolve(&self) -> Result<Resolved, EngineError> {
         let card = self.profile.card()?;
         let weights = self.resolve_weights(card)?;
-        let max_model_len = self.resolve_max_model_len()?;
-        let max_num_seqs = self.max_num_seqs.unwrap_or(256);
-        let limits = Limits {
-            max_model_len,
-            max_num_seqs,
-            max_num_batched_tokens: self.resolve_batched_tokens(max_model_len, max_num_seqs)?,
-            max_paddings: self.max_paddings.unwrap_or(256),
-        };
+        let is_tgi = self.profile.engine == "tgi";
+        let limits = if is_tgi { self.tgi_limits()? } else { self.vllm_limits()? };
         let block_size = self.block_size.unwrap_or(16);
         if ![8, 16, 32].contains(&block_size) {
             return Err(invalid("--block-size", block_size, "must be 8, 16 or 32 tokens"));
         }
-        let utilization = self.gpu_memory_utilization.unwrap_or(0.9);
+        // TGI takes all of the memory but a twentieth of what its warm-up leaves.
+        let default_utilization = if is_tgi { 0.95 } else { 0.9 };
+        let utilization = self.gpu_memory_utilization.unwrap_or(default_utilization);
         if !(utilization > 0.0 && utilization <= 1.0) {
             let expected = "must lie above 0 and at most at 1";
             return Err(invalid("--gpu-memory-utilization", utilization, expected));
@@ -134,6 +130,34 @@ impl EngineConfig {
             block_size,
             gpu_memory_utilization: utilization,
             tensor_parallel_size: self.resolve_parallel()?,
+        })
+    }
+
+    fn vllm_limits(&self) -> Result<Limits, EngineError> {
+        let max_model_len = self.resolve_max_model_len()?;
+        let max_num_seqs = self.max_num_seqs.unwrap_or(256);
+        Ok(Limits {
+            max_model_len,
+            max_num_seqs,
+            max_num_batched_tokens: self.resolve_batched_tokens(max_model_len, max_num_seqs)?,
+            max_paddings: self.max_paddings.unwrap_or(256),
+        })
+    }
+
+    /// `--max-total-tokens` and `--max-batch-prefill-tokens` under vLLM's names; TGI limits neither
+    /// sequences nor padding.
+    fn tgi_limits(&self) -> Result<Limits, EngineError> {
+        let most = self.model.context_limit.unwrap_or(self.model.context);
+        let max_model_len = self.max_model_len.unwrap_or(most.min(8192));
+        if max_model_len == 0 || max_model_len > most {
+            let expected = format!("{} takes sequences of 1 to {most} tokens", self.model.name);
+            return Err(invalid("--max-model-len", max_model_len, expected));
+        }
+        Ok(Limits {
+            max_model_len,
+            max_num_seqs: self.max_num_seqs.unwrap_or(1024),
+            max_num_batched_tokens: self.max_num_batched_tokens.unwrap_or(4096),
+            max_paddings: 0,
         })
     }
 

@@ -19,7 +19,7 @@ pub struct RequestId(pub u64);
 pub enum Finish {
     /// It has the tokens that were asked for.
     Length,
-    /// Prompt and output reached the engine's limit (`--max-model-len`).
+    /// Prompt and output reached the engine's limit (`--max-model-len`), or the text its end.
     Stop,
     /// It cannot run, or after an eviction cannot run again; usually without a token.
     Ignored,
@@ -110,6 +110,7 @@ impl Engine {
             kv: BlockManager::new(kv_blocks(&config)?, config.block_size),
             limits: config.limits,
             preemptions: 0,
+            decodes_since_prompt: 0,
         };
         Ok(Self {
             cost: CostModel::new(&config),
@@ -133,9 +134,20 @@ impl Engine {
     /// # Panics
     /// When it does not.
     pub fn add(&mut self, id: RequestId, prompt_tokens: u32, max_tokens: u32) {
-        assert!(prompt_tokens > 0 && max_tokens > 0, "a request has a prompt and asks for tokens");
-        let (prompt, generated, blocks) = (prompt_tokens, 0, 0);
-        self.queues.waiting.push_back(Sequence { id, prompt, generated, max_tokens, blocks });
+        self.add_ending(id, prompt_tokens, max_tokens, max_tokens);
+    }
+
+    /// The same for a request whose output ends by itself after so many tokens, if it is not at its
+    /// most before.
+    ///
+    /// # Panics
+    /// When one of the numbers is 0.
+    pub fn add_ending(&mut self, id: RequestId, prompt: u32, max_tokens: u32, ends_after: u32) {
+        let some = prompt > 0 && max_tokens > 0 && ends_after > 0;
+        assert!(some, "a request has a prompt, asks for tokens and gets some");
+        let (generated, blocks) = (0, 0);
+        let sequence = Sequence { id, prompt, generated, max_tokens, ends_after, blocks };
+        self.queues.waiting.push_back(sequence);
     }
 
     /// Drops a request, wherever it is. One that has ended already is not there to drop.
@@ -173,6 +185,7 @@ impl Engine {
             kv.append(&mut sequence.blocks, sequence.prompt + sequence.generated + steps - 1);
             sequence.generated += steps;
         }
+        self.queues.decodes_since_prompt += steps;
         self.steps += u64::from(steps);
         self.generation_tokens += u64::from(steps) * u64::from(sequences);
         Some(Run { steps, duration: Duration::from_nanos(spent_ns) })
@@ -189,6 +202,7 @@ impl Engine {
         self.steps += 1;
         let (shape, kind, outputs) = match batch {
             Batch::Prompt { admitted, ignored } => {
+                self.queues.decodes_since_prompt = 0;
                 let from = self.queues.running.len() - admitted;
                 let shape = prompt_shape(&self.queues.running[from..]);
                 let finished = Some(Finish::Ignored);
@@ -204,6 +218,7 @@ impl Engine {
                 (shape, StepKind::Prompt, outputs)
             }
             Batch::Decode => {
+                self.queues.decodes_since_prompt += 1;
                 let Load { sequences, context, generated } = Load::of(&self.queues.running);
                 let shape = StepShape::Decode { sequences, context, generated };
                 let mut outputs = Vec::with_capacity(sequences as usize);
@@ -245,7 +260,8 @@ impl Engine {
             self.generation_tokens += 1;
             let finished = if sequence.generated >= sequence.max_tokens {
                 Some(Finish::Length)
-            } else if sequence.tokens() > max_model_len {
+            } else if sequence.tokens() > max_model_len || sequence.generated >= sequence.ends_after
+            {
                 Some(Finish::Stop)
             } else {
                 None

@@ -48,7 +48,10 @@ pub enum EngineError {
         reason: String,
     },
     /// An engine version without a scheduler here.
-    #[error("profile {profile}: no scheduler for {engine} {version}; there is one for vllm 0.2.x")]
+    #[error(
+        "profile {profile}: no scheduler for {engine} {version}; there are those of vllm 0.2.x and \
+         tgi 1.3.x"
+    )]
     UnknownEngine {
         /// The profile.
         profile: String,

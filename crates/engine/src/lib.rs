@@ -18,6 +18,7 @@ pub mod policy;
 
 mod capacity;
 mod engine;
+mod output_lengths;
 
 pub mod confidence;
 pub mod fit;
@@ -30,4 +31,8 @@ pub use capacity::kv_blocks;
 pub use config::{Dtype, EngineConfig, Limits, Resolved};
 pub use engine::{Engine, Finish, RequestId, Stats, Step, StepKind, StepOutput};
 pub use error::EngineError;
-pub use virtual_time::{TableRow, TokensAt, VirtualRecord, simulate, simulate_seen, table};
+pub use output_lengths::output_lengths;
+pub use virtual_time::{
+    Lengths, TableRow, TokensAt, VirtualRecord, lengths, simulate, simulate_seen, table,
+    table_ending,
+};

@@ -271,6 +271,7 @@ impl Profile {
 static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
     [
         ("a100-40g-vllm-0.2.7", include_str!("../data/profiles/a100-40g-vllm-0.2.7.toml")),
+        ("a100-40g-tgi-1.3.4", include_str!("../data/profiles/a100-40g-tgi-1.3.4.toml")),
         ("a100-40g-vllm-0.2.5-awq", include_str!("../data/profiles/a100-40g-vllm-0.2.5-awq.toml")),
     ]
     .map(|(name, text)| Profile::parse(text, name).expect("invariant: embedded profiles parse"))

@@ -8,7 +8,7 @@ use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
 use inferometer_core::time::Nanos;
 
 use crate::engine::{Engine, Finish};
-use crate::virtual_time::{TokensAt, VirtualRecord, simulate_seen};
+use crate::virtual_time::{Lengths, TokensAt, VirtualRecord, simulate_seen};
 
 /// Requests of a pass above which a stream is kept as its first token and all the others together:
 /// gaps between tokens are then the mean of each request.
@@ -37,7 +37,7 @@ pub struct PlayedPass {
 pub fn play(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
-    source: &mut dyn Iterator<Item = (u32, u32)>,
+    source: &mut dyn Iterator<Item = Lengths>,
     place: PassPlace<'_>,
 ) -> PlayedPass {
     let max_in_flight = match place.pass {
@@ -97,7 +97,9 @@ fn record(
         ended: Some(found.ended),
         outcome: Outcome::Complete,
         status: Some(200),
-        finish_reason: Some(if found.finish == Finish::Stop { "stop" } else { "length" }.to_owned()),
+        finish_reason: Some(
+            if found.finish == Finish::Stop { "stop" } else { "length" }.to_owned(),
+        ),
         usage: Usage { prompt: Some(found.prompt), completion: Some(found.output), cached: None },
         ..Record::planned(place.number, index, found.due)
     }

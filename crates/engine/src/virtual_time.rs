@@ -9,6 +9,7 @@ use inferometer_core::time::Nanos;
 use crate::config::EngineConfig;
 use crate::engine::{Engine, Finish, RequestId, Run, Step};
 use crate::error::EngineError;
+use crate::output_lengths::output_lengths;
 
 /// One request in virtual time; instants are offsets from the start of the pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,24 @@ pub struct VirtualRecord {
     pub finish: Finish,
 }
 
+/// What a request asks for and gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lengths {
+    /// Prompt tokens.
+    pub prompt: u32,
+    /// Output tokens that are asked for.
+    pub max_tokens: u32,
+    /// Output tokens after which the text ends by itself, if that is less.
+    pub ends_after: u32,
+}
+
+impl From<(u32, u32)> for Lengths {
+    /// Prompt and output tokens; the text does not end by itself.
+    fn from((prompt, max_tokens): (u32, u32)) -> Self {
+        Self { prompt, max_tokens, ends_after: max_tokens }
+    }
+}
+
 /// Tokens that a request got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokensAt {
@@ -42,24 +61,24 @@ pub struct TokensAt {
     pub count: u32,
 }
 
-/// Plays a load model against an idle engine until neither has anything left. `source` gives prompt
-/// and output lengths in tokens; when it is exhausted, no further request starts.
+/// Plays a load model against an idle engine until neither has anything left. `source` gives
+/// lengths; when it is exhausted, no further request starts.
 ///
 /// What is due before a step begins takes part in it. Records are in the order of their starts.
-pub fn simulate(
+pub fn simulate<L: Into<Lengths>>(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
-    source: &mut dyn Iterator<Item = (u32, u32)>,
+    source: &mut dyn Iterator<Item = L>,
 ) -> Vec<VirtualRecord> {
     simulate_seen(engine, load, source, None, |_| ())
 }
 
 /// [`simulate`], with every token shown to `see` as it comes. Of what is due while
 /// `max_in_flight` are in flight, each waits for an end; it is sent then.
-pub fn simulate_seen(
+pub fn simulate_seen<L: Into<Lengths>>(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
-    source: &mut dyn Iterator<Item = (u32, u32)>,
+    source: &mut dyn Iterator<Item = L>,
     max_in_flight: Option<u32>,
     see: impl FnMut(TokensAt),
 ) -> Vec<VirtualRecord> {
@@ -98,11 +117,11 @@ struct Play<See> {
 
 impl<See: FnMut(TokensAt)> Play<See> {
     /// Starts what is due, and says when the next is, if that is known.
-    fn begin_due(
+    fn begin_due<L: Into<Lengths>>(
         &mut self,
         engine: &mut Engine,
         load: &mut dyn LoadModel,
-        source: &mut dyn Iterator<Item = (u32, u32)>,
+        source: &mut dyn Iterator<Item = L>,
     ) -> Option<Nanos> {
         loop {
             let due = match load.next_due() {
@@ -117,11 +136,12 @@ impl<See: FnMut(TokensAt)> Play<See> {
                 self.was_full = true;
                 return None;
             }
-            let (prompt, output) = source.next()?;
+            let Lengths { prompt, max_tokens, ends_after } = source.next()?.into();
             load.take();
             self.places -= 1;
             let sent = if self.was_full { due.max(self.now) } else { due };
-            engine.add(RequestId(self.records.len() as u64), prompt, output);
+            let id = RequestId(self.records.len() as u64);
+            engine.add_ending(id, prompt, max_tokens, ends_after);
             self.records.push(VirtualRecord {
                 due,
                 sent,
@@ -193,13 +213,46 @@ pub fn table(
     one_by_one: u32,
     requests: u32,
 ) -> Result<TableRow, EngineError> {
-    let lengths = (cell.input_length, cell.output_length);
-    let play = |pass: &PassPlan| -> Result<_, EngineError> {
+    table_ending(config, cell, None, one_by_one, requests)
+}
+
+/// The lengths of so many requests of a cell whose outputs end by themselves at this mean, if one
+/// is given.
+pub fn lengths(
+    cell: CellPlan,
+    mean_output: Option<f64>,
+    count: u32,
+) -> Box<dyn Iterator<Item = Lengths>> {
+    let asked = Lengths::from((cell.input_length, cell.output_length));
+    match mean_output {
+        None => Box::new(std::iter::repeat(asked)),
+        Some(mean) => {
+            let outputs = output_lengths(mean, cell.output_length, count.max(1));
+            Box::new(
+                outputs.into_iter().cycle().map(move |ends_after| Lengths { ends_after, ..asked }),
+            )
+        }
+    }
+}
+
+/// [`table`] of outputs that end by themselves at this mean, if one is given.
+///
+/// # Errors
+/// As [`table`].
+pub fn table_ending(
+    config: &EngineConfig,
+    cell: CellPlan,
+    mean_output: Option<f64>,
+    one_by_one: u32,
+    requests: u32,
+) -> Result<TableRow, EngineError> {
+    let play = |pass: &PassPlan, count: u32| -> Result<_, EngineError> {
         let (mut engine, mut load) = (Engine::new(config.clone())?, load_model(pass, 0));
-        Ok(simulate(&mut engine, &mut *load, &mut std::iter::repeat(lengths)))
+        Ok(simulate(&mut engine, &mut *load, &mut *lengths(cell, mean_output, count)))
     };
-    let single = play(&PassPlan::OneByOne { bound: Bound::requests(one_by_one) })?;
-    let saturated = play(&PassPlan::Saturated { requests })?;
+    let bound = Bound::requests(one_by_one);
+    let single = play(&PassPlan::OneByOne { bound }, one_by_one)?;
+    let saturated = play(&PassPlan::Saturated { requests }, requests)?;
     let end = saturated.iter().map(|record| record.ended).max().unwrap_or(Nanos::ZERO);
     let seconds = end.seconds_after(Nanos::ZERO);
     let tokens: u64 = saturated.iter().map(|record| u64::from(record.output)).sum();

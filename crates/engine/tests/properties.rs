@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use inferometer_core::load::{AtOnce, Closed, Open};
+use inferometer_core::load::{AtOnce, Closed, Level, Open};
 use inferometer_core::plan::{Bound, CellPlan};
 use inferometer_core::time::Nanos;
 use inferometer_engine::{
@@ -277,7 +277,7 @@ fn chatglm() -> Engine {
 
 #[test]
 fn one_by_one_requests_follow_each_other_without_a_gap() {
-    let mut load = Closed::new(1, Bound::requests(5));
+    let mut load = Closed::new(&Level::Constant(1.0), Bound::requests(5));
     let records = simulate(&mut chatglm(), &mut load, &mut std::iter::repeat((128, 32)));
     assert_eq!(records.len(), 5);
     assert!(records.windows(2).all(|pair| pair[1].due == pair[0].ended));

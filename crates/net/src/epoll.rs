@@ -46,9 +46,11 @@ pub struct EpollNet {
     wait_called: Nanos,
     /// Whether the last wait had room to report everything that was ready.
     reported_all: bool,
-    /// When the wait before it was called, or later if this wait is known to have slept. What the
-    /// wait before did not report was empty then.
+    /// When the wait before it was called. What the wait before did not report was empty then.
     empty_at: Nanos,
+    /// A later instant, if this wait slept: what it reports came after it, unless the wake-up took
+    /// longer than it should. Where a stamp of the kernel's says so, that holds.
+    asleep_at: Nanos,
     /// Tells how long this thread waited for a processor.
     run_delay: RunDelay,
     /// The last reading of the clock, which lies before whatever happens next.
@@ -105,6 +107,7 @@ impl EpollNet {
             wait_called: now,
             reported_all: true,
             empty_at: now,
+            asleep_at: now,
             run_delay: RunDelay::of_this_thread(),
             last_now: now,
         })
@@ -219,7 +222,7 @@ impl EpollNet {
         }
         let Some(delayed) = self.run_delay.since_last() else { return };
         if waited > delayed + WAKE_UP {
-            self.empty_at = self.empty_at.max(self.last_now - delayed - WAKE_UP);
+            self.asleep_at = self.last_now - delayed - WAKE_UP;
         }
     }
 
@@ -358,14 +361,18 @@ impl Net for EpollNet {
                 self.loop_stats.truncated_control += u64::from(truncated);
                 // A socket that had been drained, and that the previous wait did not report, was
                 // empty when that wait was called. Of one that had not, nothing is known.
-                let empty_before = match conn.drained_at {
-                    Some(drained_at) => drained_at.max(self.empty_at).min(user),
-                    None => conn.empty_before,
+                let (certain, likely) = match conn.drained_at {
+                    Some(drained_at) => {
+                        let certain = drained_at.max(self.empty_at).min(user);
+                        (certain, certain.max(self.asleep_at).min(user))
+                    }
+                    None => (conn.empty_before, conn.empty_before),
                 };
+                let kernel = wall_stamp.and_then(|wall| self.stamps.convert(wall, certain, user));
+                let contradicted = kernel.is_some_and(|stamp| stamp < likely);
+                let empty_before = if contradicted { certain } else { likely };
                 conn.drained_at = (bytes < buffer.len()).then_some(called);
                 conn.empty_before = empty_before;
-                let kernel =
-                    wall_stamp.and_then(|wall| self.stamps.convert(wall, empty_before, user));
                 ReadResult::Data(Arrived { bytes, kernel, user, empty_before })
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

@@ -39,9 +39,8 @@ fn repeats(summary: &Summary) -> Table {
         ];
         for (figure, spread) in figures {
             let Some(spread) = spread else { continue };
-            let interval = spread
-                .ci
-                .map_or(MISSING.to_owned(), |ends| ends.map(significant).join(" to "));
+            let interval =
+                spread.ci.map_or(MISSING.to_owned(), |ends| ends.map(significant).join(" to "));
             table.push(vec![
                 cell.input_length.to_string(),
                 cell.output_length.to_string(),

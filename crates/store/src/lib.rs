@@ -16,4 +16,6 @@ mod db;
 
 pub use db::{RunHeader, RunId, RunRow, RunState, Store, StoredRun};
 pub use error::StoreError;
-pub use log::{Ending, Entry, LogHeader, LogReader, LogWriter, PassBegin, PassEnd, as_stored};
+pub use log::{
+    Ending, Entry, LogHeader, LogReader, LogWriter, PassBegin, PassEnd, as_stored, into_stored,
+};

@@ -144,6 +144,7 @@ fn measured(
                 output_tokens_per_s,
                 latency_per_output_token_ms,
                 max_model_len: resolved.limits.max_model_len,
+                mean_output: judged.mean_output,
             });
         }
     }

@@ -14,7 +14,7 @@ use inferometer_core::summary::{PassSummary, Process};
 use inferometer_core::traits::Tokenizer;
 use inferometer_drive::Recorder;
 use inferometer_net::wall_clock_ns;
-use inferometer_store::{Ending, LogWriter, PassBegin, RunId, Store, StoreError, as_stored};
+use inferometer_store::{Ending, LogWriter, PassBegin, RunId, Store, StoreError, into_stored};
 
 /// Records that are entered into the index in one transaction.
 const INDEX_BATCH: usize = 1_024;
@@ -120,7 +120,7 @@ impl Recording {
             taken.note(self.log.append(&record));
         }
         // Figures are those of the stored record, so that a report made again is equal.
-        let record = as_stored(&record);
+        let record = into_stored(record);
         taken.folded.add(&record);
         taken.batch.push(record);
         let since = wall_clock_ns().saturating_sub(taken.sure_at_ns);

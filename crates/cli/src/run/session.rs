@@ -11,7 +11,7 @@ use inferometer_core::record::Record;
 use inferometer_core::repeat::Precision;
 use inferometer_core::request::{BodyHasher, WorkloadHasher};
 use inferometer_core::slo;
-use inferometer_core::summary::{Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
+use inferometer_core::summary::{Environment, PassKind, SUMMARY_SCHEMA, Summary, Target, Tool};
 use inferometer_core::validity;
 use inferometer_core::verdict::{Validity, Verdict};
 use inferometer_drive::{Endpoint, Live, Recorder};
@@ -410,6 +410,14 @@ impl Session<'_> {
             self.broken = Some(format!("{label}: prompts ran out: {trouble}"));
         }
         self.body_hasher.body(body_hash.as_bytes());
+        let records = recorded.summary.planned;
+        // These have no bound in time that could end them before their count.
+        let counted = matches!(recorded.summary.kind, PassKind::OneByOne | PassKind::Saturated);
+        if counted && pass.requests().is_some_and(|planned| u64::from(planned) != records) {
+            self.broken.get_or_insert(format!(
+                "{label}: {records} records where {pass} has another number of requests"
+            ));
+        }
         self.note(cell, &label, recorded);
         Ok(())
     }

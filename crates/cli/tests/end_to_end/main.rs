@@ -1,7 +1,10 @@
 //! The binary as its users meet it: over real sockets, with files and exit codes.
 
 mod bad_input;
+mod instrument;
+mod loads;
 mod outcomes;
+mod predict;
 mod run;
 mod secrets;
 mod support;

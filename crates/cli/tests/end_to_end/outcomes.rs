@@ -28,7 +28,7 @@ fn each_fault_of_a_server_gives_its_own_outcome_and_spares_the_others() {
         ("status=500@5", "rejected", "500"),
         ("status=400@5", "rejected", "400"),
         ("garbage@5", "malformed", "HTTP"),
-        ("malformed@5", "malformed", "JSON"),
+        ("malformed@5", "malformed", "cannot be parsed"),
     ] {
         let engine = Engine::start(&["--fault", fault]);
         let (output, summary) = measure(&engine.url, &[]);

@@ -52,6 +52,12 @@ impl Pool {
         }
     }
 
+    /// How many samples it holds now.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.samples.len()
+    }
+
     /// The distribution of the pooled values, or none of no values.
     ///
     /// The values of one request are not independent, so the mean's interval resamples whole

@@ -185,7 +185,10 @@ fn a_pool_beyond_what_is_kept_is_sketched_in_any_order() {
         .collect();
     let pooled = |kept: usize, requests: &mut dyn Iterator<Item = &Vec<Weighted>>| {
         let mut pool = Pool::keeping(kept);
-        requests.for_each(|request| pool.add_request(|gaps| gaps.extend(request)));
+        requests.for_each(|request| {
+            pool.add_request(|gaps| gaps.extend(request));
+            assert!(pool.held() <= kept);
+        });
         pool.distribution(1).expect("values")
     };
     let exact = pooled(usize::MAX, &mut requests.iter());

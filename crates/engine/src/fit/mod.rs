@@ -8,7 +8,7 @@ mod solve;
 mod validate;
 
 pub use parameter::{PARAMETERS, Parameter, parameter};
-pub use rows::{MeasuredRow, parse_rows};
+pub use rows::{MeasuredRow, Outputs, parse_rows};
 pub use scale::{SCALES, fit_scales};
 pub use validate::{leave_lengths_out, leave_table_out, seen};
 
@@ -20,8 +20,8 @@ use crate::virtual_time;
 use inferometer_core::stats::percentile;
 use solve::least_squares;
 
-/// Requests of the one by one pass: all of them take the same time here.
-const ONE_BY_ONE: u32 = 1;
+/// Requests of the one by one pass where outputs end by themselves.
+const ENDING_ONE_BY_ONE: u32 = 10;
 
 /// How little the search is held to where it starts. It moves freely where rows speak; a constant
 /// that no row depends on stays. (A residual of 0.01 per unit is a hundredth of a typical row's.)
@@ -65,7 +65,15 @@ pub fn errors(profile: &Profile, table: &MeasuredTable) -> Result<Vec<RowError>,
     config.profile = profile.clone();
     let error = |row: &MeasuredRow| {
         config.max_model_len = Some(row.max_model_len);
-        let found = virtual_time::table(&config, row.cell, ONE_BY_ONE, table.requests)?;
+        // Requests that do not end by themselves are all alike.
+        let one_by_one = if row.mean_output.is_some() { ENDING_ONE_BY_ONE } else { 1 };
+        let found = virtual_time::table_ending(
+            &config,
+            row.cell,
+            row.mean_output,
+            one_by_one,
+            table.requests,
+        )?;
         // A row without output is as wrong as can be.
         let latency_ms = found.latency_per_output_token_ms.unwrap_or(f64::MAX);
         Ok(RowError {

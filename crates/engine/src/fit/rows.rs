@@ -15,16 +15,32 @@ pub struct MeasuredRow {
     pub latency_per_output_token_ms: f64,
     /// The `--max-model-len` of the server, in tokens.
     pub max_model_len: u32,
+    /// Mean output tokens, where outputs ended by themselves: tokens/s / requests/s.
+    pub mean_output: Option<f64>,
+}
+
+/// How the outputs of measured rows ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outputs {
+    /// After the tokens that were asked for.
+    AsAsked,
+    /// At the end of the text; their mean is tokens/s / requests/s.
+    EndByThemselves,
 }
 
 const HEADER: &str = "input_tokens,output_tokens,requests_per_s,output_tokens_per_s,\
                       latency_per_token_ms,latency_per_output_token_ms,max_model_len";
 
-/// Reads rows; lines that begin with `#` are notes. `path` is for messages.
+/// Reads rows; lines that begin with `#` are notes. `path` is for messages. `outputs` says whether
+/// they ended by themselves.
 ///
 /// # Errors
 /// When the header is another, or a field is no positive number.
-pub fn parse_rows(text: &str, path: &str) -> Result<Vec<MeasuredRow>, EngineError> {
+pub fn parse_rows(
+    text: &str,
+    path: &str,
+    outputs: Outputs,
+) -> Result<Vec<MeasuredRow>, EngineError> {
     let malformed = |line: usize, reason: &str| EngineError::Malformed {
         path: path.to_owned(),
         reason: format!("line {line}: {reason}"),
@@ -38,7 +54,8 @@ pub fn parse_rows(text: &str, path: &str) -> Result<Vec<MeasuredRow>, EngineErro
         .map(|(line, number)| {
             let fields: Result<Vec<f64>, _> = line.split(',').map(str::parse).collect();
             let fields = fields.map_err(|_| malformed(number, "a field is not a number"))?;
-            let [input, output, _, tokens_per_s, _, latency, limit] = fields[..] else {
+            let [input, output, requests_per_s, tokens_per_s, _, latency, limit] = fields[..]
+            else {
                 return Err(malformed(number, "there must be 7 fields"));
             };
             if fields.iter().any(|&field| field <= 0.0) {
@@ -49,6 +66,8 @@ pub fn parse_rows(text: &str, path: &str) -> Result<Vec<MeasuredRow>, EngineErro
                 output_tokens_per_s: tokens_per_s,
                 latency_per_output_token_ms: latency,
                 max_model_len: limit as u32,
+                mean_output: (outputs == Outputs::EndByThemselves)
+                    .then_some(tokens_per_s / requests_per_s),
             })
         })
         .collect()

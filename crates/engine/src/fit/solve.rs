@@ -88,10 +88,12 @@ fn solve(mut matrix: Matrix, right: &[f64]) -> Vec<f64> {
     let size = right.len();
     let mut right = right.to_vec();
     for pivot in 0..size {
-        for row in pivot + 1..size {
-            let factor = matrix[row][pivot] / matrix[pivot][pivot];
-            for column in pivot..size {
-                matrix[row][column] -= factor * matrix[pivot][column];
+        let (above, below) = matrix.split_at_mut(pivot + 1);
+        let pivot_row = &above[pivot];
+        for (row, values) in (pivot + 1..).zip(below) {
+            let factor = values[pivot] / pivot_row[pivot];
+            for (value, above) in values.iter_mut().zip(pivot_row) {
+                *value -= factor * above;
             }
             right[row] -= factor * right[pivot];
         }

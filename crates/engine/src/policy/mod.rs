@@ -1,6 +1,7 @@
 //! Scheduler policies: which sequences take part in the next step. A policy decides; it never
 //! counts time and never makes tokens. Each engine's is a file of its own.
 
+mod tgi_1_3;
 mod vllm_02;
 
 use std::collections::VecDeque;
@@ -11,6 +12,7 @@ use crate::error::EngineError;
 use crate::kv::BlockManager;
 use crate::profile::Profile;
 
+pub use tgi_1_3::Tgi13;
 pub use vllm_02::Vllm02;
 
 /// A request inside of the engine.
@@ -22,8 +24,10 @@ pub struct Sequence {
     pub prompt: u32,
     /// Tokens made so far.
     pub generated: u32,
-    /// Tokens to make.
+    /// Tokens that were asked for.
     pub max_tokens: u32,
+    /// Tokens after which it ends by itself, if that is less.
+    pub ends_after: u32,
     /// KV blocks that it holds.
     pub blocks: u32,
 }
@@ -38,7 +42,8 @@ impl Sequence {
     /// Tokens that it still gets under this limit.
     #[must_use]
     pub fn remaining(&self, max_model_len: u32) -> u32 {
-        (self.max_tokens - self.generated).min(max_model_len + 1 - self.tokens())
+        (self.max_tokens.min(self.ends_after) - self.generated)
+            .min(max_model_len + 1 - self.tokens())
     }
 }
 
@@ -55,6 +60,8 @@ pub struct Queues {
     pub limits: Limits,
     /// Sequences evicted so far.
     pub preemptions: u64,
+    /// Decode steps since the last prompt step.
+    pub decodes_since_prompt: u32,
 }
 
 /// What the next step does.
@@ -90,6 +97,7 @@ pub trait Policy: Send + Sync {
 pub fn policy(profile: &Profile) -> Result<Box<dyn Policy>, EngineError> {
     match (profile.engine.as_str(), profile.engine_version.as_str()) {
         ("vllm", version) if version.starts_with("0.2.") => Ok(Box::new(Vllm02)),
+        ("tgi", version) if version.starts_with("1.3.") => Ok(Box::new(Tgi13)),
         (engine, version) => Err(EngineError::UnknownEngine {
             profile: profile.name.clone(),
             engine: engine.to_owned(),

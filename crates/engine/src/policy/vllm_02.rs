@@ -125,6 +125,7 @@ mod tests {
             prompt,
             generated: 0,
             max_tokens: 100,
+            ends_after: 100,
             blocks: 0,
         });
         Queues {
@@ -138,6 +139,7 @@ mod tests {
                 max_paddings: 256,
             },
             preemptions: 0,
+            decodes_since_prompt: 0,
         }
     }
 

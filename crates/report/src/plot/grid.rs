@@ -7,9 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use inferometer_core::summary::{
-    Cell, CellSpread, Distribution, PassSummary, Spread, Summary,
-};
+use inferometer_core::summary::{Cell, CellSpread, Distribution, PassSummary, Spread, Summary};
 
 use super::axis::Axis;
 use super::figure::{Figure, Key, Mark, Panel, Point, Series};

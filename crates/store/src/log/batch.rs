@@ -132,16 +132,22 @@ impl Batch {
     /// # Errors
     /// What the compressor says.
     pub fn encode(&mut self, out: &mut PayloadWriter) -> std::io::Result<Vec<u8>> {
-        let Self { records, reads, events, strings, .. } = std::mem::take(self);
+        self.before = Before::default();
+        let Self { records, reads, events, strings, .. } = self;
         for count in [records.len(), reads.len(), events.len(), strings.all.len(), strings.bytes] {
             out.varint(count as u64);
         }
         let lengths: Vec<_> = strings.all.iter().map(|text| [text.len() as u64]).collect();
         out.table(&lengths)?;
         out.plane(strings.all.concat().as_bytes())?;
-        out.table(&records)?;
-        out.table(&reads)?;
-        out.table(&events)?;
+        out.table(records)?;
+        out.table(reads)?;
+        out.table(events)?;
+        // The allocations serve the next batch.
+        records.clear();
+        reads.clear();
+        events.clear();
+        *strings = Strings::default();
         Ok(out.take())
     }
 }

@@ -21,7 +21,7 @@ use inferometer_core::summary::Process;
 use serde::{Deserialize, Serialize};
 
 pub use reader::LogReader;
-pub use resolution::{TICK_NS, as_stored};
+pub use resolution::{TICK_NS, as_stored, into_stored};
 pub use writer::LogWriter;
 
 /// The version of the log's byte format. A reader refuses versions that it does not know.

@@ -9,9 +9,9 @@ use inferometer_core::outcome::{Outcome, Phase};
 use inferometer_core::plan::{
     Bound, CellPlan, PassPlan, Plan, Repeat, TargetPlan, Timeouts, Url, Warmup, WorkloadPlan,
 };
+use inferometer_core::prediction::CellPrediction;
 use inferometer_core::record::Record;
 use inferometer_core::request::Sampling;
-use inferometer_core::prediction::CellPrediction;
 use inferometer_core::summary::{
     Cell, Environment, PassSummary, SUMMARY_SCHEMA, Summary, Target, Tool,
 };

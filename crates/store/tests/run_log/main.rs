@@ -57,7 +57,12 @@ fn expected(passes: &[Vec<Record>]) -> Vec<Entry> {
         entries.push(Entry::PassBegin(begin(pass)));
         entries.extend(records.iter().map(|record| Entry::Record(Box::new(as_stored(record)))));
         let records = records.len() as u64;
-        entries.push(Entry::PassEnd(PassEnd { pass, ending: Ending::Complete, records, process: None }));
+        entries.push(Entry::PassEnd(PassEnd {
+            pass,
+            ending: Ending::Complete,
+            records,
+            process: None,
+        }));
     }
     entries.push(Entry::RunEnd(Ending::Interrupted));
     entries

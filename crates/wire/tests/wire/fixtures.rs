@@ -182,6 +182,12 @@ fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     complete.chain(FAILED.iter().map(|row| (row.0, row.1)))
 }
 
+/// Every complete stream of server-sent events: its name, dialect and bytes.
+pub fn streams() -> impl Iterator<Item = (&'static str, &'static str, Vec<u8>)> {
+    let streamed = COMPLETE.iter().filter(|row| row.0.contains("stream") && row.1 != "vllm");
+    streamed.map(|row| (row.0, row.1, bytes(row.0)))
+}
+
 fn bytes(name: &str) -> Vec<u8> {
     fixture(&format!("{name}.http"))
 }

@@ -7,3 +7,4 @@ mod http;
 mod messages;
 mod sse;
 mod support;
+mod template;

@@ -5,15 +5,15 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::load::load_model;
-use inferometer_core::plan::{CellPlan, PassPlan, Plan};
+use inferometer_core::load::{self, load_model};
+use inferometer_core::plan::{CellPlan, OverLimit, PassPlan, Plan};
 use inferometer_core::prediction::{CellPrediction, Columns, Intervals};
 use inferometer_core::record::Record;
 use inferometer_core::request::{BodyHasher, WorkloadHasher};
 use inferometer_core::summary::{Cell, Environment, Summary, Target};
 use inferometer_engine::confidence::{ErrorColumn, confidence};
 use inferometer_engine::records::{DETAILED_REQUESTS, PassPlace, play as play_pass};
-use inferometer_engine::{Engine, EngineConfig};
+use inferometer_engine::{Engine, EngineConfig, lengths};
 use inferometer_net::{EpollNet, Net, wall_clock_ns};
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{
@@ -81,12 +81,25 @@ impl fmt::Display for Taken {
     }
 }
 
+/// Refuses a load that the engine is not driven by here, rather than predict another.
+fn check(pass: &PassPlan) -> Result<(), Failure> {
+    let what = match pass {
+        PassPlan::Open { over_limit: OverLimit::Drop, max_in_flight: Some(_), .. } => {
+            "requests that are dropped over --max-in-flight"
+        }
+        PassPlan::Replay { .. } => "a recording",
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(format!("passes: {what} cannot be predicted; `run` can play it")))
+}
+
 /// Plays all passes of all cells.
 pub fn play<'a>(
     plan: &Plan,
     config: &EngineConfig,
     against: Option<&'a Against>,
 ) -> Result<Played<'a>, Failure> {
+    plan.passes.iter().try_for_each(check)?;
     let clock =
         EpollNet::new().map_err(|error| Failure::not_carried_out(format!("the clock: {error}")))?;
     let mut played = Played {
@@ -109,10 +122,10 @@ pub fn play<'a>(
                 number: played.passes.len() as u32,
                 streamed: plan.sampling.stream,
             };
-            let mut lengths = std::iter::repeat((cell.input_length, cell.output_length));
+            let mut lengths = lengths(cell, row.mean_output, pass_requests(pass));
             let mut load = load_model(pass, plan.seed);
             let began = clock.now();
-            let pass_played = play_pass(&mut engine, &mut *load, &mut lengths, place);
+            let pass_played = play_pass(&mut engine, &mut *load, &mut *lengths, place);
             played.simulation += clock.now().since(began);
             let records = pass_played.records(place);
             played.requests += records.len();
@@ -128,6 +141,11 @@ pub fn play<'a>(
         played.rows.push((cell, row, measured));
     }
     Ok(played)
+}
+
+/// Requests over which lengths are spread.
+fn pass_requests(pass: &PassPlan) -> u32 {
+    load::plan(pass).requests().unwrap_or(DETAILED_REQUESTS as u32)
 }
 
 fn span(records: &[Record]) -> Duration {

@@ -12,6 +12,8 @@ use crate::exit::Failure;
 pub struct Row {
     /// The engine.
     pub config: EngineConfig,
+    /// Mean output tokens where outputs ended by themselves, read from what was measured.
+    pub mean_output: Option<f64>,
     /// Whether errors against what was measured mean anything.
     pub comparable: bool,
     /// What was found out.
@@ -24,13 +26,14 @@ pub fn row(
     cell: CellPlan,
     measured: Option<&Columns>,
 ) -> Result<Row, Failure> {
-    let mut row = Row { config: base.clone(), comparable: true, findings: Vec::new() };
+    let mut row =
+        Row { config: base.clone(), mean_output: None, comparable: true, findings: Vec::new() };
     let Some(measured) = measured else { return Ok(row) };
     let limit = base.resolve().map_err(Failure::usage)?.limits.max_model_len;
     if cell.input_length + cell.output_length > limit {
         over_the_limit(&mut row, cell, measured, limit)?;
     }
-    if row.comparable && base.profile.engine == "vllm" {
+    if row.comparable {
         early_ends(&mut row, cell, measured);
     }
     Ok(row)
@@ -103,6 +106,16 @@ fn early_ends(row: &mut Row, cell: CellPlan, measured: &Columns) {
     };
     let (mean, asked) = (tokens / requests, f64::from(cell.output_length));
     if near(mean, asked, requests) {
+        return;
+    }
+    if row.config.profile.engine == "tgi" && mean >= 1.0 && mean <= asked {
+        row.mean_output = Some(mean);
+        let message = format!(
+            "outputs ended by themselves after {mean:.1} of {asked} tokens in the mean (tokens/s / \
+             requests/s); predicted with lengths of that mean"
+        );
+        let finding = Finding::new("mean_output_from_table", Severity::Note, message);
+        row.findings.push(finding.at(cell.to_string()));
         return;
     }
     row.comparable = false;

@@ -1,0 +1,74 @@
+//! The instrument on itself: `check`, and what a run says of a client that was held up.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{BINARY, Engine, folder, inferometer, told};
+
+#[test]
+fn check_measures_the_client_against_a_server_of_known_truth() {
+    let folder = folder();
+    let output = inferometer(folder.path(), &["check", "--quick", "--json", "--quiet"]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(told(&output), "");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    let levels = document["levels"].as_array().expect("levels");
+    let streams: Vec<_> = levels.iter().map(|level| level["streams"].as_u64()).collect();
+    assert_eq!(streams, [Some(1), Some(64)]);
+    for level in levels {
+        // Figures depend on the machine; that they were measured does not.
+        for error in ["ttft_error_us", "gap_error_us", "arrival_error_us"] {
+            for stamp in ["kernel", "user"] {
+                let [p50, p99, max] =
+                    ["p50", "p99", "max"].map(|q| level[error][stamp][q].as_f64().expect(error));
+                assert!(p50 >= 0.0 && p50 <= p99 && p99 <= max, "{error} {level}");
+            }
+        }
+        for figure in ["tokens_per_s", "client_cpu_s_per_mtok", "reader_cpu_s_per_mtok"] {
+            assert!(level[figure].as_f64().expect(figure) > 0.0, "{figure} {level}");
+        }
+        let streams = level["streams"].as_u64().expect("streams");
+        assert_eq!(level["peak_concurrency"].as_u64(), Some(streams));
+        assert_eq!(level["server"]["peak_streams"].as_u64(), Some(streams));
+        // Two requests of 16 tokens in each stream, all of them seen.
+        assert_eq!(level["server"]["tokens"].as_u64(), Some(32 * streams));
+        assert_eq!(level["server"]["requests"].as_u64(), Some(2 * streams));
+    }
+    assert_eq!(document["open_loops"][0]["requests"].as_u64(), Some(60));
+    let left: Vec<_> = std::fs::read_dir(folder.path()).expect("the folder").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_client_that_was_stopped_makes_the_run_suspect() {
+    let engine = Engine::start(&["--speed", "2"]);
+    let folder = folder();
+    let mut client = Command::new(BINARY)
+        .current_dir(folder.path())
+        .args(["run", "--target", &engine.url, "--input-lengths", "24", "--output-lengths", "64"])
+        .args(["--concurrency", "1", "--duration", "2s", "--warmup", "0", "--json", "--quiet"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the client starts");
+    let signal = |name: &str| {
+        let sent = Command::new("kill").args([name, &client.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+    };
+    std::thread::sleep(Duration::from_millis(1_000));
+    signal("-STOP");
+    std::thread::sleep(Duration::from_millis(700));
+    signal("-CONT");
+    let mut text = String::new();
+    client.stdout.take().expect("stdout is a pipe").read_to_string(&mut text).expect("a document");
+    assert_eq!(client.wait().expect("it ends").code(), Some(0));
+    let summary: Value = serde_json::from_str(&text).expect("one document");
+    let process = &summary["cells"][0]["passes"][0]["instrument"]["process"];
+    // The stop may have begun before the pass did, or fallen between two heartbeats.
+    assert!(process["stalled_us"].as_u64().expect("stalls") >= 300_000, "{process}");
+    assert_eq!(summary["verdict"]["validity"], "suspect");
+    let reasons = summary["verdict"]["reasons"].to_string();
+    assert!(reasons.contains("the client stood still"), "{reasons}");
+}

@@ -1,0 +1,123 @@
+//! Loads of one's own, repeats and objectives on requests, end to end: that what was asked for
+//! reaches the server and the results. Never a figure: those are tested in virtual time.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{folder, inferometer, told};
+
+/// One small cell on the embedded engine, a hundred times as fast as the hardware.
+const CELL: [&str; 9] = [
+    "run",
+    "--speed",
+    "100",
+    "--input-lengths",
+    "32",
+    "--output-lengths",
+    "8",
+    "--json",
+    "--quiet",
+];
+
+fn passes(more: &[&str], files: &[(&str, &str)]) -> (Value, Vec<Value>) {
+    let folder = folder();
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let output = inferometer(folder.path(), &[&CELL[..], more].concat());
+    let summary: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", told(&output)));
+    let passes = summary["cells"][0]["passes"].as_array().unwrap().clone();
+    (summary, passes)
+}
+
+#[test]
+fn stages_ramps_and_replays_send_what_their_schedules_hold() {
+    let instants: String =
+        (0..21).map(|i| format!("{}\n", 1_000.0 + 0.02 * f64::from(i))).collect();
+    let plan = "replay = 'trace.txt'\nreplay_speed = 2\nconcurrency = ['200ms@1..4']\n\
+                burstiness = 'inf'\n[[stages]]\nduration = '200ms'\nrate = 20\n\
+                [[stages]]\nduration = '200ms'\nrate = 80\n";
+    let (_, passes) = passes(&["plan.toml"], &[("trace.txt", &instants), ("plan.toml", plan)]);
+    let seen: Vec<_> =
+        passes.iter().map(|pass| (pass["load"].as_str(), pass["planned"].as_u64())).collect();
+    assert_eq!(seen[0].0, Some("closed loop, 0.2s@1..4 in flight"));
+    assert_eq!(passes[0]["peak_concurrency"], 4);
+    assert_eq!(
+        seen[1..],
+        [
+            (Some("open loop, 0.2s@20+0.2s@80 requests/s, constant arrivals"), Some(20)),
+            (Some("replay of trace.txt at 2 times its speed"), Some(21)),
+        ]
+    );
+}
+
+#[test]
+fn what_is_due_beyond_the_limit_is_dropped_counted_and_never_met() {
+    let (summary, passes) = passes(
+        &[
+            "--rate",
+            "inf",
+            "--requests",
+            "12",
+            "--max-in-flight",
+            "2",
+            "--over-limit",
+            "drop",
+            "--goodput",
+            "e2e<10s",
+        ],
+        &[],
+    );
+    let pass = &passes[0];
+    assert_eq!(
+        (&pass["outcomes"]["dropped"], &pass["outcomes"]["complete"]),
+        (&10.into(), &2.into())
+    );
+    assert_eq!(pass["goodput"]["met"], 2);
+    assert_eq!(pass["goodput"]["attainment"].as_f64(), Some(2.0 / 12.0));
+    assert_eq!(summary["verdict"]["validity"], "suspect");
+}
+
+#[test]
+fn repeats_have_prompts_of_their_own_and_an_interval_and_are_reported_again_the_same() {
+    let folder = folder();
+    let more = ["--concurrency", "2", "--requests", "6", "--repeat", "3", "--warmup", "20ms"];
+    let output = inferometer(folder.path(), &[&CELL[..], &more[..]].concat());
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    let cell = &summary["cells"][0];
+    let repeats: Vec<_> =
+        cell["passes"].as_array().unwrap().iter().map(|pass| pass["repeat"].as_u64()).collect();
+    assert_eq!(repeats, [Some(1), Some(2), Some(3)]);
+    let spread = &cell["over_repeats"]["requests_per_s"];
+    assert_eq!((&spread["n"], &spread["mean"]), (&3.into(), &cell["requests_per_s"]));
+    assert!(spread["ci"].is_array() && spread["cv"].is_number());
+    let again = inferometer(folder.path(), &["report", "latest", "--json"]);
+    let again: Value = serde_json::from_slice(&again.stdout).expect("a summary");
+    assert_eq!(again["cells"], summary["cells"]);
+}
+
+#[test]
+fn repeats_go_on_until_a_figure_is_known_or_there_are_enough() {
+    let load = ["--concurrency", "2", "--requests", "4", "--until"];
+    let (_, passes_) = passes(&[&load[..], &["requests_per_s+-100000%"]].concat(), &[]);
+    assert_eq!(passes_.len(), 2, "two are the fewest that can say anything");
+    let never = ["requests_per_s±0.000001%", "--max-repeats", "3"];
+    let (summary, passes) = passes(&[&load[..], &never[..]].concat(), &[]);
+    assert_eq!(passes.len(), 3);
+    let codes: Vec<_> =
+        summary["findings"].as_array().unwrap().iter().map(|found| &found["code"]).collect();
+    assert!(codes.contains(&&"precision_not_reached".into()), "{codes:?}");
+}
+
+#[test]
+fn a_recording_that_cannot_be_read_is_wrong_usage() {
+    let folder = folder();
+    fs::write(folder.path().join("trace.txt"), "0\nsoon\n").unwrap();
+    for (file, words) in [("trace.txt", "line 2: `soon`"), ("none.txt", "none.txt")] {
+        let output = inferometer(folder.path(), &[&CELL[..], &["--replay", file]].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(told(&output).contains("--replay") && told(&output).contains(words));
+    }
+}

@@ -1,0 +1,147 @@
+//! `predict` and `calibrate` as their users meet them: a grid, a published table, a stored run.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{folder, inferometer, told};
+
+/// The published tables, as they were published.
+fn published(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/table_import/fixtures");
+    format!("{folder}/{name}.md")
+}
+
+fn predict(folder: &Path, arguments: &[&str]) -> Value {
+    let mut all = vec!["predict", "--json", "--quiet"];
+    all.extend(arguments);
+    let output = inferometer(folder, &all);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(told(&output), "");
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+fn codes(summary: &Value) -> Vec<&str> {
+    let findings = summary["findings"].as_array().expect("findings");
+    findings.iter().filter_map(|finding| finding["code"].as_str()).collect()
+}
+
+#[test]
+fn a_prediction_is_a_summary_by_the_schema_with_an_interval_around_each_figure() {
+    let folder = folder();
+    let grid = ["--input-lengths", "128,1024", "--output-lengths", "32,128"];
+    let summary = predict(folder.path(), &grid);
+    let schema = include_str!("../../../../schema/summary.schema.json");
+    let schema = serde_json::from_str(schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<String> = validator.iter_errors(&summary).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(summary["predicted"], true);
+    assert!(summary.get("errors").is_none());
+    let cells = summary["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 4);
+    for cell in cells {
+        let was_seen = cell["output_length"] == 128;
+        assert_eq!(cell.get("uncalibrated").is_none(), was_seen, "{cell}");
+        for column in ["requests_per_s", "output_tokens_per_s", "latency_per_output_token_ms"] {
+            let figure = cell[column].as_f64().expect("a figure");
+            let range = &cell["interval"][column];
+            let (low, high) = (range[0].as_f64().unwrap(), range[1].as_f64().unwrap());
+            assert!(low < figure && figure < high);
+            assert_eq!(high / low > 2.0, !was_seen, "{column}: {low} to {high}");
+        }
+    }
+}
+
+#[test]
+fn against_a_published_table_each_row_has_its_error_and_each_column_a_summary() {
+    let folder = folder();
+    for (model, throughput, latency) in
+        [("chatglm3-6b", 2.0, 1.5), ("qwen-14b", 2.0, 1.5), ("baichuan2-13b-gptq", 2.0, 1.5)]
+    {
+        let table = published(model);
+        let summary = predict(folder.path(), &["--model", model, "--against", &table]);
+        for (column, goal) in
+            [("output_tokens_per_s", throughput), ("latency_per_output_token_ms", latency)]
+        {
+            let median = summary["errors"][column]["median"].as_f64().expect("a median");
+            assert!(median <= goal, "{model}: {column}: {median}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_do_not_mean_what_they_seem_to_are_explained_and_left_out() {
+    let folder = folder();
+    let table = published("qwen-14b");
+    let summary = predict(folder.path(), &["--model", "qwen-14b", "--against", &table]);
+    let codes = codes(&summary);
+    assert!(codes.contains(&"output_capped") && codes.contains(&"larger_limit"), "{codes:?}");
+    let cells = summary["cells"].as_array().expect("cells");
+    let of = |input: u32, output: u32| {
+        let found = cells
+            .iter()
+            .find(|cell| cell["input_length"] == input && cell["output_length"] == output);
+        found.expect("a cell")
+    };
+    let capped = of(128, 2048);
+    assert_eq!(capped["measured"]["output_tokens_per_s"], 255.35);
+    assert!(capped.get("error_pct").is_none());
+    let error = of(2048, 512)["error_pct"]["output_tokens_per_s"].as_f64().expect("an error");
+    assert!(error.abs() < 5.0, "{error}");
+}
+
+#[test]
+fn a_stored_prediction_can_be_reported_again_and_held_against() {
+    let folder = folder();
+    let lengths = ["--input-lengths", "128", "--output-lengths", "128"];
+    let mut first = vec!["--store", "runs.db"];
+    first.extend(lengths);
+    let one = predict(folder.path(), &first);
+    let again = inferometer(folder.path(), &["report", "--store", "runs.db", "--json"]);
+    let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
+    assert_eq!(again["predicted"], true);
+    assert_eq!(again["cells"][0]["passes"], one["cells"][0]["passes"]);
+    let run = one["run_id"].as_str().expect("a name");
+    let two = predict(folder.path(), &["--store", "runs.db", "--against", run]);
+    assert_eq!(two["cells"].as_array().map(Vec::len), Some(1));
+    assert!(two["errors"]["output_tokens_per_s"]["max"].as_f64().expect("an error") < 1e-9);
+}
+
+#[test]
+fn two_measured_rows_make_a_profile_that_predicts_the_others() {
+    let folder = folder();
+    let table = published("chatglm3-6b");
+    let arguments = ["calibrate", &table, "--model", "chatglm3-6b", "--rows", "128x128,2048x2048"];
+    let output = inferometer(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("three multipliers") && text.contains("profile.toml"), "{text}");
+    let against =
+        ["--model", "chatglm3-6b", "--profile", "profile.toml", "--against", table.as_str()];
+    let summary = predict(folder.path(), &against);
+    let mean = summary["errors"]["output_tokens_per_s"]["mean"].as_f64().expect("a mean");
+    assert!(mean < 4.0, "{mean}");
+    // What is there is not replaced.
+    let output = inferometer(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told(&output).contains("profile.toml"), "{}", told(&output));
+}
+
+#[test]
+fn what_cannot_be_predicted_is_told_by_the_flag() {
+    let folder = folder();
+    let mistral = published("mistral-7b-openorca-awq");
+    for (arguments, flag) in [
+        (vec!["predict", "--model", "gpt-9"], "--model"),
+        (vec!["predict", "--profile", "abacus"], "--profile"),
+        (vec!["predict", "--max-model-len", "999999"], "--max-model-len"),
+        (vec!["predict", "--weights", "awq"], "awq"),
+        (vec!["predict", "--against", "nothing.md"], "--against"),
+        (vec!["calibrate", &mistral, "--model", "chatglm3-6b", "--rows", "128x128"], "at least 2"),
+    ] {
+        let output = inferometer(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
+        assert!(told(&output).contains(flag), "{arguments:?}: {}", told(&output));
+    }
+}

@@ -1,0 +1,56 @@
+//! Lengths of outputs that end by themselves, from nothing but their mean. No randomness.
+
+/// So many output lengths of at most `most` tokens with this mean: an end that is equally likely
+/// after every token, cut at the most. They are quantiles of that distribution, in an order without
+/// a trend.
+#[must_use]
+pub fn output_lengths(mean: f64, most: u32, count: u32) -> Vec<u32> {
+    let quantile = |scale: f64, at: u32| {
+        let share = (f64::from(at) + 0.5) / f64::from(count);
+        let length = -scale * (1.0 - share).ln();
+        (length.ceil().max(1.0) as u32).min(most)
+    };
+    let mean_of = |scale: f64| {
+        (0..count).map(|at| f64::from(quantile(scale, at))).sum::<f64>() / f64::from(count)
+    };
+    // The mean rises with the scale, from 1 to the most.
+    let (mut low, mut high) = (0.0, 1e6 * f64::from(most));
+    for _ in 0..80 {
+        let middle = f64::midpoint(low, high);
+        if mean_of(middle) < mean { low = middle } else { high = middle }
+    }
+    // Steps of about the golden section of the count visit all places, near ones far apart.
+    let mut step = (f64::from(count) * 0.618).round() as u32 | 1;
+    while common_divisor(step, count) != 1 {
+        step += 1;
+    }
+    (0..count).map(|at| quantile(high, (at * step) % count)).collect()
+}
+
+fn common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_their_mean_and_never_more_than_the_most() {
+        for (mean, most, count) in [(102.0, 128, 399), (286.5, 512, 399), (753.0, 2048, 10)] {
+            let lengths = output_lengths(mean, most, count);
+            assert_eq!(lengths.len() as u32, count);
+            let found = lengths.iter().map(|&l| f64::from(l)).sum::<f64>() / f64::from(count);
+            assert!((found / mean - 1.0).abs() < 0.01, "{found} for {mean}");
+            assert!(lengths.iter().all(|&length| (1..=most).contains(&length)));
+            let half = lengths.len() / 2;
+            let first = lengths[..half].iter().sum::<u32>() as f64 / half as f64;
+            assert!((first / mean - 1.0).abs() < 0.25, "a trend: {first} before the middle");
+        }
+    }
+
+    #[test]
+    fn outputs_that_all_reach_the_most_do() {
+        assert_eq!(output_lengths(64.0, 64, 3), [64, 64, 64]);
+    }
+}
