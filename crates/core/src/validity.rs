@@ -137,10 +137,9 @@ fn stalled(pass: &PassSummary) -> Option<Breach> {
     breach.then(|| Breach {
         times_allowed: share / LARGEST_SHARE_STALLED,
         sentence: format!(
-            "the client stood still for {:.1} % of the pass ({} stalls, {:.3} s in all): in that \
-             time nothing was sent or read.",
+            "the client stood still for {:.1} % of the pass, {:.3} s in all: in that time nothing \
+             was sent or read.",
             share * 100.0,
-            process.stalls,
             process.stalled_us as f64 * 1e-6
         ),
     })

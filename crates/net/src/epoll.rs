@@ -183,8 +183,9 @@ impl EpollNet {
         self.returned = self.last_now;
         self.stamps.refresh(self.last_now);
         if found > 0 {
-            self.narrow_after_sleep(self.last_now.since(now));
-        } else if now < end && end <= self.last_now {
+            self.narrow_after_sleep(self.last_now.since(now), end);
+        }
+        if now < end && end <= self.last_now {
             self.loop_stats.overslept(self.last_now.since(end));
         }
         for position in 0..found {
@@ -216,12 +217,14 @@ impl EpollNet {
     /// A wait that slept found nothing when it was called, and was woken by the first arrival:
     /// whatever it reports came no earlier than the wake-up, less the time that the thread then
     /// waited for a processor.
-    fn narrow_after_sleep(&mut self, waited: Duration) {
+    /// A wait that went on beyond its end did not sleep only: the process was stopped.
+    fn narrow_after_sleep(&mut self, waited: Duration, end: Nanos) {
         if waited < LONG_WAIT {
             return;
         }
         let Some(delayed) = self.run_delay.since_last() else { return };
-        if waited > delayed + WAKE_UP {
+        let stopped = self.last_now - delayed > end + WAKE_UP;
+        if waited > delayed + WAKE_UP && !stopped {
             self.asleep_at = self.last_now - delayed - WAKE_UP;
         }
     }

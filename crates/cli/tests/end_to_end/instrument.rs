@@ -44,7 +44,7 @@ fn check_measures_the_client_against_a_server_of_known_truth() {
 
 #[test]
 fn a_client_that_was_stopped_makes_the_run_suspect() {
-    let engine = Engine::start(&["--speed", "2"]);
+    let engine = Engine::start(&[]);
     let folder = folder();
     let mut client = Command::new(BINARY)
         .current_dir(folder.path())

@@ -1,4 +1,5 @@
 //! The binary as its users meet it: over real sockets, with files and exit codes.
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 mod bad_input;
 mod instrument;

@@ -1,6 +1,7 @@
 //! Opens a database: is it ours, is it of a version that is known, and bringing an older one up
 //! to date.
 
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -30,6 +31,11 @@ pub(super) fn open(path: &Path, missing: Missing) -> Result<Connection, StoreErr
     if missing == Missing::Refuse && !path.exists() {
         return Err(StoreError::NoStore { path: path.to_owned() });
     }
+    // One process at a time opens: switching a new file to WAL does not wait for others, it fails.
+    // Where a folder cannot be locked, that failure is what the second one gets.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let turn = File::open(folder.unwrap_or(Path::new("."))).ok();
+    let _locked = turn.as_ref().map(File::lock);
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, missing == Missing::Create);
     let mut connection = Connection::open_with_flags(path, flags).map_err(database(path))?;

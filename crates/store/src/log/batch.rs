@@ -132,8 +132,7 @@ impl Batch {
     /// # Errors
     /// What the compressor says.
     pub fn encode(&mut self, out: &mut PayloadWriter) -> std::io::Result<Vec<u8>> {
-        self.before = Before::default();
-        let Self { records, reads, events, strings, .. } = self;
+        let Self { before, records, reads, events, strings } = self;
         for count in [records.len(), reads.len(), events.len(), strings.all.len(), strings.bytes] {
             out.varint(count as u64);
         }
@@ -147,7 +146,7 @@ impl Batch {
         records.clear();
         reads.clear();
         events.clear();
-        *strings = Strings::default();
+        (*before, *strings) = (Before::default(), Strings::default());
         Ok(out.take())
     }
 }

@@ -320,7 +320,12 @@ fn a_log_written_by_the_first_version_is_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1.log");
     let (entries, error) = read(&path);
     assert!(error.is_none(), "{error:?}");
-    assert_eq!(entries, expected(&[every_code()]));
+    let mut expected = expected(&[every_code()]);
+    if let Entry::PassBegin(begin) = &mut expected[0] {
+        // It knew nothing of repeats: there was one.
+        begin.repeat = 1;
+    }
+    assert_eq!(entries, expected);
 }
 
 #[test]
