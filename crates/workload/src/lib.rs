@@ -1,6 +1,6 @@
 //! Where prompts come from: tokenizers, seeded words, data sets.
 //!
-//! [`requests`] makes the requests of one pass, the same ones for the same spec, seed, salt and
+//! [`requests()`] makes the requests of one pass, the same ones for the same spec, seed, salt and
 //! place, on every machine and with every number of threads. Nothing here sends a request, reads
 //! a clock or draws from another random stream than [`inferometer_core::seed`].
 
