@@ -68,6 +68,8 @@ fn verdict(out: &mut Vec<Block>, summary: &Summary) {
         )));
     }
     let (tone, title) = match verdict.validity {
+        // No client took part, so there is nothing of it to vouch for.
+        _ if summary.predicted => (Tone::Warning, "Predicted: no server and no client took part."),
         Validity::Valid => {
             (Tone::Good, "Valid: the client's own error is small beside every figure.")
         }

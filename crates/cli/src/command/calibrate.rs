@@ -12,7 +12,8 @@ use inferometer_engine::fit::{
 };
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role};
 
-use super::predict::{EngineFlags, config, read_against, row};
+use super::engine_flags::EngineFlags;
+use super::predict::{config, read_against, row};
 use crate::exit::{Failure, print};
 
 /// Fewer rows than this cannot tell all constants apart: they get multipliers.

@@ -3,15 +3,15 @@
 use std::net::SocketAddr;
 
 use clap::Args;
-use inferometer_engine::model::Weights;
+use inferometer_engine::EngineConfig;
 use inferometer_engine::profile::profile;
 use inferometer_engine::serve::{Fault, FrontConfig, serve};
-use inferometer_engine::{Dtype, EngineConfig};
 
+use super::engine_flags::EngineFlags;
 use crate::exit::Failure;
 use crate::lifeline;
 
-/// The flags of `engine`; those from `--dtype` on are vLLM's.
+/// The flags of `engine`; the last ones are vLLM's.
 #[derive(Args)]
 pub struct EngineArgs {
     /// Address to listen on; port 0 chooses one
@@ -30,7 +30,8 @@ pub struct EngineArgs {
     #[arg(long, value_name = "NAME")]
     served_model_name: Option<String>,
     /// What goes wrong: error-event, cut, reset, stall, status=N, garbage, malformed, bundle=N,
-    /// comments, halves, close, slow-headers=MS, refuse, die; @N for the Nth request only. May be repeated
+    /// comments, halves, close, slow-headers=MS, refuse, die; @N for the Nth request only. May be
+    /// repeated
     #[arg(long, value_name = "FAULT")]
     fault: Vec<String>,
     /// Tokens that the chat template adds to the contents of a chat
@@ -42,36 +43,8 @@ pub struct EngineArgs {
     /// End when standard input does
     #[arg(long)]
     until_stdin_closes: bool,
-    /// Type of activations and of weights that are not quantised
-    #[arg(long)]
-    dtype: Option<String>,
-    /// How the weights are stored
-    #[arg(long)]
-    quantization: Option<String>,
-    /// The most tokens of a prompt and its output
-    #[arg(long)]
-    max_model_len: Option<u32>,
-    /// The most tokens of a step
-    #[arg(long)]
-    max_num_batched_tokens: Option<u32>,
-    /// The most sequences of a step
-    #[arg(long)]
-    max_num_seqs: Option<u32>,
-    /// The most padding of a prompt step
-    #[arg(long)]
-    max_paddings: Option<u32>,
-    /// Tokens of a KV block
-    #[arg(long)]
-    block_size: Option<u32>,
-    /// Share of the card's memory to use
-    #[arg(long)]
-    gpu_memory_utilization: Option<f64>,
-    /// Cards that share each layer
-    #[arg(long)]
-    tensor_parallel_size: Option<u32>,
-    /// Stages of layers
-    #[arg(long)]
-    pipeline_parallel_size: Option<u32>,
+    #[command(flatten)]
+    flags: EngineFlags,
 }
 
 /// Serves until it is stopped.
@@ -104,25 +77,6 @@ fn config(arguments: &EngineArgs) -> Result<EngineConfig, Failure> {
     if let Some(name) = &arguments.profile {
         config.profile = profile(name).map_err(Failure::usage)?;
     }
-    if let Some(name) = &arguments.dtype {
-        let known = "auto, half, float16, bfloat16, float, float32";
-        config.dtype = Some(Dtype::parse(name).ok_or_else(|| {
-            Failure::usage(format!("--dtype: `{name}` is no type; there are {known}"))
-        })?);
-    }
-    if let Some(name) = &arguments.quantization {
-        config.weights = Some(Weights::parse(name).ok_or_else(|| {
-            let known = Weights::ALL.map(Weights::name).join(", ");
-            Failure::usage(format!("--quantization: `{name}` is not known; there are {known}"))
-        })?);
-    }
-    config.max_model_len = arguments.max_model_len;
-    config.max_num_batched_tokens = arguments.max_num_batched_tokens;
-    config.max_num_seqs = arguments.max_num_seqs;
-    config.max_paddings = arguments.max_paddings;
-    config.block_size = arguments.block_size;
-    config.gpu_memory_utilization = arguments.gpu_memory_utilization;
-    config.tensor_parallel_size = arguments.tensor_parallel_size;
-    config.pipeline_parallel_size = arguments.pipeline_parallel_size;
+    arguments.flags.apply(&mut config)?;
     Ok(config)
 }

@@ -4,6 +4,7 @@ mod calibrate;
 mod check;
 mod dialects;
 mod engine;
+mod engine_flags;
 mod metrics;
 mod models;
 mod predict;

@@ -2,7 +2,6 @@
 //! order of things. It sends nothing and waits for nothing.
 
 mod against;
-mod engine_flags;
 mod play;
 mod row;
 mod show;
@@ -20,9 +19,9 @@ use serde_json::{Map, Value};
 
 use against::Against;
 pub use against::read as read_against;
-pub use engine_flags::EngineFlags;
 pub use row::row;
 
+use super::engine_flags::EngineFlags;
 use crate::exit::{Failure, print};
 use crate::plan_file;
 use crate::run::{Resolved, outputs, resolve};
