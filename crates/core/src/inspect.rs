@@ -62,6 +62,14 @@ impl Inspector {
         self
     }
 
+    /// Says how many tokens a chat template adds that the input length does not count: that much
+    /// more is no difference.
+    #[must_use]
+    pub fn with_template(mut self, tokens: u32) -> Self {
+        self.inputs.template = tokens;
+        self
+    }
+
     /// Takes in the record of one planned request, whatever became of it.
     pub fn add(&mut self, record: &Record) {
         if !record.outcome.is_complete() {

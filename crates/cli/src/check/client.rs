@@ -192,7 +192,7 @@ fn recording(passes: &Passes, plan: &Plan, scratch: &Scratch) -> Result<Recordin
     let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
     let log =
         LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
-    Ok(Recording { store, run, log, counter: Counter::None })
+    Ok(Recording { store, run, log, counter: Counter::None, template: 0 })
 }
 
 fn play(

@@ -85,7 +85,7 @@ fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Failure> {
         match entry {
             Ok(Entry::PassBegin(begin)) => {
                 close(&mut current, None);
-                current = Some((begin.cell, Folded::new(plan, &begin)));
+                current = Some((begin.cell, Folded::new(plan, &begin, 0)));
             }
             Ok(Entry::Record(record)) => {
                 if let Some((_, folded)) = &mut current {

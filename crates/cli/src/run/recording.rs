@@ -42,6 +42,8 @@ pub struct Recording {
     pub log: LogWriter,
     /// Counts outputs.
     pub counter: Counter,
+    /// Tokens of a chat template that input lengths do not count.
+    pub template: u32,
 }
 
 /// Who counts the tokens of outputs, beside the server's usage and the events.
@@ -80,7 +82,7 @@ impl Recording {
         give_up: impl FnOnce(),
     ) -> (Recorded, Option<StoreError>) {
         let mut taken = Taken {
-            folded: Folded::new(plan, begin),
+            folded: Folded::new(plan, begin, self.template),
             batch: Vec::new(),
             sure_at_ns: wall_clock_ns(),
             give_up: Some(give_up),
@@ -177,12 +179,13 @@ pub struct Folded {
 
 impl Folded {
     /// Nothing seen yet.
-    pub fn new(plan: &Plan, begin: &PassBegin) -> Self {
+    pub fn new(plan: &Plan, begin: &PassBegin, template: u32) -> Self {
         Self {
             fold: PassFold::new(&begin.plan, plan.sampling.stream, plan.seed)
                 .of_repeat(begin.repeat)
                 .judging(&plan.goodput),
             inspector: Inspector::new(&begin.cell, &begin.plan, &plan.sampling)
+                .with_template(template)
                 .of_repeat(begin.repeat),
         }
     }

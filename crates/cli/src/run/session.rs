@@ -102,7 +102,8 @@ pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Fai
     if template && plan.count_template && known.is_none() {
         findings.push(overhead::template_not_counted());
     }
-    if !template || plan.count_template {
+    let counted = !template || plan.count_template;
+    if counted {
         prompts.reserve(known.unwrap_or(0));
     }
     for finding in findings.iter().filter(|finding| finding.severity == Severity::Warning) {
@@ -119,7 +120,8 @@ pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Fai
     let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
     let log =
         LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
-    let recording = Recording { store, run, log, counter };
+    let template = if counted { 0 } else { known.unwrap_or(0) };
+    let recording = Recording { store, run, log, counter, template };
     let session = Session {
         resolved,
         progress,

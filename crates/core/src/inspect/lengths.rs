@@ -82,7 +82,9 @@ impl OutputLengths {
 pub(super) struct InputLengths {
     tokens: u64,
     asked: u64,
-    /// How many requests had which difference: counted - asked.
+    /// What the server is known to add, and what is not meant to count.
+    pub(super) template: u32,
+    /// How many requests had which difference: counted - asked - template.
     differences: BTreeMap<i64, u64>,
 }
 
@@ -90,8 +92,9 @@ impl InputLengths {
     pub(super) fn add(&mut self, record: &Record) {
         let Some(tokens) = record.usage.prompt else { return };
         self.tokens += u64::from(tokens);
-        self.asked += u64::from(record.asked_input);
-        let difference = i64::from(tokens) - i64::from(record.asked_input);
+        let expected = u64::from(record.asked_input) + u64::from(self.template);
+        self.asked += expected;
+        let difference = i64::from(tokens) - expected as i64;
         *self.differences.entry(difference).or_default() += 1;
     }
 

@@ -168,7 +168,7 @@ pub fn store(
     let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
     let log =
         LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
-    let mut recording = Recording { store, run, log, counter: Counter::None };
+    let mut recording = Recording { store, run, log, counter: Counter::None, template: 0 };
     let (mut grid, mut findings) = (Grid::default(), played.findings);
     for (number, PlayedPass { cell, pass, records }) in (0..).zip(played.passes) {
         let begin = PassBegin { pass: number, cell, plan: pass, repeat: 1 };
