@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use inferometer_core::plan::{PassPlan, Plan};
 use inferometer_core::record::Record;
@@ -133,9 +133,9 @@ fn recorded(
     let pass = plan.passes[0].clone();
     let source = source(arguments);
     let rss_before = memory("VmRSS:")?;
-    let (began, cpu_before) = (Instant::now(), process_cpu_time());
+    let (began, cpu_before) = (passes.net.now(), process_cpu_time());
     let summary = play(passes, plan, &pass, source, &mut recording)?;
-    let (cpu, wall) = (process_cpu_time() - cpu_before, began.elapsed());
+    let (cpu, wall) = (process_cpu_time() - cpu_before, passes.net.now().since(began));
     let rss_peak = memory("VmHWM:")?;
     let failed = summary.outcomes.failed();
     if failed > 0 {

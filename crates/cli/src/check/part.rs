@@ -1,7 +1,7 @@
 //! The processes that `check` starts: the server, the bare reader, the client. Not for people.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use inferometer_net::{EpollNet, Net, process_cpu_time, raise_open_files_limit};
@@ -109,9 +109,9 @@ fn reader(arguments: &LoadArgs) -> Result<ReaderMeasure, Failure> {
     let LoadArgs { server, streams, requests, tokens } = *arguments;
     let mut net = EpollNet::new().map_err(sockets)?.with_user_stamps();
     let mut reader = BareReader::new(server, streams, requests, tokens);
-    let (began, cpu_before) = (Instant::now(), process_cpu_time());
+    let (began, cpu_before) = (net.now(), process_cpu_time());
     net.play(&mut reader).map_err(sockets)?;
     let tokens = reader.tokens().map_err(Failure::not_carried_out)?;
     let cpu_s = (process_cpu_time() - cpu_before).as_secs_f64();
-    Ok(ReaderMeasure { tokens, wall_s: began.elapsed().as_secs_f64(), cpu_s })
+    Ok(ReaderMeasure { tokens, wall_s: net.now().since(began).as_secs_f64(), cpu_s })
 }
