@@ -30,6 +30,12 @@ pub fn unit(rng: &mut impl RngCore) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
+/// A standard normal number, after Box and Muller.
+pub fn normal(rng: &mut impl RngCore) -> f64 {
+    let radius = (-2.0 * (1.0 - unit(rng)).ln()).sqrt();
+    radius * (std::f64::consts::TAU * unit(rng)).cos()
+}
+
 /// A uniform whole number below `limit`, which must not be 0; without modulo bias.
 pub fn below(rng: &mut impl RngCore, limit: u64) -> u64 {
     // Lemire's multiplication, rejecting the few draws that would favour small numbers.

@@ -2,7 +2,7 @@
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::seed::{rng, unit};
+use crate::seed::{normal, rng, unit};
 
 /// Arrivals with gamma-distributed gaps of mean 1.
 #[derive(Debug)]
@@ -32,19 +32,13 @@ impl Gamma {
         let d = shape - 1.0 / 3.0;
         let c = 1.0 / (9.0 * d).sqrt();
         loop {
-            let x = self.normal();
+            let x = normal(&mut self.rng);
             let v = (1.0 + c * x).powi(3);
             let u = 1.0 - unit(&mut self.rng);
             if v > 0.0 && u.ln() < 0.5 * x * x + d - d * v + d * v.ln() {
                 return d * v * factor;
             }
         }
-    }
-
-    /// Standard normal, after Box and Muller.
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - unit(&mut self.rng)).ln()).sqrt();
-        radius * (std::f64::consts::TAU * unit(&mut self.rng)).cos()
     }
 }
 
