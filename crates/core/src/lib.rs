@@ -15,6 +15,7 @@ pub mod seed;
 pub mod traits;
 
 pub mod arrival;
+pub mod conversation;
 pub mod distribution;
 pub mod load;
 

@@ -53,14 +53,36 @@ pub enum Supply {
     Exhausted,
 }
 
+/// What follows a request that has ended, in its conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Follows {
+    /// Nothing.
+    Nothing,
+    /// The next turn.
+    Turn(Box<Request>),
+    /// Turns that were planned and never will be sent.
+    Skipped(Vec<Request>),
+}
+
 /// Where the requests of one pass come from.
 pub trait Source: Send {
-    /// The next request.
+    /// The next request that follows no other: of a conversation, the first turn. The n-th of them
+    /// begins the conversation n, counted from 0.
     fn next(&mut self) -> Supply;
 
-    /// Tells that a request ended, with its output text where it was kept: what a conversation
-    /// needs to go on.
-    fn ended(&mut self, _record: &Record, _text: &str) {}
+    /// Tells that a request of a conversation ended, with its answer where that was kept, and asks
+    /// what follows it.
+    fn ended(&mut self, _conversation: u32, _record: &Record, _answer: &str) -> Follows {
+        Follows::Nothing
+    }
+
+    /// A request that is planned and will never be sent, because the pass ends early.
+    fn unsent(&mut self) -> Option<Request> {
+        match self.next() {
+            Supply::Request(request) => Some(*request),
+            Supply::Wait | Supply::Exhausted => None,
+        }
+    }
 }
 
 /// A source that holds its requests, in order.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use inferometer_core::load::{Due, LoadModel};
+use inferometer_core::load::{Due, Ended, LoadModel};
 use inferometer_core::outcome::{Outcome, Phase};
 use inferometer_core::plan::{OverLimit, Timeouts};
 use inferometer_core::record::{Record, detail};
@@ -20,7 +20,7 @@ use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::exchange::Progress;
 
 use crate::connections::{Connections, Use};
-use crate::encode::{Encoded, Encoder, Next};
+use crate::encode::{Asked, Encoded, Encoder, Next};
 use crate::exchange::{Exchange, Finished, MOST_EVENTS};
 use crate::live::Live;
 
@@ -221,7 +221,7 @@ impl<R: Recorder> Driver<R> {
             if due > now {
                 return Wake::At(due);
             }
-            match self.job.encoder.next() {
+            match self.job.encoder.next(self.job.load.continues()) {
                 Next::Request(encoded) if full => self.drop_due(due, &encoded),
                 Next::Request(encoded) => self.begin(net, due, now, *encoded),
                 // What it waits for may be an end, or requests that are being made elsewhere.
@@ -243,9 +243,7 @@ impl<R: Recorder> Driver<R> {
         self.live.begin();
         let mut record = self.planned_record(due);
         record.picked = Some(now);
-        record.asked_input = encoded.asked_input;
-        record.asked_output = encoded.asked_output;
-        record.prompt_tokens_tokenizer = encoded.counted_input;
+        encoded.asked.tell(&mut record);
         let mut exchange = Box::new(Exchange::new(record, encoded));
         if let Some((conn, used)) = self.connections.take_idle() {
             exchange.on_used_connection = used;
@@ -367,15 +365,29 @@ impl<R: Recorder> Driver<R> {
     }
 
     fn finish(&mut self, finished: Finished) {
-        let Finished { mut record, text, .. } = finished;
+        let Finished { mut record, conversation, answer, reasoning, .. } = finished;
         // A server may quote what it was sent.
         record.detail = record.detail.map(|detail| self.job.encoder.endpoint().redact(&detail));
         self.in_flight -= 1;
         self.live.end(record.outcome.is_complete());
-        let offset = record.ended_or_due().since(self.start);
-        self.job.load.ended(Nanos::ZERO + offset);
-        self.job.encoder.source().ended(&record, text.as_deref().unwrap_or_default());
+        self.tell_end(conversation, &record, answer.as_deref().unwrap_or_default());
+        // Reasoning is output too.
+        let text = answer.map(|answer| reasoning.unwrap_or_default() + &answer);
         self.recorder.record(record, text);
+    }
+
+    /// Tells the load and the source that a request ended. What was to follow it and will not is
+    /// recorded.
+    fn tell_end(&mut self, conversation: u32, record: &Record, answer: &str) {
+        let at = record.ended_or_due();
+        let complete = record.outcome.is_complete();
+        let offset = Nanos::ZERO + at.since(self.start);
+        self.job.load.ended(offset, Ended { conversation, complete });
+        let skipped = self.job.encoder.ended(conversation, record, answer);
+        let why = || format!("an earlier turn of its conversation failed: {}", record.outcome);
+        for asked in skipped {
+            self.never_begun(at, Outcome::Skipped, &why(), Some(asked));
+        }
     }
 
     // ---- timeouts ----
@@ -421,35 +433,37 @@ impl<R: Recorder> Driver<R> {
 
     fn skip_rest(&mut self, now: Nanos, why: &str) {
         while self.job.planned.is_some_and(|planned| self.next_index < planned) {
-            let encoded = match self.job.encoder.next() {
-                Next::Request(encoded) => Some(encoded),
-                _ => None,
-            };
-            self.never_begun(now, Outcome::Skipped, why, encoded.as_deref());
+            let asked = self.job.encoder.unsent();
+            self.never_begun(now, Outcome::Skipped, why, asked);
         }
     }
 
     /// Gives up a request that is due while as many are in flight as may be.
     fn drop_due(&mut self, due: Nanos, encoded: &Encoded) {
         self.job.load.take();
-        self.job.load.ended(Nanos::ZERO + due.since(self.start));
         let why = format!("{} were in flight when it was due, the most allowed", self.in_flight);
-        self.never_begun(due, Outcome::Dropped, &why, Some(encoded));
+        let record = self.never_begun(due, Outcome::Dropped, &why, Some(encoded.asked));
+        self.tell_end(encoded.conversation, &record, "");
     }
 
     /// Records a request that is not begun.
-    fn never_begun(&mut self, due: Nanos, outcome: Outcome, why: &str, encoded: Option<&Encoded>) {
+    fn never_begun(
+        &mut self,
+        due: Nanos,
+        outcome: Outcome,
+        why: &str,
+        asked: Option<Asked>,
+    ) -> Record {
         let mut record = self.planned_record(due);
-        if let Some(encoded) = encoded {
-            record.asked_input = encoded.asked_input;
-            record.asked_output = encoded.asked_output;
-            record.prompt_tokens_tokenizer = encoded.counted_input;
+        if let Some(asked) = asked {
+            asked.tell(&mut record);
         }
         record.outcome = outcome;
         record.detail = Some(detail(why));
         self.live.begin();
         self.live.end(false);
-        self.recorder.record(record, None);
+        self.recorder.record(record.clone(), None);
+        record
     }
 
     fn end<N: Net>(&mut self, net: &mut N) -> Wake {

@@ -1,9 +1,10 @@
 //! Makes bytes of requests before they are due, and keeps their identity.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
+use inferometer_core::record::Record;
 use inferometer_core::request::{BodyHasher, Request, Sampling};
-use inferometer_core::traits::{Source, Supply};
+use inferometer_core::traits::{Follows, Source, Supply};
 use inferometer_wire::dialect::Dialect;
 use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::request_head;
@@ -55,9 +56,34 @@ pub(crate) struct Encoded {
     pub bytes: Vec<u8>,
     /// What will read the answer; some dialects must know the prompt to find the output in it.
     pub reader: ResponseReader,
-    pub asked_input: u32,
-    pub asked_output: u32,
-    pub counted_input: Option<u32>,
+    pub asked: Asked,
+    /// The conversation that it is of.
+    pub conversation: u32,
+}
+
+/// What the record of a request keeps of what was asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    input: u32,
+    pub output: u32,
+    counted_input: Option<u32>,
+}
+
+impl Asked {
+    pub fn of(request: &Request) -> Self {
+        Self {
+            input: request.input_tokens,
+            output: request.output_tokens,
+            counted_input: request.counted_tokens,
+        }
+    }
+
+    /// Puts it into the record of the request.
+    pub fn tell(&self, record: &mut Record) {
+        record.asked_input = self.input;
+        record.asked_output = self.output;
+        record.prompt_tokens_tokenizer = self.counted_input;
+    }
 }
 
 /// What the encoder has to say when asked for a request.
@@ -78,6 +104,10 @@ pub struct Encoder {
     keep_text: bool,
     queue: VecDeque<Box<Encoded>>,
     queued_bytes: usize,
+    /// Conversations that the source has begun.
+    conversations: u32,
+    /// The next turn of conversations whose last one has ended.
+    turns: BTreeMap<u32, Box<Encoded>>,
     hasher: BodyHasher,
     stopped: Option<Stop>,
 }
@@ -109,6 +139,8 @@ impl Encoder {
             keep_text,
             queue: VecDeque::new(),
             queued_bytes: 0,
+            conversations: 0,
+            turns: BTreeMap::new(),
             hasher: BodyHasher::new(),
             stopped: None,
         }
@@ -125,8 +157,11 @@ impl Encoder {
         true
     }
 
-    /// The next request; encoded now if it was not before.
-    pub(crate) fn next(&mut self) -> Next {
+    /// The next request, or the next turn of a conversation; encoded now if it was not before.
+    pub(crate) fn next(&mut self, of: Option<u32>) -> Next {
+        if let Some(turn) = of.and_then(|conversation| self.turns.remove(&conversation)) {
+            return Next::Request(turn);
+        }
         if self.queue.is_empty() {
             self.draw();
         }
@@ -141,8 +176,27 @@ impl Encoder {
         }
     }
 
-    pub(crate) fn source(&mut self) -> &mut dyn Source {
-        &mut *self.source
+    /// Tells the source that a request ended. The turn that follows it is encoded at once, ahead
+    /// of its due time; turns that will not be sent are returned.
+    pub(crate) fn ended(&mut self, of: u32, record: &Record, answer: &str) -> Vec<Asked> {
+        match self.source.ended(of, record, answer) {
+            Follows::Nothing => {}
+            Follows::Turn(request) => match self.encode(&request, of) {
+                Ok(encoded) => {
+                    self.turns.insert(of, encoded);
+                }
+                Err(why) => self.stopped = Some(Stop::Unspeakable(why)),
+            },
+            Follows::Skipped(requests) => return requests.iter().map(Asked::of).collect(),
+        }
+        Vec::new()
+    }
+
+    /// A request that will never be sent.
+    pub(crate) fn unsent(&mut self) -> Option<Asked> {
+        let encoded =
+            self.turns.pop_first().map(|(_, turn)| turn).or_else(|| self.queue.pop_front());
+        encoded.map_or_else(|| self.source.unsent().as_ref().map(Asked::of), |it| Some(it.asked))
     }
 
     pub(crate) fn endpoint(&self) -> &Endpoint {
@@ -160,8 +214,9 @@ impl Encoder {
             return false;
         }
         match self.source.next() {
-            Supply::Request(request) => match self.encode(&request) {
+            Supply::Request(request) => match self.encode(&request, self.conversations) {
                 Ok(encoded) => {
+                    self.conversations += 1;
                     self.queued_bytes += encoded.bytes.len();
                     self.queue.push_back(encoded);
                     true
@@ -179,7 +234,7 @@ impl Encoder {
         }
     }
 
-    fn encode(&mut self, request: &Request) -> Result<Box<Encoded>, String> {
+    fn encode(&mut self, request: &Request, of: u32) -> Result<Box<Encoded>, String> {
         let Endpoint { dialect, authority, path, headers, model } = &self.endpoint;
         let body =
             dialect.body(request, &self.sampling, model).map_err(|error| error.to_string())?;
@@ -188,13 +243,7 @@ impl Encoder {
         let reader = ResponseReader::new(*dialect, &request.prompt, stream, self.keep_text);
         let mut bytes = request_head("POST", path, authority, headers, Some(body.len()));
         bytes.extend_from_slice(&body);
-        Ok(Box::new(Encoded {
-            bytes,
-            reader,
-            asked_input: request.input_tokens,
-            asked_output: request.output_tokens,
-            counted_input: request.counted_tokens,
-        }))
+        Ok(Box::new(Encoded { bytes, reader, asked: Asked::of(request), conversation: of }))
     }
 }
 

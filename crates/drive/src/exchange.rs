@@ -14,6 +14,8 @@ pub(crate) struct Exchange {
     pub record: Record,
     /// Whether its connection carried another request before.
     pub on_used_connection: bool,
+    /// The conversation that it is of.
+    conversation: u32,
     reader: ResponseReader,
     bytes: Vec<u8>,
     written: usize,
@@ -27,7 +29,12 @@ pub(crate) const MOST_EVENTS: usize = 2_000_000;
 /// How an exchange ended, for the connection that carried it.
 pub(crate) struct Finished {
     pub record: Record,
-    pub text: Option<String>,
+    /// The conversation that it is of.
+    pub conversation: u32,
+    /// The answer, where texts are kept.
+    pub answer: Option<String>,
+    /// What was thought before it, where the server tells that apart.
+    pub reasoning: Option<String>,
     /// Whether the connection may carry another request.
     pub reusable: bool,
 }
@@ -38,13 +45,14 @@ const MOST_EXPECTED: usize = 4_096;
 impl Exchange {
     pub fn new(mut record: Record, encoded: Encoded) -> Self {
         // One read and one event a token, the head, a finish, the usage and the end mark.
-        let expected = (encoded.asked_output as usize).saturating_add(4).min(MOST_EXPECTED);
+        let expected = (encoded.asked.output as usize).saturating_add(4).min(MOST_EXPECTED);
         record.reads.reserve(expected);
         let mut reader = encoded.reader;
         reader.expect_events(expected);
         Self {
             record,
             on_used_connection: false,
+            conversation: encoded.conversation,
             reader,
             bytes: encoded.bytes,
             written: 0,
@@ -133,9 +141,13 @@ impl Exchange {
         self.record.events = answer.events;
         self.record.finish_reason = answer.finish_reason;
         self.record.usage = answer.usage;
-        // Reasoning is output too.
-        let text = answer.text.map(|text| answer.reasoning.unwrap_or_default() + &text);
-        Finished { record: self.record, text, reusable }
+        Finished {
+            record: self.record,
+            conversation: self.conversation,
+            answer: answer.text,
+            reasoning: answer.reasoning,
+            reusable,
+        }
     }
 
     /// Whether any byte of an answer came.

@@ -3,18 +3,18 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use inferometer_core::arrival::Arrivals;
-use inferometer_core::load::{Curve, Level, Stage, load_model};
+use inferometer_core::load::{CountOf, Curve, Level, Script, Stage, load_model};
 use inferometer_core::outcome::{Outcome, Phase};
 use inferometer_core::plan::{Bound, OverLimit, PassPlan, Timeouts};
 use inferometer_core::record::Record;
 use inferometer_core::request::{Prompt, Request, Sampling};
 use inferometer_core::time::Nanos;
-use inferometer_core::traits::Prepared;
+use inferometer_core::traits::{Follows, Prepared, Source, Supply};
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
 use inferometer_net::virtual_net::{self, VirtualNet};
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
@@ -32,6 +32,10 @@ struct Server {
     tokens: u32,
     /// Sends this many tokens, then nothing more, ever.
     stall_after: Option<u32>,
+    /// Answers this request with an error, counted from 0 in the order in which they come.
+    refuses: Option<usize>,
+    /// The prompts, in the order in which they came.
+    heard: Arc<Mutex<Vec<String>>>,
     parsers: BTreeMap<ConnId, RequestParser>,
     agenda: VecDeque<(Nanos, ConnId, u32)>,
 }
@@ -39,7 +43,21 @@ struct Server {
 impl Server {
     fn new(ttft: Duration, gap: Duration, tokens: u32) -> Self {
         let (parsers, agenda) = (BTreeMap::new(), VecDeque::new());
-        Self { ttft, gap, tokens, stall_after: None, parsers, agenda }
+        let (stall_after, refuses, heard) = (None, None, Arc::default());
+        Self { ttft, gap, tokens, stall_after, refuses, heard, parsers, agenda }
+    }
+
+    /// Takes in a request; says whether it is answered by tokens.
+    fn hear(&self, net: &mut VirtualNet, conn: ConnId, body: &[u8]) -> bool {
+        let body: serde_json::Value = serde_json::from_slice(body).expect("JSON");
+        let mut heard = self.heard.lock().expect("one thread");
+        heard.push(body["prompt"].as_str().expect("a prompt").to_owned());
+        let refused = self.refuses == Some(heard.len() - 1);
+        if refused {
+            let answer = response_head(503, &[("content-length", "0")]);
+            net.write(conn, &answer).expect("a client that listens");
+        }
+        !refused
     }
 
     fn send(&self, net: &mut VirtualNet, conn: ConnId, index: u32) {
@@ -79,7 +97,8 @@ impl Actor<VirtualNet> for Server {
                 Ready::Readable(conn) => match net.read(conn, &mut buffer) {
                     ReadResult::Data(arrived) => {
                         let parser = self.parsers.get_mut(&conn).expect("an accepted connection");
-                        if parser.push(&buffer[..arrived.bytes]).expect("a request").is_some() {
+                        let request = parser.push(&buffer[..arrived.bytes]).expect("a request");
+                        if request.is_some_and(|request| self.hear(net, conn, &request.body)) {
                             self.agenda.push_back((net.now() + self.ttft, conn, 0));
                         }
                     }
@@ -118,30 +137,46 @@ struct Setup {
     requests: u32,
     timeouts: Timeouts,
     stop: Arc<AtomicBool>,
+    keep_text: bool,
 }
 
 const NO_TIMEOUTS: Timeouts =
     Timeouts { connect: None, first_token: None, between_events: None, total: None };
 
+fn request(prompt: String, output_tokens: u32) -> Request {
+    Request {
+        prompt: Prompt::Text(prompt),
+        input_tokens: 3,
+        counted_tokens: Some(3),
+        output_tokens,
+    }
+}
+
 impl Setup {
     fn of(pass: PassPlan, requests: u32) -> Self {
-        Self { pass, requests, timeouts: NO_TIMEOUTS, stop: Arc::default() }
+        Self { pass, requests, timeouts: NO_TIMEOUTS, stop: Arc::default(), keep_text: false }
     }
 
     /// Plays the pass; returns its records by index, and when it started.
-    fn play(&self, mut server: Server, listening: bool) -> (Vec<Record>, Nanos) {
+    fn play(&self, server: Server, listening: bool) -> (Vec<Record>, Nanos) {
+        let request = request("a b c".into(), server.tokens);
+        let source = Box::new(Prepared::new(vec![request; self.requests as usize]));
+        self.play_source(source, server, listening)
+    }
+
+    /// As [`Setup::play`], with the requests of a source.
+    fn play_source(
+        &self,
+        source: Box<dyn Source>,
+        mut server: Server,
+        listening: bool,
+    ) -> (Vec<Record>, Nanos) {
         let mut hosts = virtual_net::hosts(2);
         let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
         let mut address = SocketAddr::from(([127, 0, 0, 1], 80));
         if listening {
             address = server_net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
         }
-        let request = Request {
-            prompt: Prompt::Text("a b c".into()),
-            input_tokens: 3,
-            counted_tokens: Some(3),
-            output_tokens: server.tokens,
-        };
         let sampling = Sampling {
             temperature: 0.0,
             ignore_eos: true,
@@ -155,13 +190,12 @@ impl Setup {
             headers: Vec::new(),
             model: "m".into(),
         };
-        let source = Box::new(Prepared::new(vec![request; self.requests as usize]));
         let ahead = self.pass.load().at_start().unwrap_or(0).max(1);
         let (max_in_flight, over_limit) = self.pass.limit();
         let job = Job {
             pass: 0,
             load: load_model(&self.pass, 1),
-            encoder: Encoder::new(source, endpoint, sampling, false),
+            encoder: Encoder::new(source, endpoint, sampling, self.keep_text),
             address,
             timeouts: self.timeouts,
             planned: self.pass.requests(),
@@ -315,4 +349,108 @@ fn an_interruption_leaves_one_record_for_every_planned_request() {
     let (records, _) = setup.play(Server::new(ms(5), ms(5), 5), true);
     assert_eq!(records.len(), 7);
     assert!(records.iter().all(|record| record.outcome == Outcome::Skipped));
+}
+
+/// Conversations of so many turns each: each turn is all that was said before it, and its name.
+struct Talks {
+    turns: Vec<u32>,
+    begun: u32,
+    at: BTreeMap<u32, (u32, String)>,
+    tokens: u32,
+}
+
+impl Talks {
+    fn turn(&mut self, conversation: u32, turn: u32, before: &str) -> Request {
+        let said = format!("{before}<{conversation}.{turn}>");
+        self.at.insert(conversation, (turn, said.clone()));
+        request(said, self.tokens)
+    }
+}
+
+impl Source for Talks {
+    fn next(&mut self) -> Supply {
+        if self.begun as usize == self.turns.len() {
+            return Supply::Exhausted;
+        }
+        self.begun += 1;
+        Supply::Request(Box::new(self.turn(self.begun - 1, 0, "")))
+    }
+
+    fn ended(&mut self, conversation: u32, record: &Record, answer: &str) -> Follows {
+        let (turn, said) = self.at[&conversation].clone();
+        let rest = turn + 1..self.turns[conversation as usize];
+        if rest.is_empty() {
+            Follows::Nothing
+        } else if record.outcome.is_complete() {
+            Follows::Turn(Box::new(self.turn(conversation, turn + 1, &(said + answer))))
+        } else {
+            Follows::Skipped(rest.map(|_| request("never".into(), self.tokens)).collect())
+        }
+    }
+}
+
+/// Plays conversations with these think times in milliseconds, one at a time, against a server
+/// that takes 30 ms for the answer " w w". Returns their records, the start, and what was heard.
+fn converse(think: &[&[u64]], refuses: Option<usize>, stop: bool) -> Conversed {
+    let mut script = Script::of(0);
+    script.write(think.iter().map(|talk| talk.iter().map(|&span| ms(span)).collect()));
+    let begin = Box::new(PassPlan::closed(1, Bound::none()));
+    let pass = PassPlan::Conversations { script, begin, of: CountOf::Conversations };
+    let turns = think.iter().map(|talk| talk.len() as u32).collect();
+    let source = Talks { turns, begun: 0, at: BTreeMap::new(), tokens: 2 };
+    let setup = Setup { keep_text: true, ..Setup::of(pass, 0) };
+    setup.stop.store(stop, Ordering::Relaxed);
+    let server = Server { refuses, ..Server::new(ms(20), ms(10), 2) };
+    let heard = server.heard.clone();
+    let (records, start) = setup.play_source(Box::new(source), server, true);
+    let heard = heard.lock().unwrap().clone();
+    Conversed { records, start, heard }
+}
+
+struct Conversed {
+    records: Vec<Record>,
+    start: Nanos,
+    heard: Vec<String>,
+}
+
+#[test]
+fn every_turn_is_due_at_the_end_of_the_one_before_and_its_think_time() {
+    let played = converse(&[&[0, 50, 7], &[0, 20]], None, false);
+    let truth = [0, 80, 117, 147, 197].map(|at| played.start + ms(at));
+    assert_eq!(played.records.len(), truth.len());
+    for (record, due) in played.records.iter().zip(truth) {
+        assert_eq!((record.due, record.send_start), (due, Some(due)));
+        assert_eq!(record.ended, Some(due + ms(30)));
+        assert_eq!(record.outcome, Outcome::Complete);
+    }
+}
+
+#[test]
+fn every_turn_carries_the_answers_before_it_word_for_word() {
+    let heard = converse(&[&[0, 50, 7], &[0, 20]], None, false).heard;
+    let second = "<0.0> w w<0.1>";
+    assert_eq!(heard, ["<0.0>", second, &format!("{second} w w<0.2>"), "<1.0>", "<1.0> w w<1.1>"]);
+}
+
+#[test]
+fn a_turn_that_fails_ends_its_conversation_and_each_later_one_is_recorded_as_skipped() {
+    let played = converse(&[&[0, 50, 7], &[0, 20]], Some(0), false);
+    let outcomes: Vec<_> = played.records.iter().map(|record| record.outcome).collect();
+    let (skipped, complete) = (Outcome::Skipped, Outcome::Complete);
+    assert_eq!(outcomes[1..], [skipped, skipped, complete, complete]);
+    assert_eq!(outcomes[0], Outcome::Rejected { status: 503 });
+    for record in &played.records[1..3] {
+        assert_eq!(record.due, played.start);
+        let why = record.detail.as_deref().unwrap();
+        assert_eq!(why, "an earlier turn of its conversation failed: rejected (503)");
+    }
+    assert_eq!(played.records[3].due, played.start);
+    assert_eq!(played.heard, ["<0.0>", "<1.0>", "<1.0> w w<1.1>"]);
+}
+
+#[test]
+fn interrupted_conversations_leave_one_record_for_every_planned_turn() {
+    let played = converse(&[&[0, 50, 7], &[0, 20]], None, true);
+    assert_eq!(played.records.len(), 5);
+    assert!(played.records.iter().all(|record| record.outcome == Outcome::Skipped));
 }

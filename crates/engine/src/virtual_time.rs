@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inferometer_core::load::{Due, LoadModel, load_model};
+use inferometer_core::load::{Due, Ended, LoadModel, load_model};
 use inferometer_core::plan::{Bound, CellPlan, PassPlan};
 use inferometer_core::time::Nanos;
 
@@ -170,12 +170,14 @@ impl<See: FnMut(TokensAt)> Play<See> {
                 self.tokens(output.id, 1);
             }
             if let Some(finish) = output.finished {
-                let record = &mut self.records[output.id.0 as usize];
+                let request = output.id.0 as usize;
+                let complete = finish != Finish::Ignored;
+                let record = &mut self.records[request];
                 record.ended = self.now;
                 record.output = output.tokens_so_far;
                 record.finish = finish;
                 self.places += 1;
-                load.ended(self.now);
+                load.ended(self.now, Ended { conversation: request as u32, complete });
             }
         }
     }

@@ -57,12 +57,7 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, Failure> {
 
 /// A pass begins nothing after its own bound in time, give or take its last requests.
 fn bounded(pass: &PassPlan, seconds: f64) -> f64 {
-    let limit = match pass {
-        PassPlan::Closed { bound, .. }
-        | PassPlan::Open { bound, .. }
-        | PassPlan::Replay { bound, .. } => bound.duration,
-        PassPlan::OneByOne { .. } | PassPlan::Saturated { .. } => None,
-    };
+    let limit = pass.bound().duration;
     limit.map_or(seconds, |limit| seconds.min(limit.as_secs_f64()))
 }
 

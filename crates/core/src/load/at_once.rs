@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Due, LoadModel, LoadPlan};
+use super::{Due, Ended, LoadModel, LoadPlan};
 use crate::summary::PassKind;
 use crate::time::Nanos;
 
@@ -62,5 +62,5 @@ impl LoadModel for AtOnce {
         self.left -= 1;
     }
 
-    fn ended(&mut self, _at: Nanos) {}
+    fn ended(&mut self, _at: Nanos, _ended: Ended) {}
 }

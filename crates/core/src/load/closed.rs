@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use super::{Due, LoadModel, LoadPlan, bounded_s};
+use super::{Due, Ended, LoadModel, LoadPlan, bounded_s};
 use crate::load::Level;
 use crate::plan::Bound;
 use crate::summary::PassKind;
@@ -159,7 +159,7 @@ impl LoadModel for Closed {
         self.in_flight += 1;
     }
 
-    fn ended(&mut self, at: Nanos) {
+    fn ended(&mut self, at: Nanos, _ended: Ended) {
         self.advance(at);
         self.in_flight -= 1;
         if self.occupied() < self.concurrency {

@@ -9,6 +9,7 @@
 
 mod at_once;
 mod closed;
+mod conversations;
 mod level;
 mod open;
 mod replay;
@@ -17,6 +18,7 @@ use std::fmt::Display;
 
 pub use at_once::AtOnce;
 pub use closed::Closed;
+pub use conversations::{Conversations, CountOf, Script};
 pub use level::{Curve, Level, Stage};
 pub use open::Open;
 pub use replay::{Recording, RecordingError};
@@ -36,16 +38,32 @@ pub enum Due {
     Never,
 }
 
+/// Which request ended, and how, as far as that decides what is due next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The conversation it is of, by the number in which conversations began. Where a workload has
+    /// none, each request is the only one of its conversation.
+    pub conversation: u32,
+    /// Whether its answer is complete, so that a conversation can go on.
+    pub complete: bool,
+}
+
 /// Decides when requests are due, while they are played.
 pub trait LoadModel: Send {
     /// When the next request is due. Asking changes nothing.
     fn next_due(&self) -> Due;
 
+    /// The conversation that the request of [`LoadModel::next_due`] goes on with, by the number in
+    /// which conversations began; absent where it is the next one that the source has.
+    fn continues(&self) -> Option<u32> {
+        None
+    }
+
     /// The request that [`LoadModel::next_due`] spoke of has been taken up.
     fn take(&mut self);
 
     /// A request ended at this offset, whatever its outcome.
-    fn ended(&mut self, at: Nanos);
+    fn ended(&mut self, at: Nanos, ended: Ended);
 }
 
 /// What a load model says of itself before it is played. Its text is how people call it.
@@ -101,6 +119,9 @@ pub fn plan(pass: &PassPlan) -> Box<dyn LoadPlan + '_> {
         }
         PassPlan::Replay { ref recording, speed, bound, .. } => {
             Box::new(replay::ReplayPlan { recording, speed, bound })
+        }
+        PassPlan::Conversations { ref script, ref begin, of } => {
+            Box::new(conversations::ConversationsPlan { script, begin, of })
         }
     }
 }

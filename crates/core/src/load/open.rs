@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Due, LoadModel, LoadPlan, bounded_s};
+use super::{Due, Ended, LoadModel, LoadPlan, bounded_s};
 use crate::arrival::Arrivals;
 use crate::load::Level;
 use crate::plan::Bound;
@@ -99,5 +99,5 @@ impl<A: Iterator<Item = Nanos> + Send> LoadModel for Open<A> {
         self.taken += 1;
     }
 
-    fn ended(&mut self, _at: Nanos) {}
+    fn ended(&mut self, _at: Nanos, _ended: Ended) {}
 }

@@ -6,6 +6,8 @@ use crate::plan::OverLimit;
 use proptest::prelude::*;
 use std::time::Duration;
 
+const ENDED: Ended = Ended { conversation: 0, complete: true };
+
 fn ms(value: u64) -> Nanos {
     Nanos(value * 1_000_000)
 }
@@ -18,10 +20,10 @@ fn a_closed_loop_makes_the_next_request_due_when_one_ends() {
     assert_eq!(load.next_due(), Due::At(Nanos::ZERO));
     load.take();
     assert_eq!(load.next_due(), Due::AfterEnd);
-    load.ended(ms(7));
+    load.ended(ms(7), ENDED);
     assert_eq!(load.next_due(), Due::At(ms(7)));
     load.take();
-    load.ended(ms(9));
+    load.ended(ms(9), ENDED);
     assert_eq!(load.next_due(), Due::Never);
 }
 
@@ -38,10 +40,10 @@ fn a_time_bound_ends_a_closed_loop() {
     let duration = Some(Duration::from_millis(10));
     let mut load = Closed::new(&1.into(), Bound { requests: None, duration });
     load.take();
-    load.ended(ms(9));
+    load.ended(ms(9), ENDED);
     assert_eq!(load.next_due(), Due::At(ms(9)));
     load.take();
-    load.ended(ms(10));
+    load.ended(ms(10), ENDED);
     assert_eq!(load.next_due(), Due::Never);
 }
 
@@ -49,7 +51,7 @@ fn a_time_bound_ends_a_closed_loop() {
 fn all_at_once_is_due_at_the_start_whatever_ends() {
     let mut load = AtOnce::new(2);
     load.take();
-    load.ended(ms(5));
+    load.ended(ms(5), ENDED);
     assert_eq!(load.next_due(), Due::At(Nanos::ZERO));
     load.take();
     assert_eq!(load.next_due(), Due::Never);
@@ -81,7 +83,7 @@ fn played(load: &mut dyn LoadModel, takes: Duration) -> (Vec<Nanos>, usize) {
                 ends.push_back(at + takes);
             }
             _ => match ends.pop_front() {
-                Some(end) => load.ended(end),
+                Some(end) => load.ended(end, ENDED),
                 None => break,
             },
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::duration_ns;
 use crate::arrival::Arrivals;
-use crate::load::{self, Level, LoadPlan, Recording};
+use crate::load::{self, CountOf, Level, LoadPlan, Recording, Script};
 use crate::summary::PassKind;
 
 /// How a pass loads the server.
@@ -58,6 +58,15 @@ pub enum PassPlan {
         max_in_flight: Option<u32>,
         /// What becomes of requests that are due beyond it.
         over_limit: OverLimit,
+    },
+    /// Conversations, each of which goes on at the end of its answers.
+    Conversations {
+        /// Their turns.
+        script: Script,
+        /// How they begin: a way that counts conversations, or requests.
+        begin: Box<PassPlan>,
+        /// Which of the two it counts.
+        of: CountOf,
     },
 }
 
@@ -140,8 +149,24 @@ impl PassPlan {
         match self {
             Self::Open { max_in_flight, over_limit, .. }
             | Self::Replay { max_in_flight, over_limit, .. } => (*max_in_flight, *over_limit),
+            Self::Conversations { begin, .. } => begin.limit(),
             Self::OneByOne { .. } | Self::Saturated { .. } | Self::Closed { .. } => {
                 (None, OverLimit::Queue)
+            }
+        }
+    }
+
+    /// When it stops to begin requests.
+    #[must_use]
+    pub fn bound(&self) -> Bound {
+        match *self {
+            Self::OneByOne { bound }
+            | Self::Closed { bound, .. }
+            | Self::Open { bound, .. }
+            | Self::Replay { bound, .. } => bound,
+            Self::Saturated { requests } => Bound::requests(requests),
+            Self::Conversations { ref begin, .. } => {
+                Bound { requests: self.requests(), ..begin.bound() }
             }
         }
     }
@@ -150,6 +175,15 @@ impl PassPlan {
     pub fn recording_mut(&mut self) -> Option<&mut Recording> {
         match self {
             Self::Replay { recording, .. } => Some(recording),
+            Self::Conversations { begin, .. } => begin.recording_mut(),
+            _ => None,
+        }
+    }
+
+    /// The conversations that have to be drawn before they are played.
+    pub fn script_mut(&mut self) -> Option<&mut Script> {
+        match self {
+            Self::Conversations { script, .. } => Some(script),
             _ => None,
         }
     }

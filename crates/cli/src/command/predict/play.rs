@@ -88,6 +88,7 @@ fn check(pass: &PassPlan) -> Result<(), Failure> {
             "requests that are dropped over --max-in-flight"
         }
         PassPlan::Replay { .. } => "a recording",
+        PassPlan::Conversations { .. } => "conversations, whose answers are a server's own,",
         _ => return Ok(()),
     };
     Err(Failure::usage(format!("passes: {what} cannot be predicted; `run` can play it")))
