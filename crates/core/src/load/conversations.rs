@@ -46,15 +46,8 @@ impl Script {
         self.think = think.into_iter().map(Vec::into_boxed_slice).collect();
         self.conversations = self.think.len() as u32;
         self.turns = self.think.iter().map(|talk| talk.len() as u32).sum();
-        let number = |talk: &Box<[Duration]>| (talk.len() as u64).to_le_bytes();
-        let nanos = |span: &Duration| (span.as_nanos() as u64).to_le_bytes();
-        let bytes = |talk: &Box<[Duration]>| {
-            std::iter::once(number(talk))
-                .chain(talk.iter().map(nanos))
-                .flatten()
-                .collect::<Vec<_>>()
-        };
-        self.sha256 = sha256_hex(&self.think.iter().flat_map(bytes).collect::<Vec<_>>());
+        let bytes: Vec<u8> = self.think.iter().flat_map(|talk| bytes_of(talk)).collect();
+        self.sha256 = sha256_hex(&bytes);
     }
 
     /// Turns of each conversation, on average.
@@ -67,6 +60,12 @@ impl Script {
         let later = self.think.iter().flat_map(|talk| talk.iter().skip(1));
         later.map(Duration::as_secs_f64).sum::<f64>() / f64::from(self.conversations.max(1))
     }
+}
+
+/// A conversation as bytes: the number of its turns, then the think time before each.
+fn bytes_of(talk: &[Duration]) -> Vec<u8> {
+    let spans = talk.iter().map(|span| span.as_nanos() as u64);
+    std::iter::once(talk.len() as u64).chain(spans).flat_map(u64::to_le_bytes).collect()
 }
 
 /// What the load model that begins conversations counts as one.
