@@ -403,7 +403,7 @@ fn converse(think: &[&[u64]], refuses: Option<usize>, stop: bool) -> Conversed {
     let server = Server { refuses, ..Server::new(ms(20), ms(10), 2) };
     let heard = server.heard.clone();
     let (records, start) = setup.play_source(Box::new(source), server, true);
-    let heard = heard.lock().unwrap().clone();
+    let heard = heard.lock().expect("one thread").clone();
     Conversed { records, start, heard }
 }
 
