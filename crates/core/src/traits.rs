@@ -30,6 +30,38 @@ pub trait Tokenizer: Send + Sync {
 
     /// Ids of ordinary tokens that make good random prompts.
     fn plain_ids(&self) -> &[u32];
+
+    /// The plain ids as text, where the tokenizer is known to keep them apart: any sequence of
+    /// them, written by [`PlainWords::text`], is encoded as these very ids. Absent where that is
+    /// not known: each text has to be counted then.
+    fn plain_words(&self) -> Option<&PlainWords> {
+        None
+    }
+}
+
+/// The texts of a tokenizer's plain ids, in the order of [`Tokenizer::plain_ids`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlainWords {
+    /// Each as the first word of a text.
+    pub first: Vec<Box<str>>,
+    /// Each behind another word, the space before it included.
+    pub behind: Vec<Box<str>>,
+}
+
+impl PlainWords {
+    /// The text of these words, given by their positions among the plain ids.
+    #[must_use]
+    pub fn text(&self, positions: &[usize]) -> String {
+        let words = || {
+            positions.iter().enumerate().map(|(at, word)| match at {
+                0 => &*self.first[*word],
+                _ => &*self.behind[*word],
+            })
+        };
+        let mut text = String::with_capacity(words().map(str::len).sum());
+        words().for_each(|word| text.push_str(word));
+        text
+    }
 }
 
 /// A tokenizer that failed, with what it said.

@@ -39,9 +39,22 @@ impl<'a> Words<'a> {
         Self { tokenizer, rng }
     }
 
+    /// The next word, by its position among the plain ids.
+    fn position(&mut self) -> usize {
+        seed::below(&mut self.rng, self.tokenizer.plain_ids().len() as u64) as usize
+    }
+
     fn draw(&mut self) -> u32 {
-        let ids = self.tokenizer.plain_ids();
-        ids[seed::below(&mut self.rng, ids.len() as u64) as usize]
+        let position = self.position();
+        self.tokenizer.plain_ids()[position]
+    }
+
+    /// The next words as text of as many tokens, which is not counted again, where the tokenizer
+    /// is known to keep words apart: the same text that [`words`] makes and counts.
+    pub fn composed(&mut self, count: u32) -> Option<Made> {
+        let plain = self.tokenizer.plain_words()?;
+        let positions: Vec<usize> = (0..count).map(|_| self.position()).collect();
+        Some(Made { prompt: Prompt::Text(plain.text(&positions)), counted: count })
     }
 
     /// The next words, as token ids.

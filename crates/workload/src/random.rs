@@ -12,6 +12,7 @@ use inferometer_core::traits::Tokenizer;
 
 use crate::error::WorkloadError;
 use crate::fit::{self, Made, Words};
+use crate::parallel;
 use crate::place::{PromptForm, PromptPlace};
 
 /// Makes the prompts of one place.
@@ -34,6 +35,41 @@ impl Random {
         Self { tokenizer, seed, salt: salt.into(), place }
     }
 
+    /// The first `count` prompts, of `length` tokens each. Where the tokenizer keeps words apart,
+    /// they are put together from words, and one in 256 is counted to see that it does; otherwise
+    /// each one is counted, and corrected until it fits.
+    ///
+    /// # Errors
+    /// As [`Random::prompt`].
+    pub fn prompts(
+        &self,
+        count: usize,
+        length: u32,
+        form: PromptForm,
+    ) -> Result<Vec<Made>, WorkloadError> {
+        let tokenizer = self.tokenizer.as_ref();
+        check_plain_ids(tokenizer)?;
+        if form == PromptForm::Text && tokenizer.plain_words().is_some() {
+            let composed = parallel::in_order(count, |index| {
+                let made = self.words(index as u64).composed(length);
+                Ok::<_, WorkloadError>(made.expect("invariant: the words are known"))
+            })?;
+            let counted = parallel::in_order(count.div_ceil(COUNTED_ONE_IN), |part| {
+                let made = &composed[part * COUNTED_ONE_IN];
+                let Prompt::Text(text) = &made.prompt else { return Ok(made.counted) };
+                tokenizer.count(text)
+            })?;
+            if counted.iter().all(|counted| *counted == length) {
+                return Ok(composed);
+            }
+        }
+        parallel::in_order(count, |index| self.prompt(index as u64, length, form))
+    }
+
+    fn words(&self, index: u64) -> Words<'_> {
+        Words::new(self.tokenizer.as_ref(), self.place.rng(self.seed, &self.salt, index))
+    }
+
     /// The prompt with this index, of `length` tokens; [`Made::counted`] says whether it has them.
     ///
     /// # Errors
@@ -41,7 +77,7 @@ impl Random {
     pub fn prompt(&self, index: u64, length: u32, form: PromptForm) -> Result<Made, WorkloadError> {
         let tokenizer = self.tokenizer.as_ref();
         check_plain_ids(tokenizer)?;
-        let mut words = Words::new(tokenizer, self.place.rng(self.seed, &self.salt, index));
+        let mut words = self.words(index);
         Ok(match form {
             PromptForm::Text => fit::words(tokenizer, &mut words, length)?,
             PromptForm::TokenIds => {
@@ -50,6 +86,9 @@ impl Random {
         })
     }
 }
+
+/// Of prompts that are put together from words that stand apart, one in so many is counted.
+const COUNTED_ONE_IN: usize = 256;
 
 /// Words needed for prompts that differ.
 const FEWEST_WORDS: usize = 16;

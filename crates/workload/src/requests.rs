@@ -155,7 +155,7 @@ pub fn requests(
     let made = match &spec.source {
         Source::Random => {
             let random = Random::new(spec.tokenizer.clone(), spec.seed, &*spec.salt, place.clone());
-            parallel::in_order(count, |index| random.prompt(index as u64, length, spec.form))?
+            random.prompts(count, length, spec.form)?
         }
         Source::Sharegpt(corpus) => {
             let picked = corpus.pick(input_length, place.taken, count)?;

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use inferometer_core::traits::{Tokenizer, TokenizerError};
+use inferometer_core::traits::{PlainWords, Tokenizer, TokenizerError};
 
-use super::plain;
+use super::{apart, plain};
 use crate::error::WorkloadError;
 
 /// A Hugging Face tokenizer.
@@ -17,6 +17,7 @@ pub struct HfTokenizer {
     /// Which ids the vocabulary has, by id.
     known: Vec<bool>,
     plain: OnceLock<Vec<u32>>,
+    words: OnceLock<Option<PlainWords>>,
 }
 
 impl HfTokenizer {
@@ -45,7 +46,8 @@ impl HfTokenizer {
         for id in vocabulary.values() {
             known[*id as usize] = true;
         }
-        Ok(Self { name: name.to_owned(), inner, known, plain: OnceLock::new() })
+        let (plain, words) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { name: name.to_owned(), inner, known, plain, words })
     }
 
     /// The same tokenizer under another name.
@@ -53,6 +55,13 @@ impl HfTokenizer {
     pub(super) fn named(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self
+    }
+
+    /// Asks something of what it does, where it can.
+    fn behaving<T>(&self, ask: impl FnOnce(&plain::Behaviour<'_>) -> T) -> T {
+        let decode = |ids: &[u32]| self.decode(ids).ok();
+        let encode = |text: &str| self.encode(text).ok();
+        ask(&plain::Behaviour { decode: &decode, encode: &encode })
     }
 
     fn error(&self, message: impl ToString) -> TokenizerError {
@@ -108,12 +117,16 @@ impl Tokenizer for HfTokenizer {
             let ids = (0..self.known.len() as u32)
                 .filter(|id| self.known[*id as usize] && !added.contains(id))
                 .collect();
-            let tokenizer = plain::Behaviour {
-                decode: &|ids| self.decode(ids).ok(),
-                encode: &|text| self.encode(text).ok(),
-            };
-            plain::select(ids, &tokenizer)
+            self.behaving(|tokenizer| plain::select(ids, tokenizer))
         })
+    }
+
+    fn plain_words(&self) -> Option<&PlainWords> {
+        let words = self.words.get_or_init(|| {
+            let vocabulary = (0..self.known.len() as u32).filter(|id| self.known[*id as usize]);
+            self.behaving(|tokenizer| apart::words(vocabulary, self.plain_ids(), tokenizer))
+        });
+        words.as_ref()
     }
 }
 

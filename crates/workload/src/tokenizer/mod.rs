@@ -2,6 +2,7 @@
 //!
 //! A server's own `/tokenize` is a tokenizer too, and lives with the load generator.
 
+mod apart;
 mod embedded;
 mod hf;
 mod hub;

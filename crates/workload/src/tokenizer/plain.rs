@@ -50,7 +50,7 @@ impl Behaviour<'_> {
     }
 
     /// Whether two of this token in a row read as two words.
-    fn is_word(&self, id: u32) -> bool {
+    pub(super) fn is_word(&self, id: u32) -> bool {
         self.once_and_twice(id).is_some_and(|(alone, twice)| {
             let word = alone.strip_prefix(' ').unwrap_or(&alone);
             let is_alphabetic = !word.is_empty() && word.chars().all(char::is_alphabetic);

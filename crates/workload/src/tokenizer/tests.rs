@@ -76,6 +76,17 @@ fn its_plain_ids_are_words_that_survive_in_any_order() {
 }
 
 #[test]
+fn its_words_are_known_to_stand_apart_and_are_written_as_they_are_decoded() {
+    let tokenizer = embedded();
+    let (plain, words) = (tokenizer.plain_ids(), tokenizer.plain_words().unwrap());
+    let positions: Vec<usize> = (0..3_000).map(|at| at * 577 % plain.len()).collect();
+    let ids: Vec<u32> = positions.iter().map(|at| plain[*at]).collect();
+    let text = words.text(&positions);
+    assert_eq!(tokenizer.decode(&ids).unwrap(), text);
+    assert_eq!(tokenizer.encode(&text).unwrap(), ids);
+}
+
+#[test]
 fn a_file_a_folder_and_the_hub_cache_give_the_same_tokenizer() {
     let json = fs::read_to_string(EMBEDDED).unwrap();
     let commit = "models--org--name/snapshots/0123abcd/tokenizer.json";

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use inferometer_core::plan::WorkloadPlan;
-use inferometer_core::traits::{Tokenizer, TokenizerError};
+use inferometer_core::traits::{PlainWords, Tokenizer, TokenizerError};
 use inferometer_workload::{Note, WorkloadError, WorkloadSpec, requests};
 
 use crate::support::{SHAREGPT, cell, place};
@@ -12,6 +12,8 @@ use crate::support::{SHAREGPT, cell, place};
 struct Awkward {
     kind: Kind,
     plain: Vec<u32>,
+    /// What it claims of its words.
+    words: Option<PlainWords>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -31,7 +33,15 @@ enum Kind {
 impl Awkward {
     fn tokenizer(kind: Kind) -> Arc<dyn Tokenizer> {
         let words = if kind == Kind::Wordless { 3 } else { 100 };
-        Arc::new(Self { kind, plain: (0..words).collect() })
+        Arc::new(Self { kind, plain: (0..words).collect(), words: None })
+    }
+
+    /// The same, which claims that its words stand apart.
+    fn claiming(kind: Kind) -> Arc<dyn Tokenizer> {
+        let plain: Vec<u32> = (0..100).collect();
+        let texts: Vec<Box<str>> = plain.iter().map(|id| format!(" w{id}").into()).collect();
+        let words = Some(PlainWords { first: texts.clone(), behind: texts });
+        Arc::new(Self { kind, plain, words })
     }
 }
 
@@ -72,6 +82,10 @@ impl Tokenizer for Awkward {
     fn plain_ids(&self) -> &[u32] {
         &self.plain
     }
+
+    fn plain_words(&self) -> Option<&PlainWords> {
+        self.words.as_ref()
+    }
 }
 
 fn random(kind: Kind) -> Result<WorkloadSpec, WorkloadError> {
@@ -85,6 +99,19 @@ fn a_tokenizer_that_joins_or_splits_words_is_corrected_until_the_count_is_exact(
             let built = requests(&random(kind).unwrap(), cell(length), &place(), 50).unwrap();
             assert!(built.requests.iter().all(|request| request.counted_tokens == Some(length)));
         }
+    }
+}
+
+#[test]
+fn words_that_are_said_to_stand_apart_and_do_not_are_corrected_one_by_one() {
+    for kind in [Kind::Merges, Kind::Splits] {
+        let of = |tokenizer| {
+            let spec = WorkloadSpec::open(&WorkloadPlan::Random, tokenizer, 1, "salt").unwrap();
+            requests(&spec, cell(777), &place(), 50).unwrap()
+        };
+        let built = of(Awkward::claiming(kind));
+        assert!(built.requests.iter().all(|request| request.counted_tokens == Some(777)));
+        assert_eq!(built, of(Awkward::tokenizer(kind)));
     }
 }
 

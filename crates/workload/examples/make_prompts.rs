@@ -1,0 +1,50 @@
+//! How long prompts take to make, and how much memory: `make_prompts [COUNT] [LENGTH] [TOKENIZER]
+//! [text|ids] [check]`, by default 100,000 text prompts of 1,024 tokens by the embedded tokenizer.
+//! Prints seconds, misses and the peak of memory; with `check` it encodes every prompt once more,
+//! and says how many have another number of tokens. It sends nothing.
+
+use std::time::Instant;
+
+use inferometer_core::plan::{CellPlan, WorkloadPlan};
+use inferometer_core::request::{Prompt, Request};
+use inferometer_workload::{PromptForm, PromptPlace, WorkloadSpec, embedded, load, requests};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut given = std::env::args().skip(1);
+    let count: usize = given.next().map_or(Ok(100_000), |text| text.parse())?;
+    let input_length: u32 = given.next().map_or(Ok(1_024), |text| text.parse())?;
+    let tokenizer = match given.next().as_deref() {
+        None | Some("embedded") => embedded(),
+        Some(named) => load(named)?,
+    };
+    let loading = Instant::now();
+    println!("{}: {} plain ids", tokenizer.name(), tokenizer.plain_ids().len());
+    let counter = tokenizer.clone();
+    println!("words are known to stand apart: {}", counter.plain_words().is_some());
+    let mut spec = WorkloadSpec::open(&WorkloadPlan::Random, tokenizer, 1, "salt")?;
+    if given.next().as_deref() == Some("ids") {
+        spec.form = PromptForm::TokenIds;
+    }
+    println!("ready in {:.2} s", loading.elapsed().as_secs_f64());
+    let begun = Instant::now();
+    let cell = CellPlan { input_length, output_length: 1 };
+    let built = requests(&spec, cell, &PromptPlace::new("0", "saturated", 0), count)?;
+    println!("{count} prompts of {input_length} tokens in {:.2} s", begun.elapsed().as_secs_f64());
+    let off = |request: &&Request| request.counted_tokens != Some(input_length);
+    println!("not exact: {}", built.requests.iter().filter(off).count());
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    println!(
+        "{}",
+        status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM unknown")
+    );
+    if given.next().as_deref() == Some("check") {
+        let mut wrong = 0;
+        for request in &built.requests {
+            if let Prompt::Text(text) = &request.prompt {
+                wrong += usize::from(counter.count(text)? != input_length);
+            }
+        }
+        println!("counted again, of another length: {wrong}");
+    }
+    Ok(())
+}
