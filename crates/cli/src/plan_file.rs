@@ -44,7 +44,10 @@ fn wrong_kind(key: &str, value: &Value) -> Option<String> {
     if key == "header" {
         return Some("`header` is not a list of texts such as 'Name: value'".to_owned());
     }
-    Some(format!("`{}` has a value of the wrong kind: {}", error.path(), error.inner()))
+    // Where keys are gathered into groups the path is not known, the key is.
+    let path = error.path().to_string();
+    let path = if path.starts_with(key) { path } else { key.to_owned() };
+    Some(format!("`{path}` has a value of the wrong kind: {}", error.inner()))
 }
 
 fn read(path: &Path) -> Result<Map<String, Value>, Failure> {

@@ -2,6 +2,7 @@
 //!
 //! Never here: a formula (those are in [`crate::metric`]), a judgement, a default count.
 
+use crate::class::ClassFold;
 use crate::goodput::RequestObjective;
 use crate::instrument::InstrumentFold;
 use crate::metric::{
@@ -48,6 +49,7 @@ pub struct PassFold {
     window: Window,
     columns: [Sample; PER_REQUEST.len()],
     itl: Pool,
+    classes: ClassFold,
     instrument: InstrumentFold,
 }
 
@@ -76,6 +78,7 @@ impl PassFold {
             window: Window { plateau, streamed, ..Window::default() },
             columns: Default::default(),
             itl: Pool::default(),
+            classes: ClassFold::default(),
             instrument: InstrumentFold::default(),
         }
     }
@@ -104,6 +107,7 @@ impl PassFold {
         self.outcomes.add(record.outcome);
         self.window.planned += 1;
         self.instrument.add(record, self.streamed);
+        self.classes.add(&timeline);
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.window.spans.push(Span { send_start, ended });
         }
@@ -181,6 +185,7 @@ impl PassFold {
             send_delay_ms: column(&send_delay::DEFINITION),
             latency_per_token_ms: column(&latency_per_token::DEFINITION),
             latency_per_output_token_ms: column(&latency_per_output_token::DEFINITION),
+            classes: self.classes.finish(seed),
             instrument: self.instrument.finish(seed),
         }
     }

@@ -26,6 +26,7 @@ pub mod histogram;
 pub mod metric;
 pub mod stats;
 
+mod class;
 pub mod fold;
 pub mod instrument;
 pub mod prediction;

@@ -3,6 +3,7 @@
 //! A plan is made by [`crate::spec::Spec::resolve`] and cannot be built from an invalid spec.
 
 mod pass;
+mod workload;
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::slo::Objective;
 use crate::spec::Spec;
 
 pub use pass::{Bound, OverLimit, PassPlan};
+pub use workload::{Grid, WorkloadPlan};
 
 /// What to measure and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -160,41 +162,26 @@ impl Url {
     }
 }
 
-/// Where prompts come from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkloadPlan {
-    /// Seeded words of the tokenizer's vocabulary.
-    Random,
-    /// First turns of the conversations of a ShareGPT file, cut to length.
-    Sharegpt {
-        /// The JSON file.
-        dataset: String,
-    },
-}
-
-impl WorkloadPlan {
-    /// The name that selects it.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Sharegpt { .. } => "sharegpt",
-        }
-    }
-}
-
-/// A cell of the grid, in tokens.
+/// A cell of the grid: an input length and an output length, in the unit of the workload's
+/// [`Grid`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CellPlan {
-    /// Prompt tokens.
+    /// The length of a prompt; 0 where the requests have lengths of their own.
     pub input_length: u32,
-    /// Output tokens.
+    /// The length of an output; 0 where the requests have lengths of their own.
     pub output_length: u32,
+}
+
+impl CellPlan {
+    /// The one cell of a workload whose requests have lengths of their own.
+    pub const OWN: Self = Self { input_length: 0, output_length: 0 };
 }
 
 impl std::fmt::Display for CellPlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if *self == Self::OWN {
+            return f.write_str("own lengths");
+        }
         write!(f, "{} x {}", self.input_length, self.output_length)
     }
 }

@@ -119,6 +119,8 @@ pub struct Record {
     pub pass: u32,
     /// Index of the request in its pass, from 0.
     pub index: u32,
+    /// [`crate::request::Request::class`]
+    pub class: Option<Box<str>>,
     /// Prompt tokens that the plan asked for.
     pub asked_input: u32,
     /// Output tokens that the plan asked for.
@@ -184,6 +186,7 @@ impl Record {
         Self {
             pass,
             index,
+            class: None,
             asked_input: 0,
             asked_output: 0,
             prompt_tokens_tokenizer: None,

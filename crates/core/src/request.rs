@@ -1,7 +1,11 @@
 //! A canonical request: what is asked, before any engine's dialect makes bytes of it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+
+/// One message of a chat as the API has it: `role`, `content` and whatever else it carries.
+pub type Message = Map<String, Value>;
 
 /// What the model is asked to continue or answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,6 +15,23 @@ pub enum Prompt {
     Text(String),
     /// Token ids, exact by construction.
     TokenIds(Vec<u32>),
+    /// A chat, oldest message first; the server puts it into the model's template.
+    Messages(Vec<Message>),
+}
+
+impl Prompt {
+    /// A chat of one message by the user.
+    #[must_use]
+    pub fn user(text: &str) -> Vec<Message> {
+        vec![message("user", text)]
+    }
+}
+
+/// A message with this role and this text.
+#[must_use]
+pub fn message(role: &str, text: &str) -> Message {
+    let field = |name: &str, value: &str| (name.to_owned(), Value::String(value.to_owned()));
+    Map::from_iter([field("role", role), field("content", text)])
 }
 
 /// How output is chosen and how it is delivered; the same for all requests of a plan.
@@ -23,7 +44,7 @@ pub struct Sampling {
     /// Ask for a stream of events instead of one body.
     pub stream: bool,
     /// Further fields of the body, as the user gave them; they replace fields of the same name.
-    pub extra_body: serde_json::Map<String, serde_json::Value>,
+    pub extra_body: Map<String, Value>,
 }
 
 /// One canonical request, the same for every dialect and target.
@@ -37,6 +58,28 @@ pub struct Request {
     pub counted_tokens: Option<u32>,
     /// Output tokens that the plan asks for.
     pub output_tokens: u32,
+    /// Fields of this request's body, over those of [`Sampling::extra_body`].
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extra_body: Map<String, Value>,
+    /// What kind of request it is within its pass, where the workload has several: `turn 2`,
+    /// `cold`. Figures are given for each class; nothing of it reaches the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Box<str>>,
+}
+
+impl Request {
+    /// A request of no class, with nothing to add to its body, whose prompt nobody has counted.
+    #[must_use]
+    pub fn new(prompt: Prompt, input_tokens: u32, output_tokens: u32) -> Self {
+        Self {
+            prompt,
+            input_tokens,
+            counted_tokens: None,
+            output_tokens,
+            extra_body: Map::new(),
+            class: None,
+        }
+    }
 }
 
 /// The identity of a sequence of canonical requests: SHA-256 over prompt, output length,
@@ -53,8 +96,7 @@ impl WorkloadHasher {
 
     /// Opens a pass: its sampling, then its requests follow by [`WorkloadHasher::request`].
     pub fn pass(&mut self, sampling: &Sampling) {
-        let text = serde_json::to_string(sampling).expect("invariant: sampling is plain data");
-        self.field(b'S', text.as_bytes());
+        self.json(b'S', sampling);
     }
 
     /// The next request of the pass; `due_offset_ns` is its offset in an open loop.
@@ -65,8 +107,12 @@ impl WorkloadHasher {
                 let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
                 self.field(b'I', &bytes);
             }
+            Prompt::Messages(messages) => self.json(b'M', messages),
         }
         self.field(b'O', &request.output_tokens.to_le_bytes());
+        if !request.extra_body.is_empty() {
+            self.json(b'E', &request.extra_body);
+        }
         if let Some(offset) = due_offset_ns {
             self.field(b'D', &offset.to_le_bytes());
         }
@@ -76,6 +122,11 @@ impl WorkloadHasher {
     #[must_use]
     pub fn finish(self) -> String {
         hex(&self.0.finalize())
+    }
+
+    fn json(&mut self, tag: u8, value: &impl Serialize) {
+        let text = serde_json::to_vec(value).expect("invariant: it is plain data");
+        self.field(tag, &text);
     }
 
     fn field(&mut self, tag: u8, bytes: &[u8]) {

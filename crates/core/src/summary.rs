@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::Finding;
 use crate::outcome::OutcomeCounts;
+use crate::plan::CellPlan;
 use crate::prediction::{CellPrediction, ErrorSummary};
 use crate::record::TokensFrom;
 use crate::verdict::Verdict;
@@ -106,9 +107,9 @@ pub struct Environment {
 /// One cell of the grid: an input length and an output length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Prompt tokens asked for.
+    /// Prompt tokens asked for; 0 where the requests of the workload have lengths of their own.
     pub input_length: u32,
-    /// Output tokens asked for.
+    /// Output tokens asked for; 0 likewise.
     pub output_length: u32,
     /// Completed requests per second, from the pass that loads the server.
     pub requests_per_s: Option<f64>,
@@ -172,8 +173,8 @@ impl Cell {
     /// How people call one of its passes: `128 x 32, one by one`.
     #[must_use]
     pub fn place(&self, pass: &PassSummary) -> String {
-        let Self { input_length, output_length, .. } = self;
-        format!("{input_length} x {output_length}, {}", pass.label())
+        let Self { input_length, output_length, .. } = *self;
+        format!("{}, {}", CellPlan { input_length, output_length }, pass.label())
     }
 }
 
@@ -248,8 +249,32 @@ pub struct PassSummary {
     pub latency_per_token_ms: Option<Distribution>,
     /// Latency / output tokens.
     pub latency_per_output_token_ms: Option<Distribution>,
+    /// Figures of each class of requests, where the workload has several.
+    #[serde(default)]
+    pub classes: Vec<ClassSummary>,
     /// The instrument's own error in this pass.
     pub instrument: Instrument,
+}
+
+/// The figures of the requests of one class within a pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassSummary {
+    /// [`crate::request::Request::class`]
+    pub class: String,
+    /// Requests planned.
+    pub planned: u64,
+    /// What became of them.
+    pub outcomes: OutcomeCounts,
+    /// Prompt tokens of the completed requests.
+    pub input_tokens: u64,
+    /// Output tokens of the completed requests.
+    pub output_tokens: u64,
+    /// First visible output after the send.
+    pub ttft_ms: Option<Distribution>,
+    /// Time per output token after the first event.
+    pub tpot_ms: Option<Distribution>,
+    /// Last token event after the send.
+    pub e2e_ms: Option<Distribution>,
 }
 
 /// Results of versions without repeats are of the first.

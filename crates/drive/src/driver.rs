@@ -442,7 +442,7 @@ impl<R: Recorder> Driver<R> {
     fn drop_due(&mut self, due: Nanos, encoded: &Encoded) {
         self.job.load.take();
         let why = format!("{} were in flight when it was due, the most allowed", self.in_flight);
-        let record = self.never_begun(due, Outcome::Dropped, &why, Some(encoded.asked));
+        let record = self.never_begun(due, Outcome::Dropped, &why, Some(encoded.asked.clone()));
         self.tell_end(encoded.conversation, &record, "");
     }
 

@@ -62,8 +62,9 @@ pub(crate) struct Encoded {
 }
 
 /// What the record of a request keeps of what was asked.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Asked {
+    class: Option<Box<str>>,
     input: u32,
     pub output: u32,
     counted_input: Option<u32>,
@@ -72,6 +73,7 @@ pub(crate) struct Asked {
 impl Asked {
     pub fn of(request: &Request) -> Self {
         Self {
+            class: request.class.clone(),
             input: request.input_tokens,
             output: request.output_tokens,
             counted_input: request.counted_tokens,
@@ -80,6 +82,7 @@ impl Asked {
 
     /// Puts it into the record of the request.
     pub fn tell(&self, record: &mut Record) {
+        record.class.clone_from(&self.class);
         record.asked_input = self.input;
         record.asked_output = self.output;
         record.prompt_tokens_tokenizer = self.counted_input;

@@ -144,12 +144,8 @@ const NO_TIMEOUTS: Timeouts =
     Timeouts { connect: None, first_token: None, between_events: None, total: None };
 
 fn request(prompt: String, output_tokens: u32) -> Request {
-    Request {
-        prompt: Prompt::Text(prompt),
-        input_tokens: 3,
-        counted_tokens: Some(3),
-        output_tokens,
-    }
+    let request = Request::new(Prompt::Text(prompt), 3, output_tokens);
+    Request { counted_tokens: Some(3), ..request }
 }
 
 impl Setup {

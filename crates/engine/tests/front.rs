@@ -218,12 +218,7 @@ fn ask(method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
 const PROMPT: &str = "one two three four five six seven eight nine ten";
 
 fn request(output_tokens: u32) -> Request {
-    Request {
-        prompt: Prompt::Text(PROMPT.to_owned()),
-        input_tokens: 10,
-        counted_tokens: None,
-        output_tokens,
-    }
+    Request::new(Prompt::Text(PROMPT.to_owned()), 10, output_tokens)
 }
 
 fn sampling(stream: bool) -> Sampling {

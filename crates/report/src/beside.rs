@@ -1,7 +1,8 @@
-//! The tables that stand beside the published one: figures over repeats, goodput, steady state.
+//! The tables that stand beside the published one: figures over repeats, of classes, goodput,
+//! steady state.
 //! Each only where a run has it. Never computes a figure.
 
-use inferometer_core::summary::{Spread, Summary};
+use inferometer_core::summary::{Distribution, Spread, Summary};
 
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, significant, two_decimals};
@@ -10,6 +11,7 @@ use crate::number::{MISSING, count, significant, two_decimals};
 pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
     [
         ("Over repeats", repeats(summary)),
+        ("By class of request", classes(summary)),
         ("Goodput", goodput(summary)),
         ("Steady state", steady_state(summary)),
     ]
@@ -50,6 +52,45 @@ fn repeats(summary: &Summary) -> Table {
                 two_decimals(spread.cv.map(|cv| cv * 100.0)),
                 count(spread.n),
             ]);
+        }
+    }
+    table
+}
+
+/// A row per pass and class.
+fn classes(summary: &Summary) -> Table {
+    let mut table = Table::new([
+        ("Pass", Align::Left),
+        ("Class", Align::Left),
+        ("Completed / planned", Align::Right),
+        ("Tokens in", Align::Right),
+        ("out", Align::Right),
+        ("TTFT p50 (ms)", Align::Right),
+        ("p99", Align::Right),
+        ("TPOT p50 (ms)", Align::Right),
+        ("p99", Align::Right),
+        ("E2E p50 (ms)", Align::Right),
+        ("p99", Align::Right),
+    ]);
+    for cell in &summary.cells {
+        for (pass, class) in
+            cell.passes.iter().flat_map(|pass| pass.classes.iter().map(move |class| (pass, class)))
+        {
+            let complete = class.outcomes.complete;
+            let mut row = vec![
+                cell.place(pass),
+                class.class.clone(),
+                format!("{} / {}", count(complete), count(class.planned)),
+                count(class.input_tokens),
+                count(class.output_tokens),
+            ];
+            let figure = |of: Option<f64>| of.map_or(MISSING.to_owned(), significant);
+            for of in [&class.ttft_ms, &class.tpot_ms, &class.e2e_ms] {
+                let of: Option<&Distribution> = of.as_ref();
+                row.push(figure(of.map(|of| of.p50)));
+                row.push(figure(of.map(|of| of.p99)));
+            }
+            table.push(row);
         }
     }
     table

@@ -31,10 +31,8 @@ impl Recorder for Kept {
 
 fn job(address: std::net::SocketAddr, requests: u32) -> Job {
     let request = Request {
-        prompt: Prompt::Text("a b c".into()),
-        input_tokens: 3,
         counted_tokens: Some(3),
-        output_tokens: TOKENS,
+        ..Request::new(Prompt::Text("a b c".into()), 3, TOKENS)
     };
     let sampling = Sampling {
         temperature: 0.0,

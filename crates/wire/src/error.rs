@@ -1,6 +1,7 @@
 //! What can go wrong with a request's bytes, and what servers say in the bodies of their errors.
 
 use inferometer_core::record;
+use inferometer_core::request::Prompt;
 use serde_json::Value;
 
 /// Why a request cannot be made into bytes. What comes back is never an error of ours but an
@@ -13,6 +14,25 @@ pub enum WireError {
         /// The dialect's name.
         dialect: &'static str,
     },
+    /// The dialect takes no messages of a chat.
+    #[error(
+        "dialect {dialect} takes no messages of a chat: send text, or use one that does, such as \
+         openai-chat"
+    )]
+    Messages {
+        /// The dialect's name.
+        dialect: &'static str,
+    },
+}
+
+impl WireError {
+    /// What is wrong with a prompt that a dialect cannot say.
+    pub(crate) fn prompt(dialect: &'static str, prompt: &Prompt) -> Self {
+        match prompt {
+            Prompt::Messages(_) => Self::Messages { dialect },
+            _ => Self::TokenIds { dialect },
+        }
+    }
 }
 
 /// What the body of an error says, for people: the message out of the shapes that engines use

@@ -19,5 +19,5 @@ pub mod requests;
 pub use error::WorkloadError;
 pub use fit::Made;
 pub use place::{PromptForm, PromptPlace};
-pub use requests::{Built, Note, WorkloadSpec, requests};
+pub use requests::{Built, Note, Shared, Workload, WorkloadSpec, requests};
 pub use tokenizer::{HfTokenizer, embedded, load};

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use inferometer_core::plan::CellPlan;
 use inferometer_core::request::Prompt;
 use inferometer_core::traits::Tokenizer;
 
@@ -14,6 +15,29 @@ use crate::error::WorkloadError;
 use crate::fit::{self, Made, Words};
 use crate::parallel;
 use crate::place::{PromptForm, PromptPlace};
+use crate::requests::{Built, Shared, Workload, inexact, short_tag};
+
+/// The workload `random`.
+pub(crate) struct RandomWords;
+
+impl Workload for RandomWords {
+    fn requests(
+        &self,
+        shared: &Shared,
+        cell: CellPlan,
+        place: &PromptPlace,
+        count: usize,
+    ) -> Result<Built, WorkloadError> {
+        let length = shared.own_length(cell.input_length)?;
+        let tokenizer = Arc::clone(&shared.tokenizer);
+        let random = Random::new(tokenizer, shared.seed, &*shared.salt, place.clone());
+        let made = random.prompts(count, length, shared.form)?;
+        let notes = short_tag(shared, length).into_iter().chain(inexact(shared, &made, length));
+        let notes = notes.collect();
+        let requests = made.into_iter().map(|made| shared.request(made, cell)).collect();
+        Ok(Built { requests, notes })
+    }
+}
 
 /// Makes the prompts of one place.
 pub struct Random {

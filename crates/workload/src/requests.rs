@@ -1,27 +1,49 @@
-//! The requests of one pass, from either source.
+//! A workload, opened; and what it makes for one pass.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use inferometer_core::finding::Finding;
 use inferometer_core::plan::{CellPlan, WorkloadPlan};
-use inferometer_core::request::{Prompt, Request};
+use inferometer_core::request::Request;
 use inferometer_core::traits::Tokenizer;
 
 use crate::error::WorkloadError;
-use crate::fit::{self, Made, Words};
-use crate::parallel;
+use crate::fit::Made;
 use crate::place::{PromptForm, PromptPlace};
-use crate::random::{Random, check_plain_ids};
-use crate::sharegpt::{Corpus, Loaded, Picked};
+use crate::random::{RandomWords, check_plain_ids};
+use crate::sharegpt::ShareGpt;
+
+/// Where the prompts of a run come from. One for each variant of [`WorkloadPlan`].
+pub trait Workload: Send + Sync {
+    /// The `count` requests of one pass. They are the same for the same `shared`, cell and place,
+    /// on any number of threads.
+    ///
+    /// # Errors
+    /// When they cannot be made.
+    fn requests(
+        &self,
+        shared: &Shared,
+        cell: CellPlan,
+        place: &PromptPlace,
+        count: usize,
+    ) -> Result<Built, WorkloadError>;
+
+    /// What a reader should know of its data: rows that are left out, and why.
+    fn findings(&self) -> Vec<Finding> {
+        Vec::new()
+    }
+}
 
 /// What all prompts of a run have in common.
 #[derive(Clone)]
-pub struct WorkloadSpec {
-    source: Source,
-    tokenizer: Arc<dyn Tokenizer>,
-    seed: u64,
-    salt: String,
+pub struct Shared {
+    /// Counts and makes the tokens of prompts.
+    pub tokenizer: Arc<dyn Tokenizer>,
+    /// Makes every random choice.
+    pub seed: u64,
+    /// Keeps this run's prompts apart from every other's.
+    pub salt: String,
     /// How prompts are sent.
     pub form: PromptForm,
     /// Tokens that the server adds to a prompt, such as a beginning-of-sequence token or a chat
@@ -29,14 +51,37 @@ pub struct WorkloadSpec {
     pub reserve: u32,
 }
 
+impl Shared {
+    /// The tokens that a prompt of this length has of its own, without what the server adds.
+    ///
+    /// # Errors
+    /// When nothing is left.
+    pub fn own_length(&self, input_length: u32) -> Result<u32, WorkloadError> {
+        let reserve = self.reserve;
+        let length = input_length.checked_sub(reserve).filter(|length| *length > 0);
+        length.ok_or(WorkloadError::NothingLeft { input_length, reserve })
+    }
+
+    /// The request of a prompt; its count is what the tokenizer counted, plus the reserve.
+    pub(crate) fn request(&self, made: Made, cell: CellPlan) -> Request {
+        let counted_tokens = Some(made.counted + self.reserve);
+        Request {
+            counted_tokens,
+            ..Request::new(made.prompt, cell.input_length, cell.output_length)
+        }
+    }
+}
+
+/// A workload, opened: all that makes the prompts of a run.
 #[derive(Clone)]
-enum Source {
-    Random,
-    Sharegpt(Arc<Corpus>),
+pub struct WorkloadSpec {
+    workload: Arc<dyn Workload>,
+    /// What its prompts have in common.
+    pub shared: Shared,
 }
 
 impl WorkloadSpec {
-    /// Opens the source of a plan: text prompts, with nothing reserved.
+    /// Opens the workload of a plan: text prompts, with nothing reserved.
     ///
     /// # Errors
     /// When the data set cannot be used, or the tokenizer has no words to draw.
@@ -47,31 +92,25 @@ impl WorkloadSpec {
         salt: impl Into<String>,
     ) -> Result<Self, WorkloadError> {
         check_plain_ids(tokenizer.as_ref())?;
-        let source = match plan {
-            WorkloadPlan::Random => Source::Random,
-            WorkloadPlan::Sharegpt { dataset } => Source::Sharegpt(Arc::new(Corpus::open(
-                PathBuf::from(dataset),
-                tokenizer.clone(),
-                seed,
-            )?)),
-        };
         let (salt, form) = (salt.into(), PromptForm::Text);
-        Ok(Self { source, tokenizer, seed, salt, form, reserve: 0 })
+        let shared = Shared { tokenizer, seed, salt, form, reserve: 0 };
+        let workload: Arc<dyn Workload> = match plan {
+            WorkloadPlan::Random => Arc::new(RandomWords),
+            WorkloadPlan::Sharegpt { dataset } => Arc::new(ShareGpt::open(dataset, &shared)?),
+        };
+        Ok(Self { workload, shared })
     }
 
     /// The same with random words for prompts: for questions to a server that no data set answers.
     #[must_use]
     pub fn random_words(&self) -> Self {
-        Self { source: Source::Random, ..self.clone() }
+        Self { workload: Arc::new(RandomWords), shared: self.shared.clone() }
     }
 
-    /// The data set, where the source has one: how many conversations, which rows were rejected.
+    /// [`Workload::findings`]
     #[must_use]
-    pub fn data_set(&self) -> Option<&Loaded> {
-        match &self.source {
-            Source::Random => None,
-            Source::Sharegpt(corpus) => Some(corpus.loaded()),
-        }
+    pub fn findings(&self) -> Vec<Finding> {
+        self.workload.findings()
     }
 }
 
@@ -133,89 +172,32 @@ impl fmt::Display for Note {
     }
 }
 
-/// The `count` requests of a pass: prompts of the cell's input length, reserve included, and its
-/// output length. The same for the same spec and place, on any number of threads.
-///
-/// `counted_tokens` of a request is what the tokenizer counted, plus the reserve.
+/// The `count` requests of a pass, in the order in which they are sent.
 ///
 /// # Errors
-/// When the reserve leaves nothing of the input length, the data set has no turn of that length, or
-/// the tokenizer fails.
+/// As [`Workload::requests`].
 pub fn requests(
     spec: &WorkloadSpec,
     cell: CellPlan,
     place: &PromptPlace,
     count: usize,
 ) -> Result<Built, WorkloadError> {
-    let CellPlan { input_length, output_length } = cell;
-    let length = input_length.checked_sub(spec.reserve).filter(|length| *length > 0);
-    let length =
-        length.ok_or(WorkloadError::NothingLeft { input_length, reserve: spec.reserve })?;
-    let mut notes = Vec::new();
-    let made = match &spec.source {
-        Source::Random => {
-            let random = Random::new(spec.tokenizer.clone(), spec.seed, &*spec.salt, place.clone());
-            random.prompts(count, length, spec.form)?
-        }
-        Source::Sharegpt(corpus) => {
-            let picked = corpus.pick(input_length, place.taken, count)?;
-            if picked.reused > 0 {
-                let available = picked.available as u64;
-                notes.push(Note::Reused { prompts: picked.reused, available });
-            }
-            parallel::in_order(count, |at| cut(spec, corpus, &picked, place, at, length))?
-        }
-    };
-    notes.extend(short_tag(spec, length));
-    notes.extend(inexact(&made, length, spec.reserve));
-    let request = |made: Made| Request {
-        prompt: made.prompt,
-        input_tokens: input_length,
-        counted_tokens: Some(made.counted + spec.reserve),
-        output_tokens: output_length,
-    };
-    Ok(Built { requests: made.into_iter().map(request).collect(), notes })
+    spec.workload.requests(&spec.shared, cell, place, count)
 }
 
-/// A first turn behind its tag, cut to `length` tokens.
-fn cut(
-    spec: &WorkloadSpec,
-    corpus: &Corpus,
-    picked: &Picked,
-    place: &PromptPlace,
-    at: usize,
-    length: u32,
-) -> Result<Made, WorkloadError> {
-    let tokenizer = spec.tokenizer.as_ref();
-    let mut words = Words::new(tokenizer, place.rng(spec.seed, &spec.salt, at as u64));
-    let tag = fit::tag_of(length, tokenizer.plain_ids().len());
-    let turn = corpus.turn(picked.conversations[at])?;
-    Ok(match spec.form {
-        PromptForm::Text => fit::tagged(tokenizer, &mut words, length, tag, &turn)?,
-        PromptForm::TokenIds => {
-            let mut ids = words.take(tag);
-            ids.extend(&turn[..(length - tag) as usize]);
-            Made { prompt: Prompt::TokenIds(ids), counted: length }
-        }
-    })
-}
-
-fn short_tag(spec: &WorkloadSpec, length: u32) -> Option<Note> {
-    let plain = spec.tokenizer.plain_ids().len();
-    let full = fit::full_tag(plain);
-    let tokens = match spec.source {
-        Source::Random => length,
-        Source::Sharegpt(_) => fit::tag_of(length, plain),
-    };
+/// Prompts that are told apart by fewer tokens than make them surely differ.
+pub(crate) fn short_tag(shared: &Shared, tokens: u32) -> Option<Note> {
+    let full = crate::fit::full_tag(shared.tokenizer.plain_ids().len());
     (tokens < full).then_some(Note::ShortTag { tokens, full })
 }
 
-fn inexact(made: &[Made], length: u32, reserve: u32) -> Option<Note> {
+/// Prompts that do not have the length of their own that was asked for.
+pub(crate) fn inexact(shared: &Shared, made: &[Made], length: u32) -> Option<Note> {
     let off = || made.iter().map(|made| made.counted).filter(|counted| *counted != length);
     let farthest = off().max_by_key(|counted| counted.abs_diff(length))?;
     Some(Note::Inexact {
         prompts: off().count() as u64,
-        asked: length + reserve,
-        farthest: farthest + reserve,
+        asked: length + shared.reserve,
+        farthest: farthest + shared.reserve,
     })
 }

@@ -102,10 +102,8 @@ fn passes(arguments: &ClientArgs) -> Result<Passes, Failure> {
 
 fn source(arguments: &ClientArgs) -> Box<dyn Source> {
     let request = Request {
-        prompt: Prompt::Text(PROMPT.to_owned()),
-        input_tokens: PROMPT_TOKENS,
         counted_tokens: Some(PROMPT_TOKENS),
-        output_tokens: arguments.load.tokens,
+        ..Request::new(Prompt::Text(PROMPT.to_owned()), PROMPT_TOKENS, arguments.load.tokens)
     };
     Box::new(Prepared::new(vec![request; arguments.load.requests as usize]))
 }

@@ -11,6 +11,7 @@ mod predict;
 mod report;
 mod run;
 mod runs;
+mod workload_flags;
 
 use clap::Subcommand;
 

@@ -7,6 +7,7 @@ use inferometer_core::spec::Spec;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::workload_flags::WorkloadFlags;
 use crate::exit::Failure;
 use crate::plan_file;
 use crate::run::{self, Options};
@@ -83,14 +84,9 @@ struct SpecArgs {
     #[arg(long, value_name = "PATH|ID", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     tokenizer: Option<String>,
-    /// Where prompts come from: random, sharegpt
-    #[arg(long, value_name = "NAME", help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    workload: Option<String>,
-    /// The data set's file
-    #[arg(long, value_name = "FILE", help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dataset: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    workload: WorkloadFlags,
     /// Prompt lengths in tokens [default: 128,512]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]

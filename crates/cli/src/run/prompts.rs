@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::load::{Due, load_model};
-use inferometer_core::plan::{CellPlan, Plan, TargetPlan, WorkloadPlan};
+use inferometer_core::plan::{CellPlan, Plan, TargetPlan};
 use inferometer_core::request::{Prompt, Request, WorkloadHasher};
 use inferometer_core::seed::{below, of_repeat, rng};
 use inferometer_core::traits::{Prepared, Source, Supply, Tokenizer};
@@ -70,9 +70,9 @@ pub fn servers_tokenizer(server: &Server, model: &str, findings: &mut Vec<Findin
 /// # Errors
 /// When it cannot.
 pub fn check_dataset(plan: &Plan) -> Result<(), Failure> {
-    match &plan.workload {
-        WorkloadPlan::Random => Ok(()),
-        WorkloadPlan::Sharegpt { dataset } => File::open(dataset)
+    match plan.workload.dataset() {
+        None => Ok(()),
+        Some(dataset) => File::open(dataset)
             .map(|_| ())
             .map_err(|error| Failure::usage(format!("dataset (--dataset): {dataset}: {error}"))),
     }
@@ -97,7 +97,7 @@ impl Prompts {
         let mut spec = WorkloadSpec::open(&plan.workload, tokenizer, plan.seed, salt)
             .map_err(|error| Failure::usage(format!("workload (--workload): {error}")))?;
         if plan.token_ids {
-            spec.form = PromptForm::TokenIds;
+            spec.shared.form = PromptForm::TokenIds;
         }
         Ok(Self { spec, shaper, seed: plan.seed, salt: salt.to_owned() })
     }
@@ -109,7 +109,7 @@ impl Prompts {
 
     /// Makes every prompt shorter by what the server adds.
     pub fn reserve(&mut self, tokens: u32) {
-        self.spec.reserve = tokens;
+        self.spec.shared.reserve = tokens;
     }
 
     /// The same with random words, whatever the workload: a data set may have nothing of a length.
@@ -132,19 +132,9 @@ impl Prompts {
     }
 }
 
-/// What the data set held that could not be used.
+/// What a reader should know of the workload's data.
 pub fn data_set_findings(prompts: &Prompts) -> Vec<Finding> {
-    let Some(loaded) = prompts.spec.data_set() else { return Vec::new() };
-    let total = loaded.rejected.total();
-    if total == 0 {
-        return Vec::new();
-    }
-    let message = format!(
-        "rows of the data set that are left out: {total}; that are used: {}. {}",
-        loaded.conversations.len(),
-        loaded.rejected
-    );
-    vec![Finding::new("data_set_rows_left_out", Severity::Note, message)]
+    prompts.spec.findings()
 }
 
 /// Adds a pass to the identity of the workload: its requests in order, and in an open loop their
@@ -301,6 +291,8 @@ impl Source for Shuffled {
                     Self::shuffle(&mut self.rng, &mut words[1..]);
                     *text = words.join(" ");
                 }
+                // The order of messages is what they mean.
+                Prompt::Messages(_) => {}
             }
         }
         self.given += 1;
@@ -315,18 +307,13 @@ mod tests {
     #[test]
     fn shuffled_prompts_have_the_same_words_and_differ() {
         let text = " one two three four five six seven eight nine ten".to_owned();
-        let request = Request {
-            prompt: Prompt::Text(text.clone()),
-            input_tokens: 10,
-            counted_tokens: Some(10),
-            output_tokens: 1,
-        };
+        let request = Request::new(Prompt::Text(text.clone()), 10, 1);
         let mut source = Shuffled::new(vec![request], 1, "salt", &PromptPlace::new("c", "p", 0));
         let texts: Vec<String> = (0..3)
             .map(|_| match source.next() {
                 Supply::Request(request) => match request.prompt {
                     Prompt::Text(text) => text,
-                    Prompt::TokenIds(_) => panic!("text was given"),
+                    other => panic!("text was given: {other:?}"),
                 },
                 other => panic!("{other:?}"),
             })

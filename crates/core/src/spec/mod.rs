@@ -5,14 +5,16 @@ mod levels;
 mod passes;
 mod repeats;
 mod values;
+mod workload;
 
 use serde::{Deserialize, Serialize};
 
 pub use levels::{StageTable, Stages};
 pub use values::{Value, url as parse_url};
+pub use workload::{WORKLOADS, WorkloadKeys};
 
 use crate::goodput::{self, RequestObjective};
-use crate::plan::{CellPlan, Plan, TargetPlan, Timeouts, Warmup, WorkloadPlan};
+use crate::plan::{CellPlan, Grid, Plan, TargetPlan, Timeouts, Warmup, WorkloadPlan};
 use crate::request::Sampling;
 use crate::slo::{self, Objective};
 use crate::suggest::did_you_mean;
@@ -77,10 +79,9 @@ pub struct Spec {
     pub until: Option<String>,
     /// The most repeats.
     pub max_repeats: Option<u32>,
-    /// Where prompts come from: `random`, `sharegpt`.
-    pub workload: Option<String>,
-    /// The data set's file.
-    pub dataset: Option<String>,
+    /// Where prompts come from.
+    #[serde(flatten)]
+    pub workload: WorkloadKeys,
     /// Makes every random choice.
     pub seed: Option<u64>,
     /// Keeps this run's prompts apart from every other's; absent: drawn anew.
@@ -146,11 +147,12 @@ impl Spec {
     /// Every mistake, each with its key.
     pub fn resolve(&self, known: &Known<'_>) -> Result<Plan, Vec<SpecError>> {
         let mut mistakes = Mistakes::default();
+        let workload = self.workload.resolve(&mut mistakes);
         let plan = Plan {
             target: self.target(known, &mut mistakes),
             tokenizer: self.tokenizer.clone(),
-            workload: self.workload(&mut mistakes),
-            cells: self.cells(&mut mistakes),
+            cells: self.cells(&workload, &mut mistakes),
+            workload,
             passes: passes::passes(self, &mut mistakes),
             warmup: mistakes
                 .read("warmup", self.warmup.as_ref(), values::warmup)
@@ -275,33 +277,19 @@ impl Spec {
         TargetPlan::Embedded { model, profile: self.profile.clone(), dialect, speed }
     }
 
-    fn workload(&self, mistakes: &mut Mistakes) -> WorkloadPlan {
-        let name = self.workload.as_deref().unwrap_or("random");
-        match (name, &self.dataset) {
-            ("random", None) => WorkloadPlan::Random,
-            ("sharegpt", Some(dataset)) => WorkloadPlan::Sharegpt { dataset: dataset.clone() },
-            ("random", Some(_)) => {
-                mistakes.add("dataset", "is not used by random; choose --workload sharegpt");
-                WorkloadPlan::Random
+    fn cells(&self, workload: &WorkloadPlan, mistakes: &mut Mistakes) -> Vec<CellPlan> {
+        if workload.grid() == Grid::Own {
+            for (key, given) in [
+                ("input_lengths", self.input_lengths.is_some()),
+                ("output_lengths", self.output_lengths.is_some()),
+            ] {
+                if given {
+                    let name = workload.name();
+                    mistakes.add(key, format!("is not used: requests of {name} have their own"));
+                }
             }
-            ("sharegpt", None) => {
-                mistakes.add("dataset", "is missing: sharegpt reads a ShareGPT JSON file");
-                WorkloadPlan::Random
-            }
-            (other, _) => {
-                mistakes.add(
-                    "workload",
-                    format!(
-                        "`{other}` is not a workload{}; there are random, sharegpt",
-                        did_you_mean(other, ["random", "sharegpt"])
-                    ),
-                );
-                WorkloadPlan::Random
-            }
+            return vec![CellPlan::OWN];
         }
-    }
-
-    fn cells(&self, mistakes: &mut Mistakes) -> Vec<CellPlan> {
         let inputs = lengths("input_lengths", self.input_lengths.as_deref(), &[128, 512], mistakes);
         let outputs =
             lengths("output_lengths", self.output_lengths.as_deref(), &[32, 128], mistakes);

@@ -136,6 +136,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         send_delay_ms: Some(distribution(0.05)),
         latency_per_token_ms: Some(distribution(2.75)),
         latency_per_output_token_ms: Some(distribution(13.75)),
+        classes: Vec::new(),
         instrument: Instrument {
             reads: 1000,
             kernel_stamped_reads: 990,

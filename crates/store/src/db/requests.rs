@@ -16,8 +16,8 @@ const INSERT: &str = "INSERT INTO requests (
     run_id, pass, request, outcome, phase, status, detail, finish_reason, asked_input,
     asked_output, prompt_tokens_usage, prompt_tokens_tokenizer, cached_tokens_usage, tokens_usage,
     tokens_tokenizer, tokens_events, due_ns, send_start_ns, first_token_ns, last_token_ns,
-    ended_ns, ttft_ms, e2e_ms
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    ended_ns, ttft_ms, e2e_ms, class
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 /// Adds a row for each record; false when there is no such run.
 pub(super) fn insert(
@@ -67,6 +67,7 @@ fn insert_one(
         some_ns(record.ended)?,
         ttft::from_sent(&timeline),
         e2e::from_sent(&timeline),
+        record.class,
     ])?;
     Ok(())
 }

@@ -23,7 +23,9 @@ const FULL_RECORDS: usize = 4096;
 const FULL_ROWS: usize = 1 << 17;
 const FULL_STRING_BYTES: usize = 1 << 20;
 
-const RECORD_COLUMNS: usize = 22;
+const RECORD_COLUMNS: usize = 23;
+/// Those of the first version of the format, which had no classes.
+const FIRST_RECORD_COLUMNS: usize = 22;
 const READ_COLUMNS: usize = 4;
 const EVENT_COLUMNS: usize = 4;
 
@@ -64,12 +66,13 @@ impl Batch {
     pub fn push(&mut self, record: &Record) -> Result<(), String> {
         check(record)?;
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let class = record.class.as_ref().map_or(0, |class| class.len());
         // Room is counted from a full batch, so that a record is refused for its own size only.
         if record.reads.len().max(record.events.len()) > MAX_ROWS - FULL_ROWS {
             return Err(format!("more than {} reads or events", MAX_ROWS - FULL_ROWS));
         }
         let most = MAX_STRING_BYTES - FULL_STRING_BYTES;
-        if text(&record.detail) + text(&record.finish_reason) > most {
+        if text(&record.detail) + text(&record.finish_reason) + class > most {
             return Err(format!("more than {most} bytes of text"));
         }
         let mut chain = Chain(self.before.due);
@@ -103,6 +106,7 @@ impl Batch {
             some(record.usage.completion),
             some(record.usage.cached),
             some(record.tokens_tokenizer),
+            self.strings.code(record.class.as_deref()),
             record.reads.len() as u64,
             record.events.len() as u64,
         ]
@@ -161,17 +165,20 @@ fn check(record: &Record) -> Result<(), String> {
     }
 }
 
-/// The records of a payload.
+/// The records of a payload, in this version of the format.
 ///
 /// # Errors
 /// What does not hold.
-pub(super) fn decode(payload: &[u8]) -> Result<Vec<Record>, Malformed> {
+pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malformed> {
     let mut input = PayloadReader::new(payload);
     let record_count = input.count("records", MAX_RECORDS)?;
     let read_count = input.count("reads", MAX_ROWS)?;
     let event_count = input.count("events", MAX_ROWS)?;
     let strings = decode_strings(&mut input)?;
-    let rows = input.table::<RECORD_COLUMNS>(record_count)?;
+    let rows = match format {
+        1 => first_rows(input.table(record_count)?),
+        _ => input.table::<RECORD_COLUMNS>(record_count)?,
+    };
     let reads = input.table::<READ_COLUMNS>(read_count)?;
     let events = input.table::<EVENT_COLUMNS>(event_count)?;
     input.end()?;
@@ -196,6 +203,18 @@ pub(super) fn decode(payload: &[u8]) -> Result<Vec<Record>, Malformed> {
     }
 }
 
+/// Rows of the first version, with no class.
+fn first_rows(rows: Vec<[u64; FIRST_RECORD_COLUMNS]>) -> Vec<[u64; RECORD_COLUMNS]> {
+    let widen = |row: [u64; FIRST_RECORD_COLUMNS]| {
+        let [reads, events] = [row[FIRST_RECORD_COLUMNS - 2], row[FIRST_RECORD_COLUMNS - 1]];
+        let mut wide = [0; RECORD_COLUMNS];
+        wide[..FIRST_RECORD_COLUMNS - 2].copy_from_slice(&row[..FIRST_RECORD_COLUMNS - 2]);
+        wide[RECORD_COLUMNS - 2..].copy_from_slice(&[reads, events]);
+        wide
+    };
+    rows.into_iter().map(widen).collect()
+}
+
 fn split<'a, T>(rows: &mut &'a [T], count: u64) -> Result<&'a [T], Malformed> {
     let halves = usize::try_from(count).ok().and_then(|count| rows.split_at_checked(count));
     let (taken, rest) =
@@ -205,8 +224,8 @@ fn split<'a, T>(rows: &mut &'a [T], count: u64) -> Result<&'a [T], Malformed> {
 }
 
 fn decode_strings(input: &mut PayloadReader<'_>) -> Result<Strings, Malformed> {
-    // Each record names at most two.
-    let count = input.count("strings", 2 * MAX_RECORDS)?;
+    // Each record names at most three.
+    let count = input.count("strings", 3 * MAX_RECORDS)?;
     let bytes = input.count("bytes of text", MAX_STRING_BYTES)?;
     let lengths = input.table::<1>(count)?;
     let text = input.plane(bytes)?;
@@ -235,10 +254,11 @@ fn decode_record(
     let [pass, index, asked_input, asked_output, prompt_tokens, rest @ ..] = row;
     let [due, picked, connected, send_start, sent, headers, ended, rest @ ..] = rest;
     let [outcome, status, detail, finish_reason, rest @ ..] = rest;
-    let [prompt, completion, cached, tokens_tokenizer, _, _] = rest;
+    let [prompt, completion, cached, tokens_tokenizer, class, _, _] = rest;
     Ok(Record {
         pass: undo_difference(pass, before.pass)?,
         index: undo_difference(index, before.index)?,
+        class: strings.of(class)?.map(String::into_boxed_str),
         asked_input: small(asked_input)?,
         asked_output: small(asked_output)?,
         prompt_tokens_tokenizer: undo_some(prompt_tokens)?,

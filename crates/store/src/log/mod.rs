@@ -24,13 +24,13 @@ pub use reader::LogReader;
 pub use resolution::{TICK_NS, as_stored, into_stored};
 pub use writer::LogWriter;
 
-/// The version of the log's byte format. A reader refuses versions that it does not know.
-pub const LOG_VERSION: u32 = 1;
+/// The version of the log's byte format. Earlier ones are read; later ones are refused.
+pub const LOG_VERSION: u32 = 2;
 
 /// What stands at the head of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogHeader {
-    /// [`LOG_VERSION`].
+    /// [`LOG_VERSION`], or that of the program that wrote it.
     pub format: u32,
     /// [`RECORD_VERSION`].
     pub record_version: u32,

@@ -95,7 +95,7 @@ impl LogReader {
         let value: serde_json::Value = self.json(payload)?;
         let format = value["format"].as_u64().and_then(|format| u32::try_from(format).ok());
         let format = format.ok_or_else(|| self.corrupt("its header has no version".to_owned()))?;
-        if format != LOG_VERSION {
+        if !(1..=LOG_VERSION).contains(&format) {
             return Err(version("the format of the log", format, LOG_VERSION));
         }
         let header: LogHeader = self.json(payload)?;
@@ -211,7 +211,8 @@ impl LogReader {
     }
 
     fn load(&mut self, payload: &[u8]) -> Result<(), StoreError> {
-        let records = batch::decode(payload).map_err(|malformed| self.corrupt(malformed.0))?;
+        let records = batch::decode(payload, self.header.format)
+            .map_err(|malformed| self.corrupt(malformed.0))?;
         let Some((open, count)) = self.pass else {
             return Err(self.corrupt("its records belong to no pass".to_owned()));
         };

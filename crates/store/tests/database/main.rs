@@ -230,10 +230,24 @@ fn an_empty_file_becomes_a_store_and_opening_it_again_changes_nothing() {
     let schema = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name";
     let names = ["cells", "findings", "passes", "requests", "runs", "v_failures", "v_table"];
     assert_eq!(ask(&folder, schema), names);
-    assert_eq!(ask(&folder, "PRAGMA user_version"), ["1"]);
+    assert_eq!(ask(&folder, "PRAGMA user_version"), ["2"]);
     assert_eq!(ask(&folder, "PRAGMA journal_mode"), ["wal"]);
     Store::open(store_path(&folder)).unwrap();
     assert_eq!(ask(&folder, schema), names);
+}
+
+#[test]
+fn a_store_of_the_first_version_is_brought_up_to_date() {
+    let folder = TempDir::new().unwrap();
+    let first = Connection::open(store_path(&folder)).unwrap();
+    first.execute_batch(include_str!("../../src/schema/0001_runs.sql")).unwrap();
+    first.pragma_update(None, "application_id", 0x494e_4652).unwrap();
+    first.pragma_update(None, "user_version", 1).unwrap();
+    drop(first);
+    finished(&folder);
+    assert_eq!(ask(&folder, "PRAGMA user_version"), ["2"]);
+    let with_class = "SELECT count(*) FROM requests WHERE class IS NULL AND request = 0";
+    assert_ne!(ask(&folder, with_class), ["0"]);
 }
 
 #[test]
@@ -242,7 +256,7 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
     finished(&folder);
     Connection::open(store_path(&folder)).unwrap().pragma_update(None, "user_version", 9).unwrap();
     let error = Store::open(store_path(&folder)).unwrap_err();
-    assert!(matches!(error, StoreError::NewerStore { found: 9, known: 1, .. }), "{error}");
+    assert!(matches!(error, StoreError::NewerStore { found: 9, known: 2, .. }), "{error}");
     assert_eq!(ask(&folder, "PRAGMA user_version"), ["9"]);
 }
 

@@ -67,17 +67,18 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
     let text = || option::of("\\PC{0,12}");
     let counts = (any::<u32>(), any::<u32>(), any::<u32>(), count(), count());
     let instants = (instant(), prop::array::uniform6(option::of(instant())));
-    let end = (outcome(), option::of(any::<u16>()), text(), text());
+    let end = (outcome(), option::of(any::<u16>()), text(), text(), text());
     let usage = (count(), count(), count());
     (counts, instants, reads_and_events(), end, usage).prop_map(
         move |(counts, (due, instants), (reads, events), end, (prompt, completion, cached))| {
             let [picked, connected, send_start, sent, headers, ended] = instants;
             let (index, asked_input, asked_output, prompt_tokens_tokenizer, tokens_tokenizer) =
                 counts;
-            let (outcome, status, detail, finish_reason) = end;
+            let (outcome, status, detail, finish_reason, class) = end;
             Record {
                 pass,
                 index,
+                class: class.map(String::into_boxed_str),
                 asked_input,
                 asked_output,
                 prompt_tokens_tokenizer,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+use inferometer_core::request::{Request, Sampling};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -100,9 +101,10 @@ pub(super) fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
 }
 
 /// A body as bytes.
-pub(super) fn bytes(mut body: Value, extra: &Map<String, Value>) -> Vec<u8> {
+pub(super) fn bytes(mut body: Value, sampling: &Sampling, request: &Request) -> Vec<u8> {
     if let Value::Object(fields) = &mut body {
-        merge(fields, extra);
+        merge(fields, &sampling.extra_body);
+        merge(fields, &request.extra_body);
     }
     body.to_string().into_bytes()
 }

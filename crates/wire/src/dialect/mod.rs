@@ -47,6 +47,11 @@ pub trait Dialect: Sync + Send {
     /// Whether a prompt may be token ids.
     fn accepts_token_ids(&self) -> bool;
 
+    /// Whether a prompt may be the messages of a chat.
+    fn accepts_messages(&self) -> bool {
+        false
+    }
+
     /// Whether it has a way to make the server go on after end-of-text. Where it has none,
     /// outputs may be shorter than asked for.
     fn honours_ignore_eos(&self) -> bool;
@@ -59,11 +64,12 @@ pub trait Dialect: Sync + Send {
     /// Whether answers carry the server's own token counts.
     fn reports_usage(&self, stream: bool) -> bool;
 
-    /// The body of a request, as JSON. Fields of `extra_body` replace fields of the same name;
-    /// where both are objects, their fields are merged.
+    /// The body of a request, as JSON. Fields of the plan's `extra_body` replace fields of the
+    /// same name, those of the request's replace both; where both are objects, their fields are
+    /// merged.
     ///
     /// # Errors
-    /// [`WireError::TokenIds`] when the prompt is token ids and the dialect takes none.
+    /// When the prompt is token ids or messages, and the dialect takes none.
     fn body(
         &self,
         request: &Request,

@@ -38,10 +38,11 @@ pub(super) fn body(model: &str, sampling: &Sampling, output_tokens: u32) -> Valu
 }
 
 /// A prompt as the completions API takes it: text or token ids.
-pub(super) fn prompt(prompt: &Prompt) -> Value {
+pub(super) fn prompt(prompt: &Prompt) -> Option<Value> {
     match prompt {
-        Prompt::Text(text) => Value::String(text.clone()),
-        Prompt::TokenIds(ids) => json!(ids),
+        Prompt::Text(text) => Some(Value::String(text.clone())),
+        Prompt::TokenIds(ids) => Some(json!(ids)),
+        Prompt::Messages(_) => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The OpenAI chat completions API: the prompt is one message of the user.
+//! The OpenAI chat completions API: messages, or a text as one message of the user.
 
 use inferometer_core::request::{Prompt, Request, Sampling};
 use serde_json::json;
@@ -17,7 +17,7 @@ impl Dialect for OpenAiChat {
     }
 
     fn description(&self) -> &'static str {
-        "OpenAI chat completions: one user message, inside the model's chat template"
+        "OpenAI chat completions: messages, inside the model's chat template"
     }
 
     fn source(&self) -> &'static str {
@@ -36,6 +36,10 @@ impl Dialect for OpenAiChat {
         true
     }
 
+    fn accepts_messages(&self) -> bool {
+        true
+    }
+
     fn applies_chat_template(&self) -> bool {
         true
     }
@@ -50,12 +54,14 @@ impl Dialect for OpenAiChat {
         sampling: &Sampling,
         model: &str,
     ) -> Result<Vec<u8>, WireError> {
-        let Prompt::Text(text) = &request.prompt else {
-            return Err(WireError::TokenIds { dialect: self.name() });
+        let messages = match &request.prompt {
+            Prompt::Text(text) => json!([{ "role": "user", "content": text }]),
+            Prompt::Messages(messages) => json!(messages),
+            Prompt::TokenIds(_) => return Err(WireError::prompt(self.name(), &request.prompt)),
         };
         let mut body = body(model, sampling, request.output_tokens);
-        body["messages"] = json!([{ "role": "user", "content": text }]);
-        Ok(bytes(body, &sampling.extra_body))
+        body["messages"] = messages;
+        Ok(bytes(body, sampling, request))
     }
 
     fn decoder(&self, _prompt: &Prompt, stream: bool) -> Box<dyn Decode> {

@@ -46,8 +46,9 @@ impl Dialect for OpenAiCompletions {
         model: &str,
     ) -> Result<Vec<u8>, WireError> {
         let mut body = body(model, sampling, request.output_tokens);
-        body["prompt"] = prompt(&request.prompt);
-        Ok(bytes(body, &sampling.extra_body))
+        body["prompt"] = prompt(&request.prompt)
+            .ok_or_else(|| WireError::prompt(self.name(), &request.prompt))?;
+        Ok(bytes(body, sampling, request))
     }
 
     fn decoder(&self, _prompt: &Prompt, stream: bool) -> Box<dyn Decode> {

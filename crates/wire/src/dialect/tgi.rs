@@ -52,7 +52,7 @@ impl Dialect for Tgi {
         _model: &str,
     ) -> Result<Vec<u8>, WireError> {
         let Prompt::Text(text) = &request.prompt else {
-            return Err(WireError::TokenIds { dialect: self.name() });
+            return Err(WireError::prompt(self.name(), &request.prompt));
         };
         let mut parameters = json!({
             "max_new_tokens": request.output_tokens,
@@ -63,7 +63,7 @@ impl Dialect for Tgi {
             parameters["temperature"] = json!(sampling.temperature);
         }
         let body = json!({ "inputs": text, "parameters": parameters });
-        Ok(bytes(body, &sampling.extra_body))
+        Ok(bytes(body, sampling, request))
     }
 
     fn decoder(&self, _prompt: &Prompt, stream: bool) -> Box<dyn Decode> {

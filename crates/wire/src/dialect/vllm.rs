@@ -50,7 +50,7 @@ impl Dialect for Vllm {
         _model: &str,
     ) -> Result<Vec<u8>, WireError> {
         let Prompt::Text(text) = &request.prompt else {
-            return Err(WireError::TokenIds { dialect: self.name() });
+            return Err(WireError::prompt(self.name(), &request.prompt));
         };
         let mut body = json!({
             "prompt": text,
@@ -61,14 +61,14 @@ impl Dialect for Vllm {
         if sampling.ignore_eos {
             body["ignore_eos"] = Value::Bool(true);
         }
-        Ok(bytes(body, &sampling.extra_body))
+        Ok(bytes(body, sampling, request))
     }
 
     fn decoder(&self, prompt: &Prompt, stream: bool) -> Box<dyn Decode> {
         let prompt = match prompt {
             Prompt::Text(text) => text.clone(),
-            // No request with token ids is ever made in this dialect.
-            Prompt::TokenIds(_) => String::new(),
+            // No other request is ever made in this dialect.
+            Prompt::TokenIds(_) | Prompt::Messages(_) => String::new(),
         };
         Box::new(Generate { prompt, stream, output_bytes: 0 })
     }

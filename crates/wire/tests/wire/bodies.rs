@@ -1,6 +1,6 @@
 //! The bodies of requests, per dialect.
 
-use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_core::request::{Prompt, Request, Sampling, message};
 use inferometer_wire::WireError;
 use inferometer_wire::dialect::{Dialect, dialect, dialects};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ fn sampling(temperature: f64, ignore_eos: bool, stream: bool) -> Sampling {
 }
 
 fn request(prompt: Prompt) -> Request {
-    Request { prompt, input_tokens: 2, counted_tokens: None, output_tokens: 7 }
+    Request::new(prompt, 2, 7)
 }
 
 fn body(dialect: &dyn Dialect, sampling: &Sampling) -> Value {
@@ -102,6 +102,41 @@ fn token_ids_go_where_they_are_taken_and_are_refused_elsewhere() {
         } else {
             assert_eq!(body, Err(WireError::TokenIds { dialect: dialect.name() }));
         }
+    }
+}
+
+#[test]
+fn messages_go_as_they_are_where_they_are_taken_and_are_refused_elsewhere() {
+    let mut messages = Prompt::user("one");
+    messages.push(message("assistant", "two"));
+    messages[0].insert("name".to_owned(), json!("x"));
+    let request = request(Prompt::Messages(messages));
+    for dialect in dialects() {
+        let body = dialect.body(&request, &sampling(0.0, false, true), "m");
+        if dialect.accepts_messages() {
+            let body: Value = serde_json::from_slice(&body.expect("taken")).expect("it is JSON");
+            let expected = json!([
+                {"role": "user", "content": "one", "name": "x"},
+                {"role": "assistant", "content": "two"}
+            ]);
+            assert_eq!(body["messages"], expected, "{}", dialect.name());
+        } else {
+            assert_eq!(body, Err(WireError::Messages { dialect: dialect.name() }));
+        }
+    }
+}
+
+#[test]
+fn a_requests_own_fields_replace_those_of_the_plan() {
+    let mut sampling = sampling(0.0, false, true);
+    sampling.extra_body =
+        Map::from_iter([("model".to_owned(), json!("plan")), ("a".to_owned(), json!(1))]);
+    let mut request = request(Prompt::Text("x".to_owned()));
+    request.extra_body = Map::from_iter([("model".to_owned(), json!("row"))]);
+    for dialect in dialects() {
+        let body = dialect.body(&request, &sampling, "m").expect("text is taken everywhere");
+        let body: Value = serde_json::from_slice(&body).expect("it is JSON");
+        assert_eq!((&body["model"], &body["a"]), (&json!("row"), &json!(1)), "{}", dialect.name());
     }
 }
 

@@ -8,5 +8,92 @@
 mod file;
 mod pick;
 
+use std::path::PathBuf;
+
+use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::plan::CellPlan;
+use inferometer_core::request::Prompt;
+
+use crate::error::WorkloadError;
+use crate::fit::{self, Made, Words};
+use crate::parallel;
+use crate::place::{PromptForm, PromptPlace};
+use crate::requests::{Built, Note, Shared, Workload, inexact, short_tag};
+
 pub use file::{Loaded, Rejected, RowProblem, RowReason, load, read};
-pub(crate) use pick::{Corpus, Picked};
+use pick::Corpus;
+
+/// The workload `sharegpt`.
+pub(crate) struct ShareGpt(Corpus);
+
+impl ShareGpt {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub(crate) fn open(dataset: &str, shared: &Shared) -> Result<Self, WorkloadError> {
+        let corpus = Corpus::open(PathBuf::from(dataset), shared.tokenizer.clone(), shared.seed)?;
+        Ok(Self(corpus))
+    }
+
+    /// A first turn behind its tag, cut to `length` tokens.
+    fn cut(
+        &self,
+        shared: &Shared,
+        conversation: usize,
+        words: &mut Words<'_>,
+        length: u32,
+    ) -> Result<Made, WorkloadError> {
+        let tokenizer = shared.tokenizer.as_ref();
+        let tag = fit::tag_of(length, tokenizer.plain_ids().len());
+        let turn = self.0.turn(conversation)?;
+        Ok(match shared.form {
+            PromptForm::Text => fit::tagged(tokenizer, words, length, tag, &turn)?,
+            PromptForm::TokenIds => {
+                let mut ids = words.take(tag);
+                ids.extend(&turn[..(length - tag) as usize]);
+                Made { prompt: Prompt::TokenIds(ids), counted: length }
+            }
+        })
+    }
+}
+
+impl Workload for ShareGpt {
+    fn requests(
+        &self,
+        shared: &Shared,
+        cell: CellPlan,
+        place: &PromptPlace,
+        count: usize,
+    ) -> Result<Built, WorkloadError> {
+        let length = shared.own_length(cell.input_length)?;
+        let tokenizer = shared.tokenizer.as_ref();
+        let picked = self.0.pick(cell.input_length, place.taken, count)?;
+        let mut notes = Vec::new();
+        if picked.reused > 0 {
+            let available = picked.available as u64;
+            notes.push(Note::Reused { prompts: picked.reused, available });
+        }
+        let made = parallel::in_order(count, |at| {
+            let rng = place.rng(shared.seed, &shared.salt, at as u64);
+            let mut words = Words::new(tokenizer, rng);
+            self.cut(shared, picked.conversations[at], &mut words, length)
+        })?;
+        notes.extend(short_tag(shared, fit::tag_of(length, tokenizer.plain_ids().len())));
+        notes.extend(inexact(shared, &made, length));
+        let requests = made.into_iter().map(|made| shared.request(made, cell)).collect();
+        Ok(Built { requests, notes })
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let loaded = self.0.loaded();
+        let total = loaded.rejected.total();
+        let message = format!(
+            "rows of the data set that are left out: {total}; that are used: {}. {}",
+            loaded.conversations.len(),
+            loaded.rejected
+        );
+        let finding = Finding::new("data_set_rows_left_out", Severity::Note, message);
+        (total > 0).then_some(finding).into_iter().collect()
+    }
+}

@@ -14,7 +14,7 @@ fn the_first_prompts_of_seed_one_are_those_of_the_fixtures() {
         let mut found = Vec::new();
         let mut spec = spec(&plan, "golden");
         for form in [PromptForm::Text, PromptForm::TokenIds] {
-            spec.form = form;
+            spec.shared.form = form;
             found.extend(requests(&spec, cell(48), &place(), 3).unwrap().requests);
         }
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");

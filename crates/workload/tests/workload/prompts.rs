@@ -16,7 +16,7 @@ fn prompts_have_exactly_the_tokens_asked_for_in_either_form() {
     for plan in sources() {
         let mut spec = spec(&plan, "salt");
         for form in [PromptForm::Text, PromptForm::TokenIds] {
-            spec.form = form;
+            spec.shared.form = form;
             for length in [16, 17, 40, 64, 100] {
                 let built = requests(&spec, cell(length), &place(), 40).unwrap();
                 assert_eq!(built.requests.len(), 40);
@@ -38,15 +38,15 @@ fn prompts_have_exactly_the_tokens_asked_for_in_either_form() {
 fn tokens_that_the_server_adds_are_left_room_for() {
     for plan in sources() {
         let mut spec = spec(&plan, "salt");
-        spec.reserve = 3;
+        spec.shared.reserve = 3;
         for form in [PromptForm::Text, PromptForm::TokenIds] {
-            spec.form = form;
+            spec.shared.form = form;
             for request in requests(&spec, cell(32), &place(), 10).unwrap().requests {
                 assert_eq!(ids(&embedded(), &request).len(), 29);
                 assert_eq!((request.input_tokens, request.counted_tokens), (32, Some(32)));
             }
         }
-        spec.reserve = 32;
+        spec.shared.reserve = 32;
         let error = requests(&spec, cell(32), &place(), 10).unwrap_err();
         assert_eq!(error, WorkloadError::NothingLeft { input_length: 32, reserve: 32 });
     }
@@ -78,7 +78,7 @@ fn no_two_prompts_of_a_run_share_their_first_block_of_sixteen_tokens() {
             let mut blocks = HashSet::new();
             for salt in ["first run", "second run"] {
                 let mut spec = spec(&plan, salt);
-                spec.form = form;
+                spec.shared.form = form;
                 for place in &places {
                     for request in requests(&spec, cell(32), place, 50).unwrap().requests {
                         // A tag is shorter than a block: six tokens, of which the text may join

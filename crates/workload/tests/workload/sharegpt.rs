@@ -162,7 +162,7 @@ fn a_cut_inside_a_character_leaves_no_half_of_it() {
 fn token_ids_are_the_tag_and_the_start_of_the_turn() {
     let mut spec = fixture();
     let texts = requests(&spec, cell(48), &place(), 6).unwrap().requests;
-    spec.form = PromptForm::TokenIds;
+    spec.shared.form = PromptForm::TokenIds;
     let turns = turns();
     for (text, request) in
         texts.iter().zip(requests(&spec, cell(48), &place(), 6).unwrap().requests)

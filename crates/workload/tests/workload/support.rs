@@ -35,5 +35,6 @@ pub fn ids(tokenizer: &Arc<dyn Tokenizer>, request: &Request) -> Vec<u32> {
     match &request.prompt {
         Prompt::Text(text) => tokenizer.encode(text).expect("text encodes"),
         Prompt::TokenIds(ids) => ids.clone(),
+        Prompt::Messages(messages) => panic!("no workload here makes {messages:?}"),
     }
 }

@@ -1,0 +1,118 @@
+//! The classes of a pass: requests of several kinds in one workload (`turn 2`, `cold`), each with
+//! figures of its own beside those of the whole pass.
+
+use crate::metric::{Timeline, e2e, tpot, ttft};
+use crate::outcome::OutcomeCounts;
+use crate::stats::Sample;
+use crate::summary::ClassSummary;
+
+/// Folds the records of a pass by class.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClassFold(Vec<Class>);
+
+#[derive(Clone, Debug)]
+struct Class {
+    name: Box<str>,
+    outcomes: OutcomeCounts,
+    input_tokens: u64,
+    output_tokens: u64,
+    ttft_ms: Sample,
+    tpot_ms: Sample,
+    e2e_ms: Sample,
+}
+
+impl ClassFold {
+    /// Takes in a record; one of no class is in the figures of the whole pass only.
+    pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
+        let Some(name) = &record.class else { return };
+        let known = self.0.iter().position(|class| class.name == *name);
+        let at = known.unwrap_or_else(|| {
+            self.0.push(Class::new(name.clone()));
+            self.0.len() - 1
+        });
+        let class = &mut self.0[at];
+        class.outcomes.add(record.outcome);
+        if record.outcome.is_complete() {
+            class.input_tokens += record.input_tokens().map_or(0, u64::from);
+            class.output_tokens += u64::from(timeline.output_tokens);
+            class.ttft_ms.extend(ttft::from_sent(timeline));
+            class.tpot_ms.extend(tpot::tpot_ms(timeline));
+            class.e2e_ms.extend(e2e::from_sent(timeline));
+        }
+    }
+
+    /// The classes in the order in which people count: `turn 2` before `turn 10`.
+    pub(crate) fn finish(mut self, seed: u64) -> Vec<ClassSummary> {
+        self.0.sort_by(|a, b| in_order(&a.name).cmp(&in_order(&b.name)));
+        let summary = |class: Class| ClassSummary {
+            class: class.name.into(),
+            planned: class.outcomes.total(),
+            outcomes: class.outcomes,
+            input_tokens: class.input_tokens,
+            output_tokens: class.output_tokens,
+            ttft_ms: class.ttft_ms.distribution(seed),
+            tpot_ms: class.tpot_ms.distribution(seed),
+            e2e_ms: class.e2e_ms.distribution(seed),
+        };
+        self.0.into_iter().map(summary).collect()
+    }
+}
+
+impl Class {
+    fn new(name: Box<str>) -> Self {
+        Self {
+            name,
+            outcomes: OutcomeCounts::default(),
+            input_tokens: 0,
+            output_tokens: 0,
+            ttft_ms: Sample::default(),
+            tpot_ms: Sample::default(),
+            e2e_ms: Sample::default(),
+        }
+    }
+}
+
+/// A name without the number that it ends with, and the number.
+fn in_order(name: &str) -> (&str, u64) {
+    let words = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (words, name[words.len()..].parse().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::steady;
+    use crate::outcome::Outcome;
+
+    #[test]
+    fn each_class_has_the_figures_of_its_own_requests() {
+        let record = |class: Option<&str>, ttft_ms, tokens| {
+            let mut record = steady(0.0, ttft_ms, 10.0, tokens);
+            record.class = class.map(Into::into);
+            record
+        };
+        let mut failed = record(Some("turn 2"), 5.0, 3);
+        failed.outcome = Outcome::Truncated;
+        let records = [
+            record(Some("turn 10"), 100.0, 2),
+            record(Some("turn 2"), 40.0, 3),
+            record(None, 7.0, 1),
+            record(Some("turn 2"), 60.0, 5),
+            failed,
+        ];
+        let mut fold = ClassFold::default();
+        records.iter().for_each(|record| fold.add(&Timeline::new(record, true)));
+        let classes = fold.finish(1);
+        let names: Vec<_> = classes.iter().map(|class| class.class.as_str()).collect();
+        assert_eq!(names, ["turn 2", "turn 10"]);
+        let second = &classes[0];
+        assert_eq!((second.planned, second.outcomes.complete), (3, 2));
+        assert_eq!((second.input_tokens, second.output_tokens), (16, 8));
+        let mean = |of: Option<crate::summary::Distribution>| of.map(|of| (of.mean, of.n));
+        assert_eq!(mean(second.ttft_ms), Some((50.0, 2)));
+        assert_eq!(mean(second.tpot_ms), Some((10.0, 2)));
+        assert_eq!(mean(second.e2e_ms), Some((80.0, 2)));
+        assert_eq!(mean(classes[1].ttft_ms), Some((100.0, 1)));
+    }
+}
