@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("words are known to stand apart: {}", counter.plain_words().is_some());
     let mut spec = WorkloadSpec::open(&WorkloadPlan::Random, tokenizer, 1, "salt")?;
     if given.next().as_deref() == Some("ids") {
-        spec.form = PromptForm::TokenIds;
+        spec.shared.form = PromptForm::TokenIds;
     }
     println!("ready in {:.2} s", loading.elapsed().as_secs_f64());
     let begun = Instant::now();
