@@ -53,7 +53,15 @@ pub fn authorization(spec: &Spec) -> Result<Option<(String, String)>, Failure> {
         Ok(key) if key.is_empty() || key.chars().any(char::is_control) => Err(Failure::usage(
             format!("api_key_env (--api-key-env): the variable {name} does not hold a key"),
         )),
-        Ok(key) => Ok(Some(("authorization".to_owned(), format!("Bearer {key}")))),
+        Ok(key) => {
+            // Each API has its own field for it; most have the same.
+            let dialect = spec.dialect.as_deref().and_then(dialect);
+            let (name, value) = dialect.map_or_else(
+                || ("authorization", format!("Bearer {key}")),
+                |dialect| dialect.key_header(&key),
+            );
+            Ok(Some((name.to_owned(), value)))
+        }
         Err(_) if spec.api_key_env.is_none() => Ok(None),
         Err(_) => Err(Failure::usage(format!(
             "api_key_env (--api-key-env): the variable {name} is not set"
@@ -126,11 +134,17 @@ fn describe(plan: &Plan, server: Server, process: Option<ServerProcess>) -> Resu
     }
     let path = match &plan.target {
         TargetPlan::Server { endpoint: Some(path), .. } => path.clone(),
-        _ => dialect.path(plan.sampling.stream).to_owned(),
+        _ => dialect.path(plan.sampling.stream).replace("{model}", &model),
     };
     let mut headers = server.headers.clone();
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
         headers.push(("content-type".to_owned(), "application/json".to_owned()));
+    }
+    for (name, value) in dialect.headers() {
+        // Whoever gives one of them themselves wants that.
+        if !headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+            headers.push(((*name).to_owned(), (*value).to_owned()));
+        }
     }
     let endpoint = Endpoint {
         dialect,

@@ -1,12 +1,17 @@
 //! What differs between engines: where a request goes, what its body says, how the answer is
 //! read. One file per dialect, one line here; nothing else in the program asks which it is.
 
+mod anthropic;
 mod json;
+mod llama_cpp;
 mod openai;
 mod openai_chat;
 mod openai_completions;
+mod openai_responses;
+mod sglang;
 mod template;
 mod tgi;
+mod triton;
 mod vllm;
 
 use inferometer_core::request::{Prompt, Request, Sampling};
@@ -15,8 +20,17 @@ use crate::http::Head;
 use crate::{Answer, WireError};
 
 /// Every dialect, in the order in which they are listed.
-static DIALECTS: [&dyn Dialect; 4] =
-    [&openai_completions::OpenAiCompletions, &openai_chat::OpenAiChat, &vllm::Vllm, &tgi::Tgi];
+static DIALECTS: [&dyn Dialect; 9] = [
+    &openai_completions::OpenAiCompletions,
+    &openai_chat::OpenAiChat,
+    &openai_responses::OpenAiResponses,
+    &anthropic::Anthropic,
+    &vllm::Vllm,
+    &sglang::Sglang,
+    &tgi::Tgi,
+    &llama_cpp::LlamaCpp,
+    &triton::Triton,
+];
 
 /// Every dialect, in the order in which they are listed.
 #[must_use]
@@ -41,8 +55,18 @@ pub trait Dialect: Sync + Send {
     /// Where it is specified.
     fn source(&self) -> &'static str;
 
-    /// The path that requests are posted to.
+    /// The path that requests are posted to; `{model}` in it stands for the model's name.
     fn path(&self, stream: bool) -> &'static str;
+
+    /// Header fields that every request needs.
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// The header field that carries a key, and its value.
+    fn key_header(&self, key: &str) -> (&'static str, String) {
+        ("authorization", format!("Bearer {key}"))
+    }
 
     /// Whether a prompt may be token ids.
     fn accepts_token_ids(&self) -> bool;

@@ -50,11 +50,47 @@ fn each_dialect_says_it_in_its_own_words() {
             }),
         ),
         (
+            "openai-responses",
+            json!({
+                "model": "m", "input": text, "max_output_tokens": 7, "temperature": 0.0,
+                "stream": false,
+            }),
+            json!({
+                "model": "m", "input": text, "max_output_tokens": 7, "temperature": 0.5,
+                "stream": true,
+            }),
+        ),
+        (
+            "anthropic",
+            json!({
+                "model": "m", "messages": messages, "max_tokens": 7, "temperature": 0.0,
+                "stream": false,
+            }),
+            json!({
+                "model": "m", "messages": messages, "max_tokens": 7, "temperature": 0.5,
+                "stream": true,
+            }),
+        ),
+        (
             "vllm",
             json!({"prompt": text, "max_tokens": 7, "temperature": 0.0, "stream": false}),
             json!({
                 "prompt": text, "max_tokens": 7, "temperature": 0.5, "stream": true,
                 "ignore_eos": true,
+            }),
+        ),
+        (
+            "sglang",
+            json!({
+                "text": text, "sampling_params": {"max_new_tokens": 7, "temperature": 0.0},
+                "stream": false,
+            }),
+            json!({
+                "text": text,
+                "sampling_params": {
+                    "max_new_tokens": 7, "temperature": 0.5, "ignore_eos": true,
+                },
+                "stream": true,
             }),
         ),
         (
@@ -70,7 +106,31 @@ fn each_dialect_says_it_in_its_own_words() {
                 },
             }),
         ),
+        (
+            "llama-cpp",
+            json!({
+                "prompt": text, "n_predict": 7, "temperature": 0.0, "stream": false,
+                "cache_prompt": false,
+            }),
+            json!({
+                "prompt": text, "n_predict": 7, "temperature": 0.5, "stream": true,
+                "cache_prompt": false, "ignore_eos": true,
+            }),
+        ),
+        (
+            "triton",
+            json!({
+                "text_input": text, "max_tokens": 7, "temperature": 0.0, "stream": false,
+                "bad_words": "", "stop_words": "",
+            }),
+            json!({
+                "text_input": text, "max_tokens": 7, "temperature": 0.5, "stream": true,
+                "bad_words": "", "stop_words": "",
+            }),
+        ),
     ];
+    let named: Vec<&str> = cases.iter().map(|case| case.0).collect();
+    assert_eq!(named, dialects().iter().map(|dialect| dialect.name()).collect::<Vec<_>>());
     for (name, plain_body, full_body) in cases {
         let dialect = dialect(name).expect("a dialect");
         assert_eq!(body(dialect, &plain), plain_body, "{name}");
@@ -98,7 +158,8 @@ fn token_ids_go_where_they_are_taken_and_are_refused_elsewhere() {
         let body = dialect.body(&request, &sampling(0.0, false, true), "m");
         if dialect.accepts_token_ids() {
             let body: Value = serde_json::from_slice(&body.expect("taken")).expect("it is JSON");
-            assert_eq!(body["prompt"], json!([1, 128_000]), "{}", dialect.name());
+            let field = if dialect.name() == "sglang" { "input_ids" } else { "prompt" };
+            assert_eq!(body[field], json!([1, 128_000]), "{}", dialect.name());
         } else {
             assert_eq!(body, Err(WireError::TokenIds { dialect: dialect.name() }));
         }
@@ -119,11 +180,25 @@ fn messages_go_as_they_are_where_they_are_taken_and_are_refused_elsewhere() {
                 {"role": "user", "content": "one", "name": "x"},
                 {"role": "assistant", "content": "two"}
             ]);
-            assert_eq!(body["messages"], expected, "{}", dialect.name());
+            let field = if dialect.name() == "openai-responses" { "input" } else { "messages" };
+            assert_eq!(body[field], expected, "{}", dialect.name());
         } else {
             assert_eq!(body, Err(WireError::Messages { dialect: dialect.name() }));
         }
     }
+}
+
+#[test]
+fn what_the_system_says_is_a_field_of_its_own_in_anthropics_messages() {
+    let mut messages = vec![message("system", "Be brief.")];
+    messages.extend(Prompt::user("one"));
+    let request = request(Prompt::Messages(messages));
+    let dialect = dialect("anthropic").expect("a dialect");
+    let body = dialect.body(&request, &sampling(0.0, false, true), "m").expect("taken");
+    let body: Value = serde_json::from_slice(&body).expect("it is JSON");
+    assert_eq!(body["system"], "Be brief.");
+    assert_eq!(body["messages"], json!([{"role": "user", "content": "one"}]));
+    assert_eq!(dialect.key_header("k"), ("x-api-key", "k".to_owned()));
 }
 
 #[test]
@@ -143,7 +218,18 @@ fn a_requests_own_fields_replace_those_of_the_plan() {
 #[test]
 fn dialects_are_found_by_their_names() {
     let names: Vec<&str> = dialects().iter().map(|dialect| dialect.name()).collect();
-    assert_eq!(names, ["openai-completions", "openai-chat", "vllm", "tgi"]);
+    let expected = [
+        "openai-completions",
+        "openai-chat",
+        "openai-responses",
+        "anthropic",
+        "vllm",
+        "sglang",
+        "tgi",
+        "llama-cpp",
+        "triton",
+    ];
+    assert_eq!(names, expected);
     for name in names {
         let dialect = dialect(name).expect("it is listed");
         assert_eq!(dialect.name(), name);
@@ -153,8 +239,8 @@ fn dialects_are_found_by_their_names() {
     assert!(dialect("OpenAI").is_none());
     let deaf: Vec<&str> =
         dialects().iter().filter(|one| !one.honours_ignore_eos()).map(|one| one.name()).collect();
-    assert_eq!(deaf, ["tgi"]);
+    assert_eq!(deaf, ["openai-responses", "anthropic", "tgi", "triton"]);
     let silent: Vec<&str> =
         dialects().iter().filter(|one| !one.reports_usage(true)).map(|one| one.name()).collect();
-    assert_eq!(silent, ["vllm"]);
+    assert_eq!(silent, ["vllm", "triton"]);
 }

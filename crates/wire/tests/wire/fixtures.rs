@@ -8,6 +8,10 @@ use proptest::prelude::*;
 const CHAT: &str = "openai-chat";
 const COMPLETIONS: &str = "openai-completions";
 const TGI: &str = "tgi";
+const SGLANG: &str = "sglang";
+const LLAMA_CPP: &str = "llama-cpp";
+const MESSAGES: &str = "anthropic";
+const RESPONSES: &str = "openai-responses";
 
 /// A complete answer: fixture, dialect, events, finish reason, prompt, completion and cached
 /// tokens, tokens of the events that state them, text.
@@ -150,6 +154,70 @@ const COMPLETE: &[Complete] = &[
         "mbIDENTay",
     ),
     ("tgi/generate-stream-no-details", TGI, "Te", "", NONE, Some(&[1; 2]), "W"),
+    ("sglang/generate-stream", SGLANG, "TeTFUD", "length", cached(6, 3, 5), Some(&[1; 3]), "W�W"),
+    (
+        "llama-cpp/completion-stream",
+        LLAMA_CPP,
+        "TTTFU",
+        "limit",
+        cached(6, 3, 5),
+        Some(&[1; 3]),
+        "W�W",
+    ),
+    (
+        "llama-cpp/completion-stream-progress",
+        LLAMA_CPP,
+        "TTFU",
+        "limit",
+        cached(6, 2, 5),
+        Some(&[1; 2]),
+        "W�",
+    ),
+    (
+        "llama-cpp/completion-whole",
+        LLAMA_CPP,
+        "TFU",
+        "limit",
+        cached(2, 3, 0),
+        Some(&[3]),
+        " of the future",
+    ),
+    (
+        "llama-cpp/messages-stream",
+        MESSAGES,
+        "RcTTTTcFUD",
+        "max_tokens",
+        cached(32, 4, 0),
+        None,
+        "Hello world! I",
+    ),
+    (
+        "llama-cpp/messages-whole",
+        MESSAGES,
+        "TFU",
+        "max_tokens",
+        cached(32, 4, 31),
+        Some(&[4]),
+        "Hello world! I",
+    ),
+    (
+        "llama-cpp/responses-stream",
+        RESPONSES,
+        "ccccTTTTcccFU",
+        "completed",
+        cached(32, 4, 31),
+        None,
+        "Hello world! I",
+    ),
+    (
+        "llama-cpp/responses-whole",
+        RESPONSES,
+        "TFU",
+        "completed",
+        cached(32, 4, 31),
+        Some(&[4]),
+        "Hello world! I",
+    ),
     ("tgi/generate-whole", TGI, "TFU", "length", usage(6, 3), Some(&[3]), "W�W"),
     ("tgi/generate-whole-no-details", TGI, "e", "", usage(6, 2), Some(&[2]), ""),
 ];
@@ -277,7 +345,8 @@ fn a_response_that_is_cut_short_is_never_complete_before_its_last_word() {
                 Outcome::Complete => {
                     assert_eq!(reading.kinds, expected.kinds, "{name} {length}");
                     assert_eq!(reading.usage, expected.usage, "{name} {length}");
-                    assert!(expected.kinds.ends_with('D') || dialect == TGI, "{name} {length}");
+                    let has_last_word = [TGI, LLAMA_CPP, RESPONSES].contains(&dialect);
+                    assert!(expected.kinds.ends_with('D') || has_last_word, "{name} {length}");
                 }
                 Outcome::Connection { .. } => assert_eq!(length, 0, "{name}"),
                 Outcome::Truncated => {}

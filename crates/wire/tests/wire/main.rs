@@ -5,6 +5,7 @@ mod exchange;
 mod fixtures;
 mod http;
 mod messages;
+mod native;
 mod sse;
 mod support;
 mod template;

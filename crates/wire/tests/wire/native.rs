@@ -1,0 +1,143 @@
+//! What servers may say in their native APIs and in the typed events of the newer ones, beyond
+//! what was recorded.
+
+use inferometer_core::outcome::Outcome;
+
+use crate::support::{Reading, read, response, sse};
+
+fn stream(dialect: &str, data: &[&str]) -> Reading {
+    read(dialect, true, [&sse(data)[..]])
+}
+
+fn whole(dialect: &str, body: &str) -> Reading {
+    read(dialect, false, [&response(200, "application/json", body)[..]])
+}
+
+#[test]
+fn sglangs_messages_are_cumulative_or_bring_what_is_new() {
+    let message = |text: &str, ids: &str, count: u32, finish: &str| {
+        format!(
+            r#"{{"text":"{text}","output_ids":[{ids}],"meta_info":{{"prompt_tokens":4,"completion_tokens":{count},"finish_reason":{finish}}}}}"#
+        )
+    };
+    let end = r#"{"type":"stop"}"#;
+    let cumulative = [
+        message("a", "1", 1, "null"),
+        message("ab", "1,2", 2, "null"),
+        message("abc", "1,2,3,4", 4, end),
+    ];
+    let incremental =
+        [message("a", "1", 1, "null"), message("b", "2", 2, "null"), message("c", "3,4", 4, end)];
+    for messages in [cumulative, incremental] {
+        let data: Vec<&str> = messages.iter().map(String::as_str).chain(["[DONE]"]).collect();
+        let reading = stream("sglang", &data);
+        assert_eq!((reading.outcome, &*reading.kinds), (Outcome::Complete, "TTTFUD"));
+        assert_eq!((&*reading.text, reading.finish.as_deref()), ("abc", Some("stop")));
+        assert_eq!(reading.sizes[..3], [(1, Some(1)), (1, Some(1)), (1, Some(2))]);
+    }
+    let abort = message("a", "1", 1, r#"{"type":"abort","message":"out of memory"}"#);
+    let reading = stream("sglang", &[&abort, "[DONE]"]);
+    assert_eq!(reading.outcome, Outcome::ServerError);
+    assert_eq!(reading.detail.as_deref(), Some("out of memory"));
+    let cases =
+        [(r#"{"error":{"message":"died"}}"#, Outcome::ServerError), ("{}", Outcome::Malformed)];
+    for (message, outcome) in cases {
+        assert_eq!(stream("sglang", &[message]).outcome, outcome, "{message}");
+    }
+}
+
+#[test]
+fn llama_cpp_without_counts_sends_a_token_a_message_and_ends_with_stop() {
+    let text = |text: &str| format!(r#"{{"content":"{text}","stop":false}}"#);
+    let end = r#"{"content":"","stop":true,"stop_type":"eos"}"#;
+    let reading = stream("llama-cpp", &[&text("a"), &text(""), &text("b"), end]);
+    assert_eq!((reading.outcome, &*reading.kinds), (Outcome::Complete, "TeTFU"));
+    assert_eq!(reading.finish.as_deref(), Some("eos"));
+    let cases: &[(&[&str], Outcome)] = &[
+        (&[&text("a")], Outcome::Truncated),
+        (&[&text("a"), r#"{"error":{"message":"died"}}"#], Outcome::ServerError),
+        (&[&text("a"), end, &text("b")], Outcome::Malformed),
+        (&[end], Outcome::Malformed),
+        (&[r#"{"stop":true}"#], Outcome::Malformed),
+    ];
+    for (data, outcome) in cases {
+        assert_eq!(stream("llama-cpp", data).outcome, *outcome, "{data:?}");
+    }
+}
+
+#[test]
+fn tritons_messages_bring_what_is_new_and_the_body_is_their_end() {
+    let text = |text: &str| format!(r#"{{"model_name":"ensemble","text_output":"{text}"}}"#);
+    let reading = stream("triton", &[&text("a"), &text(""), &text("b")]);
+    assert_eq!(
+        (reading.outcome, &*reading.kinds, &*reading.text),
+        (Outcome::Complete, "TeT", "ab")
+    );
+    let error = r#"{"error":"in ensemble, failed"}"#;
+    let reading = stream("triton", &[&text("a"), error]);
+    assert_eq!(reading.outcome, Outcome::ServerError);
+    assert_eq!(reading.detail.as_deref(), Some("in ensemble, failed"));
+    assert_eq!(whole("triton", &text("ab")).kinds, "T");
+    assert_eq!(whole("triton", r#"{"outputs":[]}"#).outcome, Outcome::Malformed);
+}
+
+#[test]
+fn anthropics_blocks_are_thinking_text_and_tool_use() {
+    let start = r#"{"type":"message_start","message":{"usage":{"input_tokens":5,"cache_read_input_tokens":2,"output_tokens":1}}}"#;
+    let delta =
+        |delta: &str| format!(r#"{{"type":"content_block_delta","index":0,"delta":{{{delta}}}}}"#);
+    let think = delta(r#""type":"thinking_delta","thinking":"hm""#);
+    let text = delta(r#""type":"text_delta","text":"a""#);
+    let tool = delta(r#""type":"input_json_delta","partial_json":"{\"x\"""#);
+    let end = r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}"#;
+    let stop = r#"{"type":"message_stop"}"#;
+    let ping = r#"{"type":"ping"}"#;
+    let reading = stream("anthropic", &[start, ping, &think, &text, &tool, end, stop]);
+    assert_eq!((reading.outcome, &*reading.kinds), (Outcome::Complete, "RcGTCFUD"));
+    assert_eq!((&*reading.reasoning, &*reading.text), ("hm", "a"));
+    let usage = reading.usage;
+    assert_eq!((usage.prompt, usage.completion, usage.cached), (Some(7), Some(9), Some(2)));
+
+    let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    let reading = stream("anthropic", &[start, &text, error]);
+    assert_eq!(reading.outcome, Outcome::ServerError);
+    assert_eq!(reading.detail.as_deref(), Some("Overloaded"));
+    assert_eq!(stream("anthropic", &[start, &text]).outcome, Outcome::Truncated);
+    assert_eq!(stream("anthropic", &[start, &text, end, stop, &text]).outcome, Outcome::Malformed);
+
+    let body = r#"{"type":"message","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"},
+        {"type":"tool_use","name":"f","input":{}}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":4}}"#;
+    let reading = whole("anthropic", body);
+    assert_eq!((reading.outcome, &*reading.kinds), (Outcome::Complete, "GTCFU"));
+    assert_eq!(reading.sizes.iter().filter_map(|size| size.1).collect::<Vec<_>>(), [4, 0, 0]);
+    assert_eq!(whole("anthropic", error).outcome, Outcome::ServerError);
+}
+
+#[test]
+fn responses_end_as_their_last_event_says() {
+    let delta =
+        |kind: &str, text: &str| format!(r#"{{"type":"response.{kind}.delta","delta":"{text}"}}"#);
+    let (think, text) = (delta("reasoning_text", "hm"), delta("output_text", "a"));
+    let tool = delta("function_call_arguments", "{}");
+    let cut = r#"{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"usage":{"input_tokens":3,"output_tokens":5}}}"#;
+    let reading = stream("openai-responses", &[&think, &text, &tool, cut, "[DONE]"]);
+    assert_eq!((reading.outcome, &*reading.kinds), (Outcome::Complete, "GTCFUD"));
+    assert_eq!(reading.finish.as_deref(), Some("max_output_tokens"));
+    assert_eq!((reading.usage.prompt, reading.usage.completion), (Some(3), Some(5)));
+
+    let failed = r#"{"type":"response.failed","response":{"error":{"code":"x","message":"died"}}}"#;
+    for error in [failed, r#"{"type":"error","message":"died"}"#] {
+        let reading = stream("openai-responses", &[&text, error]);
+        assert_eq!(reading.outcome, Outcome::ServerError);
+        assert_eq!(reading.detail.as_deref(), Some("died"));
+    }
+    assert_eq!(stream("openai-responses", &[&text]).outcome, Outcome::Truncated);
+
+    let body = r#"{"status":"completed","error":null,"output":[
+        {"type":"reasoning","content":[{"type":"reasoning_text","text":"hm"}]},
+        {"type":"message","content":[{"type":"output_text","text":"a"}]},
+        {"type":"function_call","arguments":"{}"}],"usage":{"input_tokens":1,"output_tokens":6}}"#;
+    let reading = whole("openai-responses", body);
+    assert_eq!((reading.outcome, &*reading.kinds), (Outcome::Complete, "GTCFU"));
+    assert_eq!(reading.sizes.iter().filter_map(|size| size.1).collect::<Vec<_>>(), [6, 0, 0]);
+}
