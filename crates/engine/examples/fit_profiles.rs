@@ -8,11 +8,12 @@ use std::fs;
 
 use inferometer_engine::EngineConfig;
 use inferometer_engine::fit::{
-    MeasuredTable, Outputs, PARAMETERS, RowError, constants_of, error_percent, errors, fit,
-    leave_lengths_out, leave_table_out, parse_rows, seen,
+    MeasuredBlock, MeasuredTable, Outputs, PARAMETERS, PUBLISHED, RowError, block_error_percent,
+    block_errors, constants_of, error_percent, errors, fit, fit_blocks, leave_blocks_out,
+    leave_lengths_out, leave_table_out, parameter, parse_blocks, parse_rows, seen, serving_run,
 };
 use inferometer_engine::model::Weights;
-use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role, profile};
+use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role, Seen, profile};
 
 /// Requests of the passes, as documented for the tables.
 const REQUESTS: (u32, u32) = (399, 10);
@@ -110,7 +111,76 @@ fn write(profile: &Profile) -> Outcome<()> {
     Ok(fs::write(format!("data/profiles/{}.toml", profile.name), text)?)
 }
 
+/// What four V100 take beside the constants of the A100: workers in processes of their own, a slow
+/// link, and another attention kernel.
+const V100: [&str; 3] = ["batch_root_us", "link_efficiency", "kv_reread_efficiency"];
+/// Where that search starts.
+const V100_ROUND: [f64; 3] = [7000.0, 0.3, 0.5];
+
+/// Fits the profile of the V100 to its log, and holds it against the serving run of the same page.
+fn v100() -> Outcome<Profile> {
+    let mut start = profile("v100-32g-x4-vllm-0.2")?;
+    start.provenance.clear();
+    for (name, value) in V100.iter().zip(V100_ROUND) {
+        (parameter(name)?.set)(&mut start, value);
+    }
+    let config = EngineConfig::of_model("sus-chat-34b")?;
+    let path = "data/rows/sus-chat-34b-v100.csv";
+    let blocks = parse_blocks(&fs::read_to_string(path)?, path)?;
+    let mut profile = rounded(fit_blocks(&start, &config, &blocks, &V100)?)?;
+    let errors = block_errors(&profile, &config, &blocks)?;
+    println!("sus-chat-34b under {}:", profile.name);
+    for (row, error) in blocks.iter().zip(&errors) {
+        println!("  {:?}: {:+6.1} %", row.block, 100.0 * error);
+    }
+    let left_out = leave_blocks_out(&start, &config, &blocks, &V100)?;
+    let range = |of: fn(&MeasuredBlock) -> u32| {
+        let values = blocks.iter().map(of);
+        (values.clone().min().unwrap_or(0), values.max().unwrap_or(0))
+    };
+    let (_, in_flight) = range(|row| row.block.in_flight);
+    let own = Provenance {
+        table: config.model.name.clone(),
+        weights: Weights::Fp16,
+        role: Role::Fitted,
+        rows: blocks.len() as u32,
+        requests: range(|row| row.block.completed),
+        seen: Seen {
+            input_tokens: range(|row| row.block.prompt),
+            output_tokens: range(|row| row.block.mean_output as u32),
+            sequences: (1, in_flight),
+            cards: 4,
+        },
+        errors: block_error_percent(&errors),
+        left_out_lengths: block_error_percent(&left_out),
+        left_out_table: ColumnErrors::new(),
+    };
+    profile.provenance.push(own.clone());
+    let run = serving_run(&EngineConfig { profile: profile.clone(), ..config.clone() })?;
+    println!("  serving run: {run:?}; published: {PUBLISHED:?}");
+    println!("  {:?}\n  {:?}", own.errors, own.left_out_lengths);
+    let error = run.output_tokens_per_s / PUBLISHED.output_tokens_per_s - 1.0;
+    profile.provenance.push(Provenance {
+        table: "sus-chat-34b, ShareGPT serving run".to_owned(),
+        role: Role::HeldOut,
+        rows: 1,
+        requests: (1000, 1000),
+        seen: Seen {
+            input_tokens: (4, 1024),
+            output_tokens: (4, 1024),
+            sequences: (1, 256),
+            cards: 4,
+        },
+        errors: block_error_percent(&[error]),
+        left_out_lengths: ColumnErrors::new(),
+        ..own
+    });
+    Ok(profile)
+}
+
 fn main() -> Outcome<()> {
+    write(&v100()?)?;
+
     let fp16 = [table("chatglm3-6b")?, table("qwen-14b")?];
     let mut newer = profile("a100-40g-vllm-0.2.7")?;
     newer.provenance.clear();

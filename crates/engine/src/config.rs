@@ -240,7 +240,7 @@ impl EngineConfig {
             let expected = format!("vLLM {version} has no pipeline parallelism: must be 1");
             return Err(invalid("--pipeline-parallel-size", stages, expected));
         }
-        let cards = self.tensor_parallel_size.unwrap_or(1);
+        let cards = self.tensor_parallel_size.unwrap_or(self.profile.cards);
         if cards == 0 || !self.model.heads.is_multiple_of(cards) {
             let expected = format!("must divide the model's {} attention heads", self.model.heads);
             return Err(invalid("--tensor-parallel-size", cards, expected));
@@ -296,7 +296,8 @@ impl Resolved {
     #[must_use]
     pub fn caveats(&self) -> Vec<String> {
         let mut caveats = Vec::new();
-        if self.tensor_parallel_size > 1 {
+        let cards = self.tensor_parallel_size;
+        if cards > 1 && !self.profile.provenance.iter().any(|p| p.seen.cards == cards) {
             caveats.push(format!(
                 "tensor parallelism over {} cards is estimated from their link and uncalibrated",
                 self.tensor_parallel_size

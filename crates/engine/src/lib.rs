@@ -23,6 +23,7 @@ mod output_lengths;
 pub mod confidence;
 pub mod fit;
 pub mod records;
+pub mod text_blocks;
 pub mod virtual_time;
 
 pub mod serve;

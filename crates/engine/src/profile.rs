@@ -24,6 +24,9 @@ pub struct Profile {
     pub name: String,
     /// The card, by name.
     pub card: String,
+    /// How many of it share the model where nothing else is asked for.
+    #[serde(default = "one")]
+    pub cards: u32,
     /// The engine, such as `vllm`.
     pub engine: String,
     /// Its version.
@@ -52,6 +55,11 @@ pub struct Constants {
     /// The least time that a layer takes, in microseconds: an engine that launches each kernel by
     /// itself is held up by the launches when there is little to compute.
     pub layer_floor_us: f64,
+    /// Time of the host per square root of the sequences of a step, in microseconds: an engine that
+    /// hands its batch to workers in other processes, a card each. The root is what both small and
+    /// large batches were seen to cost, no law of any code.
+    #[serde(default)]
+    pub batch_root_us: f64,
     /// Time per sequence, layer and query head of a step, in nanoseconds.
     pub sequence_layer_head_ns: f64,
     /// Time of the host per output token in the batch of a decode step, in nanoseconds: an engine
@@ -67,10 +75,21 @@ pub struct Constants {
     /// Time per token in which one block of threads goes along a part of a sequence, per layer, in
     /// nanoseconds.
     pub chain_token_ns: f64,
+    /// Reached share of the bandwidth of the link between cards.
+    #[serde(default = "whole")]
+    pub link_efficiency: f64,
     /// Memory beside weights and KV that does not depend on the step, in bytes.
     pub activation_fixed_bytes: f64,
     /// Memory at the peak of the profiling run, in bytes per batched token and hidden unit.
     pub activation_bytes_per_token_hidden: f64,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn whole() -> f64 {
+    1.0
 }
 
 /// Constants of the products of quantised weights.
@@ -223,6 +242,7 @@ impl Profile {
         let mut shares = vec![
             ("constants.bandwidth_efficiency", c.bandwidth_efficiency),
             ("constants.dense_efficiency", c.dense_efficiency),
+            ("constants.link_efficiency", c.link_efficiency),
         ];
         if let Some(gptq) = &self.kernels.gptq {
             shares.push(("kernels.gptq.bandwidth_efficiency", gptq.bandwidth_efficiency));
@@ -241,6 +261,7 @@ impl Profile {
         for (key, amount) in [
             ("constants.step_us", c.step_us),
             ("constants.layer_floor_us", c.layer_floor_us),
+            ("constants.batch_root_us", c.batch_root_us),
             ("constants.sequence_layer_head_ns", c.sequence_layer_head_ns),
             ("constants.output_token_ns", c.output_token_ns),
             ("constants.chain_token_ns", c.chain_token_ns),
@@ -273,6 +294,7 @@ static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
         ("a100-40g-vllm-0.2.7", include_str!("../data/profiles/a100-40g-vllm-0.2.7.toml")),
         ("a100-40g-tgi-1.3.4", include_str!("../data/profiles/a100-40g-tgi-1.3.4.toml")),
         ("a100-40g-vllm-0.2.5-awq", include_str!("../data/profiles/a100-40g-vllm-0.2.5-awq.toml")),
+        ("v100-32g-x4-vllm-0.2", include_str!("../data/profiles/v100-32g-x4-vllm-0.2.toml")),
     ]
     .map(|(name, text)| Profile::parse(text, name).expect("invariant: embedded profiles parse"))
     .to_vec()

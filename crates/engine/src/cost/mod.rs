@@ -6,7 +6,7 @@
 //! ```text
 //! decode(B, C, G) = host(B) + G output + max(L floor, products(B', B) + attention(B, C))
 //! prompt(n, s)    = host(n) + max(L floor, products(n s, n) + 2 L width sum(s^2) / F)
-//! host(B)         = step + B sequence_layer_head L H
+//! host(B)         = step + sqrt(B) batch_root + B sequence_layer_head L H
 //! attention(B, C) = max(C kv / bw, C 4 L width / reread, L chain min(C / B, 512) if B H <= 512)
 //! ```
 //!
@@ -66,6 +66,7 @@ pub struct CostModel {
     cuda_graphs: bool,
     step_s: f64,
     floor_s: f64,
+    batch_root_s: f64,
     sequence_s: f64,
     output_token_s: f64,
     context_token_s: f64,
@@ -94,6 +95,7 @@ impl CostModel {
             cuda_graphs: config.profile.cuda_graphs,
             step_s: constants.step_us * 1e-6,
             floor_s: constants.layer_floor_us * 1e-6 * layers,
+            batch_root_s: constants.batch_root_us * 1e-6,
             sequence_s: constants.sequence_layer_head_ns * 1e-9 * layers * heads,
             output_token_s: constants.output_token_ns * 1e-9,
             context_token_s: (kv_bytes / bandwidth).max(4.0 * layers * width / reread),
@@ -146,7 +148,7 @@ impl CostModel {
     }
 
     fn host(&self, sequences: f64) -> f64 {
-        self.step_s + sequences * self.sequence_s
+        self.step_s + sequences.sqrt() * self.batch_root_s + sequences * self.sequence_s
     }
 
     fn device(&self, rows: f64, sampled: f64) -> f64 {

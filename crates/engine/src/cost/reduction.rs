@@ -21,7 +21,8 @@ impl Reduction {
         let bytes = 2.0 * f64::from(config.model.hidden) * 2.0 * (cards - 1.0) / cards;
         Self {
             empty_s: count * config.card.link_latency_us * 1e-6,
-            row_s: count * bytes / config.card.link_bytes_per_s,
+            row_s: count * bytes
+                / (config.card.link_bytes_per_s * config.profile.constants.link_efficiency),
         }
     }
 

@@ -1,15 +1,21 @@
 //! Calibration: constants of a profile from measured rows of tables. It searches; what the
 //! constants mean stands in [`crate::cost`].
 
+mod blocks;
 mod parameter;
 mod rows;
 mod scale;
+mod serving;
 mod solve;
 mod validate;
 
+pub use blocks::{
+    MeasuredBlock, block_error_percent, block_errors, fit_blocks, leave_blocks_out, parse_blocks,
+};
 pub use parameter::{PARAMETERS, Parameter, parameter};
 pub use rows::{MeasuredRow, Outputs, parse_rows};
 pub use scale::{SCALES, fit_scales};
+pub use serving::{PUBLISHED, ServingFigures, serving_run};
 pub use validate::{leave_lengths_out, leave_table_out, seen};
 
 use crate::config::EngineConfig;
@@ -97,6 +103,20 @@ pub fn fit(
     tables: &[MeasuredTable],
     names: &[&str],
 ) -> Result<Profile, EngineError> {
+    for table in tables {
+        errors(start, table)?;
+    }
+    search(start, names, |profile, tether| residuals(profile, tables, tether))
+}
+
+/// Searches the named constants, all others kept, for which the squares of residuals are least.
+/// `residuals` adds to those that hold the search to its start, and gives nothing where a profile
+/// cannot run.
+fn search(
+    start: &Profile,
+    names: &[&str],
+    residuals: impl Fn(&Profile, Vec<f64>) -> Option<Vec<f64>>,
+) -> Result<Profile, EngineError> {
     let parameters = names.iter().map(|name| parameter(name)).collect::<Result<Vec<_>, _>>()?;
     let with = |point: &[f64]| {
         let mut profile = start.clone();
@@ -105,15 +125,11 @@ pub fn fit(
         }
         profile
     };
-    for table in tables {
-        errors(start, table)?;
-    }
     let origin: Vec<f64> =
         parameters.iter().map(|parameter| parameter.place((parameter.get)(start))).collect();
     let point = least_squares(&origin, |point| {
-        let profile = with(point);
         let tether = point.iter().zip(&origin).map(|(x, o)| TETHER * (x - o)).collect();
-        residuals(&profile, tables, tether)
+        residuals(&with(point), tether)
     });
     Ok(with(&point))
 }
@@ -170,20 +186,22 @@ const AWQ: [&str; 4] = [
 /// The distribution of absolute errors per column, in percent; there must be an error.
 #[must_use]
 pub fn error_percent(errors: &[RowError]) -> ColumnErrors {
-    let column = |share: fn(&RowError) -> f64| {
-        let mut values: Vec<f64> = errors.iter().map(|error| 100.0 * share(error).abs()).collect();
-        values.sort_by(f64::total_cmp);
-        // Two decimals, as they are quoted.
-        let rounded = |value: f64| (value * 100.0).round() / 100.0;
-        ErrorPercent {
-            mean: rounded(values.iter().sum::<f64>() / values.len() as f64),
-            median: rounded(percentile(&values, 0.5)),
-            p90: rounded(percentile(&values, 0.9)),
-            max: rounded(percentile(&values, 1.0)),
-        }
-    };
+    let column = |share: fn(&RowError) -> f64| spread_of_errors(errors.iter().map(share));
     ColumnErrors::from([
         ("output_tokens_per_s".to_owned(), column(|error| error.output_tokens_per_s)),
         ("latency_per_output_token_ms".to_owned(), column(|e| e.latency_per_output_token_ms)),
     ])
+}
+
+/// The distribution of absolute errors in percent, with two decimals, as they are quoted.
+fn spread_of_errors(errors: impl Iterator<Item = f64>) -> ErrorPercent {
+    let mut values: Vec<f64> = errors.map(|error| 100.0 * error.abs()).collect();
+    values.sort_by(f64::total_cmp);
+    let rounded = |value: f64| (value * 100.0).round() / 100.0;
+    ErrorPercent {
+        mean: rounded(values.iter().sum::<f64>() / values.len() as f64),
+        median: rounded(percentile(&values, 0.5)),
+        p90: rounded(percentile(&values, 0.9)),
+        max: rounded(percentile(&values, 1.0)),
+    }
 }

@@ -46,14 +46,16 @@ macro_rules! kernel {
 }
 
 /// All of them.
-pub static PARAMETERS: [Parameter; 15] = [
+pub static PARAMETERS: [Parameter; 17] = [
     constant!(step_us, 10.0, 20_000.0),
     constant!(layer_floor_us, 1.0, 1_000.0),
+    constant!(batch_root_us, 1.0, 50_000.0),
+    constant!(link_efficiency, 0.02, 0.95),
     constant!(sequence_layer_head_ns, 1.0, 1_000.0),
     constant!(output_token_ns, 1.0, 1_000.0),
     constant!(bandwidth_efficiency, 0.3, 0.95),
     constant!(dense_efficiency, 0.1, 0.95),
-    constant!(kv_reread_efficiency, 0.5, 10.0),
+    constant!(kv_reread_efficiency, 0.1, 10.0),
     constant!(chain_token_ns, 1.0, 1_000.0),
     constant!(activation_fixed_bytes, 5e7, 4e9),
     constant!(activation_bytes_per_token_hidden, 4.0, 400.0),

@@ -1,0 +1,150 @@
+//! Calibration on the blocks of a text-block log, of which only tokens per second are compared.
+
+use std::collections::BTreeSet;
+
+use super::{search, spread_of_errors};
+use crate::config::EngineConfig;
+use crate::error::EngineError;
+use crate::profile::{ColumnErrors, Profile};
+use crate::text_blocks::TextBlock;
+
+/// The logarithmic error beyond which a row counts less and less. A log leaves out what its failed
+/// requests cost, so that some rows are far off whatever the constants, and should not bend them.
+const ROBUST: f64 = 0.02;
+
+/// A block of a log, as it was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasuredBlock {
+    /// Characters of a block of text.
+    pub block_characters: u32,
+    /// Characters that were asked for.
+    pub asked_characters: u32,
+    /// What that was for the engine.
+    pub block: TextBlock,
+    /// Output tokens per second.
+    pub output_tokens_per_s: f64,
+}
+
+const HEADER: &str = "block_characters,asked_characters,input_tokens,output_tokens,in_flight,\
+                      completed,output_tokens_per_s";
+
+/// Reads blocks as CSV; lines that begin with `#` are notes. `path` is for messages.
+///
+/// # Errors
+/// When the header is another, or a field is no positive number.
+pub fn parse_blocks(text: &str, path: &str) -> Result<Vec<MeasuredBlock>, EngineError> {
+    let malformed = |line: usize, reason: &str| EngineError::Malformed {
+        path: path.to_owned(),
+        reason: format!("line {line}: {reason}"),
+    };
+    let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.starts_with('#'));
+    if !matches!(lines.next(), Some((HEADER, _))) {
+        return Err(malformed(1, &format!("the header must be {HEADER}")));
+    }
+    let block = |(line, number): (&str, usize)| {
+        let fields: Result<Vec<f64>, _> = line.split(',').map(str::parse).collect();
+        let fields = fields.map_err(|_| malformed(number, "a field is not a number"))?;
+        let [characters, asked, input, output, in_flight, completed, speed] = fields[..] else {
+            return Err(malformed(number, "there must be 7 fields"));
+        };
+        if fields.iter().any(|&field| field <= 0.0) {
+            return Err(malformed(number, "every field must be above 0"));
+        }
+        Ok(MeasuredBlock {
+            block_characters: characters as u32,
+            asked_characters: asked as u32,
+            block: TextBlock {
+                prompt: input.round() as u32,
+                mean_output: output,
+                in_flight: in_flight as u32,
+                completed: completed as u32,
+            },
+            output_tokens_per_s: speed,
+        })
+    };
+    lines.map(block).collect()
+}
+
+/// Signed relative errors of the blocks: prediction / measurement - 1.
+///
+/// # Errors
+/// When the engine would refuse to start with the configuration.
+pub fn block_errors(
+    profile: &Profile,
+    config: &EngineConfig,
+    blocks: &[MeasuredBlock],
+) -> Result<Vec<f64>, EngineError> {
+    let config = EngineConfig { profile: profile.clone(), ..config.clone() };
+    let error = |measured: &MeasuredBlock| {
+        let found = measured.block.output_tokens_per_s(&config)?;
+        Ok(found / measured.output_tokens_per_s - 1.0)
+    };
+    blocks.iter().map(error).collect()
+}
+
+/// Fits the named constants of a profile to blocks, all others kept.
+///
+/// # Errors
+/// As [`super::fit`].
+pub fn fit_blocks(
+    start: &Profile,
+    config: &EngineConfig,
+    blocks: &[MeasuredBlock],
+    names: &[&str],
+) -> Result<Profile, EngineError> {
+    block_errors(start, config, blocks)?;
+    search(start, names, |profile, mut residuals| {
+        for error in block_errors(profile, config, blocks).ok()? {
+            let error = error.ln_1p();
+            residuals.push(error / (1.0 + error.abs() / ROBUST).sqrt());
+        }
+        Some(residuals)
+    })
+}
+
+/// Errors of every block under fits without those of its block length, then without those that
+/// asked for as much.
+///
+/// # Errors
+/// As [`super::fit`].
+pub fn leave_blocks_out(
+    start: &Profile,
+    config: &EngineConfig,
+    blocks: &[MeasuredBlock],
+    names: &[&str],
+) -> Result<Vec<f64>, EngineError> {
+    let mut found = Vec::new();
+    let block: fn(&MeasuredBlock) -> u32 = |row| row.block_characters;
+    let asked: fn(&MeasuredBlock) -> u32 = |row| row.asked_characters;
+    for length_of in [block, asked] {
+        for length in blocks.iter().map(length_of).collect::<BTreeSet<u32>>() {
+            let (out, kept): (Vec<_>, Vec<_>) =
+                blocks.iter().copied().partition(|row| length_of(row) == length);
+            let fitted = fit_blocks(start, config, &kept, names)?;
+            found.extend(block_errors(&fitted, config, &out)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The distribution of absolute errors of the one column, in percent; there must be an error.
+#[must_use]
+pub fn block_error_percent(errors: &[f64]) -> ColumnErrors {
+    let found = spread_of_errors(errors.iter().copied());
+    ColumnErrors::from([("output_tokens_per_s".to_owned(), found)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_no_block_is_refused_with_its_line() {
+        for (text, wrong) in [("a,b\n", "header"), (&format!("{HEADER}\n1,2\n"), "7 fields")] {
+            let message = parse_blocks(text, "x.csv").unwrap_err().to_string();
+            assert!(message.contains(wrong) && message.contains("x.csv"), "{message}");
+        }
+        let zero = format!("{HEADER}\n1,2,3,4,0,6,7\n");
+        assert!(parse_blocks(&zero, "x").unwrap_err().to_string().contains("line 2"));
+    }
+}

@@ -1,0 +1,130 @@
+//! The published serving run of SUS-Chat-34B, which no constant is fitted on: 1,000 ShareGPT
+//! requests at 32 per second, many more than the engine can run at once. The data set is not here;
+//! its lengths are made of what is known of them.
+
+use inferometer_core::load::load_model;
+use inferometer_core::plan::{Bound, PassPlan};
+use inferometer_core::time::Nanos;
+
+use crate::config::EngineConfig;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::virtual_time::{Lengths, simulate};
+
+const REQUESTS: u32 = 1000;
+const RATE_PER_S: f64 = 32.0;
+/// The page's tokens per second x its total time / its requests.
+const MEAN_OUTPUT: f64 = 218.8;
+/// What the script reports for the same filter of the same data set under Llama's tokenizer; the
+/// page states none.
+const MEAN_PROMPT: f64 = 215.0;
+/// Standard deviations of the logarithms, so that the page's latency per token and per output
+/// token, which weigh short requests, come out with its latency.
+const PROMPT_SIGMA: f64 = 0.95;
+const OUTPUT_SIGMA: f64 = 1.5;
+/// The filter: prompts of 4 to 1,024 tokens, at most 2,048 with the output; answers of the data set
+/// are hardly longer than its longest prompts.
+const PROMPT_RANGE: (f64, f64) = (4.0, 1024.0);
+const OUTPUT_RANGE: (f64, f64) = (4.0, 1024.0);
+const TOTAL_MOST: u32 = 2048;
+
+/// Figures of the run, by the definitions of its script.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServingFigures {
+    /// From the first send to the last end, in seconds.
+    pub total_s: f64,
+    /// Output tokens per second.
+    pub output_tokens_per_s: f64,
+    /// Mean latency, in seconds.
+    pub latency_s: f64,
+    /// Mean of latency / (prompt + output), in seconds.
+    pub latency_per_token_s: f64,
+    /// Mean of latency / output, in seconds.
+    pub latency_per_output_token_s: f64,
+}
+
+/// What the page states.
+pub const PUBLISHED: ServingFigures = ServingFigures {
+    total_s: 842.46,
+    output_tokens_per_s: 259.717,
+    latency_s: 429.69,
+    latency_per_token_s: 1.67,
+    latency_per_output_token_s: 8.67,
+};
+
+/// Plays the run.
+///
+/// # Errors
+/// When the configuration is one that the engine would refuse to start with.
+pub fn serving_run(config: &EngineConfig) -> Result<ServingFigures, EngineError> {
+    let mut engine = Engine::new(config.clone())?;
+    let pass = PassPlan::open(RATE_PER_S, Bound::requests(REQUESTS));
+    let found = simulate(&mut engine, &mut *load_model(&pass, 0), &mut lengths().into_iter());
+    let end = found.iter().map(|record| record.ended).max().unwrap_or(Nanos::ZERO);
+    let begin = found.iter().map(|record| record.sent).min().unwrap_or(Nanos::ZERO);
+    let total_s = end.seconds_after(begin);
+    let tokens: f64 = found.iter().map(|record| f64::from(record.output)).sum();
+    let mean = |per: fn(u32, u32) -> u32| {
+        let shares = found.iter().map(|record| {
+            record.ended.seconds_after(record.sent) / f64::from(per(record.prompt, record.output))
+        });
+        shares.sum::<f64>() / found.len() as f64
+    };
+    Ok(ServingFigures {
+        total_s,
+        output_tokens_per_s: tokens / total_s,
+        latency_s: mean(|_, _| 1),
+        latency_per_token_s: mean(|prompt, output| prompt + output),
+        latency_per_output_token_s: mean(|_, output| output),
+    })
+}
+
+/// Lengths of the requests, prompts and outputs in orders that have nothing to do with each other.
+fn lengths() -> Vec<Lengths> {
+    let prompts = log_normal(MEAN_PROMPT, PROMPT_SIGMA, PROMPT_RANGE);
+    let outputs = log_normal(MEAN_OUTPUT, OUTPUT_SIGMA, OUTPUT_RANGE);
+    // Steps without a common divisor with the count visit all.
+    let place = |at: u32, step: u32| ((at * step) % REQUESTS) as usize;
+    let of = |at: u32| {
+        let prompt = prompts[place(at, 617)];
+        Lengths::from((prompt, outputs[place(at, 379)].min(TOTAL_MOST - prompt)))
+    };
+    (0..REQUESTS).map(of).collect()
+}
+
+/// Quantiles of a log-normal distribution of this mean, cut to a range.
+fn log_normal(mean: f64, sigma: f64, (least, most): (f64, f64)) -> Vec<u32> {
+    let quantiles = |location: f64| -> Vec<u32> {
+        let at = |at: u32| (f64::from(at) + 0.5) / f64::from(REQUESTS);
+        let length = |at| (location + sigma * normal_quantile(at)).exp().clamp(least, most);
+        (0..REQUESTS).map(|place| length(at(place)).round() as u32).collect()
+    };
+    let (mut low, mut high) = (0.0, 10.0);
+    for _ in 0..40 {
+        let middle = f64::midpoint(low, high);
+        let sum: u32 = quantiles(middle).iter().sum();
+        if f64::from(sum) / f64::from(REQUESTS) < mean { low = middle } else { high = middle }
+    }
+    quantiles(high)
+}
+
+/// The normal quantile by Tukey's lambda, within 0.01 of it where lengths are.
+fn normal_quantile(share: f64) -> f64 {
+    (share.powf(0.135) - (1.0 - share).powf(0.135)) / 0.1975
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lengths_have_the_means_that_are_known_and_keep_the_filter() {
+        let lengths = lengths();
+        let mean = |length: fn(&Lengths) -> u32| {
+            lengths.iter().map(|l| f64::from(length(l))).sum::<f64>() / f64::from(REQUESTS)
+        };
+        assert!((mean(|l| l.prompt) - MEAN_PROMPT).abs() < 1.0);
+        assert!((mean(|l| l.max_tokens) - MEAN_OUTPUT).abs() < 2.0);
+        assert!(lengths.iter().all(|l| l.prompt >= 4 && l.prompt + l.max_tokens <= TOTAL_MOST));
+    }
+}

@@ -1,0 +1,78 @@
+//! The load of a text-block log: a closed loop over requests of one prompt length whose outputs end
+//! by themselves. It reads no log and judges nothing.
+
+use inferometer_core::load::load_model;
+use inferometer_core::plan::{Bound, PassPlan};
+use inferometer_core::time::Nanos;
+
+use crate::config::EngineConfig;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::output_lengths::output_lengths;
+use crate::virtual_time::{Lengths, simulate};
+
+/// One block of a log: what was asked of the engine. The log states means; lengths of outputs are
+/// spread around theirs as [`output_lengths`] spreads them, which is an assumption.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TextBlock {
+    /// Tokens of every prompt.
+    pub prompt: u32,
+    /// Mean tokens of the outputs.
+    pub mean_output: f64,
+    /// Requests that are kept in flight.
+    pub in_flight: u32,
+    /// Requests that were completed.
+    pub completed: u32,
+}
+
+impl TextBlock {
+    /// Its requests in their order, under an engine's limit of tokens.
+    pub fn lengths(&self, max_model_len: u32) -> impl Iterator<Item = Lengths> + use<> {
+        let prompt = self.prompt;
+        let max_tokens = max_model_len.saturating_sub(prompt).max(1);
+        let outputs = output_lengths(self.mean_output, max_tokens, self.completed);
+        outputs.into_iter().map(move |ends_after| Lengths { prompt, max_tokens, ends_after })
+    }
+
+    /// How it is sent.
+    #[must_use]
+    pub fn pass(&self) -> PassPlan {
+        PassPlan::closed(self.in_flight, Bound::requests(self.completed))
+    }
+
+    /// Output tokens per second, from the first send to the last end.
+    ///
+    /// # Errors
+    /// When the configuration is one that the engine would refuse to start with.
+    pub fn output_tokens_per_s(&self, config: &EngineConfig) -> Result<f64, EngineError> {
+        let mut engine = Engine::new(config.clone())?;
+        let mut source = self.lengths(engine.config().limits.max_model_len);
+        let found = simulate(&mut engine, &mut *load_model(&self.pass(), 0), &mut source);
+        let end = found.iter().map(|record| record.ended).max().unwrap_or(Nanos::ZERO);
+        let tokens: u64 = found.iter().map(|record| u64::from(record.output)).sum();
+        Ok(tokens as f64 / end.seconds_after(Nanos::ZERO))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_in_flight_is_faster_and_a_prompt_costs() {
+        let config = EngineConfig::of_model("sus-chat-34b").unwrap();
+        let block = TextBlock { prompt: 600, mean_output: 200.0, in_flight: 8, completed: 100 };
+        let speed = |block: TextBlock| block.output_tokens_per_s(&config).unwrap();
+        assert!(speed(TextBlock { in_flight: 16, ..block }) > 1.1 * speed(block));
+        assert!(speed(TextBlock { prompt: 1200, ..block }) < 0.9 * speed(block));
+    }
+
+    #[test]
+    fn the_lengths_have_the_mean_that_the_log_states() {
+        let block = TextBlock { prompt: 600, mean_output: 200.0, in_flight: 8, completed: 100 };
+        let lengths: Vec<Lengths> = block.lengths(8192).collect();
+        let mean = lengths.iter().map(|l| f64::from(l.ends_after)).sum::<f64>() / 100.0;
+        assert_eq!(lengths.len(), 100);
+        assert!((mean / 200.0 - 1.0).abs() < 0.01, "{mean}");
+    }
+}
