@@ -2,6 +2,7 @@
 //!
 //! A plan is made by [`crate::spec::Spec::resolve`] and cannot be built from an invalid spec.
 
+mod launch;
 mod pass;
 mod workload;
 
@@ -15,6 +16,7 @@ use crate::request::{Sampling, sha256_hex};
 use crate::slo::Objective;
 use crate::spec::Spec;
 
+pub use launch::LaunchPlan;
 pub use pass::{Bound, OverLimit, PassPlan};
 pub use workload::{Grid, WorkloadPlan};
 
@@ -23,6 +25,10 @@ pub use workload::{Grid, WorkloadPlan};
 pub struct Plan {
     /// The server under test.
     pub target: TargetPlan,
+    /// How it is started, where the run does that; its address in `target` has then port 0 if a
+    /// free one is to be chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch: Option<LaunchPlan>,
     /// The tokenizer that the user named: a file, a folder or a hub id.
     pub tokenizer: Option<String>,
     /// Where prompts come from.

@@ -9,6 +9,7 @@
 //! Nothing here knows HTTP, requests or metrics.
 
 mod epoll;
+mod free_port;
 mod loop_stats;
 mod run_delay;
 mod stamp;
@@ -20,10 +21,14 @@ use std::io;
 use std::net::SocketAddr;
 
 pub use epoll::EpollNet;
+pub use free_port::free_port;
 pub use inferometer_core::time::Nanos;
 pub use loop_stats::{LoopStats, STALL};
-pub use stamp::{StampStats, wall_clock_ns};
-pub use sys::{process_cpu_time, raise_open_files_limit, thread_cpu_time};
+pub use stamp::{StampStats, monotonic_now, wall_clock_ns};
+pub use sys::{
+    EndSignal, ProcUnits, adopt_orphans, end_process, proc_units, process_cpu_time,
+    raise_open_files_limit, reap_any_child, thread_cpu_time,
+};
 pub use waker::Waker;
 
 /// One connection, never reused for another.

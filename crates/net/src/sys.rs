@@ -1,5 +1,5 @@
 //! System calls that the standard library does not offer: epoll, receive with the kernel's time
-//! stamps, resource limits. The only unsafe code of the workspace; every function here is safe
+//! stamps, resource limits, the ties between processes. The only unsafe code of the workspace; every function here is safe
 //! to call.
 #![expect(unsafe_code, reason = "the kernel's receive stamps and epoll have no safe interface")]
 
@@ -7,6 +7,8 @@ use std::io;
 use std::mem::{self, MaybeUninit};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::ptr;
 use std::time::Duration;
 
@@ -300,4 +302,83 @@ pub fn event_counter() -> io::Result<OwnedFd> {
     let fd = check(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
     // SAFETY: as above.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// How a process is told to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndSignal {
+    /// SIGTERM: it may tidy up first.
+    Gently,
+    /// SIGKILL: the system ends it.
+    Firmly,
+}
+
+/// Makes orphans among the descendants of this process its children, whatever session or group
+/// they have put themselves into, so that none is lost sight of.
+///
+/// # Errors
+/// When the system refuses.
+pub fn adopt_orphans() -> io::Result<()> {
+    let yes: libc::c_ulong = 1;
+    // SAFETY: takes numbers only.
+    check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, yes, 0, 0, 0) }).map(drop)
+}
+
+/// Tells a process to end. One that is gone already is no error.
+///
+/// # Errors
+/// When the system refuses.
+pub fn end_process(pid: u32, signal: EndSignal) -> io::Result<()> {
+    // 0 and negative numbers address groups, which nobody here means.
+    let pid = libc::pid_t::try_from(pid)
+        .ok()
+        .filter(|&pid| pid > 1)
+        .ok_or(io::ErrorKind::InvalidInput)?;
+    let signal = match signal {
+        EndSignal::Gently => libc::SIGTERM,
+        EndSignal::Firmly => libc::SIGKILL,
+    };
+    // SAFETY: takes numbers only.
+    match check(unsafe { libc::kill(pid, signal) }) {
+        Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Waits until any child has ended and forgets it; nothing where there is no child left.
+///
+/// # Errors
+/// When the system refuses.
+pub fn reap_any_child() -> io::Result<Option<(u32, ExitStatus)>> {
+    loop {
+        let mut status = 0;
+        // SAFETY: the pointer is valid for the call.
+        match check(unsafe { libc::waitpid(-1, &raw mut status, 0) }) {
+            Ok(pid) => return Ok(Some((pid as u32, ExitStatus::from_raw(status)))),
+            Err(error) if error.raw_os_error() == Some(libc::ECHILD) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The units of `/proc/PID/stat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcUnits {
+    /// Ticks of processor time in a second.
+    pub ticks_per_s: u64,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+}
+
+/// The units of `/proc/PID/stat` on this system.
+#[must_use]
+pub fn proc_units() -> ProcUnits {
+    // SAFETY: takes numbers only.
+    let of = |name| u64::try_from(unsafe { libc::sysconf(name) }).ok().filter(|&unit| unit > 0);
+    // Both are asked for on every Linux; the values are those of nearly all of them.
+    ProcUnits {
+        ticks_per_s: of(libc::_SC_CLK_TCK).unwrap_or(100),
+        page_bytes: of(libc::_SC_PAGESIZE).unwrap_or(4096),
+    }
 }

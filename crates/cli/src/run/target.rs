@@ -44,7 +44,7 @@ pub fn authorization(spec: &Spec) -> Result<Option<(String, String)>, Failure> {
             .next()
             .is_some_and(|name| name.trim().eq_ignore_ascii_case("authorization"))
     };
-    if spec.target.is_none() || spec.header.iter().flatten().any(given) {
+    if spec.target.is_none() && spec.server.is_none() || spec.header.iter().flatten().any(given) {
         return Ok(None);
     }
     let name = spec.api_key_env.as_deref().unwrap_or("OPENAI_API_KEY");

@@ -4,17 +4,21 @@
 mod levels;
 mod passes;
 mod repeats;
+mod server;
 mod values;
 mod workload;
 
 use serde::{Deserialize, Serialize};
 
 pub use levels::{StageTable, Stages};
+pub use server::{CommandLine, ServerSpec};
 pub use values::{Value, url as parse_url};
 pub use workload::{WORKLOADS, WorkloadKeys};
 
 use crate::goodput::{self, RequestObjective};
-use crate::plan::{CellPlan, Grid, Plan, TargetPlan, Timeouts, Warmup, WorkloadPlan};
+use crate::plan::{
+    CellPlan, Grid, LaunchPlan, Plan, TargetPlan, Timeouts, Url, Warmup, WorkloadPlan,
+};
 use crate::request::Sampling;
 use crate::slo::{self, Objective};
 use crate::suggest::did_you_mean;
@@ -25,6 +29,8 @@ use crate::suggest::did_you_mean;
 pub struct Spec {
     /// Address of the server under test; absent: the embedded engine.
     pub target: Option<String>,
+    /// The server under test, where the run starts it itself.
+    pub server: Option<ServerSpec>,
     /// Path to send requests to, where it is not the dialect's own.
     pub endpoint: Option<String>,
     /// Dialect by name, or `auto`.
@@ -129,12 +135,17 @@ pub struct Known<'a> {
 
 /// One mistake in a spec.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{key} (--{}): {problem}", key.replace('_', "-"))]
+#[error("{key}{}: {problem}", flag_of(key))]
 pub struct SpecError {
     /// The key of the plan file.
     pub key: &'static str,
     /// What was found, what is wrong with it, what to do.
     pub problem: String,
+}
+
+/// ` (--flag)` of a key; tables of a plan file have none.
+fn flag_of(key: &str) -> String {
+    if key == "server" { String::new() } else { format!(" (--{})", key.replace('_', "-")) }
 }
 
 /// The longest prompt or output that is believed, in tokens.
@@ -150,6 +161,7 @@ impl Spec {
         let workload = self.workload.resolve(&mut mistakes);
         let plan = Plan {
             target: self.target(known, &mut mistakes),
+            launch: self.launch(&mut mistakes),
             tokenizer: self.tokenizer.clone(),
             cells: self.cells(&workload, &mut mistakes),
             workload,
@@ -208,44 +220,65 @@ impl Spec {
                 ),
             );
         }
-        match &self.target {
-            None => self.embedded(known, mistakes),
-            Some(address) => {
-                for (key, given) in
-                    [("profile", self.profile.is_some()), ("speed", self.speed.is_some())]
-                {
-                    if given {
-                        mistakes.add(key, "belongs to the embedded engine; leave out target or it");
-                    }
-                }
-                let url = values::url(address).unwrap_or_else(|problem| {
-                    mistakes.add("target", format!("`{}` {problem}", without_user(address)));
-                    crate::plan::Url { host: String::new(), port: 0, prefix: String::new() }
-                });
-                let is_path = |path: &String| {
-                    path.starts_with('/') && !path.contains(|c: char| c.is_control() || c == ' ')
-                };
-                if self.endpoint.as_ref().is_some_and(|path| !is_path(path)) {
-                    mistakes.add(
-                        "endpoint",
-                        "is a path on the server: it begins with / and has no spaces",
-                    );
-                }
-                let header_names = self.headers().map_or_else(
-                    |errors| {
-                        mistakes.0.extend(errors);
-                        Vec::new()
-                    },
-                    |headers| headers.into_iter().map(|(name, _)| name).collect(),
-                );
-                TargetPlan::Server {
-                    url,
-                    dialect: dialect.map(str::to_owned),
-                    endpoint: self.endpoint.clone(),
-                    model: self.model.clone().filter(|name| name != "auto"),
-                    header_names,
-                }
+        let url = match (&self.target, &self.server) {
+            (None, None) => return self.embedded(known, mistakes),
+            (Some(_), Some(_)) => {
+                mistakes.add("server", "starts the target itself; leave out target or it");
+                Url { host: String::new(), port: 0, prefix: String::new() }
             }
+            (Some(address), None) => values::url(address).unwrap_or_else(|problem| {
+                mistakes.add("target", format!("`{}` {problem}", without_user(address)));
+                Url { host: String::new(), port: 0, prefix: String::new() }
+            }),
+            // Mistakes in it are told where it is resolved.
+            (None, Some(server)) => server.resolve().map_or_else(
+                |_| Url { host: String::new(), port: 0, prefix: String::new() },
+                |launch| Url {
+                    host: launch.reached_at().to_owned(),
+                    port: launch.port.unwrap_or(0),
+                    prefix: String::new(),
+                },
+            ),
+        };
+        self.served(url, dialect, mistakes)
+    }
+
+    fn launch(&self, mistakes: &mut Mistakes) -> Option<LaunchPlan> {
+        match self.server.as_ref()?.resolve() {
+            Ok(launch) => Some(launch),
+            Err(problems) => {
+                problems.into_iter().for_each(|problem| mistakes.add("server", problem));
+                None
+            }
+        }
+    }
+
+    /// A server that is no embedded engine of ours.
+    fn served(&self, url: Url, dialect: Option<&str>, mistakes: &mut Mistakes) -> TargetPlan {
+        for (key, given) in [("profile", self.profile.is_some()), ("speed", self.speed.is_some())] {
+            if given {
+                mistakes.add(key, "belongs to the embedded engine; leave out target or it");
+            }
+        }
+        let is_path = |path: &String| {
+            path.starts_with('/') && !path.contains(|c: char| c.is_control() || c == ' ')
+        };
+        if self.endpoint.as_ref().is_some_and(|path| !is_path(path)) {
+            mistakes.add("endpoint", "is a path on the server: it begins with / and has no spaces");
+        }
+        let header_names = self.headers().map_or_else(
+            |errors| {
+                mistakes.0.extend(errors);
+                Vec::new()
+            },
+            |headers| headers.into_iter().map(|(name, _)| name).collect(),
+        );
+        TargetPlan::Server {
+            url,
+            dialect: dialect.map(str::to_owned),
+            endpoint: self.endpoint.clone(),
+            model: self.model.clone().filter(|name| name != "auto"),
+            header_names,
         }
     }
 

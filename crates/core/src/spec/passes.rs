@@ -160,6 +160,7 @@ impl Loads<'_> {
 /// A run without target, lengths, counts or loads: somebody tries the tool.
 fn is_demonstration(spec: &Spec) -> bool {
     spec.target.is_none()
+        && spec.server.is_none()
         && spec.input_lengths.is_none()
         && spec.output_lengths.is_none()
         && spec.passes.is_none()

@@ -28,6 +28,7 @@ pub const SECOND_NS: i64 = 1_000_000_000;
 pub fn plan(stream: bool) -> Plan {
     let url = Url { host: "127.0.0.1".to_owned(), port: 8000, prefix: String::new() };
     Plan {
+        launch: None,
         target: TargetPlan::Server {
             url,
             dialect: None,

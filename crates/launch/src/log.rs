@@ -1,0 +1,184 @@
+//! The log of a server: its beginning and its end, whatever is written between. Never more than it
+//! may hold.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Write};
+
+/// Lines that are told when a server ends.
+const LAST_LINES: usize = 12;
+/// Bytes of each that are told.
+const LINE_BYTES: usize = 300;
+/// The end of a long log that is kept in memory until the server has ended: at most this.
+const MOST_TAIL_BYTES: u64 = 1 << 20;
+
+/// A bounded log. What was said first (versions, arguments, memory) and what was said last (why it
+/// ended) are kept; what lies between them is counted, and the file says how much it was.
+pub(crate) struct Log {
+    file: File,
+    /// Bytes that the file still takes.
+    room: u64,
+    tail: VecDeque<u8>,
+    tail_limit: usize,
+    left_out: u64,
+    lines: Lines,
+}
+
+/// The last lines, and the one that is being written.
+#[derive(Default)]
+struct Lines {
+    last: VecDeque<String>,
+    open: Vec<u8>,
+}
+
+impl Log {
+    pub(crate) fn new(file: File, limit_bytes: u64) -> Self {
+        let tail = (limit_bytes / 4).min(MOST_TAIL_BYTES);
+        Self {
+            file,
+            room: limit_bytes - tail,
+            tail: VecDeque::new(),
+            tail_limit: tail as usize,
+            left_out: 0,
+            lines: Lines::default(),
+        }
+    }
+
+    /// Takes what was written; whole lines are shown to `seen`.
+    pub(crate) fn push(&mut self, bytes: &[u8], seen: impl FnMut(&str)) -> io::Result<()> {
+        self.lines.push(bytes, seen);
+        let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
+        self.room -= fits as u64;
+        self.tail.extend(&bytes[fits..]);
+        let over = self.tail.len().saturating_sub(self.tail_limit);
+        self.tail.drain(..over);
+        self.left_out += over as u64;
+        self.file.write_all(&bytes[..fits])
+    }
+
+    /// The last lines, the open one too.
+    pub(crate) fn last_lines(&self) -> Vec<String> {
+        let open = (!self.lines.open.is_empty()).then(|| readable(&self.lines.open));
+        self.lines.last.iter().cloned().chain(open).collect()
+    }
+
+    /// Bytes that are in no file.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Writes the end behind the beginning.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        if self.left_out > 0 {
+            let left_out = self.left_out;
+            writeln!(self.file, "\n[... {left_out} bytes of the log were left out here ...]")?;
+        }
+        let (front, back) = self.tail.as_slices();
+        self.file.write_all(front)?;
+        self.file.write_all(back)?;
+        self.tail.clear();
+        self.file.flush()
+    }
+}
+
+impl Lines {
+    fn push(&mut self, bytes: &[u8], mut seen: impl FnMut(&str)) {
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            // A line without an end is not kept beyond what is ever told of it.
+            let room = (4 * LINE_BYTES).saturating_sub(self.open.len());
+            self.open.extend_from_slice(&piece[..piece.len().min(room)]);
+            if !piece.ends_with(b"\n") {
+                continue;
+            }
+            let line = readable(&self.open);
+            self.open.clear();
+            if line.is_empty() {
+                continue;
+            }
+            seen(&line);
+            if self.last.len() == LAST_LINES {
+                self.last.pop_front();
+            }
+            self.last.push_back(line);
+        }
+    }
+}
+
+/// The text of a line: without colours and other control characters, not longer than is told.
+fn readable(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    let mut clean = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' {
+            // A colour: ESC [ parameters letter.
+            let _ = chars.by_ref().take_while(|c| !c.is_ascii_alphabetic()).count();
+        } else if c == '\r' {
+            // A progress bar that is drawn anew.
+            clean.clear();
+        } else if !c.is_control() {
+            clean.push(c);
+        }
+    }
+    let mut clean = clean.trim_end().to_owned();
+    if let Some((at, _)) = clean.char_indices().nth(LINE_BYTES) {
+        clean.truncate(at);
+        clean.push('…');
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(limit: u64) -> (tempfile::TempDir, std::path::PathBuf, Log) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("server.log");
+        let log = Log::new(File::create(&path).unwrap(), limit);
+        (folder, path, log)
+    }
+
+    #[test]
+    fn a_log_that_fills_keeps_its_beginning_and_its_end_and_says_what_is_missing() {
+        let (_folder, path, mut log) = log(400);
+        for number in 0..1_000 {
+            log.push(format!("line {number}\n").as_bytes(), |_| {}).unwrap();
+        }
+        log.finish().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("line 0\nline 1\n"), "{text}");
+        assert!(text.ends_with("line 998\nline 999\n"), "{text}");
+        let told = format!("[... {} bytes of the log were left out here ...]", log.left_out());
+        assert!(text.contains(&told), "{text}");
+        let written: u64 = (0..1_000).map(|n| format!("line {n}\n").len() as u64).sum();
+        assert_eq!(log.left_out(), written - 400);
+        assert_eq!(log.last_lines().len(), LAST_LINES);
+        assert_eq!(log.last_lines().last().unwrap(), "line 999");
+    }
+
+    #[test]
+    fn a_log_that_fits_is_kept_as_it_is_however_it_is_cut() {
+        let (_folder, path, mut log) = log(4_000);
+        let mut seen = Vec::new();
+        for byte in b"one\n\x1b[32mtwo\x1b[0m\n10%\r99%\nthree" {
+            log.push(&[*byte], |line| seen.push(line.to_owned())).unwrap();
+        }
+        log.finish().unwrap();
+        assert_eq!(seen, ["one", "two", "99%"]);
+        assert_eq!(log.last_lines(), ["one", "two", "99%", "three"]);
+        assert_eq!(log.left_out(), 0);
+        let text = std::fs::read(&path).unwrap();
+        assert_eq!(text, b"one\n\x1b[32mtwo\x1b[0m\n10%\r99%\nthree");
+    }
+
+    #[test]
+    fn a_line_without_an_end_takes_no_memory() {
+        let (_folder, _, mut log) = log(400);
+        for _ in 0..1_000 {
+            log.push(&[b'x'; 1_000], |_| {}).unwrap();
+        }
+        assert!(log.lines.open.len() <= 4 * LINE_BYTES);
+        assert_eq!(log.last_lines()[0].chars().count(), LINE_BYTES + 1);
+    }
+}

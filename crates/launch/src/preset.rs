@@ -1,0 +1,1 @@
+//! Presets: what is known of engines, as `[server]` tables. Never starts anything.

@@ -1,0 +1,131 @@
+//! The descendants of a process and what they use, from `/proc`. Never ends one.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use inferometer_net::proc_units;
+
+use crate::event::Usage;
+
+/// One process, as `/proc/PID/stat` says it (proc_pid_stat(5)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Process {
+    pid: u32,
+    parent: u32,
+    /// Processor time of its own, in ticks.
+    ticks: u64,
+    /// Processor time of descendants that it has waited for, in ticks.
+    reaped_ticks: u64,
+    /// Pages in memory.
+    pages: u64,
+}
+
+/// The processes that descend from this one.
+pub(crate) struct Tree {
+    root: Option<Process>,
+    descendants: Vec<Process>,
+}
+
+impl Tree {
+    /// Looks at all processes of the machine.
+    pub(crate) fn of(root: u32) -> Self {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        // One that ends while it is looked at is left out.
+        let all = numbers
+            .filter_map(|pid: u32| parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?));
+        Self::among(root, all)
+    }
+
+    fn among(root: u32, all: impl Iterator<Item = Process>) -> Self {
+        let mut by_parent: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
+        let mut found = None;
+        for process in all {
+            if process.pid == root {
+                found = Some(process);
+            }
+            by_parent.entry(process.parent).or_default().push(process);
+        }
+        let mut descendants = Vec::new();
+        let mut open = vec![root];
+        while let Some(parent) = open.pop() {
+            for process in by_parent.remove(&parent).unwrap_or_default() {
+                open.push(process.pid);
+                descendants.push(process);
+            }
+        }
+        Self { root: found, descendants }
+    }
+
+    /// The numbers of the descendants.
+    pub(crate) fn pids(&self) -> impl Iterator<Item = u32> {
+        self.descendants.iter().map(|process| process.pid)
+    }
+
+    /// What the descendants use, those included that have ended and were waited for.
+    pub(crate) fn usage(&self) -> Usage {
+        let units = proc_units();
+        let living: u64 = self.descendants.iter().map(|p| p.ticks + p.reaped_ticks).sum();
+        let ticks = living + self.root.map_or(0, |root| root.reaped_ticks);
+        let pages: u64 = self.descendants.iter().map(|process| process.pages).sum();
+        let rss_bytes = pages * units.page_bytes;
+        Usage {
+            cpu_s: ticks as f64 / units.ticks_per_s as f64,
+            rss_bytes,
+            peak_rss_bytes: rss_bytes,
+            processes: self.descendants.len() as u64,
+        }
+    }
+}
+
+/// Reads `/proc/PID/stat`. The name stands in brackets and may hold anything, brackets too.
+fn parse(stat: &str) -> Option<Process> {
+    let (pid, rest) = stat.split_once(" (")?;
+    let (_, rest) = rest.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    // Field 3 of the manual page is the first here.
+    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    Some(Process {
+        pid: pid.parse().ok()?,
+        parent: u32::try_from(number(4)?).ok()?,
+        ticks: number(14)? + number(15)?,
+        reaped_ticks: number(16)? + number(17)?,
+        pages: number(24)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: u32, parent: u32) -> Process {
+        Process { pid, parent, ticks: 100, reaped_ticks: 10, pages: 2 }
+    }
+
+    #[test]
+    fn a_process_is_read_whatever_its_name_is() {
+        let stat = "42 (a) b (c) S 7 42 42 0 -1 4194560 1 2 3 4 50 6 7 8 20 0 1 0 9 1000 11 18\n";
+        let expected = Process { pid: 42, parent: 7, ticks: 56, reaped_ticks: 15, pages: 11 };
+        assert_eq!(parse(stat), Some(expected));
+        assert_eq!(parse("42 (cut"), None);
+    }
+
+    #[test]
+    fn grandchildren_count_and_strangers_do_not() {
+        let all = [(1, 0), (5, 1), (10, 5), (11, 10), (12, 11), (20, 1), (21, 20)];
+        let tree = Tree::among(5, all.into_iter().map(|(pid, parent)| process(pid, parent)));
+        assert_eq!(tree.pids().collect::<Vec<_>>(), [10, 11, 12]);
+        let units = proc_units();
+        let usage = tree.usage();
+        // Three living ones, and what the root itself has reaped.
+        assert!((usage.cpu_s - 340.0 / units.ticks_per_s as f64).abs() < 1e-9);
+        assert_eq!(usage.rss_bytes, 6 * units.page_bytes);
+        assert_eq!(usage.processes, 3);
+    }
+
+    #[test]
+    fn this_process_is_found_in_the_systems_own_table() {
+        let tree = Tree::of(std::process::id());
+        assert_eq!(tree.root.map(|root| root.pid), Some(std::process::id()));
+    }
+}
