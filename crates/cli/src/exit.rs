@@ -40,6 +40,19 @@ impl Failure {
         }
     }
 
+    /// The same failure of one of several servers.
+    #[must_use]
+    pub fn of(self, name: &str) -> Self {
+        let named = |line: String| format!("{name}: {line}");
+        match self {
+            Self::Usage(lines) => Self::Usage(lines.into_iter().map(named).collect()),
+            Self::NotCarriedOut(line) => Self::NotCarriedOut(named(line)),
+            Self::Objective(line) => Self::Objective(named(line)),
+            Self::Suspect(line) => Self::Suspect(named(line)),
+            Self::Interrupted(line) => Self::Interrupted(named(line)),
+        }
+    }
+
     fn lines(&self) -> &[String] {
         match self {
             Self::Usage(errors) => errors.as_slice(),

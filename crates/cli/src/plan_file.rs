@@ -3,13 +3,49 @@
 use std::fs;
 use std::path::Path;
 
-use inferometer_core::spec::Spec;
+use inferometer_core::spec::{Spec, TargetSpec};
 use inferometer_core::suggest::did_you_mean;
 use serde_json::{Map, Value};
 
 use crate::exit::Failure;
 
-/// Reads the plan file, if there is one, and lays the flags over it.
+/// What a plan file may say beside what one run measures.
+#[derive(Default)]
+pub struct Several {
+    /// The servers that get the same requests, where the plan has `[[target]]` tables.
+    pub targets: Vec<TargetSpec>,
+    /// How often the servers are gone through.
+    pub rounds: u32,
+}
+
+/// Reads a plan file that may have several servers, and lays the flags over it.
+///
+/// # Errors
+/// As [`merge`].
+pub fn merge_several(
+    file: Option<&Path>,
+    flags: Map<String, Value>,
+) -> Result<(Spec, Several), Failure> {
+    let mut keys = file.map_or_else(|| Ok(Map::new()), read)?;
+    let origin = file.map_or_else(|| "the flags".to_owned(), |path| path.display().to_string());
+    let problem = |what: String| Failure::usage(format!("{origin}: {what}"));
+    let mut several = Several { targets: Vec::new(), rounds: 1 };
+    if keys.get("target").is_some_and(Value::is_array) && !flags.contains_key("target") {
+        let tables = keys.remove("target").unwrap_or_default();
+        several.targets = serde_path_to_error::deserialize(&tables)
+            .map_err(|error| problem(format!("`target{}`: {}", error.path(), error.inner())))?;
+    }
+    if let Some(rounds) = keys.remove("rounds") {
+        let count = rounds.as_u64().filter(|rounds| (1..=1000).contains(rounds));
+        several.rounds = count.map(|rounds| rounds as u32).ok_or_else(|| {
+            problem(format!("`rounds`: {rounds} is not a number of rounds from 1 to 1000"))
+        })?;
+    }
+    keys.extend(flags);
+    Ok((checked(keys, &origin)?, several))
+}
+
+/// Reads the plan file of a single run, if there is one, and lays the flags over it.
 ///
 /// # Errors
 /// When the file cannot be read, is no TOML, or holds a key or a value that a plan cannot have.
@@ -19,6 +55,11 @@ pub fn merge(file: Option<&Path>, flags: Map<String, Value>) -> Result<Spec, Fai
         None => (Map::new(), "the flags".to_owned()),
     };
     keys.extend(flags);
+    checked(keys, &origin)
+}
+
+/// The keys as a spec.
+fn checked(keys: Map<String, Value>, origin: &str) -> Result<Spec, Failure> {
     let known = known_keys();
     let mut mistakes = Vec::new();
     for (key, value) in &keys {

@@ -33,6 +33,7 @@ pub mod prediction;
 pub mod summary;
 pub mod table_import;
 
+pub mod effect;
 pub mod finding;
 pub mod goodput;
 pub mod inspect;

@@ -70,6 +70,7 @@ pub fn guard() -> io::Result<()> {
         order,
         log,
         log_ended: false,
+        all_gone: false,
         usage_file,
         peak_rss_bytes: 0,
         line_at: Nanos::ZERO,
@@ -137,6 +138,8 @@ struct Guard {
     order: Order,
     log: Log,
     log_ended: bool,
+    /// No descendant is left.
+    all_gone: bool,
     usage_file: File,
     peak_rss_bytes: u64,
     /// When a line was passed on last.
@@ -172,8 +175,12 @@ impl Guard {
                     self.begin_to_end();
                 }
                 Ok(Happened::End) => self.begin_to_end(),
-                Ok(Happened::AllGone) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Happened::AllGone) => self.all_gone = true,
+                Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.all_gone {
+                return;
             }
             let now = monotonic_now();
             if now >= look_at {
@@ -218,8 +225,9 @@ impl Guard {
             match happened.recv_timeout(until.since(monotonic_now())) {
                 Ok(Happened::Wrote(bytes)) => self.wrote(&bytes),
                 Ok(Happened::LogEnded) => self.log_ended = true,
-                // All are gone, or nobody wants them: either is seen to by the end that follows.
-                Ok(_) => {}
+                Ok(Happened::AllGone) => self.all_gone = true,
+                // The end follows in any case.
+                Ok(Happened::End | Happened::Exited(_)) => {}
                 Err(_) => return,
             }
         }

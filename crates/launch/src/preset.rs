@@ -1,1 +1,113 @@
-//! Presets: what is known of engines, as `[server]` tables. Never starts anything.
+//! Presets: what is known of engines, as `[server]` tables in TOML. Never starts anything.
+
+use std::path::Path;
+
+use inferometer_core::spec::ServerSpec;
+use inferometer_core::suggest::did_you_mean;
+
+use crate::error::LaunchError;
+
+/// The presets that this program carries: name and file.
+const PRESETS: [(&str, &str); 12] = [
+    ("inferometer", include_str!("../presets/inferometer.toml")),
+    ("vllm", include_str!("../presets/vllm.toml")),
+    ("vllm-0.2", include_str!("../presets/vllm-0.2.toml")),
+    ("sglang", include_str!("../presets/sglang.toml")),
+    ("tgi", include_str!("../presets/tgi.toml")),
+    ("llama-cpp", include_str!("../presets/llama-cpp.toml")),
+    ("tensorrt-llm", include_str!("../presets/tensorrt-llm.toml")),
+    ("triton", include_str!("../presets/triton.toml")),
+    ("lmdeploy", include_str!("../presets/lmdeploy.toml")),
+    ("mistral-rs", include_str!("../presets/mistral-rs.toml")),
+    ("ollama", include_str!("../presets/ollama.toml")),
+    ("transformers-serve", include_str!("../presets/transformers-serve.toml")),
+];
+
+/// The presets by name, each with its file.
+pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PRESETS.into_iter()
+}
+
+/// A preset by name, or from a TOML file with the keys of `[server]`.
+///
+/// # Errors
+/// When there is no such name and no such file, or the file is none.
+pub fn preset(name: &str) -> Result<ServerSpec, LaunchError> {
+    if let Some((_, text)) = PRESETS.iter().find(|(known, _)| *known == name) {
+        return parse(name, text);
+    }
+    if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+        let text = std::fs::read_to_string(name)
+            .map_err(|error| LaunchError::Preset(format!("{name}: cannot be read: {error}")))?;
+        return parse(name, &text);
+    }
+    let names = PRESETS.map(|(name, _)| name);
+    Err(LaunchError::Preset(format!(
+        "there is no `{name}`{}; there are {}, or give a TOML file",
+        did_you_mean(name, names),
+        names.join(", ")
+    )))
+}
+
+fn parse(name: &str, text: &str) -> Result<ServerSpec, LaunchError> {
+    let spec: ServerSpec = toml::from_str(text)
+        .map_err(|error| LaunchError::Preset(format!("{name}: is no preset: {error}")))?;
+    if spec.preset.is_some() {
+        return Err(LaunchError::Preset(format!("{name}: leans on another preset")));
+    }
+    Ok(spec)
+}
+
+/// A `[server]` table with what its preset says where it says nothing.
+///
+/// # Errors
+/// As [`preset`].
+pub fn complete(spec: ServerSpec) -> Result<ServerSpec, LaunchError> {
+    match &spec.preset {
+        None => Ok(spec),
+        Some(name) => {
+            let preset = preset(name)?;
+            Ok(spec.over(&preset))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_gives_a_command_that_says_where_to_listen() {
+        for (name, _) in presets() {
+            let spec = preset(name).unwrap();
+            assert!(spec.description.is_some() && spec.notes.is_some(), "{name}");
+            let own = ServerSpec {
+                preset: Some(name.to_owned()),
+                model: Some("m".to_owned()),
+                ..ServerSpec::default()
+            };
+            let plan = complete(own).unwrap().resolve().unwrap_or_else(|e| panic!("{name}: {e:?}"));
+            let said = format!("{:?} {:?}", plan.command, plan.environment);
+            assert!(said.contains("{port}") && said.contains("{host}"), "{name}: {said}");
+            assert!(plan.ready_url.is_some() || plan.ready_line.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_none_is_told_with_the_one_that_was_meant() {
+        let told = preset("vlm").unwrap_err().to_string();
+        assert!(told.contains("did you mean `vllm`?"), "{told}");
+        assert!(preset("no-such-file.toml").unwrap_err().to_string().contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_file_of_ones_own_is_a_preset() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mine.toml");
+        std::fs::write(&path, "command = ['serve']\nready_line = 'up'\n").unwrap();
+        let spec = ServerSpec { preset: Some(path.display().to_string()), ..ServerSpec::default() };
+        assert_eq!(complete(spec).unwrap().resolve().unwrap().command, ["serve"]);
+        std::fs::write(&path, "comand = ['serve']\n").unwrap();
+        assert!(preset(&path.display().to_string()).unwrap_err().to_string().contains("comand"));
+    }
+}

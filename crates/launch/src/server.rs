@@ -208,6 +208,19 @@ impl Launched {
         self.ended.as_ref()
     }
 
+    /// How the server ended, if it has or does so within this time: its connections break before
+    /// its guard has heard its last words.
+    pub fn ends_within(&mut self, span: Duration) -> Option<&Ended> {
+        let until = monotonic_now() + span;
+        while self.has_ended().is_none() {
+            match self.events.recv_timeout(until.since(monotonic_now())) {
+                Ok(event) => self.note(event),
+                Err(_) => break,
+            }
+        }
+        self.has_ended()
+    }
+
     /// What it uses of the machine, as it was last seen.
     pub fn usage(&mut self) -> Usage {
         self.has_ended();
@@ -218,6 +231,11 @@ impl Launched {
     #[must_use]
     pub fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// Its files have other names now.
+    pub fn moved_to(&mut self, place: Place) {
+        self.place = place;
     }
 
     /// How the last words of a server are said in an error: how it ended and its last lines.

@@ -18,15 +18,20 @@ pub(crate) fn card(target: &Target) -> String {
         .clone()
 }
 
-/// Engine and version: `vllm v0.2.7`; the dialect when the server did not say what it is.
+/// Engine and version: `vllm v0.2.7`; the dialect when the server did not say what it is. Of
+/// several servers of one plan also which it is: `vllm v0.2.7 (max-num-seqs=16)`.
 pub(crate) fn engine(target: &Target) -> String {
-    match (&target.engine, &target.engine_version) {
+    let engine = match (&target.engine, &target.engine_version) {
         (Some(engine), Some(version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
             format!("{engine} v{version}")
         }
         (Some(engine), Some(version)) => format!("{engine} {version}"),
         (Some(engine), None) => engine.clone(),
         (None, _) => format!("unknown engine ({} dialect)", target.dialect),
+    };
+    match target.facts.get(crate::comparison::VARIANT) {
+        Some(variant) if !variant.is_empty() => format!("{engine} ({variant})"),
+        _ => engine,
     }
 }
 

@@ -19,6 +19,7 @@ pub mod terminal;
 pub mod plot;
 
 mod beside;
+pub mod comparison;
 mod content;
 mod document;
 pub mod html;

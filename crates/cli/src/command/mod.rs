@@ -8,6 +8,7 @@ mod engine_flags;
 mod metrics;
 mod models;
 mod predict;
+mod presets;
 mod report;
 mod run;
 mod runs;
@@ -38,12 +39,20 @@ pub enum Command {
     Metrics,
     /// List the dialects that servers can be spoken to in.
     Dialects,
+    /// List the presets of servers that a plan can start; with a name, print its file.
+    Presets(presets::PresetsArgs),
     /// List the models and profiles of the embedded engine.
     Models,
     /// A process of a check.
     #[command(hide = true)]
     CheckPart(crate::check::PartArgs),
+    /// The process between a run and the server that it started.
+    #[command(hide = true)]
+    ServerGuard,
 }
+
+/// The name of the command that guards a server.
+pub const SERVER_GUARD: &str = "server-guard";
 
 impl Command {
     /// Does it.
@@ -58,10 +67,14 @@ impl Command {
             Self::Engine(arguments) => engine::engine(*arguments),
             Self::Check(arguments) => check::check(&arguments),
             Self::CheckPart(arguments) => crate::check::part(arguments),
+            Self::ServerGuard => {
+                inferometer_launch::guard::guard().map_err(Failure::not_carried_out)
+            }
             Self::Report(arguments) => report::report(&arguments),
             Self::Runs(arguments) => runs::runs(&arguments),
             Self::Metrics => metrics::metrics(),
             Self::Dialects => dialects::dialects(),
+            Self::Presets(arguments) => presets::presets(&arguments),
             Self::Models => models::models(),
         }
     }

@@ -134,6 +134,9 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     if spec.target.is_some() {
         return Err(Failure::usage("target: nothing is sent to a server; leave it out, or `run`"));
     }
+    if spec.server.is_some() {
+        return Err(Failure::usage("server: nothing is started for a prediction; leave it out"));
+    }
     let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
     let (model, profile) = (spec.model.clone(), spec.profile.clone());
     let config = config(model.as_deref(), profile.as_deref(), &arguments.engine)?;

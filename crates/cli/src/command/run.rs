@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use inferometer_core::spec::Spec;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -257,9 +256,10 @@ impl RunArgs {
 
 /// Benchmarks a target.
 pub fn run(arguments: RunArgs) -> Result<(), Failure> {
-    let spec: Spec = plan_file::merge(arguments.plan.as_deref(), arguments.keys()?)?;
+    let (spec, several) = plan_file::merge_several(arguments.plan.as_deref(), arguments.keys()?)?;
     run::run(
         &spec,
+        &several,
         &Options {
             dry_run: arguments.dry_run,
             json: arguments.json,

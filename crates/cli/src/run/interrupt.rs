@@ -1,17 +1,26 @@
 //! Interruption by the user: the first one stops the run cleanly, the second one at once.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use inferometer_net::Waker;
 
 use crate::exit::{Failure, tell};
 
-/// Sets a flag and wakes the driver when the user interrupts.
+/// Set when the user has interrupted; for all runs of this process.
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+/// Wakes the driver of the run that goes on.
+static WAKER: Mutex<Option<Waker>> = Mutex::new(None);
+
+/// A flag that is set, and a driver that is woken, when the user interrupts.
 ///
 /// # Errors
 /// When the system does not let signals be handled.
 pub fn on_interrupt(waker: Waker) -> Result<Arc<AtomicBool>, Failure> {
+    *WAKER.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
+    if let Some(stop) = STOP.get() {
+        return Ok(Arc::clone(stop));
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {
@@ -19,8 +28,10 @@ pub fn on_interrupt(waker: Waker) -> Result<Arc<AtomicBool>, Failure> {
             std::process::exit(130);
         }
         tell("\nstopping; what was recorded is kept (once more to stop at once)");
-        waker.wake();
+        if let Some(waker) = &*WAKER.lock().unwrap_or_else(PoisonError::into_inner) {
+            waker.wake();
+        }
     })
     .map_err(|error| Failure::not_carried_out(format!("signals cannot be handled: {error}")))?;
-    Ok(stop)
+    Ok(Arc::clone(STOP.get_or_init(|| stop)))
 }

@@ -5,6 +5,7 @@ pub mod cells;
 pub mod child;
 mod environment;
 mod estimate;
+mod group;
 mod interrupt;
 pub mod outputs;
 mod overhead;
@@ -13,10 +14,12 @@ mod precision;
 mod progress;
 mod prompts;
 pub mod recording;
+mod servers;
 pub mod session;
 mod target;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use inferometer_core::load::Recording;
@@ -27,6 +30,8 @@ use inferometer_core::verdict::Validity;
 use inferometer_report::{json, terminal};
 
 use crate::exit::{Failure, print};
+use crate::plan_file::Several;
+use servers::Servers;
 
 /// How the run is shown, which changes nothing of what it measures.
 pub struct Options {
@@ -54,6 +59,8 @@ pub struct Resolved {
     pub store: PathBuf,
     /// The folder for reports; absent: one by the run's name.
     pub out: Option<PathBuf>,
+    /// Which of the servers of a plan it is, as facts of the target.
+    pub facts: BTreeMap<String, String>,
 }
 
 /// Resolves a spec: every mistake at once.
@@ -80,6 +87,7 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         headers,
         store: spec.store.clone().unwrap_or_else(|| "inferometer.db".to_owned()).into(),
         out: spec.out.clone().map(PathBuf::from),
+        facts: BTreeMap::new(),
     })
 }
 
@@ -93,16 +101,21 @@ fn read_recording(recording: &mut Recording) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format!("replay (--replay): {file}: {error}")))
 }
 
-/// Carries out a run and prints its results.
+/// Carries out a plan and prints its results.
 ///
 /// # Errors
 /// As the exit codes say; what was recorded is kept.
-pub fn run(spec: &Spec, options: &Options) -> Result<(), Failure> {
-    let resolved = resolve(spec)?;
+pub fn run(spec: &Spec, several: &Several, options: &Options) -> Result<(), Failure> {
+    let mut variants = group::variants(spec, several)?;
+    if variants.len() > 1 || several.rounds > 1 {
+        return group::run(&variants, several.rounds, options);
+    }
+    let only = variants.pop().ok_or_else(|| Failure::usage("target: there is none"))?;
+    let resolved = resolve(&only.spec)?;
     if options.dry_run {
         return dry_run(&resolved, options);
     }
-    let finished = session::carry_out(&resolved, options)?;
+    let finished = session::carry_out(&resolved, options, &mut Servers::default())?;
     let summary = &finished.summary;
     let text = if options.json {
         json::summary(summary) + "\n"
@@ -139,6 +152,10 @@ fn judge(
     if finished.interrupted {
         let told = format!("interrupted; what was recorded is kept as run {}", summary.run_id);
         return Err(Failure::Interrupted(told));
+    }
+    if let Some(died) = summary.findings.iter().find(|f| f.code == session::SERVER_DIED) {
+        let place = died.place.as_deref().unwrap_or("the run");
+        return Err(Failure::NotCarriedOut(format!("{place}: {}", died.message)));
     }
     if let Some(told) = too_many_failures(summary, resolved.plan.max_failures) {
         return Err(Failure::NotCarriedOut(told));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use inferometer_core::plan::Plan;
 use inferometer_core::spec::Spec;
 use inferometer_core::summary::Summary;
+use inferometer_report::comparison::{self, Comparison};
 use inferometer_report::terminal::Colour;
 use inferometer_report::{ReportInput, csv, html, json, markdown, plot, table};
 use inferometer_store::RunId;
@@ -14,7 +15,7 @@ use inferometer_store::RunId;
 use crate::exit::Failure;
 
 /// Runs without a folder of their own get one by their name, in here.
-const DEFAULT_FOLDER: &str = "inferometer-out";
+pub const DEFAULT_FOLDER: &str = "inferometer-out";
 /// Pixels of a plot for each unit of its drawing.
 const PNG_SCALE: f32 = 2.0;
 
@@ -41,8 +42,16 @@ impl Outputs {
         Ok(Self { folder, by_run: out.is_none() })
     }
 
+    /// The folder that all of them are in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The folder of a run.
-    fn of(&self, run: &RunId) -> Result<PathBuf, Failure> {
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn of(&self, run: &RunId) -> Result<PathBuf, Failure> {
         let folder = if self.by_run { self.folder.join(run.as_str()) } else { self.folder.clone() };
         fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
         Ok(folder)
@@ -98,6 +107,23 @@ pub fn write_comparison(out: Option<&Path>, summaries: &[Summary]) -> Result<Pat
     write(&folder, "table.md", table::markdown(summaries).as_bytes())?;
     write_plots(&folder, summaries)?;
     Ok(folder)
+}
+
+/// Writes what came out of a plan with several servers.
+///
+/// # Errors
+/// When a plot cannot be drawn or a file cannot be written.
+pub fn write_group(folder: &Path, comparison: &Comparison) -> Result<(), Failure> {
+    write(folder, "comparison.md", comparison::markdown(comparison).as_bytes())?;
+    write(folder, "comparison.json", comparison::json(comparison).as_bytes())?;
+    write(folder, "effects.csv", comparison::csv(comparison).as_bytes())?;
+    write_plots(folder, &comparison::over_rounds(&comparison.runs))?;
+    for (name, svg) in comparison::plots(comparison) {
+        write(folder, &format!("{name}.svg"), svg.as_bytes())?;
+        let png = plot::png(&svg, PNG_SCALE).map_err(Failure::not_carried_out)?;
+        write(folder, &format!("{name}.png"), &png)?;
+    }
+    Ok(())
 }
 
 fn write_plots(folder: &Path, summaries: &[Summary]) -> Result<Vec<plot::Named>, Failure> {

@@ -1,5 +1,7 @@
 //! A run from its first question to its last file.
 
+mod launched;
+
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
@@ -27,6 +29,7 @@ use super::pass::{Passes, Played};
 use super::progress::Progress;
 use super::prompts::{self, Prompts, Shaper, Supplied};
 use super::recording::{Counter, Recorded, Recording, ToWriter};
+use super::servers::{Servers, Start};
 use super::{Options, Resolved, environment, interrupt, overhead, precision, target};
 use crate::exit::Failure;
 
@@ -44,7 +47,11 @@ pub struct Finished {
 ///
 /// # Errors
 /// When it cannot be: nothing was sent if it is the usage that is wrong.
-pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Failure> {
+pub fn carry_out(
+    resolved: &Resolved,
+    options: &Options,
+    servers: &mut Servers,
+) -> Result<Finished, Failure> {
     let progress = Progress::new(options);
     let plan = &resolved.plan;
     // Everything that can be wrong without a server is found before one is asked.
@@ -60,7 +67,8 @@ pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Fai
         EpollNet::new().map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
     let stop = interrupt::on_interrupt(net.waker())?;
 
-    let ready = match target::prepare(resolved, options) {
+    let start = Start { folder: outputs.folder(), stop: &stop, progress };
+    let ready = match target::prepare(resolved, options, servers, start) {
         Err(_) if stop.load(Ordering::Relaxed) => return Err(stopped_before()),
         ready => ready?,
     };
@@ -125,6 +133,7 @@ pub fn carry_out(resolved: &Resolved, options: &Options) -> Result<Finished, Fai
     let session = Session {
         resolved,
         progress,
+        servers,
         outputs,
         passes,
         prompts,
@@ -225,6 +234,7 @@ fn run_header(resolved: &Resolved, target: &Target, shaper: &Shaper, passes: &Pa
 struct Session<'a> {
     resolved: &'a Resolved,
     progress: Progress,
+    servers: &'a mut Servers,
     outputs: Outputs,
     passes: Passes,
     prompts: Prompts,
@@ -253,6 +263,7 @@ impl Recorder for Discard {
 
 impl Session<'_> {
     fn play(mut self) -> Result<Finished, Failure> {
+        self.servers.keep_files_in(&self.outputs.of(&self.recording.run)?)?;
         for &cell in &self.resolved.plan.cells {
             // What goes wrong in a cell ends the run, and what was measured before is kept.
             if let Err(failure) = self.cell(cell) {
@@ -266,6 +277,7 @@ impl Session<'_> {
     }
 
     fn cell(&mut self, cell: CellPlan) -> Result<(), Failure> {
+        self.revive_server()?;
         self.warm_up(cell)?;
         self.repeats(cell)?;
         // A crash later on loses nothing of this cell.
@@ -284,6 +296,9 @@ impl Session<'_> {
                 }
                 self.rest()?;
                 self.pass(cell, repeat, pass)?;
+                if self.server_died(cell, pass) {
+                    return Ok(());
+                }
             }
             let passes = self.grid.passes_of(cell);
             unknown = until.iter().filter(|precision| !precision.is_reached(passes)).collect();
@@ -453,6 +468,7 @@ impl Session<'_> {
     fn finish(mut self) -> Result<Finished, Failure> {
         let interrupted = self.passes.interrupted() && self.broken.is_none();
         self.note_what_is_missing();
+        self.note_server_usage();
         let summary = self.summary();
         let Recording { mut store, run, log, .. } = self.recording;
         let (ending, state) = match (interrupted, &self.broken) {
@@ -486,7 +502,7 @@ impl Session<'_> {
         let repeats = plan.repeat.at_least as usize;
         let planned = plan.cells.len() * plan.passes.len() * repeats;
         let begun = self.pass_number as usize;
-        if self.is_stopped() {
+        if self.is_stopped() || begun < planned {
             let message = format!("the run ended early: {begun} of {planned} passes were begun");
             self.findings.push(Finding::new(RUN_INCOMPLETE, Severity::Warning, message));
         }
@@ -495,6 +511,8 @@ impl Session<'_> {
 
 /// The finding of a run that ended before its plan was carried out.
 pub const RUN_INCOMPLETE: &str = "run_incomplete";
+
+pub use launched::SERVER_DIED;
 
 /// The requests of a pass, or more than it will ever have.
 fn most_requests(pass: &PassPlan) -> u32 {

@@ -13,6 +13,7 @@ use inferometer_drive::probe::{Found, find_local, probe};
 use inferometer_wire::dialect::{Dialect, dialect};
 
 use super::child::ServerProcess;
+use super::servers::{self, Servers, Start};
 use super::{Options, Resolved};
 use crate::exit::{Failure, tell};
 
@@ -69,11 +70,34 @@ pub fn authorization(spec: &Spec) -> Result<Option<(String, String)>, Failure> {
     }
 }
 
-/// Starts or reaches the server and asks what it is.
+/// Starts or reaches the server and asks what it is. One that the plan starts is in `servers`.
 ///
 /// # Errors
 /// When it cannot be started, reached or spoken to.
-pub fn prepare(resolved: &Resolved, options: &Options) -> Result<Ready, Failure> {
+pub fn prepare(
+    resolved: &Resolved,
+    options: &Options,
+    servers: &mut Servers,
+    start: Start<'_>,
+) -> Result<Ready, Failure> {
+    let mut ready = ready(resolved, options, servers, start)?;
+    ready.target.facts.extend(resolved.facts.clone());
+    Ok(ready)
+}
+
+fn ready(
+    resolved: &Resolved,
+    options: &Options,
+    servers: &mut Servers,
+    start: Start<'_>,
+) -> Result<Ready, Failure> {
+    if let Some(launch) = &resolved.plan.launch {
+        let url = servers.get(launch, start)?;
+        let server = reach(&url, resolved.headers.clone())?;
+        let mut ready = describe(&resolved.plan, server, None)?;
+        ready.target.facts.extend(servers::facts(launch));
+        return Ok(ready);
+    }
     match &resolved.plan.target {
         TargetPlan::Embedded { model, profile, speed, .. } => {
             let process = ServerProcess::engine(model, profile.as_deref(), *speed)?;

@@ -3,9 +3,11 @@
 
 mod bad_input;
 mod instrument;
+mod launch;
 mod loads;
 mod outcomes;
 mod predict;
 mod run;
 mod secrets;
+mod several;
 mod support;

@@ -6,6 +6,7 @@ mod passes;
 mod repeats;
 mod server;
 mod values;
+mod variants;
 mod workload;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use levels::{StageTable, Stages};
 pub use server::{CommandLine, ServerSpec};
 pub use values::{Value, url as parse_url};
+pub use variants::{TargetSpec, Variant, variants};
 pub use workload::{WORKLOADS, WorkloadKeys};
 
 use crate::goodput::{self, RequestObjective};

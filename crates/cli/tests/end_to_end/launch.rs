@@ -1,0 +1,154 @@
+//! Servers that a run starts itself: they die, do not come up, fill their log, and are never left
+//! behind.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{BINARY, Engine, folder, inferometer, told};
+
+/// A plan with a small cell or two for a server of one's own.
+fn write_plan(folder: &Path, cells: &str, server: &str) {
+    let plan = format!(
+        "input_lengths = {cells}\noutput_lengths = [8]\npasses = [\"saturated\"]\nrequests = 12\n\
+         warmup = 0\n[server]\n{server}\n"
+    );
+    fs::write(folder.join("plan.toml"), plan).expect("a plan");
+}
+
+fn run(folder: &Path) -> (Output, Option<Value>) {
+    let output = inferometer(folder, &["run", "plan.toml", "--json", "--out", "out"]);
+    let summary = fs::read(folder.join("out/summary.json")).ok();
+    (output, summary.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+}
+
+#[test]
+fn a_launched_server_is_measured_and_its_arguments_and_log_are_kept() {
+    let folder = folder();
+    write_plan(
+        folder.path(),
+        "[16]",
+        "command = ['{inferometer}', 'engine', '--listen', '{host}:{port}', '--model', '{model}']\n\
+         model = 'chatglm3-6b'\narguments = { max-num-seqs = 4, speed = 100 }",
+    );
+    let (output, summary) = run(folder.path());
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let summary = summary.expect("a summary");
+    assert_eq!(summary["cells"][0]["passes"][0]["outcomes"]["complete"], 12);
+    assert_eq!(summary["target"]["facts"]["--max-num-seqs"], "4");
+    let log = fs::read_to_string(folder.path().join("out/server.log")).expect("its log");
+    assert!(log.contains("listening on"), "{log}");
+}
+
+#[test]
+fn a_server_that_dies_in_a_cell_is_started_again_for_the_next_and_the_run_fails() {
+    let folder = folder();
+    write_plan(
+        folder.path(),
+        "[16, 24]",
+        "command = '''echo attempt; mkdir first 2>/dev/null && set -- --fault die@9 \"$@\"; exec \
+         {inferometer} engine --listen {host}:{port} --speed 100'''",
+    );
+    let (output, summary) = run(folder.path());
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("16 x 8, saturated: the server ended"), "{told}");
+    assert!(told.contains("| attempt"), "{told}");
+    let cells = &summary.expect("a summary")["cells"];
+    assert!(cells[0]["passes"][0]["outcomes"]["complete"].as_u64() < Some(12), "{told}");
+    assert_eq!(cells[1]["passes"][0]["outcomes"]["complete"], 12, "{told}");
+}
+
+#[test]
+fn a_server_that_does_not_come_up_is_told_with_its_last_lines() {
+    for (command, words) in [
+        (
+            "echo first; echo no such model >&2; exit 3",
+            "ended (exit status: 3) before it was ready",
+        ),
+        ("echo no such model; exec sleep 1000", "not ready after 1 s (ready_timeout)"),
+    ] {
+        let folder = folder();
+        let server = format!("command = '{command}'\nready_timeout = '1s'\ngrace = '1s'");
+        write_plan(folder.path(), "[16]", &server);
+        let (output, _) = run(folder.path());
+        let told = told(&output);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains(words) && told.contains("| no such model"), "{told}");
+    }
+}
+
+#[test]
+fn a_program_that_does_not_exist_and_a_port_that_is_taken_are_told() {
+    let other = Engine::start(&[]);
+    let port = other.url.rsplit(':').next().expect("a port");
+    for (server, words) in [
+        (
+            "command = ['no-such-program-here']".to_owned(),
+            "`no-such-program-here` cannot be started",
+        ),
+        (format!("command = ['true']\nport = {port}"), "is taken: vllm"),
+    ] {
+        let folder = folder();
+        write_plan(folder.path(), "[16]", &server);
+        let (output, _) = run(folder.path());
+        let told = told(&output);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains(words), "{told}");
+    }
+}
+
+#[test]
+fn a_log_that_fills_is_cut_in_its_middle_and_says_so() {
+    let folder = folder();
+    write_plan(
+        folder.path(),
+        "[16]",
+        "log_limit_mib = 1\ncommand = '''echo the beginning; yes the middle | head -n 300000; exec \
+         {inferometer} engine --listen {host}:{port} --speed 100'''",
+    );
+    let (output, _) = run(folder.path());
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let log = fs::read_to_string(folder.path().join("out/server.log")).expect("its log");
+    assert!(log.len() < (1 << 20) + 200, "{} bytes", log.len());
+    assert!(log.starts_with("the beginning\n") && log.contains("listening on"));
+    assert!(log.contains("bytes of the log were left out here"));
+}
+
+/// A run whose server has a child in a session of its own; all of them hold `pipe` open.
+fn with_a_grandchild(folder: &Path) -> (Child, File) {
+    let made = Command::new("mkfifo").arg(folder.join("pipe")).status().expect("mkfifo runs");
+    assert!(made.success());
+    write_plan(
+        folder,
+        "[16]",
+        "grace = '1s'\ncommand = '''exec 9>pipe; trap \"\" TERM; setsid sleep 1000 & sleep 1000'''",
+    );
+    let run = Command::new(BINARY)
+        .current_dir(folder)
+        .args(["run", "plan.toml", "--quiet"])
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    // Opens when the server has opened its end.
+    (run, File::open(folder.join("pipe")).expect("the pipe"))
+}
+
+#[test]
+fn nothing_of_a_server_is_left_when_the_run_is_killed_or_interrupted() {
+    for signal in ["-KILL", "-INT"] {
+        let folder = folder();
+        let (mut run, mut pipe) = with_a_grandchild(folder.path());
+        let pid = run.id().to_string();
+        let sent = Command::new("kill").args([signal, &pid]).status().expect("kill runs");
+        assert!(sent.success());
+        // Ends when the last process that holds the other end has ended.
+        let mut nothing = Vec::new();
+        pipe.read_to_end(&mut nothing).expect("the end of the pipe");
+        let status = run.wait().expect("the run ends");
+        assert_eq!(status.code(), if signal == "-INT" { Some(130) } else { None });
+    }
+}

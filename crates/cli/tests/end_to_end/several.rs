@@ -1,0 +1,92 @@
+//! Plans with several servers: arguments that are gone through, and targets that are compared.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Engine, folder, inferometer, told};
+
+const LOAD: &str = "input_lengths = [16]\noutput_lengths = [8]\npasses = ['saturated']\n\
+                    requests = 12\nwarmup = 0\n";
+
+#[test]
+fn a_sweep_measures_each_combination_once_a_round_and_tells_what_each_argument_does() {
+    let folder = folder();
+    let plan = format!(
+        "{LOAD}rounds = 2\n[server]\npreset = 'inferometer'\narguments = {{ speed = 100 }}\n\
+         sweep = {{ max-num-seqs = [1, 12], block-size = [16, 32] }}\n"
+    );
+    fs::write(folder.path().join("plan.toml"), plan).expect("a plan");
+    let output = inferometer(folder.path(), &["run", "plan.toml", "--json", "--out", "out"]);
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    // Four servers, and the last of the first round goes on into the second.
+    assert_eq!(told.matches("\nstarting ").count(), 7, "{told}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    let runs = document["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 8);
+    assert!(runs.iter().all(|run| run["workload_hash"] == runs[0]["workload_hash"]), "{told}");
+    let variants: Vec<&str> =
+        runs.iter().filter_map(|run| run["target"]["facts"]["variant"].as_str()).collect();
+    assert_eq!(variants[0], variants[7]);
+    assert_eq!(variants[3], variants[4]);
+    let effects = document["effects"].as_array().expect("effects");
+    let of = |value: &str| {
+        effects
+            .iter()
+            .find(|effect| {
+                effect["argument"] == "max-num-seqs"
+                    && effect["value"] == value
+                    && effect["figure"] == "requests_per_s"
+            })
+            .expect("an effect")
+    };
+    assert_eq!(of("12")["pairs"], 4);
+    // One at a time is far slower than all at once, whatever the machine does meanwhile.
+    assert!(of("12")["change"].as_f64() > Some(0.5), "{}", of("12"));
+    for file in ["comparison.md", "effects.csv", "effect-max-num-seqs-requests.png"] {
+        assert!(folder.path().join("out").join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn targets_get_the_same_requests_and_one_that_fails_does_not_stop_the_others() {
+    let folder = folder();
+    let running = Engine::start(&[]);
+    let plan = format!(
+        "{LOAD}[[target]]\nname = 'running'\nurl = '{}'\n[[target]]\nname = 'broken'\n\
+         server = {{ command = 'echo no card; exit 3' }}\n[[target]]\n\
+         server = {{ preset = 'inferometer', arguments = {{ speed = 100 }} }}\n",
+        running.url
+    );
+    fs::write(folder.path().join("plan.toml"), plan).expect("a plan");
+    let output = inferometer(folder.path(), &["run", "plan.toml", "--json"]);
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("error: broken: server: ended (exit status: 3)"), "{told}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    let runs = document["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 2, "{told}");
+    assert_eq!(runs[0]["workload_hash"], runs[1]["workload_hash"]);
+    assert_eq!(document["failed"].as_array().map(Vec::len), Some(1));
+    assert!(document["failed"][0].as_str().is_some_and(|line| line.contains("no card")));
+}
+
+#[test]
+fn mistakes_in_any_of_the_servers_are_told_before_one_is_started() {
+    let folder = folder();
+    for (plan, words) in [
+        ("[server]\npreset = 'vlm'\n", "did you mean `vllm`?"),
+        ("[server]\ncomand = ['x']\n", "unknown field `comand`"),
+        ("[server]\npreset = 'vllm'\n", "model: is missing"),
+        ("target = 'http://a:1'\n[server]\ncommand = ['x']\n", "leave out target or it"),
+        ("[[target]]\nurl = 'http://a:1'\nrate = [1]\n", "unknown field `rate`"),
+        ("rounds = 0\n", "rounds"),
+    ] {
+        fs::write(folder.path().join("plan.toml"), plan).expect("a plan");
+        let output = inferometer(folder.path(), &["run", "plan.toml"]);
+        let told = told(&output);
+        assert_eq!(output.status.code(), Some(2), "{plan}: {told}");
+        assert!(told.contains(words) && !told.contains("starting"), "{plan}: {told}");
+    }
+}

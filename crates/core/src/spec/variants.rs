@@ -1,0 +1,276 @@
+//! A plan file with several servers in it as the specs of single runs: `[[target]]` tables laid
+//! over what they share, and the values of a sweep gone through. Never resolves any of them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::{ServerSpec, Spec, Value};
+
+/// The keys of a `[[target]]`: what may differ between servers that get the same requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TargetSpec {
+    /// What it is called in tables and plots.
+    pub name: Option<String>,
+    /// Its address, if it runs already.
+    pub url: Option<String>,
+    /// How it is started, if it does not.
+    pub server: Option<ServerSpec>,
+    /// As in a plan.
+    pub endpoint: Option<String>,
+    /// As in a plan.
+    pub dialect: Option<String>,
+    /// As in a plan.
+    pub model: Option<String>,
+    /// As in a plan.
+    pub profile: Option<String>,
+    /// As in a plan.
+    pub speed: Option<Value>,
+    /// As in a plan.
+    pub header: Option<Vec<String>>,
+    /// As in a plan.
+    pub api_key_env: Option<String>,
+    /// As in a plan.
+    pub extra_body: Option<Map<String, Json>>,
+}
+
+/// One of the servers of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// What sets it apart: `vllm, max-num-seqs=16`; empty where there is only one.
+    pub name: String,
+    /// The arguments that are gone through, with the values that it has.
+    pub settings: BTreeMap<String, String>,
+    /// What to measure.
+    pub spec: Spec,
+}
+
+/// The servers of a plan, in the order in which they were written: of a product, the last argument
+/// changes first.
+///
+/// # Errors
+/// Every mistake, with its key.
+pub fn variants(base: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Vec<String>> {
+    let mut mistakes = Vec::new();
+    if !targets.is_empty() {
+        mistakes.extend(shared_mistakes(base));
+    }
+    let mut found = Vec::new();
+    let named: Vec<(String, Spec)> = match targets {
+        [] => vec![(String::new(), base.clone())],
+        targets => targets.iter().zip(1..).map(|(target, n)| target.laid_over(base, n)).collect(),
+    };
+    for (name, spec) in named {
+        let combinations = spec.server.as_ref().map_or(Ok(vec![Map::new()]), combinations);
+        match combinations {
+            Ok(all) => found.extend(all.into_iter().map(|values| variant(&name, &spec, values))),
+            Err(problems) => {
+                mistakes.extend(problems.iter().map(|p| format!("server: sweep: {p}")))
+            }
+        }
+    }
+    for (at, variant) in found.iter().enumerate() {
+        if found[..at].iter().any(|other: &Variant| other.name == variant.name) {
+            mistakes.push(format!("target: `{}` is there twice; give each a `name`", variant.name));
+        }
+    }
+    if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
+}
+
+/// What a plan with several targets must say in each of them.
+fn shared_mistakes(base: &Spec) -> Vec<String> {
+    [
+        ("server", base.server.is_some()),
+        ("endpoint", base.endpoint.is_some()),
+        ("profile", base.profile.is_some()),
+        ("speed", base.speed.is_some()),
+        ("header", base.header.is_some()),
+    ]
+    .into_iter()
+    .filter(|(_, given)| *given)
+    .map(|(key, _)| format!("{key}: belongs into the [[target]] tables where there are any"))
+    .collect()
+}
+
+impl TargetSpec {
+    fn laid_over(&self, base: &Spec, number: u32) -> (String, Spec) {
+        let preset = self.server.as_ref().and_then(|server| server.preset.clone());
+        let name = self.name.clone().or(preset).or_else(|| self.url.clone());
+        let spec = Spec {
+            target: self.url.clone(),
+            server: self.server.clone(),
+            endpoint: self.endpoint.clone(),
+            dialect: self.dialect.clone().or_else(|| base.dialect.clone()),
+            model: self.model.clone().or_else(|| base.model.clone()),
+            profile: self.profile.clone(),
+            speed: self.speed.clone(),
+            header: self.header.clone(),
+            api_key_env: self.api_key_env.clone().or_else(|| base.api_key_env.clone()),
+            extra_body: self.extra_body.clone().or_else(|| base.extra_body.clone()),
+            ..base.clone()
+        };
+        (name.unwrap_or_else(|| format!("target {number}")), spec)
+    }
+}
+
+/// A server with these values of the swept arguments.
+fn variant(name: &str, spec: &Spec, values: Map<String, Json>) -> Variant {
+    let text = |value: &Json| match value {
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let settings: BTreeMap<String, String> =
+        values.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+    let words = values.iter().map(|(name, value)| format!("{name}={}", text(value)));
+    let named = Some(name.to_owned()).filter(|name| !name.is_empty());
+    let name = named.into_iter().chain(words).collect::<Vec<_>>().join(", ");
+    let mut spec = spec.clone();
+    if let Some(server) = &mut spec.server {
+        server.sweep = None;
+        server.sweep_mode = None;
+        if !values.is_empty() {
+            server.arguments.get_or_insert_default().extend(values);
+        }
+    }
+    Variant { name, settings, spec }
+}
+
+/// The values of the swept arguments, server by server.
+fn combinations(server: &ServerSpec) -> Result<Vec<Map<String, Json>>, Vec<String>> {
+    let mode = server.sweep_mode.as_deref();
+    match (&server.sweep, mode) {
+        (None, None) => Ok(vec![Map::new()]),
+        (None, Some(_)) => Err(vec!["sweep_mode says how, but no sweep what".to_owned()]),
+        (Some(Json::Array(listed)), None) => listed
+            .iter()
+            .map(|one| match one {
+                Json::Object(values) => Ok(values.clone()),
+                other => Err(vec![format!("`{other}` is not a table of arguments")]),
+            })
+            .collect(),
+        (Some(Json::Array(_)), Some(_)) => {
+            Err(vec!["a list of tables is gone through as it is; leave out sweep_mode".to_owned()])
+        }
+        (Some(Json::Object(lists)), mode) => {
+            let lists = value_lists(lists)?;
+            match mode {
+                None | Some("product") => Ok(product(&lists)),
+                Some("zip") => zip(&lists),
+                Some(other) => {
+                    Err(vec![format!("sweep_mode: `{other}` is not known; there are product, zip")])
+                }
+            }
+        }
+        (Some(_), _) => Err(vec!["is a table of lists, or a list of tables".to_owned()]),
+    }
+}
+
+type Lists<'a> = Vec<(&'a String, &'a Vec<Json>)>;
+
+fn value_lists(lists: &Map<String, Json>) -> Result<Lists<'_>, Vec<String>> {
+    let (mut found, mut mistakes) = (Vec::new(), Vec::new());
+    for (name, values) in lists {
+        match values {
+            Json::Array(values) if !values.is_empty() => found.push((name, values)),
+            _ => mistakes.push(format!("`{name}` needs a list of values")),
+        }
+    }
+    if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
+}
+
+fn product(lists: &Lists<'_>) -> Vec<Map<String, Json>> {
+    lists.iter().fold(vec![Map::new()], |all, (name, values)| {
+        all.iter()
+            .flat_map(|before| {
+                values.iter().map(move |value| {
+                    let mut more = before.clone();
+                    more.insert((*name).clone(), value.clone());
+                    more
+                })
+            })
+            .collect()
+    })
+}
+
+fn zip(lists: &Lists<'_>) -> Result<Vec<Map<String, Json>>, Vec<String>> {
+    let length = lists.first().map_or(0, |(_, values)| values.len());
+    if let Some((name, values)) = lists.iter().find(|(_, values)| values.len() != length) {
+        return Err(vec![format!(
+            "zip needs lists of one length; `{name}` has {}, the first {length}",
+            values.len()
+        )]);
+    }
+    let at = |index: usize| {
+        lists.iter().map(|(name, values)| ((*name).clone(), values[index].clone())).collect()
+    };
+    Ok((0..length).map(at).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn with_server(server: Json) -> Spec {
+        Spec { server: Some(serde_json::from_value(server).unwrap()), ..Spec::default() }
+    }
+
+    fn names(spec: &Spec) -> Vec<String> {
+        variants(spec, &[]).unwrap().into_iter().map(|variant| variant.name).collect()
+    }
+
+    #[test]
+    fn a_sweep_is_a_product_a_zip_or_a_list() {
+        let lists = json!({"a": [1, 2], "b": ["x", "y"]});
+        let spec = with_server(json!({"sweep": lists}));
+        assert_eq!(names(&spec), ["a=1, b=x", "a=1, b=y", "a=2, b=x", "a=2, b=y"]);
+        let spec = with_server(json!({"sweep": lists, "sweep_mode": "zip"}));
+        assert_eq!(names(&spec), ["a=1, b=x", "a=2, b=y"]);
+        let spec = with_server(json!({"sweep": [{"a": 1}, {"a": 2, "b": true}]}));
+        assert_eq!(names(&spec), ["a=1", "a=2, b=true"]);
+        let spec = with_server(json!({"arguments": {"a": 9, "c": 3}, "sweep": {"a": [1]}}));
+        let only = &variants(&spec, &[]).unwrap()[0];
+        let server = only.spec.server.as_ref().unwrap();
+        assert_eq!(Json::from(server.arguments.clone().unwrap()), json!({"a": 1, "c": 3}));
+        assert_eq!((server.sweep.as_ref(), &only.settings["a"]), (None, &"1".to_owned()));
+    }
+
+    #[test]
+    fn targets_share_the_plan_and_keep_what_is_theirs() {
+        let base =
+            Spec { input_lengths: Some(vec![64]), model: Some("m".into()), ..Spec::default() };
+        let targets: Vec<TargetSpec> = serde_json::from_value(json!([
+            {"name": "one", "url": "http://a:1", "dialect": "tgi"},
+            {"server": {"preset": "vllm", "sweep": {"a": [1, 2]}}},
+            {"url": "http://b:1", "model": "n"},
+        ]))
+        .unwrap();
+        let found = variants(&base, &targets).unwrap();
+        let named: Vec<&str> = found.iter().map(|variant| variant.name.as_str()).collect();
+        assert_eq!(named, ["one", "vllm, a=1", "vllm, a=2", "http://b:1"]);
+        assert!(found.iter().all(|variant| variant.spec.input_lengths == Some(vec![64])));
+        assert_eq!(found[0].spec.dialect.as_deref(), Some("tgi"));
+        assert_eq!(found[3].spec.model.as_deref(), Some("n"));
+        assert_eq!(found[1].spec.model.as_deref(), Some("m"));
+    }
+
+    #[test]
+    fn what_cannot_be_gone_through_is_told() {
+        for (server, words) in [
+            (json!({"sweep": {"a": 1}}), "`a` needs a list"),
+            (json!({"sweep": {"a": [1, 2], "b": [1]}, "sweep_mode": "zip"}), "one length"),
+            (json!({"sweep": {"a": [1]}, "sweep_mode": "each"}), "`each` is not known"),
+            (json!({"sweep": [1]}), "not a table"),
+            (json!({"sweep_mode": "zip"}), "no sweep"),
+            (json!({"sweep": [{"a": 1}, {"a": 1}]}), "is there twice"),
+        ] {
+            let told = variants(&with_server(server), &[]).unwrap_err().join("\n");
+            assert!(told.contains(words), "{words}: {told}");
+        }
+        let base = with_server(json!({}));
+        let told = variants(&base, &[TargetSpec::default()]).unwrap_err().join("\n");
+        assert!(told.contains("[[target]]"), "{told}");
+    }
+}

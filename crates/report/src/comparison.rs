@@ -1,0 +1,335 @@
+//! Several servers side by side: what each argument does, as tables and plots, and which runs are
+//! missing. Never measures which is better: it shows figures with their intervals.
+
+use std::fmt::Write as _;
+
+use inferometer_core::effect::{Effect, FIGURES};
+use inferometer_core::stats::spread;
+use inferometer_core::summary::{Cell, CellSpread, Summary};
+use serde::{Deserialize, Serialize};
+
+use crate::layout::{Align, Table};
+use crate::number::{MISSING, count, significant, two_decimals};
+use crate::plot::{Axis, Figure, Key, Mark, Palette, Panel, Point, Series};
+use crate::{label, table};
+
+/// The name and version of the document.
+pub const COMPARISON_SCHEMA: &str = "inferometer.comparison/1";
+
+/// What came out of a plan with several servers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// [`COMPARISON_SCHEMA`].
+    pub schema: String,
+    /// What its runs have in common in the store.
+    pub group: String,
+    /// The runs that were carried out.
+    pub runs: Vec<Summary>,
+    /// What went wrong, run by run, in words.
+    pub failed: Vec<String>,
+    /// What a reader must know of all of them, such as that their prompts differ.
+    pub remarks: Vec<String>,
+    /// What each argument that was gone through does.
+    pub effects: Vec<Effect>,
+}
+
+/// The fact of a target that names which of the servers of a plan it is.
+pub const VARIANT: &str = "variant";
+
+/// The document as JSON with a final newline.
+#[must_use]
+pub fn json(comparison: &Comparison) -> String {
+    serde_json::to_string_pretty(comparison)
+        .expect("invariant: a comparison has string keys and no type that JSON lacks")
+        + "\n"
+}
+
+/// One summary per server: the figures of several rounds are their means, with the interval over
+/// rounds as that over repeats. The passes are those of the first round.
+#[must_use]
+pub fn over_rounds(runs: &[Summary]) -> Vec<Summary> {
+    let variant = |summary: &Summary| summary.target.facts.get(VARIANT).cloned();
+    let mut merged: Vec<(Summary, Vec<&Summary>)> = Vec::new();
+    for run in runs {
+        match merged.iter_mut().find(|(first, _)| variant(first) == variant(run)) {
+            Some((_, rounds)) => rounds.push(run),
+            None => merged.push((run.clone(), vec![run])),
+        }
+    }
+    merged
+        .into_iter()
+        .map(|(mut first, rounds)| {
+            if rounds.len() > 1 {
+                first.cells.iter_mut().for_each(|cell| merge(cell, &rounds));
+            }
+            first
+        })
+        .collect()
+}
+
+fn merge(cell: &mut Cell, rounds: &[&Summary]) {
+    let lengths = (cell.input_length, cell.output_length);
+    let of = |figure: fn(&Cell) -> Option<f64>| {
+        let cells = rounds.iter().flat_map(|round| &round.cells);
+        let same = cells.filter(|cell| (cell.input_length, cell.output_length) == lengths);
+        spread(&same.filter_map(figure).collect::<Vec<_>>())
+    };
+    let [requests, tokens, per_token, per_output_token] = FIGURES.map(|figure| of(figure.of));
+    cell.requests_per_s = requests.map(|spread| spread.mean);
+    cell.output_tokens_per_s = tokens.map(|spread| spread.mean);
+    cell.latency_per_token_ms = per_token.map(|spread| spread.mean);
+    cell.latency_per_output_token_ms = per_output_token.map(|spread| spread.mean);
+    cell.over_repeats = Some(CellSpread {
+        requests_per_s: requests,
+        output_tokens_per_s: tokens,
+        latency_per_token_ms: per_token,
+        latency_per_output_token_ms: per_output_token,
+    });
+}
+
+/// Everything as Markdown: one table per server, then the effects.
+#[must_use]
+pub fn markdown(comparison: &Comparison) -> String {
+    let mut out = table::markdown(&over_rounds(&comparison.runs));
+    for line in comparison.remarks.iter().chain(&comparison.failed) {
+        let _ = writeln!(out, "\n- {}", crate::markdown::escape(&one_line(line)));
+    }
+    for (heading, sentence, table) in tables(comparison) {
+        let _ = write!(
+            out,
+            "\n## {}\n\n{sentence}\n\n{}",
+            crate::markdown::escape(&heading),
+            table.to_markdown()
+        );
+    }
+    out
+}
+
+/// The effects for a terminal, behind the summaries of the runs.
+#[must_use]
+pub fn text(comparison: &Comparison) -> String {
+    let mut out = String::new();
+    for (heading, sentence, table) in tables(comparison) {
+        let lines = table.to_terminal(18);
+        let _ = writeln!(out, "\n{heading}\n{sentence}\n");
+        for line in lines.heading.iter().chain([&lines.rule]).chain(&lines.rows) {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    for line in comparison.remarks.iter().chain(&comparison.failed) {
+        let _ = writeln!(out, "\n{}", one_line(line));
+    }
+    out
+}
+
+/// Machines and terminals get what servers said without control characters.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// All effects as CSV.
+#[must_use]
+pub fn csv(comparison: &Comparison) -> String {
+    let mut out = String::from(
+        "argument,value,baseline,input_length,output_length,figure,mean,mean_low,mean_high,runs,\
+         change,change_low,change_high,pairs\n",
+    );
+    for effect in &comparison.effects {
+        let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        let over = effect.over_runs;
+        let ci = over.and_then(|over| over.ci);
+        let fields = [
+            quoted(&effect.argument),
+            quoted(&effect.value),
+            quoted(&effect.baseline),
+            effect.input_length.to_string(),
+            effect.output_length.to_string(),
+            effect.figure.clone(),
+            number(over.map(|over| over.mean)),
+            number(ci.map(|ends| ends[0])),
+            number(ci.map(|ends| ends[1])),
+            over.map_or(0, |over| over.n).to_string(),
+            number(effect.change),
+            number(effect.change_ci.map(|ends| ends[0])),
+            number(effect.change_ci.map(|ends| ends[1])),
+            effect.pairs.to_string(),
+        ];
+        let _ = writeln!(out, "{}", fields.join(","));
+    }
+    out
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// A table per argument: a row per cell and value.
+fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
+    arguments(&comparison.effects)
+        .into_iter()
+        .map(|argument| {
+            let own = || comparison.effects.iter().filter(|e| e.argument == argument);
+            let baseline = own().next().map_or("", |effect| effect.baseline.as_str());
+            let mut table = Table::new([
+                ("Input".to_owned(), Align::Right),
+                ("Output".to_owned(), Align::Right),
+                (argument.to_owned(), Align::Right),
+                ("Requests/s".to_owned(), Align::Right),
+                ("change (%)".to_owned(), Align::Right),
+                ("95 % interval".to_owned(), Align::Right),
+                ("Latency per output token (ms)".to_owned(), Align::Right),
+                ("change (%)".to_owned(), Align::Right),
+                ("95 % interval".to_owned(), Align::Right),
+                ("Pairs".to_owned(), Align::Right),
+            ]);
+            for effect in own().filter(|effect| effect.figure == FIGURES[0].name) {
+                let latency = own().find(|other| {
+                    other.figure == FIGURES[3].name
+                        && other.value == effect.value
+                        && other.input_length == effect.input_length
+                        && other.output_length == effect.output_length
+                });
+                let mut row = vec![
+                    effect.input_length.to_string(),
+                    effect.output_length.to_string(),
+                    effect.value.clone(),
+                ];
+                row.extend(columns(Some(effect)));
+                row.extend(columns(latency));
+                row.push(count(effect.pairs));
+                table.push(row);
+            }
+            let sentence = format!(
+                "Change against {argument} = {baseline}: the geometric mean over pairs of runs \
+                 that differ in nothing else; the interval holds what differs between pairs."
+            );
+            (format!("Effect of {argument}"), sentence, table)
+        })
+        .collect()
+}
+
+/// The figure, its change and the interval of that.
+fn columns(effect: Option<&Effect>) -> [String; 3] {
+    let percent = |share: f64| two_decimals(Some(share * 100.0));
+    let Some(effect) = effect else { return [MISSING, MISSING, MISSING].map(str::to_owned) };
+    let mean = effect.over_runs.map_or(MISSING.to_owned(), |over| significant(over.mean));
+    if effect.value == effect.baseline {
+        return [mean, "0".to_owned(), MISSING.to_owned()];
+    }
+    [
+        mean,
+        effect.change.map_or(MISSING.to_owned(), percent),
+        effect.change_ci.map_or(MISSING.to_owned(), |ends| ends.map(percent).join(" to ")),
+    ]
+}
+
+fn arguments(effects: &[Effect]) -> Vec<&str> {
+    let mut all: Vec<&str> = Vec::new();
+    for effect in effects {
+        if !all.contains(&effect.argument.as_str()) {
+            all.push(&effect.argument);
+        }
+    }
+    all
+}
+
+/// The plots of the effects, each under the name of its file: per argument one of the requests per
+/// second and one of the latency per output token, with a panel per cell.
+#[must_use]
+pub fn plots(comparison: &Comparison) -> Vec<(String, String)> {
+    let mut plots = Vec::new();
+    for argument in arguments(&comparison.effects) {
+        for (name, figure, axis, definition) in [
+            (
+                "requests",
+                FIGURES[0].name,
+                Axis::new("Throughput", "requests/s"),
+                "Completed requests per second under load, mean over the runs with each value. \
+                 Higher is better.",
+            ),
+            (
+                "latency",
+                FIGURES[3].name,
+                Axis::new("Latency per output token", "ms"),
+                "Latency divided by output tokens, mean over the runs with each value. Lower is \
+                 better.",
+            ),
+        ] {
+            let file = format!("effect-{}-{name}", file_name(argument));
+            let effects: Vec<&Effect> = comparison
+                .effects
+                .iter()
+                .filter(|effect| effect.argument == argument && effect.figure == figure)
+                .collect();
+            plots.push((file, plot(comparison, argument, &effects, axis, definition).to_svg()));
+        }
+    }
+    plots
+}
+
+fn plot(
+    comparison: &Comparison,
+    argument: &str,
+    effects: &[&Effect],
+    y: Axis,
+    definition: &str,
+) -> Figure {
+    let numbers: Option<Vec<f64>> = effects
+        .iter()
+        .map(|effect| effect.value.parse().ok().filter(|&x: &f64| x > 0.0 && x.is_finite()))
+        .collect();
+    let mut cells: Vec<(u32, u32)> =
+        effects.iter().map(|e| (e.input_length, e.output_length)).collect();
+    cells.dedup();
+    let point = |effect: &Effect, x: f64| Point {
+        x,
+        y: effect.over_runs.map(|over| over.mean),
+        interval: effect.over_runs.and_then(|over| over.ci),
+        mark: Mark::Whole,
+    };
+    let panel = |&(input, output): &(u32, u32)| {
+        let own = effects.iter().filter(|e| (e.input_length, e.output_length) == (input, output));
+        let series = if numbers.is_some() {
+            let mut points: Vec<Point> =
+                own.map(|effect| point(effect, effect.value.parse().unwrap_or(1.0))).collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            vec![Series { name: argument.to_owned(), points }]
+        } else {
+            // Words have no order: a column for each.
+            own.map(|effect| Series {
+                name: effect.value.clone(),
+                points: vec![point(effect, 1.0)],
+            })
+            .collect()
+        };
+        let title =
+            if cells.len() > 1 { format!("{input} x {output} tokens") } else { String::new() };
+        Panel { title, series }
+    };
+    let first = comparison.runs.first();
+    let cell = match cells.as_slice() {
+        [(input, output)] => format!(" · {input} x {output} tokens"),
+        _ => String::new(),
+    };
+    Figure {
+        title: format!("Effect of {argument}"),
+        subtitle: first.map_or(String::new(), |run| run.target.model.clone()) + &cell,
+        definition: definition.to_owned(),
+        notice: first.and_then(label::notice),
+        x: if numbers.is_some() {
+            Axis::new(argument, "as given")
+        } else {
+            Axis::new(argument, "columns in the order of the key")
+        },
+        y,
+        panels: cells.iter().map(panel).collect(),
+        palette: Palette::Named,
+        key: if numbers.is_some() { Key::Absent } else { Key::Above },
+        footer: format!("inferometer · group {}", comparison.group),
+    }
+}
+
+/// An argument as part of a file's name.
+fn file_name(argument: &str) -> String {
+    argument.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
