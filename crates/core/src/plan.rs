@@ -6,6 +6,7 @@ mod launch;
 mod pass;
 mod workload;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -126,6 +127,9 @@ pub enum TargetPlan {
         dialect: Option<String>,
         /// How much faster than real time it plays.
         speed: f64,
+        /// The engine's own arguments that were given, by name.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        engine_flags: BTreeMap<String, String>,
     },
     /// A server that runs already.
     Server {

@@ -3,6 +3,10 @@
 //! Columns are known by the words of their headings (English or Chinese), in any order and with or
 //! without outer pipes. A row's input length may stand above its table instead (`**input 500**`).
 
+mod blocks;
+
+pub use blocks::{LoggedBlock, logged_blocks};
+
 use crate::plan::CellPlan;
 use crate::prediction::Columns;
 
@@ -28,9 +32,15 @@ impl PublishedTable {
     /// Whether a heading above the table has these words in it, letters and digits alone compared.
     #[must_use]
     pub fn is_under(&self, words: &str) -> bool {
-        let wanted = squeezed(words);
-        self.headings.iter().any(|heading| squeezed(heading).contains(&wanted))
+        is_under(&self.headings, words)
     }
+}
+
+/// Whether one of some headings has these words in it, letters and digits alone compared.
+#[must_use]
+pub fn is_under(headings: &[String], words: &str) -> bool {
+    let wanted = squeezed(words);
+    headings.iter().any(|heading| squeezed(heading).contains(&wanted))
 }
 
 /// What a column holds.

@@ -33,8 +33,8 @@ impl ErrorColumn {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confidence {
     /// Nine of ten figures are expected within this many percent.
-    throughput_pct: f64,
-    latency_pct: f64,
+    throughput_pct: Option<f64>,
+    latency_pct: Option<f64>,
     /// Why it is a guess; absent where measured errors back it.
     pub uncalibrated: Option<String>,
 }
@@ -43,12 +43,13 @@ impl Confidence {
     /// The range around a prediction in which nine of ten measurements are expected.
     #[must_use]
     pub fn interval(&self, column: ErrorColumn, predicted: f64) -> [f64; 2] {
-        if self.uncalibrated.is_some() {
-            return [predicted / UNCALIBRATED_FACTOR, predicted * UNCALIBRATED_FACTOR];
-        }
         let percent = match column {
             ErrorColumn::Throughput => self.throughput_pct,
             ErrorColumn::Latency => self.latency_pct,
+        };
+        // A column of which no measured row speaks is a guess like any other.
+        let Some(percent) = percent.filter(|_| self.uncalibrated.is_none()) else {
+            return [predicted / UNCALIBRATED_FACTOR, predicted * UNCALIBRATED_FACTOR];
         };
         // Errors are of the prediction, in percent of what was measured.
         [predicted / (1.0 + percent / 100.0), predicted / (1.0 - percent / 100.0).max(0.01)]
@@ -73,7 +74,7 @@ pub fn confidence(config: &Resolved, cell: CellPlan, sequences: u32) -> Confiden
         let of = |errors: &ColumnErrors| errors.get(column.name()).map(|error| error.p90);
         let fitted = |table: &Provenance| of(&table.errors).map(|p90| p90 * IN_SAMPLE_FACTOR);
         if let Some(own) = own {
-            return of(&own.left_out_lengths).or_else(|| fitted(own)).unwrap_or(0.0);
+            return of(&own.left_out_lengths).or_else(|| fitted(own));
         }
         let stated = |table: &&Provenance| {
             of(&table.left_out_table)
@@ -81,7 +82,7 @@ pub fn confidence(config: &Resolved, cell: CellPlan, sequences: u32) -> Confiden
                 .or_else(|| fitted(table))
         };
         let stated: Vec<f64> = tables.iter().filter_map(stated).collect();
-        stated.iter().sum::<f64>() / stated.len().max(1) as f64
+        (!stated.is_empty()).then(|| stated.iter().sum::<f64>() / stated.len() as f64)
     };
     Confidence {
         throughput_pct: p90(ErrorColumn::Throughput),
@@ -149,6 +150,14 @@ mod tests {
         };
         assert!(width(&unseen) > width(&seen));
         assert_eq!(unseen.uncalibrated, None);
+    }
+
+    #[test]
+    fn a_column_of_which_no_row_speaks_has_a_wide_interval_and_the_other_has_not() {
+        let log = of("sus-chat-34b", 1400, 600, 16);
+        assert_eq!(log.uncalibrated, None);
+        assert_eq!(log.interval(ErrorColumn::Latency, 10.0), [5.0, 20.0]);
+        assert!(log.interval(ErrorColumn::Throughput, 10.0)[0] > 8.0);
     }
 
     #[test]

@@ -194,6 +194,18 @@ mod tests {
             ("baichuan2-13b-gptq", 13.90),
             ("mistral-7b-openorca-awq", 7.24),
             ("sus-chat-34b", 34.39),
+            ("llama-2-7b", 6.74),
+            ("llama-2-13b", 13.02),
+            ("llama-3-8b", 8.03),
+            ("llama-3.2-3b", 3.21),
+            ("llama-3.3-70b", 70.55),
+            ("mistral-7b", 7.24),
+            ("qwen2.5-7b", 7.61),
+            ("qwen2.5-14b", 14.77),
+            ("qwen2.5-32b", 32.76),
+            ("qwen3-4b", 4.02),
+            ("qwen3-8b", 8.19),
+            ("qwen3-14b", 14.77),
         ] {
             let found = model(name).unwrap().weight_bytes(Weights::Fp16) / 2e9;
             assert!((found - billions).abs() < 0.01, "{name}: {found} instead of {billions}");

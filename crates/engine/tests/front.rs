@@ -523,6 +523,15 @@ fn bundles_carry_several_tokens_in_an_event() {
 }
 
 #[test]
+fn a_spike_holds_back_the_middle_and_loses_nothing() {
+    let (outcome, call) = under_fault("spike=700", true);
+    assert_eq!((outcome, call.end), (Outcome::Complete, Some("complete")));
+    let gap = |pair: &[(Nanos, Vec<u8>)]| pair[1].0.since(pair[0].0);
+    let longest = call.reads.windows(2).map(gap).max().unwrap();
+    assert!(longest >= Duration::from_millis(700), "{longest:?}");
+}
+
+#[test]
 fn slow_headers_hold_back_everything() {
     let (_, call) = under_fault("slow-headers=700", true);
     assert_eq!(call.reads[0].0, Nanos(700_000_000));

@@ -30,7 +30,7 @@ pub struct EngineArgs {
     #[arg(long, value_name = "NAME")]
     served_model_name: Option<String>,
     /// What goes wrong: error-event, cut, reset, stall, status=N, garbage, malformed, bundle=N,
-    /// comments, halves, close, slow-headers=MS, refuse, die; @N for the Nth request only. May be
+    /// comments, halves, close, slow-headers=MS, spike=MS, refuse, die; @N for the Nth request only. May be
     /// repeated
     #[arg(long, value_name = "FAULT")]
     fault: Vec<String>,

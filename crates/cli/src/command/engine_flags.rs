@@ -1,47 +1,72 @@
 //! vLLM's own flags, as the embedded engine takes them. Their defaults are the engine's.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use inferometer_engine::model::Weights;
 use inferometer_engine::{Dtype, EngineConfig};
+use serde::Serialize;
 
 use crate::exit::Failure;
 
 /// The flags; what is absent is resolved as vLLM does.
-#[derive(Args, Default)]
+#[derive(Args, Default, Serialize)]
 pub struct EngineFlags {
     /// How the linear layers are stored: fp16, gptq, awq [default: the model's]
     #[arg(long, alias = "quantization", value_name = "KIND", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     weights: Option<String>,
     /// Type of activations and of weights that are not quantised
     #[arg(long, help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     dtype: Option<String>,
     /// The most tokens of a prompt and its output
     #[arg(long, value_name = "N", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     max_model_len: Option<u32>,
     /// The most tokens of a step
     #[arg(long, value_name = "N", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     max_num_batched_tokens: Option<u32>,
     /// The most sequences of a step
     #[arg(long, value_name = "N", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     max_num_seqs: Option<u32>,
     /// The most padding of a prompt step
     #[arg(long, value_name = "N", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     max_paddings: Option<u32>,
     /// Tokens of a KV block
     #[arg(long, value_name = "N", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     block_size: Option<u32>,
     /// Share of the card's memory to use
     #[arg(long, value_name = "SHARE", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     gpu_memory_utilization: Option<f64>,
     /// Cards that share each layer
     #[arg(long, value_name = "N", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     tensor_parallel_size: Option<u32>,
     /// Stages of layers
     #[arg(long, value_name = "N", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pipeline_parallel_size: Option<u32>,
 }
 
 impl EngineFlags {
+    /// The flags that were given, by name, as they are part of a plan.
+    pub fn given(&self) -> BTreeMap<String, String> {
+        let Ok(serde_json::Value::Object(given)) = serde_json::to_value(self) else {
+            return BTreeMap::new();
+        };
+        let text = |value: serde_json::Value| match value {
+            serde_json::Value::String(text) => text,
+            other => other.to_string(),
+        };
+        given.into_iter().map(|(name, value)| (name, text(value))).collect()
+    }
+
     /// Lays the flags over a configuration.
     pub fn apply(&self, config: &mut EngineConfig) -> Result<(), Failure> {
         if let Some(name) = &self.weights {
@@ -65,5 +90,25 @@ impl EngineFlags {
         config.tensor_parallel_size = self.tensor_parallel_size;
         config.pipeline_parallel_size = self.pipeline_parallel_size;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_given_is_part_of_a_plan() {
+        assert!(EngineFlags::default().given().is_empty());
+        let flags = EngineFlags {
+            weights: Some("awq".to_owned()),
+            gpu_memory_utilization: Some(0.85),
+            block_size: Some(32),
+            ..EngineFlags::default()
+        };
+        let given: Vec<_> = flags.given().into_iter().collect();
+        let expected =
+            [("block_size", "32"), ("gpu_memory_utilization", "0.85"), ("weights", "awq")];
+        assert_eq!(given, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 }

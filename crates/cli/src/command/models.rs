@@ -1,9 +1,10 @@
-//! `models`: what the embedded engine can play.
+//! `models`: what the embedded engine can play, and what stands behind its predictions.
 
 use std::fmt::Write;
 
-use inferometer_engine::model::models as all_models;
-use inferometer_engine::profile::{default_profile, profiles};
+use inferometer_engine::EngineConfig;
+use inferometer_engine::model::{ModelSpec, models as all_models};
+use inferometer_engine::profile::profiles;
 
 use crate::exit::{Failure, print};
 
@@ -11,12 +12,50 @@ use crate::exit::{Failure, print};
 pub fn models() -> Result<(), Failure> {
     let mut text = String::from("models:\n");
     for model in all_models() {
-        let profile = default_profile(model).map_or_else(|_| "none".to_owned(), |p| p.name);
-        let _ = writeln!(text, "  {:<28} profile {profile}", model.name);
+        let _ = writeln!(
+            text,
+            "  {:<24} {:>5.1}e9 parameters  profile {:<24} {}",
+            model.name,
+            parameters(model) / 1e9,
+            model.default_profile,
+            calibrated(model)
+        );
     }
-    text.push_str("\nprofiles:\n");
+    text.push_str(
+        "  or the path of a config.json of a dense decoder-only transformer (fp16, gptq, awq)\n\n\
+         profiles:\n",
+    );
     for profile in profiles() {
-        let _ = writeln!(text, "  {}", profile.name);
+        let cards = if profile.cards > 1 { format!("{} x ", profile.cards) } else { String::new() };
+        let of = |rows: u32, table: &str| format!("{rows} rows of {table}");
+        let rows: Vec<String> =
+            profile.provenance.iter().map(|known| of(known.rows, &known.table)).collect();
+        let _ = writeln!(
+            text,
+            "  {:<24} {cards}{}, {} {}: {}",
+            profile.name,
+            profile.card,
+            profile.engine,
+            profile.engine_version,
+            rows.join(", ")
+        );
     }
     print(&text)
+}
+
+fn parameters(model: &ModelSpec) -> f64 {
+    let embeddings = if model.tied_embeddings { 1.0 } else { 2.0 };
+    model.linear_parameters() + embeddings * model.head_parameters()
+}
+
+/// What measured rows say of a model under its profile.
+fn calibrated(model: &ModelSpec) -> &'static str {
+    let Ok(config) = EngineConfig::of_model(&model.name) else { return "no profile" };
+    if config.profile.provenance.iter().any(|known| known.table == model.name) {
+        "calibrated on its own table"
+    } else if inferometer_engine::Engine::new(config).is_ok() {
+        "calibrated on other models"
+    } else {
+        "too large for the profile's cards as they are: needs --tensor-parallel-size, uncalibrated"
+    }
 }

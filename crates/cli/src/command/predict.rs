@@ -9,6 +9,7 @@ mod show;
 use std::path::PathBuf;
 
 use clap::Args;
+use inferometer_core::plan::TargetPlan;
 use inferometer_core::prediction::error_summaries;
 use inferometer_core::spec::Spec;
 use inferometer_engine::profile::profile;
@@ -148,6 +149,9 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
         against.ask_for_its_grid(&mut spec);
     }
     let mut resolved = resolve(&spec)?;
+    if let TargetPlan::Embedded { engine_flags, .. } = &mut resolved.plan.target {
+        *engine_flags = arguments.engine.given();
+    }
     if let Some(against) = against.as_ref().filter(|_| !own_lengths) {
         resolved.plan.cells.retain(|cell| against.row(*cell).is_some());
     }

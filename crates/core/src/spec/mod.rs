@@ -9,6 +9,8 @@ mod values;
 mod variants;
 mod workload;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 pub use levels::{StageTable, Stages};
@@ -309,7 +311,8 @@ impl Spec {
         }
         let speed = mistakes.read("speed", self.speed.as_ref(), values::positive).unwrap_or(1.0);
         let dialect = self.dialect.clone().filter(|name| name != "auto");
-        TargetPlan::Embedded { model, profile: self.profile.clone(), dialect, speed }
+        let (profile, engine_flags) = (self.profile.clone(), BTreeMap::new());
+        TargetPlan::Embedded { model, profile, dialect, speed, engine_flags }
     }
 
     fn cells(&self, workload: &WorkloadPlan, mistakes: &mut Mistakes) -> Vec<CellPlan> {

@@ -1,5 +1,7 @@
 //! The engine's own account of each finished request: the truth that clients are held against.
 
+use std::collections::VecDeque;
+
 use inferometer_core::time::Nanos;
 use serde::Serialize;
 
@@ -19,4 +21,44 @@ pub(super) struct Account {
     pub(super) first_token_ns: Option<Nanos>,
     /// When it ended.
     pub(super) finished_ns: Nanos,
+}
+
+/// The most accounts that are kept: those of the newest requests.
+const KEPT: usize = 100_000;
+
+/// The accounts of the newest finished requests, the oldest first.
+#[derive(Debug, Default, Serialize)]
+#[serde(transparent)]
+pub(super) struct Accounts(VecDeque<Account>);
+
+impl Accounts {
+    /// Adds one; the oldest goes where there are as many as are kept.
+    pub(super) fn push(&mut self, account: Account) {
+        if self.0.len() == KEPT {
+            self.0.pop_front();
+        }
+        self.0.push_back(account);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_accounts_are_kept_and_no_more() {
+        let mut accounts = Accounts::default();
+        for number in 0..=KEPT as u32 {
+            accounts.push(Account {
+                id: String::new(),
+                prompt_tokens: number,
+                output_tokens: 1,
+                arrived_ns: Nanos::ZERO,
+                first_token_ns: None,
+                finished_ns: Nanos::ZERO,
+            });
+        }
+        assert_eq!(accounts.0.len(), KEPT);
+        assert_eq!(accounts.0[0].prompt_tokens, 1);
+    }
 }

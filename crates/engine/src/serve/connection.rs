@@ -1,6 +1,7 @@
 //! One client's connection: bytes in and out, and the answer that is under way on it.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use inferometer_core::time::Nanos;
 use inferometer_net::{Close, ConnId, Net};
@@ -14,6 +15,9 @@ use crate::engine::RequestId;
 
 /// The name that answers give of their server.
 const SERVER: &str = "inferometer-engine";
+
+/// Statuses that say when to try again.
+const RETRY_LATER: [u16; 2] = [429, 503];
 
 /// A connection.
 #[derive(Default)]
@@ -44,6 +48,7 @@ pub(super) struct Answer {
     pub(super) text: String,
     pub(super) arrived: Nanos,
     pub(super) first_token: Option<Nanos>,
+    pub(super) last_token: Option<Nanos>,
     /// An answer that failed or stalls says nothing more.
     pub(super) silent: bool,
 }
@@ -52,6 +57,14 @@ impl Answer {
     /// Whether this fault befalls the answer.
     pub(super) fn has(&self, kind: FaultKind) -> bool {
         self.faults.contains(&kind)
+    }
+
+    /// How long its middle is held back, if it is.
+    pub(super) fn spike(&self) -> Option<Duration> {
+        self.faults.iter().find_map(|fault| match fault {
+            FaultKind::Spike(ms) => Some(Duration::from_millis(u64::from(*ms))),
+            _ => None,
+        })
     }
 
     /// Tokens per event.
@@ -84,10 +97,11 @@ impl Connection {
     /// Queues a complete response.
     pub(super) fn reply(&mut self, reply: &Reply) {
         let length = reply.body.len().to_string();
-        self.head(
-            reply.status,
-            &[("content-type", reply.content_type), ("content-length", &length)],
-        );
+        let mut headers = vec![("content-type", reply.content_type), ("content-length", &length)];
+        if RETRY_LATER.contains(&reply.status) {
+            headers.push(("retry-after", "1"));
+        }
+        self.head(reply.status, &headers);
         self.raw(&reply.body);
         self.end();
     }

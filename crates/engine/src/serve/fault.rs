@@ -34,6 +34,9 @@ pub enum FaultKind {
     Close,
     /// `slow-headers=MS`: nothing is sent before so many milliseconds.
     SlowHeaders(u32),
+    /// `spike=MS`: from the middle of the answer on, nothing is sent for so many milliseconds; then
+    /// what has gathered comes at once.
+    Spike(u32),
     /// `refuse`: the process ends before it answers; whoever connects later is refused.
     Refuse,
     /// `die`: the process ends in the middle of the answer.
@@ -50,7 +53,7 @@ pub struct Fault {
 }
 
 const EXPECTED: &str = "must be error-event, cut, reset, stall, status=N, garbage, malformed, \
-    bundle=N, comments, halves, close, slow-headers=MS, refuse or die, and may end in @N for the Nth request";
+    bundle=N, comments, halves, close, slow-headers=MS, spike=MS, refuse or die, and may end in @N for the Nth request";
 
 impl Fault {
     /// Reads `KIND`, `KIND=VALUE`, `KIND@REQUEST` or `KIND=VALUE@REQUEST`.
@@ -85,6 +88,7 @@ impl Fault {
             ("status", Some(code @ 400..=599)) => FaultKind::Status(code as u16),
             ("bundle", Some(tokens @ 1..)) => FaultKind::Bundle(tokens),
             ("slow-headers", Some(ms)) => FaultKind::SlowHeaders(ms),
+            ("spike", Some(ms)) => FaultKind::Spike(ms),
             _ => return Err(error()),
         };
         Ok(Self { kind, request })
@@ -117,6 +121,7 @@ mod tests {
             ("status=503@1", FaultKind::Status(503), Some(1)),
             ("bundle=5", FaultKind::Bundle(5), None),
             ("slow-headers=250@2", FaultKind::SlowHeaders(250), Some(2)),
+            ("spike=40", FaultKind::Spike(40), None),
         ] {
             assert_eq!(Fault::parse(text), Ok(Fault { kind, request }), "{text}");
         }

@@ -13,10 +13,11 @@ use inferometer_wire::http::{CONTINUE, Request};
 use serde_json::json;
 
 use super::FrontConfig;
-use super::accounts::Account;
+use super::accounts::{Account, Accounts};
 use super::api::{self, Call, Host, Job, Reply};
 use super::connection::{Answer, Connection};
 use super::fault::FaultKind;
+use super::latencies::Latencies;
 use super::telling::{FAILURE, fail, name, tell};
 use super::words::Words;
 use crate::engine::{Engine, Finish, RequestId, Step, StepOutput};
@@ -34,7 +35,8 @@ pub struct Front {
     under_way: Option<(Nanos, Step)>,
     /// Connections on which nothing is written before an instant.
     held: BTreeSet<(Nanos, ConnId)>,
-    accounts: Vec<Account>,
+    accounts: Accounts,
+    latencies: Latencies,
     requests: u64,
     dead: bool,
     buffer: Vec<u8>,
@@ -68,7 +70,8 @@ impl Front {
             clients: BTreeMap::new(),
             under_way: None,
             held: BTreeSet::new(),
-            accounts: Vec::new(),
+            accounts: Accounts::default(),
+            latencies: Latencies::default(),
             requests: 0,
             dead: false,
             buffer: vec![0; 64 * 1024],
@@ -140,7 +143,7 @@ impl Front {
     }
 
     fn answer(&mut self, now: Nanos, id: ConnId, request: &Request) {
-        let call = api::call(&self.host, &self.engine.stats(), request);
+        let call = api::call(&self.host, &self.engine.stats(), &self.latencies, request);
         let connection = self.connections.get_mut(&id).expect("invariant: it was just read from");
         connection.keep_alive = request.keep_alive;
         match call {
@@ -197,6 +200,7 @@ impl Front {
             text: String::new(),
             arrived: now,
             first_token: None,
+            last_token: None,
             silent: false,
         });
     }
@@ -244,11 +248,16 @@ impl Front {
         let Some(mut answer) = connection.answer.take() else { return };
         let made = output.finished != Some(Finish::Ignored);
         if made {
+            match answer.last_token.replace(at) {
+                None => self.latencies.first_token(at.since(answer.arrived)),
+                Some(last) => self.latencies.further_token(at.since(last)),
+            }
             answer.first_token.get_or_insert(at);
             let (_, word) = self.words.at(answer.job.seed, output.tokens_so_far - 1);
             answer.text.push_str(word);
         }
-        if output.finished.is_some() {
+        if let Some(finish) = output.finished {
+            self.latencies.ended(at.since(answer.arrived), finish);
             self.accounts.push(Account {
                 id: name(&answer.job, answer.request),
                 prompt_tokens: answer.job.prompt_tokens,
@@ -262,6 +271,13 @@ impl Front {
         if output.tokens_so_far == middle && !answer.silent {
             self.dead |= answer.has(FaultKind::Die);
             answer.silent = !fail(connection, &answer);
+            if let Some(spike) = answer.spike() {
+                let until = at + spike;
+                connection.held_until = Some(until);
+                if let Some(&id) = self.clients.get(&output.id) {
+                    self.held.insert((until, id));
+                }
+            }
         }
         if !answer.silent {
             tell(connection, &mut answer, output, &self.words);

@@ -6,6 +6,7 @@ mod api;
 mod connection;
 mod fault;
 mod front;
+mod latencies;
 mod telling;
 mod words;
 

@@ -5,9 +5,12 @@ use std::path::Path;
 
 use inferometer_core::plan::CellPlan;
 use inferometer_core::prediction::Columns;
-use inferometer_core::spec::Spec;
-use inferometer_core::table_import::{PublishedRow, PublishedTable, published_tables};
+use inferometer_core::spec::{Spec, Value};
+use inferometer_core::table_import::{
+    LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, published_tables,
+};
 use inferometer_engine::EngineConfig;
+use inferometer_engine::text_blocks::TextBlock;
 use inferometer_store::Store;
 
 use crate::exit::Failure;
@@ -18,12 +21,20 @@ pub struct Against {
     pub origin: String,
     /// The rows.
     pub rows: Vec<PublishedRow>,
+    /// What was asked of the engine in each of the rows, where a log says so.
+    pub blocks: Vec<TextBlock>,
 }
 
 impl Against {
     /// The figures of a cell.
     pub fn row(&self, cell: CellPlan) -> Option<&Columns> {
         self.rows.iter().find(|row| row.cell == cell).map(|row| &row.measured)
+    }
+
+    /// The load of a cell, where a log says so.
+    pub fn block(&self, cell: CellPlan) -> Option<TextBlock> {
+        let logged = self.rows.iter().zip(&self.blocks).find(|(row, _)| row.cell == cell);
+        logged.map(|(_, block)| *block)
     }
 
     /// Asks for the lengths of the rows.
@@ -36,6 +47,13 @@ impl Against {
         }
         spec.input_lengths = Some(inputs);
         spec.output_lengths = Some(outputs);
+        if !self.blocks.is_empty() {
+            let mut in_flight: Vec<u32> = self.blocks.iter().map(|block| block.in_flight).collect();
+            in_flight.sort_unstable();
+            in_flight.dedup();
+            let levels = in_flight.into_iter().map(|count| Value::Number(f64::from(count)));
+            spec.concurrency = Some(levels.collect());
+        }
     }
 }
 
@@ -59,6 +77,13 @@ fn table(path: &str, section: Option<&str>, config: &EngineConfig) -> Result<Aga
     let problem = |what: String| Failure::usage(format!("--against: {path}: {what}"));
     let text =
         std::fs::read_to_string(path).map_err(|error| problem(format!("not read: {error}")))?;
+    let mut logged = logged_blocks(&text);
+    if let Some(section) = section {
+        logged.retain(|block| is_under(&block.headings, section));
+    }
+    if !logged.is_empty() {
+        return Ok(of_log(path, &logged));
+    }
     let tables = published_tables(&text).map_err(problem)?;
     let of_engine = |table: &&PublishedTable| table.is_under(&config.profile.engine);
     let fitting: Vec<&PublishedTable> = match (section, tables.as_slice()) {
@@ -70,6 +95,7 @@ fn table(path: &str, section: Option<&str>, config: &EngineConfig) -> Result<Aga
         [table] => Ok(Against {
             origin: format!("{path}, {}", table.headings.join(" / ")),
             rows: table.rows.clone(),
+            blocks: Vec::new(),
         }),
         found => {
             let sections: Vec<String> =
@@ -84,6 +110,34 @@ fn table(path: &str, section: Option<&str>, config: &EngineConfig) -> Result<Aga
     }
 }
 
+/// The rows of a log: lengths are the means that it states, in tokens.
+fn of_log(path: &str, logged: &[LoggedBlock]) -> Against {
+    let tokens = |mean: f64| mean.round() as u32;
+    let rows = logged.iter().map(|block| PublishedRow {
+        cell: CellPlan {
+            input_length: tokens(block.prompt_tokens),
+            output_length: tokens(block.output_tokens),
+        },
+        measured: Columns {
+            requests_per_s: Some(block.requests_per_s),
+            output_tokens_per_s: Some(block.output_tokens_per_s),
+            ..Columns::default()
+        },
+    });
+    let blocks = logged.iter().map(|block| TextBlock {
+        prompt: tokens(block.prompt_tokens),
+        mean_output: block.output_tokens,
+        in_flight: block.in_flight,
+        completed: block.completed,
+    });
+    let headings = logged.first().map(|block| block.headings.join(" / ")).unwrap_or_default();
+    Against {
+        origin: format!("{path}, the log under {headings}"),
+        rows: rows.collect(),
+        blocks: blocks.collect(),
+    }
+}
+
 fn stored(run: &str, store: &Path) -> Result<Against, Failure> {
     let problem = |error: &dyn std::fmt::Display| {
         Failure::usage(format!("--against: {run} is no file, and as a stored run: {error}"))
@@ -95,5 +149,6 @@ fn stored(run: &str, store: &Path) -> Result<Against, Failure> {
         cell: CellPlan { input_length: cell.input_length, output_length: cell.output_length },
         measured: Columns::of(cell),
     });
-    Ok(Against { origin: format!("run {}", found.row.id), rows: rows.collect() })
+    let origin = format!("run {}", found.row.id);
+    Ok(Against { origin, rows: rows.collect(), blocks: Vec::new() })
 }

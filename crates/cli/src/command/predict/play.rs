@@ -13,7 +13,7 @@ use inferometer_core::request::{BodyHasher, WorkloadHasher};
 use inferometer_core::summary::{Cell, Environment, Summary, Target};
 use inferometer_engine::confidence::{ErrorColumn, confidence};
 use inferometer_engine::records::{DETAILED_REQUESTS, PassPlace, play as play_pass};
-use inferometer_engine::{Engine, EngineConfig, lengths};
+use inferometer_engine::{Engine, EngineConfig, Lengths, lengths};
 use inferometer_net::{EpollNet, Net, wall_clock_ns};
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{
@@ -115,7 +115,9 @@ pub fn play<'a>(
         let measured = against.and_then(|against| against.row(cell));
         let row = row(config, cell, measured)?;
         played.findings.extend(row.findings.iter().cloned());
-        for pass in &plan.passes {
+        let block = against.and_then(|against| against.block(cell));
+        let passes = block.map_or_else(|| plan.passes.clone(), |block| vec![block.pass()]);
+        for pass in &passes {
             let mut engine = Engine::new(row.config.clone()).map_err(Failure::usage)?;
             let place = PassPlace {
                 cell,
@@ -123,7 +125,10 @@ pub fn play<'a>(
                 number: played.passes.len() as u32,
                 streamed: plan.sampling.stream,
             };
-            let mut lengths = lengths(cell, row.mean_output, pass_requests(pass));
+            let mut lengths: Box<dyn Iterator<Item = Lengths>> = match block {
+                Some(block) => Box::new(block.lengths(engine.config().limits.max_model_len)),
+                None => lengths(cell, row.mean_output, pass_requests(pass)),
+            };
             let mut load = load_model(pass, plan.seed);
             let began = clock.now();
             let pass_played = play_pass(&mut engine, &mut *load, &mut *lengths, place);
@@ -141,7 +146,19 @@ pub fn play<'a>(
         }
         played.rows.push((cell, row, measured));
     }
+    played.findings.extend(against.and_then(log_is_no_plan));
     Ok(played)
+}
+
+/// What a log does not say, and how it was taken.
+fn log_is_no_plan(against: &Against) -> Option<Finding> {
+    if against.blocks.is_empty() {
+        return None;
+    }
+    let message = "lengths are the log's means in tokens, of its completed requests; outputs are \
+                   spread around theirs as if each token were as likely to be the last; what its \
+                   failed requests cost is not known";
+    Some(Finding::new("lengths_from_log", Severity::Note, message))
 }
 
 /// Requests over which lengths are spread.

@@ -13,6 +13,7 @@ use inferometer_wire::http::Request;
 use serde_json::{Value, json};
 
 use super::FrontConfig;
+use super::latencies::Latencies;
 use super::words::seed;
 use crate::engine::{Engine, Stats};
 
@@ -203,7 +204,7 @@ pub(super) trait Form {
 }
 
 /// What to do about a request.
-pub(super) fn call(host: &Host, stats: &Stats, request: &Request) -> Call {
+pub(super) fn call(host: &Host, stats: &Stats, latencies: &Latencies, request: &Request) -> Call {
     let path = request.target.split('?').next().unwrap_or_default();
     let get = request.method == "GET";
     let post = request.method == "POST";
@@ -211,7 +212,7 @@ pub(super) fn call(host: &Host, stats: &Stats, request: &Request) -> Call {
         "/health" if get => Ok(Call::Reply(server::health())),
         "/version" if get => Ok(Call::Reply(server::version(host))),
         "/v1/models" if get => Ok(Call::Reply(server::models(host))),
-        "/metrics" if get => Ok(Call::Reply(server::metrics(host, stats))),
+        "/metrics" if get => Ok(Call::Reply(server::metrics(host, stats, latencies))),
         "/info" if get => Ok(Call::Reply(tgi::info(host))),
         "/engine/accounts" if get => Ok(Call::Accounts),
         "/tokenize" if post => server::tokenize(host, &request.body).map(Call::Reply),

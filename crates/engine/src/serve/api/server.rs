@@ -5,6 +5,7 @@ use serde_json::json;
 use super::body::Body;
 use super::{Host, Reply};
 use crate::engine::Stats;
+use crate::serve::latencies::Latencies;
 
 /// `/health`
 pub(super) fn health() -> Reply {
@@ -29,9 +30,10 @@ pub(super) fn models(host: &Host) -> Reply {
 }
 
 /// `/metrics`, under vLLM's names.
-pub(super) fn metrics(host: &Host, stats: &Stats) -> Reply {
+pub(super) fn metrics(host: &Host, stats: &Stats, latencies: &Latencies) -> Reply {
     let used = f64::from(stats.kv_blocks_used) / f64::from(stats.kv_blocks_total);
     let mut text = String::new();
+    let model = host.model.replace('\\', "\\\\").replace('"', "\\\"");
     for (name, kind, help, value) in [
         ("num_requests_running", "gauge", "Sequences that run.", f64::from(stats.running)),
         ("num_requests_waiting", "gauge", "Sequences that wait.", f64::from(stats.waiting)),
@@ -41,12 +43,12 @@ pub(super) fn metrics(host: &Host, stats: &Stats) -> Reply {
         ("prompt_tokens_total", "counter", "Prompt tokens.", stats.prompt_tokens as f64),
         ("generation_tokens_total", "counter", "Output tokens.", stats.generation_tokens as f64),
     ] {
-        let model = host.model.replace('\\', "\\\\").replace('"', "\\\"");
         text.push_str(&format!(
             "# HELP vllm:{name} {help}\n# TYPE vllm:{name} {kind}\n\
              vllm:{name}{{model_name=\"{model}\"}} {value}\n"
         ));
     }
+    latencies.write(&mut text, &model);
     let content_type = "text/plain; version=0.0.4; charset=utf-8";
     Reply { status: 200, content_type, body: text.into_bytes() }
 }

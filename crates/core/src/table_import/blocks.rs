@@ -1,0 +1,111 @@
+//! Text-block logs: what a client printed of closed loops over blocks of text, a block of lines for
+//! each. Text in, figures out; it judges none.
+
+use super::heading;
+
+/// What a log says of one closed loop; means are over its completed requests.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoggedBlock {
+    /// The headings above it, the outermost first.
+    pub headings: Vec<String>,
+    /// Characters of each block of text.
+    pub block_characters: u32,
+    /// Characters that were asked for.
+    pub asked_characters: u32,
+    /// Requests that were kept in flight.
+    pub in_flight: u32,
+    /// Requests that were completed.
+    pub completed: u32,
+    /// How long it took, in seconds.
+    pub duration_s: f64,
+    /// Mean tokens of the prompts.
+    pub prompt_tokens: f64,
+    /// Mean tokens of the outputs.
+    pub output_tokens: f64,
+    /// Output tokens per second.
+    pub output_tokens_per_s: f64,
+    /// Completed requests per second.
+    pub requests_per_s: f64,
+}
+
+/// The blocks of a text's logs, in their order. One that lacks a figure is left out.
+#[must_use]
+pub fn logged_blocks(text: &str) -> Vec<LoggedBlock> {
+    let mut headings: Vec<(usize, String)> = Vec::new();
+    let mut blocks: Vec<LoggedBlock> = Vec::new();
+    for line in text.lines() {
+        if let Some((level, words)) = heading(line) {
+            headings.retain(|(known, _)| *known < level);
+            headings.push((level, words.to_owned()));
+        }
+        let Some((_, told)) = line.split_once("[INFO] ") else { continue };
+        if let Some((block_characters, asked_characters)) = begun(told) {
+            let headings = headings.iter().map(|(_, words)| words.clone()).collect();
+            let begun =
+                LoggedBlock { headings, block_characters, asked_characters, ..Default::default() };
+            blocks.push(begun);
+        } else if let (Some(block), Some((key, value))) = (blocks.last_mut(), told.split_once(": "))
+            && let Ok(value) = value.trim().parse::<f64>()
+        {
+            note(block, key, value);
+        }
+    }
+    blocks.retain(|block| {
+        block.in_flight > 0
+            && block.completed > 0
+            && block.duration_s > 0.0
+            && block.prompt_tokens > 0.0
+            && block.output_tokens > 0.0
+            && block.output_tokens_per_s > 0.0
+    });
+    for block in &mut blocks {
+        // So far it is a rate.
+        block.prompt_tokens *= block.duration_s / f64::from(block.completed);
+    }
+    blocks
+}
+
+/// `chunk_size: 4000, generate_size: 100`, which begins a block.
+fn begun(told: &str) -> Option<(u32, u32)> {
+    let (block, asked) = told.strip_prefix("chunk_size: ")?.split_once(", generate_size: ")?;
+    Some((block.trim().parse().ok()?, asked.trim().parse().ok()?))
+}
+
+fn note(block: &mut LoggedBlock, key: &str, value: f64) {
+    match key {
+        "并发" => block.in_flight = value as u32,
+        "n-request" => block.completed = value as u32,
+        "duration" => block.duration_s = value,
+        "prompt-tokens/second" => block.prompt_tokens = value,
+        "completion tokens per request" => block.output_tokens = value,
+        "completion-tokens/second" => block.output_tokens_per_s = value,
+        "QPS" => block.requests_per_s = value,
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = "# A model\n## A card\n```\n\
+        [2023-12-20 21:04:43,239][261][INFO] chunk_size: 100, generate_size: 4000\n\
+        [2023-12-20 21:24:17,889][244][INFO] 并发: 32\n\
+        [2023-12-20 21:24:17,889][46][INFO] duration: 1174\n\
+        [2023-12-20 21:24:17,889][47][INFO] prompt-tokens/second: 249.28449744463373\n\
+        [2023-12-20 21:24:17,889][48][INFO] completion-tokens/second: 149.45826235093696\n\
+        [2023-12-20 21:24:17,889][52][INFO] completion tokens per request: 361.037037037037\n\
+        [2023-12-20 21:24:17,889][53][INFO] n-request: 486\n\
+        [2023-12-20 21:24:17,889][54][INFO] QPS: 0.41396933560477\n\
+        [2023-12-20 21:24:17,891][261][INFO] chunk_size: 100, generate_size: 2000\n";
+
+    #[test]
+    fn a_block_has_its_load_and_its_figures_and_one_that_was_cut_is_none() {
+        let [block] = &logged_blocks(LOG)[..] else { panic!("not one block") };
+        assert_eq!(block.headings, ["A model", "A card"]);
+        assert_eq!((block.block_characters, block.asked_characters), (100, 4000));
+        assert_eq!((block.in_flight, block.completed), (32, 486));
+        assert!((block.prompt_tokens - 602.18).abs() < 0.01, "{}", block.prompt_tokens);
+        assert!((block.output_tokens - 361.04).abs() < 0.01);
+    }
+}
