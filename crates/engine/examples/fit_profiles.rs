@@ -22,13 +22,8 @@ const REQUESTS: (u32, u32) = (399, 10);
 /// says nothing is not taken from the one that is left out.
 const ROUND: [f64; 8] = [4000.0, 150.0, 50.0, 0.8, 0.5, 2.0, 50.0, 50.0];
 /// What differs in TGI: its host, its kernels' speed on the same weights.
-const TGI: [&str; 5] = [
-    "step_us",
-    "sequence_layer_head_ns",
-    "awq.bandwidth_efficiency",
-    "awq.dense_efficiency",
-    "kv_reread_efficiency",
-];
+const TGI: [&str; 4] =
+    ["step_us", "sequence_layer_head_ns", "awq.bandwidth_efficiency", "awq.dense_efficiency"];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use inferometer_engine::EngineConfig;
 use inferometer_engine::model::{ModelSpec, models as all_models};
-use inferometer_engine::profile::profiles;
+use inferometer_engine::profile::{Role, profiles};
 
 use crate::exit::{Failure, print};
 
@@ -27,9 +27,13 @@ pub fn models() -> Result<(), Failure> {
     );
     for profile in profiles() {
         let cards = if profile.cards > 1 { format!("{} x ", profile.cards) } else { String::new() };
-        let of = |rows: u32, table: &str| format!("{rows} rows of {table}");
-        let rows: Vec<String> =
-            profile.provenance.iter().map(|known| of(known.rows, &known.table)).collect();
+        let known = profile.provenance.iter();
+        let rows: Vec<String> = known
+            .map(|known| match known.role {
+                Role::HeldOut => format!("held against {}", known.table),
+                _ => format!("{} rows of {}", known.rows, known.table),
+            })
+            .collect();
         let _ = writeln!(
             text,
             "  {:<24} {cards}{}, {} {}: {}",
