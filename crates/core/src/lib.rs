@@ -42,5 +42,7 @@ pub mod slo;
 pub mod validity;
 pub mod verdict;
 
+pub mod compare;
+
 #[cfg(test)]
 mod fixture;

@@ -20,6 +20,7 @@ pub use quantile::{percentile, weighted_percentile};
 pub use sample::{Sample, VALUES_KEPT};
 pub use sketch::RELATIVE_ERROR;
 pub use spread::spread;
+pub(crate) use spread::student_975;
 
 use crate::summary::Distribution;
 

@@ -29,7 +29,7 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
 /// The 97.5 % quantile of Student's t: exact to the digits shown up to ten degrees of freedom,
 /// then by the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5), which is
 /// right to five digits there.
-fn student_975(degrees: usize) -> f64 {
+pub(crate) fn student_975(degrees: usize) -> f64 {
     const FEW: [f64; 10] = [
         12.706_205, 4.302_653, 3.182_446, 2.776_445, 2.570_582, 2.446_912, 2.364_624, 2.306_004,
         2.262_157, 2.228_139,

@@ -1,0 +1,234 @@
+//! What is compared: figures over repeats, and the facts beside them. From the results of a run or
+//! from a published table.
+
+use std::collections::BTreeMap;
+
+use crate::plan::CellPlan;
+use crate::prediction::Columns;
+use crate::slo::{SloMetric, Statistic, measure};
+use crate::summary::{Cell, PassKind, PassSummary, Summary};
+use crate::table_import::PublishedRow;
+
+/// The load of the four columns of the published table, which come from two passes.
+pub const TABLE_LOAD: &str = "table";
+
+/// The figures of each pass that are compared. Throughput is that of the table's columns.
+const OF_PASSES: [(SloMetric, Statistic); 6] = [
+    (SloMetric::Ttft, Statistic::P50),
+    (SloMetric::Ttft, Statistic::P99),
+    (SloMetric::Tpot, Statistic::P50),
+    (SloMetric::Tpot, Statistic::P99),
+    (SloMetric::E2e, Statistic::P50),
+    (SloMetric::E2e, Statistic::P99),
+];
+
+/// One side of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject {
+    /// How people call it.
+    pub name: String,
+    /// Its figures.
+    pub series: Vec<Series>,
+    /// Facts that must be the same for the figures to mean the same.
+    pub(super) conditions: BTreeMap<&'static str, String>,
+    /// Facts that may be what is compared.
+    pub(super) facts: BTreeMap<String, String>,
+}
+
+/// One figure, one value for each repeat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The cell; absent for the geometric mean over all cells.
+    pub cell: Option<CellPlan>,
+    /// The load of the pass, in words.
+    pub load: String,
+    /// The figure.
+    pub figure: String,
+    /// Whether more of it is better.
+    pub higher_is_better: bool,
+    /// The values, all above zero.
+    pub values: Vec<f64>,
+}
+
+impl Series {
+    /// Whether it is the same figure of the same cell under the same load.
+    #[must_use]
+    pub fn is_same_figure(&self, other: &Self) -> bool {
+        (self.cell, &self.load, &self.figure) == (other.cell, &other.load, &other.figure)
+    }
+
+    /// A figure of nothing cannot be held against another: the ratio is no number.
+    fn has_values(&self) -> bool {
+        !self.values.is_empty() && self.values.iter().all(|value| *value > 0.0)
+    }
+
+    /// Where it stands, for people.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let cell = self.cell.map_or_else(|| "all cells".to_owned(), |cell| cell.to_string());
+        format!("{cell}, {}, {}", self.load, self.figure)
+    }
+}
+
+impl Subject {
+    /// The results of a run.
+    #[must_use]
+    pub fn of_run(name: impl Into<String>, summary: &Summary) -> Self {
+        let conditions = [
+            ("workload", Some(summary.workload_hash.clone())),
+            ("tokenizer", summary.environment.tokenizer.clone()),
+            ("predicted", Some(summary.predicted.to_string())),
+            ("metric definitions", Some(summary.schema.clone())),
+        ];
+        let target = &summary.target;
+        let mut facts: BTreeMap<String, String> = target.facts.clone();
+        let others = [
+            ("plan", Some(summary.plan_hash.clone())),
+            ("engine", target.engine.clone()),
+            ("engine version", target.engine_version.clone()),
+            ("model", Some(target.model.clone())),
+            ("dialect", Some(target.dialect.clone())),
+            ("profile", target.profile.clone()),
+            ("host", summary.environment.host.clone()),
+            ("kernel", summary.environment.kernel.clone()),
+            ("program", Some(summary.tool.version.clone())),
+        ];
+        facts.extend(others.into_iter().filter_map(|(key, fact)| Some((key.to_owned(), fact?))));
+        Self {
+            name: name.into(),
+            series: summary.cells.iter().flat_map(of_cell).collect(),
+            conditions: conditions
+                .into_iter()
+                .filter_map(|(key, fact)| Some((key, fact?)))
+                .collect(),
+            facts,
+        }
+    }
+
+    /// The rows of a published table: one value each, and nothing known beside them.
+    #[must_use]
+    pub fn of_table(name: impl Into<String>, rows: &[PublishedRow]) -> Self {
+        let of_row = |row: &PublishedRow| {
+            let cell = Some(row.cell);
+            columns(&[row.measured]).into_iter().map(move |series| Series { cell, ..series })
+        };
+        Self {
+            name: name.into(),
+            series: rows.iter().flat_map(of_row).collect(),
+            conditions: BTreeMap::new(),
+            facts: BTreeMap::new(),
+        }
+    }
+
+    /// What must be told of the differences to another, and the facts that differ.
+    pub(super) fn differences(&self, other: &Self) -> (Vec<String>, Vec<[String; 3]>) {
+        let mut warnings = Vec::new();
+        for (key, ours) in &self.conditions {
+            if let Some(theirs) = other.conditions.get(key).filter(|theirs| *theirs != ours) {
+                warnings.push(format!(
+                    "{key} differs ({ours} against {theirs}): the two did not do the same work, or \
+                     their figures do not mean the same"
+                ));
+            }
+        }
+        if self.conditions.is_empty() != other.conditions.is_empty() {
+            warnings.push("one of the two is a table: what it did cannot be checked".to_owned());
+        }
+        let absent = "-".to_owned();
+        let both = self
+            .facts
+            .keys()
+            .chain(other.facts.keys().filter(|key| !self.facts.contains_key(*key)));
+        let differing = both.filter_map(|key| {
+            let (ours, theirs) = (self.facts.get(key), other.facts.get(key));
+            let text = |fact: Option<&String>| fact.unwrap_or(&absent).clone();
+            (ours != theirs && !self.facts.is_empty() && !other.facts.is_empty())
+                .then(|| [key.clone(), text(ours), text(theirs)])
+        });
+        (warnings, differing.collect())
+    }
+}
+
+/// The figures of a cell: the table's columns, and those of each pass.
+fn of_cell(cell: &Cell) -> Vec<Series> {
+    let place = CellPlan { input_length: cell.input_length, output_length: cell.output_length };
+    let repeats = cell.passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
+    let rows: Vec<Columns> = (1..=repeats)
+        .map(|repeat| {
+            let passes = cell.passes.iter().filter(|pass| pass.repeat == repeat).cloned();
+            let alone = crate::fold::cell(cell.input_length, cell.output_length, passes.collect());
+            Columns::of(&alone)
+        })
+        .collect();
+    let table = if cell.passes.is_empty() { vec![Columns::of(cell)] } else { rows };
+    let mut series: Vec<Series> = columns(&table);
+    let mut loads: Vec<(&str, PassKind)> = Vec::new();
+    for pass in &cell.passes {
+        if !loads.contains(&(pass.load.as_str(), pass.kind)) {
+            loads.push((pass.load.as_str(), pass.kind));
+        }
+    }
+    let several = loads.iter().filter(|(_, kind)| *kind != PassKind::OneByOne).count() > 1;
+    for (load, kind) in loads {
+        let passes = || cell.passes.iter().filter(|pass| pass.load == load);
+        for (metric, statistic) in OF_PASSES {
+            let figure = format!("{}_{}", metric.name(), statistic.name());
+            let values = passes().filter_map(|pass| measure(metric, Some(statistic), pass));
+            series.push(of_pass(load, figure, false, values.collect()));
+        }
+        if several && kind != PassKind::OneByOne {
+            let of: [fn(&PassSummary) -> Option<f64>; 2] =
+                [|pass| pass.requests_per_s, |pass| pass.output_tokens_per_s];
+            for (figure, of) in Columns::NAMES.iter().zip(of) {
+                let values = passes().filter_map(of).collect();
+                series.push(of_pass(load, (*figure).to_owned(), true, values));
+            }
+        }
+    }
+    series.retain(Series::has_values);
+    series.iter_mut().for_each(|series| series.cell = Some(place));
+    series
+}
+
+fn of_pass(load: &str, figure: String, higher_is_better: bool, values: Vec<f64>) -> Series {
+    Series { cell: None, load: load.to_owned(), figure, higher_is_better, values }
+}
+
+/// The columns of the table over repeats, of no cell yet.
+fn columns(rows: &[Columns]) -> Vec<Series> {
+    let series = Columns::NAMES.into_iter().enumerate().map(|(at, figure)| {
+        let values = rows.iter().filter_map(|row| row.values()[at]).collect();
+        of_pass(TABLE_LOAD, figure.to_owned(), at < 2, values)
+    });
+    series.filter(Series::has_values).collect()
+}
+
+/// The geometric means over all cells, repeat by repeat, of the figures that several cells have
+/// with the same number of repeats.
+pub(super) fn overall(pairs: &[(Series, Series)]) -> Vec<(Series, Series)> {
+    let mut groups: Vec<Vec<&(Series, Series)>> = Vec::new();
+    for pair in pairs {
+        let key = |(a, b): &(Series, Series)| {
+            (a.load.clone(), a.figure.clone(), a.values.len(), b.values.len())
+        };
+        match groups.iter_mut().find(|group| key(group[0]) == key(pair)) {
+            Some(group) => group.push(pair),
+            None => groups.push(vec![pair]),
+        }
+    }
+    let groups = groups.into_iter().filter(|group| group.len() > 1);
+    groups
+        .map(|group| {
+            let over = |side: fn(&(Series, Series)) -> &Series| {
+                let first = side(group[0]);
+                let at = |repeat: usize| {
+                    let logs = group.iter().map(|pair| side(pair).values[repeat].ln());
+                    (logs.sum::<f64>() / group.len() as f64).exp()
+                };
+                let values = (0..first.values.len()).map(at).collect();
+                Series { cell: None, values, ..first.clone() }
+            };
+            (over(|pair| &pair.0), over(|pair| &pair.1))
+        })
+        .collect()
+}
