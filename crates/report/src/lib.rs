@@ -12,6 +12,7 @@ mod layout;
 mod number;
 
 pub mod csv;
+pub mod difference;
 pub mod json;
 pub mod table;
 pub mod terminal;

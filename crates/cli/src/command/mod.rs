@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod check;
+mod compare;
 mod dialects;
 mod engine;
 mod engine_flags;
@@ -33,6 +34,8 @@ pub enum Command {
     Check(check::CheckArgs),
     /// Make the reports of a stored run again.
     Report(report::ReportArgs),
+    /// Compare runs with a baseline, figure by figure; --gate for machines.
+    Compare(compare::CompareArgs),
     /// List the stored runs.
     Runs(runs::RunsArgs),
     /// List the metrics with their definitions.
@@ -71,6 +74,7 @@ impl Command {
                 inferometer_launch::guard::guard().map_err(Failure::not_carried_out)
             }
             Self::Report(arguments) => report::report(&arguments),
+            Self::Compare(arguments) => compare::compare(&arguments),
             Self::Runs(arguments) => runs::runs(&arguments),
             Self::Metrics => metrics::metrics(),
             Self::Dialects => dialects::dialects(),

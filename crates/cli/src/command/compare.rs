@@ -1,0 +1,160 @@
+//! `compare`: runs against a baseline, figure by figure, and a gate on it.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use inferometer_core::compare::{
+    Comparison, Condition, GateResult, Met, Options, Subject, compare as compare_subjects, judge,
+    parse_gate,
+};
+use inferometer_core::summary::Summary;
+use inferometer_core::table_import::{PublishedTable, published_tables};
+use inferometer_report::difference;
+use inferometer_store::Store;
+use serde::Serialize;
+
+use crate::exit::{Failure, print, tell};
+
+/// The flags of `compare`.
+#[derive(Args)]
+pub struct CompareArgs {
+    /// What the others are held against: a stored run, a summary.json, or a published table
+    /// (FILE.md, FILE.md#SECTION)
+    baseline: String,
+    /// Stored runs, summary.json files or published tables
+    #[arg(required = true, value_name = "RUN")]
+    contenders: Vec<String>,
+    /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; exit code 3
+    /// when one is not met
+    #[arg(long, value_name = "CONDITIONS")]
+    gate: Option<String>,
+    /// A condition that is neither met nor missed for sure is not met
+    #[arg(long)]
+    strict: bool,
+    /// Differences within this share do not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    margin: f64,
+    /// Makes the resamples
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// The database
+    #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
+    store: PathBuf,
+    /// Print one JSON document on stdout and nothing else there
+    #[arg(long)]
+    json: bool,
+    /// Print Markdown
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+}
+
+/// A comparison, and what its gate says.
+#[derive(Serialize)]
+struct Judged {
+    #[serde(flatten)]
+    comparison: Comparison,
+    gate: Vec<GateResult>,
+}
+
+/// Compares.
+pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
+    let conditions = conditions(arguments.gate.as_deref())?;
+    if !(arguments.margin > 0.0 && arguments.margin < 100.0) {
+        return Err(Failure::usage("--margin: is not a percentage above 0 and below 100"));
+    }
+    let options = Options { margin: arguments.margin / 100.0, seed: arguments.seed };
+    let baseline = subject(&arguments.baseline, &arguments.store)?;
+    let mut judged = Vec::new();
+    for name in &arguments.contenders {
+        let contender = subject(name, &arguments.store)?;
+        let comparison =
+            compare_subjects(&baseline, &contender, options).map_err(Failure::usage)?;
+        let gate = judge(&conditions, &comparison)
+            .map_err(|error| Failure::usage(format!("--gate: {error}")))?;
+        judged.push(Judged { comparison, gate });
+    }
+    show(arguments, &judged)?;
+    verdict(arguments, &judged)
+}
+
+fn conditions(gate: Option<&str>) -> Result<Vec<Condition>, Failure> {
+    let Some(text) = gate else { return Ok(Vec::new()) };
+    parse_gate(text).map_err(|errors| {
+        Failure::Usage(errors.iter().map(|error| format!("--gate: {error}")).collect())
+    })
+}
+
+fn show(arguments: &CompareArgs, judged: &[Judged]) -> Result<(), Failure> {
+    if arguments.json {
+        let document = serde_json::json!({ "comparisons": judged });
+        return print(&format!("{document:#}\n"));
+    }
+    let one = |judged: &Judged| match arguments.markdown {
+        true => difference::markdown(&judged.comparison, &judged.gate),
+        false => difference::text(&judged.comparison, &judged.gate),
+    };
+    print(&judged.iter().map(one).collect::<Vec<_>>().join("\n"))
+}
+
+fn verdict(arguments: &CompareArgs, judged: &[Judged]) -> Result<(), Failure> {
+    let results = || judged.iter().flat_map(|judged| &judged.gate);
+    let with = |met: Met| -> Vec<String> {
+        let found = results().filter(|result| result.met == met);
+        found.map(|result| format!("{} ({})", result.condition, result.place)).collect()
+    };
+    let (missed, undecided) = (with(Met::No), with(Met::Undecided));
+    if !missed.is_empty() {
+        return Err(Failure::Objective(format!("not met: {}", missed.join("; "))));
+    }
+    if !undecided.is_empty() {
+        let told = format!("undecided, more repeats would tell: {}", undecided.join("; "));
+        if arguments.strict {
+            return Err(Failure::Objective(told));
+        }
+        tell(&format!("warning: {told}"));
+    }
+    Ok(())
+}
+
+/// What a name stands for: a published table, a summary, or a stored run.
+fn subject(name: &str, store: &Path) -> Result<Subject, Failure> {
+    let (path, section) = match name.split_once('#') {
+        Some((path, section)) => (path, Some(section)),
+        None => (name, None),
+    };
+    let problem = |what: String| Failure::usage(format!("{path}: {what}"));
+    if path.ends_with(".md") || path.ends_with(".json") {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| problem(format!("cannot be read: {error}")))?;
+        return if path.ends_with(".json") {
+            let summary: Summary = serde_json::from_str(&text)
+                .map_err(|error| problem(format!("is not a summary of this program: {error}")))?;
+            Ok(Subject::of_run(name, &summary))
+        } else {
+            table(name, &text, section).map_err(problem)
+        };
+    }
+    let store = Store::open_existing(store).map_err(Failure::usage)?;
+    let found = store.run(name).map_err(Failure::usage)?;
+    let id = found.row.id.to_string();
+    let summary =
+        found.summary.ok_or_else(|| Failure::usage(format!("run {id} has no results yet")))?;
+    Ok(Subject::of_run(id, &summary))
+}
+
+fn table(name: &str, text: &str, section: Option<&str>) -> Result<Subject, String> {
+    let tables = published_tables(text)?;
+    let fits = |table: &&PublishedTable| section.is_none_or(|section| table.is_under(section));
+    match tables.iter().filter(fits).collect::<Vec<_>>().as_slice() {
+        [table] => Ok(Subject::of_table(name, &table.rows)),
+        found => {
+            let sections: Vec<String> =
+                tables.iter().map(|table| table.headings.join(" / ")).collect();
+            Err(format!(
+                "{} of its tables fit; name one as FILE.md#SECTION: {}",
+                found.len(),
+                sections.join("; ")
+            ))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `compare` and its gate: exit codes, and what is said of runs that did not do the same.
+
+use crate::support::inferometer;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A measured summary with five repeats of one pass, each latency `slower` times as long.
+fn summary(folder: &TempDir, name: &str, slower: f64, workload: &str) -> String {
+    let out = inferometer(
+        folder.path(),
+        &[
+            "run",
+            "--speed",
+            "200",
+            "--input-lengths",
+            "16",
+            "--output-lengths",
+            "4",
+            "--passes",
+            "one_by_one",
+            "--one-by-one",
+            "1",
+            "--warmup",
+            "0",
+            "--quiet",
+            "--json",
+        ],
+    );
+    let mut document: Value = serde_json::from_slice(&out.stdout).expect("a summary");
+    let pass = document["cells"][0]["passes"][0].clone();
+    let passes = (0..5).map(|repeat| {
+        let mut pass = pass.clone();
+        pass["repeat"] = (repeat + 1).into();
+        for figure in ["ttft_ms", "tpot_ms", "e2e_ms", "latency_per_output_token_ms"] {
+            for statistic in ["mean", "p50", "p99"] {
+                let jitter = 1.0 + 0.002 * f64::from(repeat);
+                pass[figure][statistic] = (100.0 * slower * jitter).into();
+            }
+        }
+        pass
+    });
+    document["cells"][0]["passes"] = passes.collect();
+    document["workload_hash"] = workload.into();
+    let path = folder.path().join(name);
+    std::fs::write(&path, document.to_string()).expect("written");
+    path.to_str().expect("a path").to_owned()
+}
+
+#[test]
+fn a_gate_sets_the_exit_code_and_other_work_is_told() {
+    let folder = TempDir::new().expect("a folder");
+    let a = summary(&folder, "a.json", 1.0, "one");
+    let b = summary(&folder, "b.json", 1.2, "two");
+    let compare = |more: &[&str]| {
+        let arguments = [&["compare", &a, &b], more].concat();
+        let out = inferometer(folder.path(), &arguments);
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        (out.status.code(), text, String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    let (code, text, _) = compare(&[]);
+    assert_eq!(code, Some(0));
+    assert!(text.contains("WORSE") && text.contains("+20.00"), "{text}");
+    assert!(text.contains("warning: workload differs (one against two)"), "{text}");
+    let (code, _, told) = compare(&["--gate", "e2e_p50<+25%,ttft_p50<+10%"]);
+    assert_eq!(code, Some(3));
+    assert!(told.contains("not met: ttft_p50<+10%") && !told.contains("e2e_p50"), "{told}");
+    assert_eq!(compare(&["--gate", "e2e_p50<+25%"]).0, Some(0));
+    assert_eq!(compare(&["--gate", "e2e_p50<+20%"]).0, Some(0), "undecided");
+    assert_eq!(compare(&["--gate", "e2e_p50<+20%", "--strict"]).0, Some(3));
+    let (code, _, told) = compare(&["--gate", "e2e_p5<+25%"]);
+    assert!(code == Some(2) && told.contains("did you mean"), "{told}");
+    let (_, text, _) = compare(&["--json"]);
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(document["comparisons"][0]["rows"][0]["repeats"][1], 5);
+}
