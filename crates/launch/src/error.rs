@@ -46,7 +46,7 @@ pub enum LaunchError {
     #[error("server: ended ({}) before it was ready{}; its log: {}", ended.how, words(ended), log.display())]
     EndedEarly {
         /// How.
-        ended: Ended,
+        ended: Box<Ended>,
         /// All that it wrote.
         log: PathBuf,
     },
@@ -58,7 +58,7 @@ pub enum LaunchError {
         /// What did not come.
         missing: String,
         /// How it was ended then.
-        ended: Ended,
+        ended: Box<Ended>,
         /// All that it wrote.
         log: PathBuf,
     },

@@ -141,7 +141,10 @@ impl Launched {
             }
             if let Some(ended) = self.ended.clone() {
                 self.end();
-                return Err(LaunchError::EndedEarly { ended, log: self.place.log.clone() });
+                return Err(LaunchError::EndedEarly {
+                    ended: Box::new(ended),
+                    log: self.place.log.clone(),
+                });
             }
             if patience.stop.load(Ordering::Relaxed) {
                 self.end();
@@ -181,7 +184,7 @@ impl Launched {
         LaunchError::NeverReady {
             after_s: self.plan.ready_timeout.as_secs(),
             missing,
-            ended: self.ended.take().unwrap_or_default(),
+            ended: Box::new(self.ended.take().unwrap_or_default()),
             log: self.place.log.clone(),
         }
     }
