@@ -43,22 +43,22 @@ pub enum LaunchError {
         reason: String,
     },
     /// It ended before it was ready.
-    #[error("server: ended ({}) before it was ready{}; its log: {}", ended.how, words(&ended.last_lines), log.display())]
+    #[error("server: ended ({}) before it was ready{}; its log: {}", ended.how, words(ended), log.display())]
     EndedEarly {
         /// How.
-        ended: Ended,
+        ended: Box<Ended>,
         /// All that it wrote.
         log: PathBuf,
     },
     /// It took longer than allowed.
-    #[error("server: not ready after {after_s} s (ready_timeout): {missing}{}; its log: {}", words(last_lines), log.display())]
+    #[error("server: not ready after {after_s} s (ready_timeout): {missing}{}; its log: {}", words(ended), log.display())]
     NeverReady {
         /// The time that it had, in seconds.
         after_s: u64,
         /// What did not come.
         missing: String,
-        /// The last lines of its log.
-        last_lines: Vec<String>,
+        /// How it was ended then.
+        ended: Box<Ended>,
         /// All that it wrote.
         log: PathBuf,
     },
@@ -73,11 +73,18 @@ pub enum LaunchError {
     Preset(String),
 }
 
-/// The last lines of a log as the rest of a sentence.
-pub(crate) fn words(lines: &[String]) -> String {
-    if lines.is_empty() {
+/// The last lines of a log as the rest of a sentence, after its first errors where they are not
+/// among them.
+pub(crate) fn words(ended: &Ended) -> String {
+    let Ended { first_errors, last_lines, .. } = ended;
+    if last_lines.is_empty() {
         return "; it wrote nothing".to_owned();
     }
-    let lines: Vec<String> = lines.iter().map(|line| format!("\n    | {line}")).collect();
-    format!("; its last lines:{}\n", lines.concat())
+    let block = |lines: &mut dyn Iterator<Item = &String>| {
+        lines.map(|line| format!("\n    | {line}")).collect::<String>()
+    };
+    let errors = block(&mut first_errors.iter().filter(|line| !last_lines.contains(line)));
+    let errors =
+        if errors.is_empty() { errors } else { format!("; its first errors:{errors}\n  ") };
+    format!("{errors}; its last lines:{}\n", block(&mut last_lines.iter()))
 }

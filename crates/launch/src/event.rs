@@ -60,10 +60,12 @@ pub struct Usage {
 }
 
 /// How a server ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
     /// `exit status: 1`, `signal: 9 (SIGKILL)`.
     pub how: String,
+    /// The first lines of its log that name an error.
+    pub first_errors: Vec<String>,
     /// The last lines of its log.
     pub last_lines: Vec<String>,
     /// Bytes of its log that were not kept.

@@ -236,6 +236,7 @@ impl Guard {
     fn tell_end(&mut self, how: String) {
         tell(&Event::Ended(Ended {
             how,
+            first_errors: self.log.first_errors(),
             last_lines: self.log.last_lines(),
             log_left_out_bytes: self.log.left_out(),
         }));

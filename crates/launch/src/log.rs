@@ -7,6 +7,8 @@ use std::io::{self, Write};
 
 /// Lines that are told when a server ends.
 const LAST_LINES: usize = 12;
+/// Lines with an error, the first of which is often the cause of all that follow.
+const FIRST_ERRORS: usize = 2;
 /// Bytes of each that are told.
 const LINE_BYTES: usize = 300;
 /// The end of a long log that is kept in memory until the server has ended: at most this.
@@ -28,6 +30,7 @@ pub(crate) struct Log {
 #[derive(Default)]
 struct Lines {
     last: VecDeque<String>,
+    errors: Vec<String>,
     open: Vec<u8>,
 }
 
@@ -60,6 +63,11 @@ impl Log {
     pub(crate) fn last_lines(&self) -> Vec<String> {
         let open = (!self.lines.open.is_empty()).then(|| readable(&self.lines.open));
         self.lines.last.iter().cloned().chain(open).collect()
+    }
+
+    /// The first lines that name an error.
+    pub(crate) fn first_errors(&self) -> Vec<String> {
+        self.lines.errors.clone()
     }
 
     /// Bytes that are in no file.
@@ -96,12 +104,23 @@ impl Lines {
                 continue;
             }
             seen(&line);
+            if self.errors.len() < FIRST_ERRORS && names_an_error(&line) {
+                self.errors.push(line.clone());
+            }
             if self.last.len() == LAST_LINES {
                 self.last.pop_front();
             }
             self.last.push_back(line);
         }
     }
+}
+
+/// Whether a line looks like the message of an error: `ValueError: no such model`, `error: ...`,
+/// `thread 'main' panicked at ...`. A wrong guess costs a line that says too much.
+fn names_an_error(line: &str) -> bool {
+    let is_quiet = ["WARN", "INFO", "DEBUG"].iter().any(|level| line.contains(level));
+    let words = ["Error: ", "error: ", "Exception: ", " panicked at ", "out of memory"];
+    !is_quiet && words.iter().any(|words| line.contains(words))
 }
 
 /// The text of a line: without colours and other control characters, not longer than is told.
@@ -170,6 +189,28 @@ mod tests {
         assert_eq!(log.left_out(), 0);
         let text = std::fs::read(&path).unwrap();
         assert_eq!(text, b"one\n\x1b[32mtwo\x1b[0m\n10%\r99%\nthree");
+    }
+
+    #[test]
+    fn the_first_errors_are_kept_however_much_follows() {
+        let (_folder, _, mut log) = log(4_000);
+        for line in [
+            "INFO: retrying after error: busy",
+            "(Worker) ERROR [x.py:1] Traceback (most recent call last):",
+            "(Worker) ERROR [x.py:1] ValueError: No common block size for 16",
+        ] {
+            log.push(format!("{line}\n").as_bytes(), |_| {}).unwrap();
+        }
+        for number in 0..100 {
+            log.push(format!("RuntimeError: see above {number}\n").as_bytes(), |_| {}).unwrap();
+        }
+        assert_eq!(
+            log.first_errors(),
+            [
+                "(Worker) ERROR [x.py:1] ValueError: No common block size for 16",
+                "RuntimeError: see above 0"
+            ]
+        );
     }
 
     #[test]

@@ -141,7 +141,10 @@ impl Launched {
             }
             if let Some(ended) = self.ended.clone() {
                 self.end();
-                return Err(LaunchError::EndedEarly { ended, log: self.place.log.clone() });
+                return Err(LaunchError::EndedEarly {
+                    ended: Box::new(ended),
+                    log: self.place.log.clone(),
+                });
             }
             if patience.stop.load(Ordering::Relaxed) {
                 self.end();
@@ -181,7 +184,7 @@ impl Launched {
         LaunchError::NeverReady {
             after_s: self.plan.ready_timeout.as_secs(),
             missing,
-            last_lines: self.ended.take().map(|ended| ended.last_lines).unwrap_or_default(),
+            ended: Box::new(self.ended.take().unwrap_or_default()),
             log: self.place.log.clone(),
         }
     }
@@ -203,7 +206,7 @@ impl Launched {
         }
         if self.ended.is_none() && self.guard.try_wait().is_ok_and(|status| status.is_some()) {
             let how = "its guard process was ended; look whether the server still runs".to_owned();
-            self.ended = Some(Ended { how, last_lines: Vec::new(), log_left_out_bytes: 0 });
+            self.ended = Some(Ended { how, ..Ended::default() });
         }
         self.ended.as_ref()
     }
@@ -241,7 +244,7 @@ impl Launched {
     /// How the last words of a server are said in an error: how it ended and its last lines.
     #[must_use]
     pub fn last_words(ended: &Ended) -> String {
-        format!("{}{}", ended.how, crate::error::words(&ended.last_lines))
+        format!("{}{}", ended.how, crate::error::words(ended))
     }
 
     /// Ends the server, gently and then firmly, and waits until nothing of it is left.

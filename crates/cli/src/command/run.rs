@@ -1,6 +1,6 @@
 //! `run`: the flags, and from them the plan.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::workload_flags::WorkloadFlags;
 use crate::exit::Failure;
 use crate::plan_file;
+use crate::run::resume::Earlier;
 use crate::run::{self, Options};
 
 /// The flags of `run`. The keys of a plan file are the same, with underscores.
@@ -27,6 +28,10 @@ pub struct RunArgs {
     /// Further fields of the body, as a JSON object; they replace fields of the same name
     #[arg(long, value_name = "JSON")]
     extra_body: Option<String>,
+    /// Go on with a run that was interrupted, killed or broken off: its plan, and what it has not
+    /// measured whole; the new run has all of it
+    #[arg(long, value_name = "RUN", conflicts_with = "plan")]
+    resume: Option<String>,
     /// Print the resolved plan and its hash, measure nothing
     #[arg(long)]
     dry_run: bool,
@@ -256,10 +261,18 @@ impl RunArgs {
 
 /// Benchmarks a target.
 pub fn run(arguments: RunArgs) -> Result<(), Failure> {
-    let (spec, several) = plan_file::merge_several(arguments.plan.as_deref(), arguments.keys()?)?;
+    let mut keys = arguments.keys()?;
+    let store = arguments.spec.store.as_deref().unwrap_or("inferometer.db");
+    let earlier = arguments.resume.as_deref().map(|run| Earlier::find(Path::new(store), run));
+    let earlier = earlier.transpose()?;
+    if let Some(earlier) = &earlier {
+        keys = earlier.keys.clone().into_iter().chain(keys).collect();
+    }
+    let (spec, several) = plan_file::merge_several(arguments.plan.as_deref(), keys)?;
     run::run(
         &spec,
         &several,
+        earlier.as_ref(),
         &Options {
             dry_run: arguments.dry_run,
             json: arguments.json,

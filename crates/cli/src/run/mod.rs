@@ -14,6 +14,7 @@ mod precision;
 mod progress;
 mod prompts;
 pub mod recording;
+pub mod resume;
 mod servers;
 pub mod session;
 mod target;
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use inferometer_core::load::Recording;
-use inferometer_core::plan::{PassPlan, Plan};
+use inferometer_core::plan::{CellPlan, PassPlan, Plan};
 use inferometer_core::spec::{Known, Spec};
 use inferometer_core::summary::Summary;
 use inferometer_core::verdict::Validity;
@@ -31,6 +32,7 @@ use inferometer_report::{json, terminal};
 
 use crate::exit::{Failure, print};
 use crate::plan_file::Several;
+use resume::{Earlier, Kept};
 use servers::Servers;
 
 /// How the run is shown, which changes nothing of what it measures.
@@ -61,6 +63,8 @@ pub struct Resolved {
     pub out: Option<PathBuf>,
     /// Which of the servers of a plan it is, as facts of the target.
     pub facts: BTreeMap<String, String>,
+    /// Cells that an earlier run of this plan has measured whole.
+    pub kept: Vec<(CellPlan, Vec<Kept>)>,
 }
 
 /// Resolves a spec: every mistake at once.
@@ -88,6 +92,7 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         store: spec.store.clone().unwrap_or_else(|| "inferometer.db".to_owned()).into(),
         out: spec.out.clone().map(PathBuf::from),
         facts: BTreeMap::new(),
+        kept: Vec::new(),
     })
 }
 
@@ -105,13 +110,22 @@ fn read_recording(recording: &mut Recording) -> Result<(), Failure> {
 ///
 /// # Errors
 /// As the exit codes say; what was recorded is kept.
-pub fn run(spec: &Spec, several: &Several, options: &Options) -> Result<(), Failure> {
+pub fn run(
+    spec: &Spec,
+    several: &Several,
+    earlier: Option<&Earlier>,
+    options: &Options,
+) -> Result<(), Failure> {
     let mut variants = group::variants(spec, several)?;
-    if variants.len() > 1 || several.rounds > 1 {
+    if earlier.is_none() && (variants.len() > 1 || several.rounds > 1) {
         return group::run(&variants, several.rounds, options);
     }
     let only = variants.pop().ok_or_else(|| Failure::usage("target: there is none"))?;
-    let resolved = resolve(&only.spec)?;
+    let mut resolved = resolve(&only.spec)?;
+    if let Some(earlier) = earlier {
+        resolved.kept = earlier.kept(&resolved.plan)?;
+        resolved.facts = earlier.facts.clone();
+    }
     if options.dry_run {
         return dry_run(&resolved, options);
     }

@@ -13,12 +13,12 @@ use super::progress::Progress;
 use crate::command::SERVER_GUARD;
 use crate::exit::Failure;
 
-/// How long a server whose connections broke may take to be gone.
-const LAST_BREATH: Duration = Duration::from_secs(2);
+/// How long a server whose requests failed may take to be gone.
+const LAST_BREATH: Duration = Duration::from_secs(3);
 
-/// Whether connections to the server broke in a pass.
+/// Whether requests of a pass failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Broke {
+pub enum Failures {
     /// At least one.
     Some,
     /// None.
@@ -109,13 +109,13 @@ impl Servers {
         Ok(url)
     }
 
-    /// How the server ended, in words with its last lines, if it has ended. One whose connections
-    /// broke is given a moment to.
-    pub fn died(&mut self, connections_broke: Broke) -> Option<String> {
+    /// How the server ended, in words with its last lines, if it has ended. One whose requests
+    /// failed is given a moment to.
+    pub fn died(&mut self, failures: Failures) -> Option<String> {
         let server = &mut self.running.as_mut()?.server;
-        let ended = match connections_broke {
-            Broke::Some => server.ends_within(LAST_BREATH),
-            Broke::None => server.has_ended(),
+        let ended = match failures {
+            Failures::Some => server.ends_within(LAST_BREATH),
+            Failures::None => server.has_ended(),
         };
         ended.map(Launched::last_words)
     }

@@ -1,6 +1,8 @@
 //! A run from its first question to its last file.
 
 mod launched;
+mod said;
+mod taken_over;
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
@@ -23,7 +25,7 @@ use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunS
 use inferometer_workload::PromptPlace;
 
 use super::cells::Grid;
-use super::estimate::{self, spoken};
+use super::estimate;
 use super::outputs::Outputs;
 use super::pass::{Passes, Played};
 use super::progress::Progress;
@@ -72,7 +74,7 @@ pub fn carry_out(
         Err(_) if stop.load(Ordering::Relaxed) => return Err(stopped_before()),
         ready => ready?,
     };
-    announce(progress, &ready.target, plan);
+    said::announce(progress, &ready.target, plan);
     let mut findings = ready.findings.clone();
     let shaper = match named {
         Some(shaper) => shaper,
@@ -121,7 +123,7 @@ pub fn carry_out(
         // A cell for which there are no prompts is told before anything is measured.
         prompts.build(cell, &PromptPlace::new(cell.to_string(), "check", 0), 1)?;
     }
-    say_estimate(progress, guess);
+    said::estimate(progress, guess);
 
     let header = run_header(resolved, &ready.target, prompts.shaper(), &passes);
     let run = store.begin_run(&header).map_err(Failure::not_carried_out)?;
@@ -143,6 +145,7 @@ pub fn carry_out(
         findings,
         workload_hasher: WorkloadHasher::new(),
         body_hasher: BodyHasher::new(),
+        bodies_are_known: true,
         pass_number: 0,
         taken: Vec::new(),
         broken: None,
@@ -164,45 +167,6 @@ fn counter(plan: &Plan, endpoint: &Endpoint, shaper: &Shaper) -> Counter {
         Counter::AfterThePass(Arc::clone(&shaper.tokenizer))
     } else {
         Counter::None
-    }
-}
-
-fn announce(progress: Progress, target: &Target, plan: &Plan) {
-    let engine = target.engine.as_deref().unwrap_or("server of unknown make");
-    let version = target.engine_version.as_deref().unwrap_or("of unknown version");
-    if target.simulated {
-        let profile = target.profile.as_deref().unwrap_or("unknown");
-        progress.say(&format!(
-            "SIMULATION: the embedded engine plays {} under {engine} {version} (profile {profile})",
-            target.model
-        ));
-    } else {
-        progress.say(&format!("target: {} is {engine} {version}", target.url));
-    }
-    let passes: Vec<String> = plan.passes.iter().map(ToString::to_string).collect();
-    progress.say(&format!(
-        "measuring {} ({} prompts, {}) in {} {}: {}",
-        target.model,
-        plan.workload.name(),
-        target.dialect,
-        plan.cells.len(),
-        if plan.cells.len() == 1 { "cell" } else { "cells" },
-        passes.join("; ")
-    ));
-}
-
-fn say_estimate(progress: Progress, guess: Option<(std::time::Duration, std::time::Duration)>) {
-    let in_order = guess.map(|(one, other)| (one.min(other), one.max(other)));
-    match in_order {
-        Some((least, most)) if least == most => {
-            progress.say(&format!("estimate: {}", spoken(least)));
-        }
-        Some((least, most)) => progress.say(&format!(
-            "estimate: between {} and {}, by how well the server batches",
-            spoken(least),
-            spoken(most)
-        )),
-        None => progress.say("estimate: unknown; the server did not answer a first request"),
     }
 }
 
@@ -244,6 +208,8 @@ struct Session<'a> {
     findings: Vec<Finding>,
     workload_hasher: WorkloadHasher,
     body_hasher: BodyHasher,
+    /// Whether all bodies were made by this run.
+    bodies_are_known: bool,
     pass_number: u32,
     /// Prompts asked for so far, by input length.
     taken: Vec<(u32, u64)>,
@@ -277,6 +243,9 @@ impl Session<'_> {
     }
 
     fn cell(&mut self, cell: CellPlan) -> Result<(), Failure> {
+        if self.take_over(cell)? {
+            return Ok(());
+        }
         self.revive_server()?;
         self.warm_up(cell)?;
         self.repeats(cell)?;
@@ -460,7 +429,10 @@ impl Session<'_> {
             tool_version: &self.header.tool_version,
             predicted: self.header.predicted,
             workload_hash: self.workload_hasher.clone().finish(),
-            body_hash: self.body_hasher.clone().finish(),
+            body_hash: match self.bodies_are_known {
+                true => self.body_hasher.clone().finish(),
+                false => "unknown: some passes are those of an earlier run".to_owned(),
+            },
         };
         summarise(facts, &self.grid, self.findings.clone())
     }

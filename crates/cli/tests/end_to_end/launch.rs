@@ -152,3 +152,39 @@ fn nothing_of_a_server_is_left_when_the_run_is_killed_or_interrupted() {
         assert_eq!(status.code(), if signal == "-INT" { Some(130) } else { None });
     }
 }
+
+#[test]
+fn a_broken_run_is_gone_on_with_and_what_it_measured_whole_is_taken_over() {
+    let folder = folder();
+    // The first server dies in the second cell, the second does not come up, the third works.
+    write_plan(
+        folder.path(),
+        "[16, 24, 32]",
+        "command = '''mkdir a 2>/dev/null && set -- --fault die@20 \"$@\" || { mkdir b 2>/dev/null && \
+         exit 3; }; exec {inferometer} engine --listen {host}:{port} --speed 100'''",
+    );
+    let (output, _) = run(folder.path());
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    let resumed = inferometer(folder.path(), &["run", "--resume", "latest", "--json"]);
+    let told = told(&resumed);
+    assert_eq!(resumed.status.code(), Some(0), "{told}");
+    assert!(told.contains("16 x 8, saturated, taken over"), "{told}");
+    assert!(!told.contains("24 x 8, saturated, taken over"), "{told}");
+    let summary: Value = serde_json::from_slice(&resumed.stdout).expect("one document");
+    let cells = summary["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 3);
+    for cell in cells {
+        assert_eq!(cell["passes"][0]["outcomes"]["complete"], 12, "{told}");
+    }
+    // The prompts are those of a run without a break.
+    let salt = summary["environment"]["salt"].as_str().expect("a salt");
+    let whole = inferometer(folder.path(), &["run", "plan.toml", "--json", "--salt", salt]);
+    let whole: Value = serde_json::from_slice(&whole.stdout).expect("one document");
+    assert_eq!(whole["workload_hash"], summary["workload_hash"]);
+    // The new run stands on its own, and a complete one has nothing left.
+    let run_id = summary["run_id"].as_str().expect("a name");
+    let again = inferometer(folder.path(), &["report", run_id, "--json"]);
+    assert_eq!(again.stdout, resumed.stdout);
+    let nothing = inferometer(folder.path(), &["run", "--resume", run_id]);
+    assert_eq!(nothing.status.code(), Some(2));
+}

@@ -5,7 +5,7 @@ use inferometer_core::plan::{CellPlan, PassPlan};
 
 use super::Session;
 use crate::exit::Failure;
-use crate::run::servers::{Broke, Start};
+use crate::run::servers::{Failures, Start};
 
 /// The finding of a cell in which the server died.
 pub const SERVER_DIED: &str = "server_died";
@@ -22,9 +22,9 @@ impl Session<'_> {
     /// is left of the cell is not measured.
     pub(super) fn server_died(&mut self, cell: CellPlan, pass: &PassPlan) -> bool {
         let outcomes = self.grid.passes_of(cell).last().map(|pass| pass.outcomes);
-        let broke = outcomes.is_some_and(|outcomes| outcomes.connection + outcomes.truncated > 0);
-        let broke = if broke { Broke::Some } else { Broke::None };
-        let Some(last_words) = self.servers.died(broke) else { return false };
+        let failed = outcomes.is_some_and(|outcomes| outcomes.failed() > 0);
+        let failed = if failed { Failures::Some } else { Failures::None };
+        let Some(last_words) = self.servers.died(failed) else { return false };
         self.progress.say(&format!("error: {cell}, {pass}: the server ended: {last_words}"));
         let message = format!("the server ended: {}", one_line(&last_words));
         let finding = Finding::new(SERVER_DIED, Severity::Warning, message).advise(

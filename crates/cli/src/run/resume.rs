@@ -1,0 +1,149 @@
+//! Going on with a run that ended before its plan was carried out: what it has measured whole is
+//! taken over, record by record, and the rest is measured. Never changes the run that it goes on
+//! with.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::mpsc::channel;
+
+use inferometer_core::plan::{CellPlan, Plan};
+use inferometer_core::record::Record;
+use inferometer_core::spec::Spec;
+use inferometer_core::summary::Process;
+use inferometer_store::{Ending, Entry, LogReader, PassBegin, RunState, Store, StoredRun};
+use serde_json::{Map, Value};
+
+use crate::exit::Failure;
+
+/// A pass that was measured.
+pub struct Kept {
+    /// How it began.
+    pub begin: PassBegin,
+    /// Its records.
+    pub records: Vec<Record>,
+    /// What this program went through.
+    pub process: Option<Process>,
+}
+
+/// A run to go on with.
+pub struct Earlier {
+    /// Its identity.
+    pub run: String,
+    /// The identity of its plan.
+    plan_hash: String,
+    /// Its plan as a plan file would say it, with what keeps its prompts apart.
+    pub keys: Map<String, Value>,
+    /// Which of several servers it measured.
+    pub facts: BTreeMap<String, String>,
+    stored: StoredRun,
+}
+
+impl Earlier {
+    /// Finds a run that can be gone on with.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it is complete or of another version of this program.
+    pub fn find(store: &Path, name: &str) -> Result<Self, Failure> {
+        let problem = |what: String| Failure::usage(format!("--resume: {what}"));
+        let store = Store::open_existing(store).map_err(|error| problem(error.to_string()))?;
+        let stored = store.run(name).map_err(|error| problem(error.to_string()))?;
+        let run = stored.row.id.to_string();
+        if stored.row.state == RunState::Complete {
+            return Err(problem(format!(
+                "run {run} is complete; there is nothing left to measure"
+            )));
+        }
+        if stored.row.predicted {
+            return Err(problem(format!("run {run} is a prediction, which is made anew at once")));
+        }
+        let plan: Plan = serde_json::from_str(&stored.plan_json).map_err(|error| {
+            problem(format!("run {run}: its plan is of another version of this program: {error}"))
+        })?;
+        let asked = Spec {
+            seed: Some(plan.seed),
+            salt: stored.environment.salt.clone(),
+            ..(*plan.asked).clone()
+        };
+        let Ok(Value::Object(mut keys)) = serde_json::to_value(asked) else {
+            return Err(problem(format!("run {run}: its plan cannot be read")));
+        };
+        keys.retain(|_, value| !value.is_null());
+        let of_group = ["group", "variant", "round"];
+        let facts = stored.target.facts.clone().into_iter();
+        Ok(Self {
+            facts: facts
+                .filter(|(name, _)| of_group.contains(&name.as_str()))
+                .chain([("resumes".to_owned(), run.clone())])
+                .collect(),
+            run,
+            plan_hash: stored.plan_hash.clone(),
+            keys,
+            stored,
+        })
+    }
+
+    /// The cells of the run that were measured whole, pass by pass: all their passes were carried
+    /// out, with no more failures than the plan allows.
+    ///
+    /// # Errors
+    /// When the plan is not that of the run, or the run's log cannot be read.
+    pub fn kept(&self, plan: &Plan) -> Result<Vec<(CellPlan, Vec<Kept>)>, Failure> {
+        if plan.hash() != self.plan_hash {
+            return Err(Failure::usage(format!(
+                "--resume: this is another plan than that of run {}; leave out what changes it",
+                self.run
+            )));
+        }
+        let mut cells: Vec<(CellPlan, Vec<Kept>)> = Vec::new();
+        let mut current: Option<Kept> = None;
+        let log = LogReader::open(&self.stored.log).map_err(Failure::not_carried_out)?;
+        for entry in log {
+            match entry {
+                Ok(Entry::PassBegin(begin)) => {
+                    current = Some(Kept { begin, records: Vec::new(), process: None });
+                }
+                Ok(Entry::Record(record)) => {
+                    if let Some(kept) = &mut current {
+                        kept.records.push(*record);
+                    }
+                }
+                Ok(Entry::PassEnd(end)) => {
+                    let whole = current.take().filter(|_| end.ending == Ending::Complete);
+                    if let Some(mut kept) = whole.filter(|kept| is_good(kept, plan)) {
+                        kept.process = end.process;
+                        let cell = kept.begin.cell;
+                        match cells.iter_mut().find(|(known, _)| *known == cell) {
+                            Some((_, passes)) => passes.push(kept),
+                            None => cells.push((cell, vec![kept])),
+                        }
+                    }
+                }
+                Ok(Entry::RunEnd(_)) => break,
+                Err(error) if error.is_cut() => break,
+                Err(error) => return Err(Failure::not_carried_out(error)),
+            }
+        }
+        let planned = plan.passes.len() * plan.repeat.at_least as usize;
+        cells.retain(|(_, passes)| passes.len() >= planned);
+        Ok(cells)
+    }
+}
+
+/// Whether no more requests failed than the plan allows.
+fn is_good(kept: &Kept, plan: &Plan) -> bool {
+    let failed = kept.records.iter().filter(|record| !record.outcome.is_complete()).count();
+    failed as f64 <= plan.max_failures * kept.records.len() as f64
+}
+
+/// The records of a pass as they came, under the number that the pass has now.
+pub fn replayed(
+    kept: Vec<Record>,
+    pass: u32,
+) -> std::sync::mpsc::Receiver<super::recording::Message> {
+    let (sender, receiver) = channel();
+    for record in kept {
+        // The receiver is there until all are sent.
+        let _ = sender.send((Record { pass, ..record }, None));
+    }
+    receiver
+}
