@@ -8,4 +8,5 @@ mod outcomes;
 mod predict;
 mod run;
 mod secrets;
+mod sockets;
 mod support;
