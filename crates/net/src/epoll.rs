@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use inferometer_core::time::Nanos;
 
+use crate::conn::{Conn, Slot, State, find, gone, token};
 use crate::loop_stats::LoopStats;
 use crate::run_delay::RunDelay;
 use crate::stamp::{Converter, StampKeeper, StampStats};
@@ -61,32 +62,6 @@ pub struct EpollNet {
     run_delay: RunDelay,
     /// The last reading of the clock, which lies before whatever happens next.
     last_now: Nanos,
-}
-
-/// A place for a connection.
-struct Slot {
-    generation: u32,
-    conn: Option<Conn>,
-}
-
-struct Conn {
-    stream: TcpStream,
-    state: State,
-    watching_writes: bool,
-    /// When its last read was called, if that read took all there was.
-    drained_at: Option<Nanos>,
-    /// Whether it was reported as readable and not read since.
-    reported: bool,
-    /// Whether its stream has ended, behind what can still be read.
-    ended: bool,
-    /// The last instant at which it was known to be empty.
-    empty_before: Nanos,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Connecting,
-    Open,
 }
 
 impl EpollNet {
@@ -334,21 +309,6 @@ impl EpollNet {
         self.free.push(id.slot);
         Some(conn)
     }
-}
-
-/// The connection of an id, if it is still open. Apart from the net, so that its other fields
-/// stay free to use.
-fn find(slots: &mut [Slot], id: ConnId) -> Option<&mut Conn> {
-    let slot = slots.get_mut(id.slot())?;
-    if slot.generation == id.generation { slot.conn.as_mut() } else { None }
-}
-
-fn token(id: ConnId) -> u64 {
-    u64::from(id.slot) | (u64::from(id.generation & 0x7fff_ffff) << 32)
-}
-
-fn gone() -> io::Error {
-    io::Error::new(io::ErrorKind::NotConnected, "the connection is closed")
 }
 
 impl Net for EpollNet {

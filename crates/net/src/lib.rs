@@ -8,6 +8,7 @@
 //!
 //! Nothing here knows HTTP, requests or metrics.
 
+mod conn;
 mod epoll;
 mod loop_stats;
 mod run_delay;
