@@ -28,7 +28,10 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
     ("thread::sleep", &["net/src/stamp.rs"]),
     ("unsafe {", &["net/src/sys.rs"]),
     ("TcpListener", &["net/src/epoll.rs"]),
-    ("TcpStream", &["net/src/epoll.rs", "net/src/sys.rs", "drive/src/control.rs"]),
+    (
+        "TcpStream",
+        &["net/src/conn.rs", "net/src/epoll.rs", "net/src/sys.rs", "drive/src/control.rs"],
+    ),
 ];
 
 fn crates() -> PathBuf {

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::mem::{self, MaybeUninit};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
@@ -177,7 +177,7 @@ impl Epoll {
 /// Lets as many connections wait to be accepted as the system allows: the standard library's 128
 /// are full when a thousand clients come at once, and who finds them full tries again a second
 /// later.
-pub fn lengthen_backlog(listener: &TcpListener) -> io::Result<()> {
+pub fn lengthen_backlog(listener: &impl AsRawFd) -> io::Result<()> {
     // SAFETY: takes numbers only.
     check(unsafe { libc::listen(listener.as_raw_fd(), libc::c_int::MAX) })?;
     Ok(())
