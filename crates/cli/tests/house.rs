@@ -32,10 +32,13 @@ const MAY_LEAN_ON: [(&str, &[&str]); 11] = [
 const ONLY_IN: [(&str, &[&str]); 6] = [
     ("Instant::now", &[]),
     ("SystemTime::now", &[]),
-    ("thread::sleep", &["net/src/stamp.rs"]),
+    ("thread::sleep", &["net/src/stamp.rs", "cli/src/run/recording.rs"]),
     ("unsafe {", &["net/src/sys.rs"]),
     ("TcpListener", &["net/src/epoll.rs", "net/src/free_port.rs"]),
-    ("TcpStream", &["net/src/epoll.rs", "net/src/sys.rs", "drive/src/control.rs"]),
+    (
+        "TcpStream",
+        &["net/src/conn.rs", "net/src/epoll.rs", "net/src/sys.rs", "drive/src/control.rs"],
+    ),
 ];
 
 fn crates() -> PathBuf {

@@ -31,9 +31,9 @@ static PER_REQUEST: [&Definition; 8] = [
 
 /// Folds the records of one pass, in any order, into its summary.
 ///
-/// Memory is bounded but for 24 bytes per request, from which concurrency is exact: gaps between
-/// tokens are kept up to [`stats::SAMPLES_KEPT`], values of requests up to
-/// [`stats::VALUES_KEPT`], and sketched beyond.
+/// Memory is bounded: gaps between tokens are kept up to [`stats::SAMPLES_KEPT`], values of requests
+/// up to [`stats::VALUES_KEPT`], and sketched beyond; requests in flight up to
+/// [`crate::metric::SPANS_KEPT`], and counted on a grid of time beyond.
 #[derive(Clone, Debug)]
 pub struct PassFold {
     kind: PassKind,
@@ -106,12 +106,12 @@ impl PassFold {
         let timeline = Timeline::new(record, self.streamed);
         self.outcomes.add(record.outcome);
         self.window.planned += 1;
-        self.instrument.add(record, self.streamed);
+        self.instrument.add(&timeline);
         self.classes.add(&timeline);
-        if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
-            self.window.spans.push(Span { send_start, ended });
-        }
         let complete = record.outcome.is_complete();
+        if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
+            self.window.in_flight.add(Span { send_start, ended, completed: complete });
+        }
         for (definition, column) in PER_REQUEST.iter().zip(&mut self.columns) {
             if let (Value::Request(value), true) =
                 (definition.value, complete || definition.over == Over::Sent)
@@ -127,7 +127,6 @@ impl PassFold {
     fn add_complete(&mut self, timeline: &Timeline<'_>) {
         let input_tokens = timeline.record.input_tokens();
         self.window.completed += 1;
-        self.window.completions.extend(timeline.record.ended);
         self.window.tokens.add(&timeline.events);
         if let Some(met) = &mut self.window.met {
             let all = self.objectives.iter().all(|objective| objective.is_met(timeline));

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::metric::Weighted;
+use crate::metric::{Timeline, Weighted, tpot};
 use crate::record::Record;
 use crate::stats::{Pool, Sample};
 use crate::summary::Instrument;
@@ -34,12 +34,18 @@ pub(crate) struct InstrumentFold {
     lateness_us: Sample,
     widths_us: Pool,
     ttft_bounds_us: Sample,
+    tpot_bounds_us: Sample,
+    itl_bounds_us: Pool,
+    e2e_bounds_us: Sample,
     coalesced: u64,
+    /// Widths of one record's arrivals in microseconds, kept for its room.
+    widths: Vec<f64>,
 }
 
 impl InstrumentFold {
     /// Takes in one record. A body that came as a whole has reads but no arrivals of tokens.
-    pub(crate) fn add(&mut self, record: &Record, streamed: bool) {
+    pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
         self.reads += record.reads.len() as u64;
         for read in &record.reads {
             if let Some(kernel) = read.kernel {
@@ -47,7 +53,7 @@ impl InstrumentFold {
                 self.lateness_us.push(read.user.ms_after(kernel) * 1e3);
             }
         }
-        if !streamed {
+        if !timeline.streamed {
             return;
         }
         let mut read_before = None;
@@ -55,12 +61,32 @@ impl InstrumentFold {
             self.coalesced += u64::from(read_before == Some(event.read));
             read_before = Some(event.read);
         }
-        self.widths_us.add_request(|pool| append_widths(record, pool));
-        let mut widths = record.token_events().zip(arrival_widths(record));
-        let first = widths.find(|(event, _)| event.kind.is_visible());
-        if let Some((_, width)) = first.filter(|_| record.outcome.is_complete()) {
-            self.ttft_bounds_us.push(width.as_secs_f64() * 1e6);
+        self.widths.clear();
+        self.widths.extend(arrival_widths(record).map(|width| width.as_secs_f64() * 1e6));
+        let widths = self.widths.iter().map(|&value| Weighted { value, weight: 1.0 });
+        self.widths_us.add_request(|pool| append(widths, pool));
+        if record.outcome.is_complete() {
+            self.add_bounds(timeline);
         }
+    }
+
+    /// A difference of two instants is off by no more than the wider of their intervals, for both
+    /// truths lie before their stamps.
+    fn add_bounds(&mut self, timeline: &Timeline<'_>) {
+        let widths = &self.widths;
+        let Some(&last) = widths.last() else { return };
+        self.e2e_bounds_us.push(last);
+        self.ttft_bounds_us.extend(timeline.first_visible().map(|first| widths[first]));
+        if let Some((first, tokens)) = tpot::tokens_after_first(timeline) {
+            self.tpot_bounds_us.push(widths[first].max(last) / tokens);
+        }
+        let mut before = widths[0];
+        let later = timeline.events.iter().zip(widths).skip(1);
+        let gaps = later.filter(|(event, _)| event.tokens > 0.0).map(|(event, &width)| {
+            let wider = std::mem::replace(&mut before, width).max(width);
+            Weighted { value: wider / event.tokens, weight: event.tokens }
+        });
+        self.itl_bounds_us.add_request(|pool| append(gaps, pool));
     }
 
     pub(crate) fn finish(self, seed: u64) -> Instrument {
@@ -70,24 +96,27 @@ impl InstrumentFold {
             receive_lateness_us: self.lateness_us.distribution(seed),
             arrival_width_us: self.widths_us.distribution(seed),
             ttft_bound_us: self.ttft_bounds_us.distribution(seed),
+            tpot_bound_us: self.tpot_bounds_us.distribution(seed),
+            itl_bound_us: self.itl_bounds_us.distribution(seed),
+            e2e_bound_us: self.e2e_bounds_us.distribution(seed),
             coalesced_events: self.coalesced,
             process: None,
         }
     }
 }
 
-/// Nearly all widths are zero: they become one value with their number as weight.
-fn append_widths(record: &Record, pool: &mut Vec<Weighted>) {
-    let mut exact = 0_u32;
-    for width in arrival_widths(record) {
-        if width.is_zero() {
-            exact += 1;
+/// Nearly all widths are zero: they become one value with the sum of their weights.
+fn append(values: impl Iterator<Item = Weighted>, pool: &mut Vec<Weighted>) {
+    let mut exact = Weighted { value: 0.0, weight: 0.0 };
+    for value in values {
+        if value.value > 0.0 {
+            pool.push(value);
         } else {
-            pool.push(Weighted { value: width.as_secs_f64() * 1e6, weight: 1.0 });
+            exact.weight += value.weight;
         }
     }
-    if exact > 0 {
-        pool.push(Weighted { value: 0.0, weight: f64::from(exact) });
+    if exact.weight > 0.0 {
+        pool.push(exact);
     }
 }
 
@@ -128,7 +157,7 @@ mod tests {
         failed.reads[0].kernel = None;
         let mut fold = InstrumentFold::default();
         for record in [&coalesced, &hidden, &failed] {
-            fold.add(record, true);
+            fold.add(&Timeline::new(record, true));
         }
         let got = fold.finish(1);
         assert_eq!((got.reads, got.kernel_stamped_reads, got.coalesced_events), (6, 5, 3));
@@ -144,9 +173,34 @@ mod tests {
     #[test]
     fn a_whole_body_has_reads_and_no_arrivals() {
         let mut fold = InstrumentFold::default();
-        fold.add(&stream(0.0, &[(5.0, Text, None), (5.0, Text, None)]), false);
+        let record = stream(0.0, &[(5.0, Text, None), (5.0, Text, None)]);
+        fold.add(&Timeline::new(&record, false));
         let got = fold.finish(1);
         assert_eq!((got.reads, got.coalesced_events), (1, 0));
         assert_eq!((got.arrival_width_us, got.ttft_bound_us), (None, None));
+        assert_eq!((got.tpot_bound_us, got.itl_bound_us, got.e2e_bound_us), (None, None, None));
+    }
+
+    #[test]
+    fn latencies_are_off_by_no_more_than_the_wider_of_their_two_intervals() {
+        // The first token shared a read, 9.98 ms wide; the last one's read bore no kernel stamp.
+        let at = [(10.0, Role), (20.0, Text), (20.0, Text), (30.0, Text), (40.0, Text)];
+        let mut record = stream(0.0, &at.map(|(at, kind)| (at, kind, None)));
+        record.usage.completion = Some(4);
+        record.reads[3].kernel = None;
+        let mut fold = InstrumentFold::default();
+        fold.add(&Timeline::new(&record, true));
+        let got = fold.finish(1);
+        let max = |bound: Option<crate::summary::Distribution>| bound.expect("a bound").max.round();
+        let unstamped = 10.0 * 1e3;
+        assert_eq!(max(got.ttft_bound_us), 10_000.0 - 20.0);
+        assert_eq!(max(got.e2e_bound_us), unstamped);
+        assert_eq!(max(got.tpot_bound_us), (unstamped / 3.0).round());
+        let itl = got.itl_bound_us.expect("gaps");
+        // Three gaps: after the first token, an exact one, and the last.
+        assert_eq!(
+            (itl.n, itl.max, itl.mean.round()),
+            (3, unstamped, (19_980.0_f64 / 3.0).round())
+        );
     }
 }

@@ -295,6 +295,15 @@ pub struct Instrument {
     pub arrival_width_us: Option<Distribution>,
     /// Per completed request: how far from the truth the client can be with its TTFT.
     pub ttft_bound_us: Option<Distribution>,
+    /// The same for TPOT; absent in logs of earlier versions, as the next two.
+    #[serde(default)]
+    pub tpot_bound_us: Option<Distribution>,
+    /// Per gap between tokens: how far off it can be, per token.
+    #[serde(default)]
+    pub itl_bound_us: Option<Distribution>,
+    /// Per completed request: how far off its E2E can be.
+    #[serde(default)]
+    pub e2e_bound_us: Option<Distribution>,
     /// Events that shared their read with a later token event.
     pub coalesced_events: u64,
     /// What no record shows; absent where nothing was measured, and in logs of earlier versions.

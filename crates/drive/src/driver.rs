@@ -4,8 +4,6 @@
 //! An actor over a [`Net`]: nothing here sleeps, blocks or reads any other clock. Between a
 //! socket read and its stamp nothing is done at all.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -23,6 +21,7 @@ use crate::connections::{Connections, Use};
 use crate::encode::{Asked, Encoded, Encoder, Next};
 use crate::exchange::{Exchange, Finished, MOST_EVENTS};
 use crate::live::Live;
+use crate::timers::Timers;
 
 /// What one pass is to do.
 pub struct Job {
@@ -511,49 +510,5 @@ impl<N: Net, R: Recorder> Actor<N> for Driver<R> {
             Stage::Running => self.run(net),
             Stage::Done => Wake::Done,
         }
-    }
-}
-
-/// One timer for each connection. Arming it again with a later time is left until it fires, so
-/// that an event costs nothing here.
-#[derive(Default)]
-struct Timers {
-    heap: BinaryHeap<Reverse<(Nanos, ConnId)>>,
-    /// The time at which each slot's timer is armed; entries of the heap that differ are stale.
-    armed: Vec<Option<(Nanos, ConnId)>>,
-}
-
-impl Timers {
-    fn arm(&mut self, conn: ConnId, at: Nanos) {
-        if self.armed.len() <= conn.slot() {
-            self.armed.resize(conn.slot() + 1, None);
-        }
-        let armed = &mut self.armed[conn.slot()];
-        if armed.is_some_and(|(time, owner)| owner == conn && time <= at) {
-            return;
-        }
-        *armed = Some((at, conn));
-        self.heap.push(Reverse((at, conn)));
-    }
-
-    /// When the next timer fires.
-    fn next(&self) -> Option<Nanos> {
-        self.heap.peek().map(|Reverse((at, _))| *at)
-    }
-
-    /// A connection whose timer has fired; it is disarmed.
-    fn due(&mut self, now: Nanos) -> Option<ConnId> {
-        while let Some(&Reverse((at, conn))) = self.heap.peek() {
-            if at > now {
-                return None;
-            }
-            self.heap.pop();
-            let armed = &mut self.armed[conn.slot()];
-            if *armed == Some((at, conn)) {
-                *armed = None;
-                return Some(conn);
-            }
-        }
-        None
     }
 }

@@ -9,6 +9,7 @@ mod driver;
 mod encode;
 mod exchange;
 mod live;
+mod timers;
 
 pub mod control;
 pub mod probe;

@@ -1,4 +1,8 @@
-//! Real sockets and the real clock: one epoll loop, level-triggered, one read per readiness.
+//! Real sockets and the real clock: one epoll loop, edge-triggered, one read per readiness.
+//!
+//! The kernel tells of a connection once for what has come. What a read may have left behind is
+//! remembered here and told of again, so that to an actor a connection is readable until it has
+//! read everything.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,10 +11,11 @@ use std::time::Duration;
 
 use inferometer_core::time::Nanos;
 
+use crate::conn::{Conn, Slot, State, find, gone, token};
 use crate::loop_stats::LoopStats;
 use crate::run_delay::RunDelay;
 use crate::stamp::{Converter, StampKeeper, StampStats};
-use crate::sys::{self, Epoll, Received};
+use crate::sys::{self, Epoll, Received, Trigger};
 use crate::{Actor, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
 
 /// The token of the waker; slots of connections never reach it.
@@ -33,6 +38,8 @@ pub struct EpollNet {
     listeners: Vec<TcpListener>,
     slots: Vec<Slot>,
     free: Vec<u32>,
+    /// Connections whose last read may have left something.
+    unread: Vec<ConnId>,
     stamps: Converter,
     use_kernel_stamps: bool,
     /// Keeps the kernel stamping while no connection is open.
@@ -57,30 +64,6 @@ pub struct EpollNet {
     last_now: Nanos,
 }
 
-/// A place for a connection.
-struct Slot {
-    generation: u32,
-    conn: Option<Conn>,
-}
-
-struct Conn {
-    stream: TcpStream,
-    state: State,
-    watching_writes: bool,
-    /// When its last read was called, if that read took all there was.
-    drained_at: Option<Nanos>,
-    /// Whether it was reported as readable and not read since.
-    reported: bool,
-    /// The last instant at which it was known to be empty.
-    empty_before: Nanos,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Connecting,
-    Open,
-}
-
 impl EpollNet {
     /// No sockets yet.
     ///
@@ -90,7 +73,7 @@ impl EpollNet {
         sys::use_precise_timers();
         let epoll = Epoll::new()?;
         let waker = Waker::new()?;
-        epoll.add(waker.fd(), WAKER_TOKEN, false)?;
+        epoll.add(waker.fd(), WAKER_TOKEN, Trigger::Level)?;
         let now = Nanos(sys::monotonic_ns());
         Ok(Self {
             epoll,
@@ -98,6 +81,7 @@ impl EpollNet {
             listeners: Vec::new(),
             slots: Vec::new(),
             free: Vec::new(),
+            unread: Vec::new(),
             stamps: Converter::new(),
             use_kernel_stamps: true,
             _stamping: StampKeeper::new(),
@@ -174,6 +158,7 @@ impl EpollNet {
         self.wait_called = now;
         let heartbeat = now + HEARTBEAT;
         let (end, spin) = match until {
+            _ if !self.unread.is_empty() => (now, Duration::ZERO),
             Some(at) if at < heartbeat => (at, self.spin),
             _ => (heartbeat, Duration::ZERO),
         };
@@ -198,7 +183,18 @@ impl EpollNet {
                 self.report(event, ready);
             }
         }
+        self.report_unread(ready);
         Ok(())
+    }
+
+    /// Reports again what was not read to its end, unless something new has just been reported.
+    fn report_unread(&mut self, ready: &mut Vec<Ready>) {
+        for id in self.unread.drain(..) {
+            if let Some(conn) = find(&mut self.slots, id).filter(|conn| !conn.reported) {
+                conn.reported = true;
+                ready.push(Ready::Readable(id));
+            }
+        }
     }
 
     /// Sleeps until something is ready or an instant comes; the last part of it awake.
@@ -239,8 +235,6 @@ impl EpollNet {
             match conn.stream.take_error() {
                 Ok(None) => {
                     conn.state = State::Open;
-                    conn.watching_writes = false;
-                    let _ = self.epoll.modify(conn.stream.as_raw_fd(), event.token, false);
                     ready.push(Ready::Connected(id));
                 }
                 Ok(Some(error)) | Err(error) => {
@@ -251,9 +245,9 @@ impl EpollNet {
             }
         } else if event.writable && conn.watching_writes {
             conn.watching_writes = false;
-            let _ = self.epoll.modify(conn.stream.as_raw_fd(), event.token, false);
             ready.push(Ready::Writable(id));
         }
+        conn.ended |= event.ended;
         if event.readable {
             if conn.reported {
                 // It was reported before and not read: it cannot be called empty.
@@ -292,15 +286,15 @@ impl EpollNet {
         let place = &mut self.slots[slot as usize];
         place.generation += 1;
         let id = ConnId { slot, generation: place.generation };
-        let watching_writes = state == State::Connecting;
-        self.epoll.add(stream.as_raw_fd(), token(id), watching_writes)?;
+        self.epoll.add(stream.as_raw_fd(), token(id), Trigger::Edge)?;
         let now = Nanos(sys::monotonic_ns());
         place.conn = Some(Conn {
             stream,
             state,
-            watching_writes,
+            watching_writes: false,
             drained_at: Some(now),
             reported: false,
+            ended: false,
             empty_before: now,
         });
         Ok(id)
@@ -317,21 +311,6 @@ impl EpollNet {
     }
 }
 
-/// The connection of an id, if it is still open. Apart from the net, so that its other fields
-/// stay free to use.
-fn find(slots: &mut [Slot], id: ConnId) -> Option<&mut Conn> {
-    let slot = slots.get_mut(id.slot())?;
-    if slot.generation == id.generation { slot.conn.as_mut() } else { None }
-}
-
-fn token(id: ConnId) -> u64 {
-    u64::from(id.slot) | (u64::from(id.generation & 0x7fff_ffff) << 32)
-}
-
-fn gone() -> io::Error {
-    io::Error::new(io::ErrorKind::NotConnected, "the connection is closed")
-}
-
 impl Net for EpollNet {
     fn now(&self) -> Nanos {
         Nanos(sys::monotonic_ns())
@@ -339,10 +318,11 @@ impl Net for EpollNet {
 
     fn listen(&mut self, at: SocketAddr) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind(at)?;
+        sys::lengthen_backlog(&listener)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let token = LISTENER_BIT | self.listeners.len() as u64;
-        self.epoll.add(listener.as_raw_fd(), token, false)?;
+        self.epoll.add(listener.as_raw_fd(), token, Trigger::Level)?;
         self.listeners.push(listener);
         Ok(address)
     }
@@ -374,15 +354,22 @@ impl Net for EpollNet {
                 let kernel = wall_stamp.and_then(|wall| self.stamps.convert(wall, certain, user));
                 let contradicted = kernel.is_some_and(|stamp| stamp < likely);
                 let empty_before = if contradicted { certain } else { likely };
-                conn.drained_at = (bytes < buffer.len()).then_some(called);
+                let drained = bytes < buffer.len();
+                conn.drained_at = drained.then_some(called);
                 conn.empty_before = empty_before;
+                if !drained || conn.ended {
+                    self.unread.push(id);
+                }
                 ReadResult::Data(Arrived { bytes, kernel, user, empty_before })
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 conn.drained_at = Some(called);
                 ReadResult::Empty
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => ReadResult::Empty,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                self.unread.push(id);
+                ReadResult::Empty
+            }
             Err(error) => ReadResult::Failed(error),
         }
     }
@@ -395,10 +382,7 @@ impl Net for EpollNet {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
             Err(error) => return Err(error),
         };
-        if written < bytes.len() && !conn.watching_writes {
-            conn.watching_writes = true;
-            self.epoll.modify(conn.stream.as_raw_fd(), token(id), true)?;
-        }
+        conn.watching_writes |= written < bytes.len();
         Ok(written)
     }
 

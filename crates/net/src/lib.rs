@@ -8,6 +8,7 @@
 //!
 //! Nothing here knows HTTP, requests or metrics.
 
+mod conn;
 mod epoll;
 mod free_port;
 mod loop_stats;

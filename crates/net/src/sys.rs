@@ -12,6 +12,8 @@ use std::process::ExitStatus;
 use std::ptr;
 use std::time::Duration;
 
+use libc::c_long;
+
 /// Turns the -1 of a system call into the error that it left behind.
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -75,7 +77,16 @@ pub fn use_precise_timers() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
 }
 
-/// An epoll instance: level-triggered readiness with nanosecond timeouts.
+/// How a descriptor's readiness is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Trigger {
+    /// By every wait for as long as there is something to read.
+    Level,
+    /// By one wait each time that something has come, or has become possible.
+    Edge,
+}
+
+/// An epoll instance: readiness with nanosecond timeouts.
 pub struct Epoll {
     fd: OwnedFd,
     events: Vec<libc::epoll_event>,
@@ -90,6 +101,8 @@ pub struct Readiness {
     pub readable: bool,
     /// Space to write, or an error that a write will tell.
     pub writable: bool,
+    /// The other side has ended the stream, or it is broken: behind what can be read is the end.
+    pub ended: bool,
 }
 
 impl Epoll {
@@ -103,21 +116,17 @@ impl Epoll {
         Ok(Self { fd, events: Vec::with_capacity(Self::BATCH) })
     }
 
-    /// Watches a descriptor for reading, and for writing if asked.
-    pub fn add(&self, fd: RawFd, token: u64, writable: bool) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, fd, token, writable)
-    }
-
-    /// Changes whether a descriptor is watched for writing too.
-    pub fn modify(&self, fd: RawFd, token: u64, writable: bool) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, fd, token, writable)
-    }
-
-    fn control(&self, operation: i32, fd: RawFd, token: u64, writable: bool) -> io::Result<()> {
-        let write = if writable { libc::EPOLLOUT } else { 0 };
-        let mut event = libc::epoll_event { events: (libc::EPOLLIN | write) as u32, u64: token };
+    /// Watches a descriptor: for reading, and where edges are told for writing too, which then
+    /// costs nothing until a write was refused.
+    pub fn add(&self, fd: RawFd, token: u64, trigger: Trigger) -> io::Result<()> {
+        let events = match trigger {
+            Trigger::Level => libc::EPOLLIN,
+            Trigger::Edge => libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET,
+        };
+        let mut event = libc::epoll_event { events: events as u32, u64: token };
+        let (epoll, add) = (self.fd.as_raw_fd(), libc::EPOLL_CTL_ADD);
         // SAFETY: the event is valid for the call; a wrong descriptor is an error, not undefined.
-        check(unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), operation, fd, &raw mut event) })?;
+        check(unsafe { libc::epoll_ctl(epoll, add, fd, &raw mut event) })?;
         Ok(())
     }
 
@@ -126,21 +135,23 @@ impl Epoll {
     pub fn wait(&mut self, timeout: Duration) -> io::Result<usize> {
         let spec = libc::timespec {
             tv_sec: timeout.as_secs().min(1 << 30) as libc::time_t,
-            tv_nsec: libc::c_long::from(timeout.subsec_nanos()),
+            tv_nsec: c_long::from(timeout.subsec_nanos()),
         };
         self.events.clear();
         // SAFETY: the vector has room for BATCH events, and as many as the call returns are
         // initialised by it; the timeout outlives the call; no signal mask is given.
         let found = unsafe {
-            libc::epoll_pwait2(
-                self.fd.as_raw_fd(),
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.fd.as_raw_fd() as c_long,
                 self.events.as_mut_ptr(),
-                Self::BATCH as i32,
+                Self::BATCH as c_long,
                 &raw const spec,
-                ptr::null(),
+                ptr::null::<libc::sigset_t>(),
+                0 as c_long,
             )
         };
-        match check(found) {
+        match check(found as libc::c_int) {
             Ok(found) => {
                 // SAFETY: see above.
                 unsafe { self.events.set_len(found as usize) };
@@ -160,8 +171,18 @@ impl Epoll {
             token: event.u64,
             readable: broken || bits & (libc::EPOLLIN | libc::EPOLLRDHUP) != 0,
             writable: broken || bits & libc::EPOLLOUT != 0,
+            ended: broken || bits & libc::EPOLLRDHUP != 0,
         }
     }
+}
+
+/// Lets as many connections wait to be accepted as the system allows: the standard library's 128
+/// are full when a thousand clients come at once, and who finds them full tries again a second
+/// later.
+pub fn lengthen_backlog(listener: &impl AsRawFd) -> io::Result<()> {
+    // SAFETY: takes numbers only.
+    check(unsafe { libc::listen(listener.as_raw_fd(), libc::c_int::MAX) })?;
+    Ok(())
 }
 
 /// Begins a non-blocking connection.
@@ -263,9 +284,12 @@ pub fn receive(socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<Received>
     message.msg_iovlen = 1;
     message.msg_control = (&raw mut control.0).cast();
     message.msg_controllen = control.0.len() as _;
+    // The C library's own wrapper is a cancellation point, which costs as much as reading a clock.
     // SAFETY: the message points at buffers that outlive the call, with their true lengths.
-    let received =
-        unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
+    let received = unsafe {
+        let (fd, message) = (socket.as_raw_fd(), &raw mut message);
+        libc::syscall(libc::SYS_recvmsg, fd as c_long, message, libc::MSG_DONTWAIT as c_long)
+    };
     if received < 0 {
         return Err(io::Error::last_os_error());
     }

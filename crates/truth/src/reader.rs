@@ -1,8 +1,10 @@
-//! The bare reader: requests in a closed loop, reads, a count of events. It parses nothing, keeps
-//! nothing and stamps nothing: what it costs is what any client of this machine costs.
+//! The bare reader: requests in a closed loop, reads, a count of events. It parses nothing and keeps
+//! nothing but when each first token was read: what it costs, and how late that is, is what it is
+//! for any client of this machine.
 
 use std::net::SocketAddr;
 
+use inferometer_core::time::Nanos;
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::http::request_head;
 use memchr::memmem::Finder;
@@ -19,6 +21,9 @@ pub struct BareReader {
     left: u32,
     done: u32,
     tokens: u64,
+    /// When each slot's request was sent, until its first token.
+    sent: Vec<Option<Nanos>>,
+    ttft_ms: Vec<f64>,
     begun: bool,
     failed: Option<String>,
     /// The end of what a connection has brought that is no whole event yet, by slot.
@@ -49,6 +54,8 @@ impl BareReader {
             left: requests,
             done: 0,
             tokens: 0,
+            sent: Vec::new(),
+            ttft_ms: Vec::new(),
             begun: false,
             failed: None,
             tails: Vec::new(),
@@ -59,12 +66,12 @@ impl BareReader {
         }
     }
 
-    /// The token events that came, or why it stopped.
+    /// The token events that came and each request's TTFT in milliseconds, or why it stopped.
     ///
     /// # Errors
     /// What went wrong, in words: a connection that failed or was closed.
-    pub fn tokens(self) -> Result<u64, String> {
-        self.failed.map_or(Ok(self.tokens), Err)
+    pub fn read(self) -> Result<(u64, Vec<f64>), String> {
+        self.failed.map_or(Ok((self.tokens, self.ttft_ms)), Err)
     }
 
     fn connect<N: Net>(&mut self, net: &mut N) {
@@ -80,6 +87,10 @@ impl BareReader {
             return net.close(conn, Close::Gracefully);
         }
         self.left -= 1;
+        if self.sent.len() <= conn.slot() {
+            self.sent.resize(conn.slot() + 1, None);
+        }
+        self.sent[conn.slot()] = Some(net.now());
         match net.write(conn, &self.request) {
             Ok(count) if count == self.request.len() => {}
             Ok(_) => self.failed = Some("a connection took only half a request".to_owned()),
@@ -88,8 +99,8 @@ impl BareReader {
     }
 
     fn receive<N: Net>(&mut self, net: &mut N, conn: ConnId) {
-        let count = match net.read(conn, &mut self.buffer) {
-            ReadResult::Data(arrived) => arrived.bytes,
+        let (count, user) = match net.read(conn, &mut self.buffer) {
+            ReadResult::Data(arrived) => (arrived.bytes, arrived.user),
             ReadResult::Empty => return,
             ReadResult::Closed => return self.failed = Some("the server hung up".to_owned()),
             ReadResult::Failed(error) => return self.failed = Some(format!("reading: {error}")),
@@ -103,7 +114,11 @@ impl BareReader {
         while let Some(length) = self.boundary.find(&tail[from..]) {
             let event = &tail[from..from + length];
             from += length + 2;
-            self.tokens += u64::from(self.text.find(event).is_some());
+            if self.text.find(event).is_some() {
+                self.tokens += 1;
+                let sent = self.sent.get_mut(conn.slot()).and_then(Option::take);
+                self.ttft_ms.extend(sent.map(|sent| user.ms_after(sent)));
+            }
             ended |= self.end.find(event).is_some();
         }
         tail.drain(..from);

@@ -106,7 +106,7 @@ fn the_bare_reader_counts_every_token() {
     let mut server = TruthServer::new(Pace { gap: Duration::ZERO, ..PACE });
     let mut reader = BareReader::new(address, 8, 20, TOKENS);
     virtual_net::play(&mut [(&mut reader, client_net), (&mut server, server_net)]);
-    assert_eq!(reader.tokens(), Ok(400));
+    assert_eq!(reader.read(), Ok((400, vec![100.0; 20])));
     assert_eq!(server.served().told().tokens, 400);
 }
 

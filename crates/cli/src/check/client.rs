@@ -21,7 +21,7 @@ use inferometer_truth::{Errors, Spread, Told};
 use inferometer_wire::dialect::dialect;
 use serde_json::json;
 
-use super::document::{ClientErrors, ClientMeasure};
+use super::document::{ClientErrors, ClientMeasure, Ttft};
 use super::part::ClientArgs;
 use crate::exit::Failure;
 use crate::run::pass::{Passes, Played};
@@ -148,6 +148,9 @@ fn recorded(
             p99: delay.p99 * 1e3,
             max: delay.max * 1e3,
         }),
+        ttft: summary
+            .ttft_ms
+            .map_or_else(Ttft::default, |ttft| Ttft { mean: ttft.mean, p99: ttft.p99 }),
         requests: summary.outcomes.complete,
         tokens: summary.output_tokens,
         duration_s: summary.duration_s.unwrap_or(0.0),

@@ -30,6 +30,9 @@ pub struct Level {
     pub paced_tokens_per_s: f64,
     /// Arrival of the first token minus the instant at which the server sent it.
     pub ttft_error_us: Stamped,
+    /// TTFT of the client beyond the bare reader's at the same pace, in milliseconds: what a client
+    /// adds to what the machine and the server make of so many requests at once.
+    pub ttft_beyond_reader_ms: Ttft,
     /// Each gap between tokens against the gap with which the server sent them.
     pub gap_error_us: Stamped,
     /// Arrival of every token minus the instant at which the server sent it.
@@ -93,6 +96,8 @@ pub struct ClientMeasure {
     pub errors: Option<ClientErrors>,
     /// Send after due.
     pub send_delay_us: Spread,
+    /// TTFT, as the client reports it.
+    pub ttft: Ttft,
     /// Requests completed.
     pub requests: u64,
     /// Tokens received.
@@ -130,11 +135,23 @@ pub struct ClientErrors {
     pub unstamped: u64,
 }
 
+/// TTFT in milliseconds, from the send to the arrival.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ttft {
+    /// Mean.
+    pub mean: f64,
+    /// 99th percentile.
+    pub p99: f64,
+}
+
 /// What the bare reader's process says.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReaderMeasure {
     /// Tokens received.
+    #[serde(rename = "out_tokens")]
     pub tokens: u64,
+    /// Its TTFT, by its own stamps.
+    pub ttft: Ttft,
     /// From its first turn to its last.
     pub wall_s: f64,
     /// CPU of the process in between.

@@ -2,7 +2,9 @@
 
 use std::net::SocketAddr;
 
-use super::document::{ClientMeasure, Document, Level, OpenLoop, ReaderMeasure, SCHEMA, Verdict};
+use super::document::{
+    ClientMeasure, Document, Level, OpenLoop, ReaderMeasure, SCHEMA, Ttft, Verdict,
+};
 use super::process;
 use crate::exit::Failure;
 
@@ -50,7 +52,7 @@ impl Extent {
 
     fn rates(self) -> Vec<(f64, u32)> {
         match self {
-            Self::Full => vec![(200.0, 1_000), (2_000.0, 20_000)],
+            Self::Full => vec![(200.0, 1_000), (2_000.0, 60_000)],
             Self::Quick => vec![(200.0, 60)],
         }
     }
@@ -108,6 +110,10 @@ fn level(load: &Load) -> Result<Level, Failure> {
         gap_ms: gap_us as f64 * 1e-3,
         paced_tokens_per_s: paced.tokens as f64 / paced.duration_s,
         ttft_error_us: errors.ttft_us,
+        ttft_beyond_reader_ms: Ttft {
+            mean: paced.ttft.mean - paced_reader.ttft.mean,
+            p99: paced.ttft.p99 - paced_reader.ttft.p99,
+        },
         gap_error_us: errors.gap_us,
         arrival_error_us: errors.arrival_us,
         arrival_width_us: errors.width_us,

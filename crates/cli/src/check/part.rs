@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use inferometer_core::stats::percentile;
 use inferometer_net::{EpollNet, Net, process_cpu_time, raise_open_files_limit};
 use inferometer_truth::{BareReader, Pace, TruthServer};
 
 use super::client;
-use super::document::ReaderMeasure;
+use super::document::{ReaderMeasure, Ttft};
 use crate::exit::{Failure, print};
 use crate::lifeline;
 
@@ -111,7 +112,11 @@ fn reader(arguments: &LoadArgs) -> Result<ReaderMeasure, Failure> {
     let mut reader = BareReader::new(server, streams, requests, tokens);
     let (began, cpu_before) = (net.now(), process_cpu_time());
     net.play(&mut reader).map_err(sockets)?;
-    let tokens = reader.tokens().map_err(Failure::not_carried_out)?;
+    let (tokens, mut ttft_ms) = reader.read().map_err(Failure::not_carried_out)?;
     let cpu_s = (process_cpu_time() - cpu_before).as_secs_f64();
-    Ok(ReaderMeasure { tokens, wall_s: net.now().since(began).as_secs_f64(), cpu_s })
+    let wall_s = net.now().since(began).as_secs_f64();
+    ttft_ms.sort_unstable_by(f64::total_cmp);
+    let mean = ttft_ms.iter().sum::<f64>() / ttft_ms.len() as f64;
+    let ttft = Ttft { mean, p99: percentile(&ttft_ms, 0.99) };
+    Ok(ReaderMeasure { tokens, wall_s, cpu_s, ttft })
 }

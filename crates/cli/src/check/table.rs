@@ -6,9 +6,10 @@ use inferometer_truth::Spread;
 
 use super::document::{Document, Verdict};
 
-const HEAD: [&str; 12] = [
+const HEAD: [&str; 13] = [
     "streams",
     "TTFT error us",
+    "beyond reader ms",
     "gap error us",
     "by user stamps",
     "width p99",
@@ -29,6 +30,10 @@ pub fn text(document: &Document) -> String {
         rows.push([
             level.streams.to_string(),
             spread(&level.ttft_error_us.kernel),
+            format!(
+                "{:+.2} / {:+.2}",
+                level.ttft_beyond_reader_ms.mean, level.ttft_beyond_reader_ms.p99
+            ),
             spread(&level.gap_error_us.kernel),
             spread(&level.gap_error_us.user),
             format!("{:.0}", level.arrival_width_us.p99),
@@ -49,7 +54,7 @@ pub fn text(document: &Document) -> String {
     }
     let mut out = String::from(
         "This client against a server that writes into each token when it sent it. Errors are \
-         p50 / p99 / max.\n\n",
+         p50 / p99 / max, TTFT beyond the bare reader's is mean / p99.\n\n",
     );
     table(&mut out, &rows);
     out.push('\n');

@@ -48,8 +48,8 @@ pub struct Played<R> {
 /// this hides; it costs at most 6 % of a processor for each thousand requests per second.
 const SPIN: Duration = Duration::from_micros(60);
 
-/// The most connections that are opened before a pass starts.
-const MOST_AHEAD: u32 = 8_192;
+/// The most connections that are opened before a pass starts: no address has more ports.
+const MOST_AHEAD: u32 = 65_536;
 
 impl Passes {
     /// Plays a pass to its end.

@@ -2,7 +2,7 @@
 //! findings. On a thread of its own, so that the load generator writes nothing.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
 use inferometer_core::finding::Finding;
@@ -67,6 +67,9 @@ pub struct Recorded {
 
 /// How often records on their way are made sure of: what a killed run can lose.
 const MAKE_SURE_EVERY: Duration = Duration::from_secs(1);
+/// How long records are let gather before they are taken. A writer that sleeps needs not be woken
+/// by the load generator, and works while that sleeps too.
+const GATHER: Duration = Duration::from_millis(10);
 
 impl Recording {
     /// Takes in the records of a pass until the sender is gone, then ends the pass as `ending`
@@ -90,7 +93,7 @@ impl Recording {
         };
         let mut waiting = Vec::new();
         loop {
-            match records.recv_timeout(MAKE_SURE_EVERY) {
+            match records.try_recv() {
                 Ok(message) => match &self.counter {
                     Counter::AfterThePass(_) => waiting.push(message),
                     Counter::AsTheyCome(counter) => {
@@ -99,8 +102,11 @@ impl Recording {
                     }
                     Counter::None => self.take(&mut taken, message.0),
                 },
-                Err(RecvTimeoutError::Timeout) => self.make_sure(&mut taken),
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(TryRecvError::Empty) => {
+                    self.make_sure_if_due(&mut taken);
+                    std::thread::sleep(GATHER);
+                }
+                Err(TryRecvError::Disconnected) => break,
             }
         }
         if let Counter::AfterThePass(counter) = &self.counter {
@@ -125,8 +131,14 @@ impl Recording {
         let record = into_stored(record);
         taken.folded.add(&record);
         taken.batch.push(record);
+        if taken.batch.len() >= INDEX_BATCH {
+            self.make_sure(taken);
+        }
+    }
+
+    fn make_sure_if_due(&mut self, taken: &mut Taken<impl FnOnce()>) {
         let since = wall_clock_ns().saturating_sub(taken.sure_at_ns);
-        if taken.batch.len() >= INDEX_BATCH || u128::from(since) > MAKE_SURE_EVERY.as_nanos() {
+        if u128::from(since) > MAKE_SURE_EVERY.as_nanos() {
             self.make_sure(taken);
         }
     }

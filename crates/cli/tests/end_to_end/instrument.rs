@@ -1,7 +1,7 @@
 //! The instrument on itself: `check`, and what a run says of a client that was held up.
 
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -76,4 +76,44 @@ fn a_client_that_was_stopped_makes_the_run_suspect() {
     assert_eq!(summary["verdict"]["validity"], "suspect");
     let reasons = summary["verdict"]["reasons"].to_string();
     assert!(reasons.contains("the client stood still"), "{reasons}");
+}
+
+/// Programs that do nothing but hold a processor, until this is dropped.
+struct Spinners(Vec<Child>);
+
+impl Spinners {
+    fn on(processor: &str, count: usize) -> Self {
+        let spin = ["-c", processor, "sh", "-c", "while :; do :; done"];
+        let spinner = |_| Command::new("taskset").args(spin).spawn().expect("taskset runs");
+        Self((0..count).map(spinner).collect())
+    }
+}
+
+impl Drop for Spinners {
+    fn drop(&mut self) {
+        for spinner in &mut self.0 {
+            let _ = spinner.kill();
+            let _ = spinner.wait();
+        }
+    }
+}
+
+#[test]
+fn a_client_on_a_busy_processor_makes_the_run_suspect() {
+    let engine = Engine::start(&[]);
+    let folder = folder();
+    let _spinners = Spinners::on("0", 3);
+    let output = Command::new("taskset")
+        .current_dir(folder.path())
+        .args(["-c", "0", "nice", "-n", "19", BINARY, "run", "--target", &engine.url])
+        .args(["--input-lengths", "24", "--output-lengths", "2", "--rate", "200"])
+        .args(["--requests", "100", "--warmup", "0", "--json", "--quiet", "--strict"])
+        .output()
+        .expect("the client runs");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    assert_eq!(output.status.code(), Some(4), "{}", told(&output));
+    let reasons = summary["verdict"]["reasons"].to_string();
+    assert!(reasons.contains("the 99th percentile of send_delay is"), "{reasons}");
+    let process = &summary["cells"][0]["passes"][0]["instrument"]["process"];
+    assert!(process["waited_for_cpu_us"].as_u64().expect("an account") > 100_000, "{process}");
 }

@@ -11,4 +11,5 @@ mod predict;
 mod run;
 mod secrets;
 mod several;
+mod sockets;
 mod support;

@@ -8,6 +8,8 @@
 //! Never here: a clock, a histogram, a decision about what is good.
 
 mod definition;
+mod grid;
+mod in_flight;
 mod timeline;
 mod token_curve;
 mod window;
@@ -34,10 +36,11 @@ pub mod steady_state;
 pub mod throughput;
 
 pub use definition::{Definition, Direction, Origin, Over, Unit, Value};
+pub use in_flight::{InFlight, SPANS_KEPT, Span};
 pub use steady_state::Plateau;
 pub use timeline::{Timeline, TokenEvent, Weighted};
 pub use token_curve::TokenCurve;
-pub use window::{Span, Window};
+pub use window::Window;
 
 /// Every definition, in the order in which people read them.
 #[must_use]

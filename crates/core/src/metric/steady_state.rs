@@ -57,21 +57,15 @@ fn requests_per_s(window: &Window) -> Option<f64> {
     Some(steady_state(window)?.requests_per_s)
 }
 
-/// Requests in flight from each instant on, until the next one.
-type Steps = Vec<(Nanos, u64)>;
-
 /// The steady state of a pass.
 #[must_use]
 pub fn steady_state(window: &Window) -> Option<SteadyState> {
-    let steps = in_flight(window);
+    let steps = window.in_flight.steps();
     let (first, last) = (steps.first()?.0, steps.last()?.0);
     let plateau = match window.plateau {
         Plateau::None => return None,
         Plateau::Of(concurrency) => u64::from(concurrency),
-        Plateau::Around => {
-            let arrivals_end = window.spans.iter().map(|span| span.send_start).max()?;
-            median(&steps, arrivals_end)?
-        }
+        Plateau::Around => median(&steps, window.in_flight.last_send()?)?,
     };
     let start = steps.iter().find(|step| step.1 >= plateau)?.0;
     let end = steps.windows(2).rfind(|pair| pair[0].1 >= plateau)?[1].0;
@@ -86,7 +80,7 @@ pub fn steady_state(window: &Window) -> Option<SteadyState> {
     if duration_s <= 0.0 || at_plateau_s < SHARE_AT_PLATEAU * duration_s || !window.streamed {
         return None;
     }
-    let completed = window.completions.iter().filter(|&&at| start < at && at <= end).count() as f64;
+    let completed = window.in_flight.completed_between(start, end) as f64;
     let rate = |from: Nanos, until: Nanos| {
         let seconds = until.seconds_after(from);
         (seconds > 0.0).then(|| window.tokens.between(from, until) / seconds)
@@ -113,25 +107,8 @@ fn is_at(kind: Plateau, in_flight: u64, plateau: u64) -> bool {
     }
 }
 
-/// Requests in flight over time, by a sweep line.
-fn in_flight(window: &Window) -> Steps {
-    let mut changes: Vec<(Nanos, i64)> =
-        window.spans.iter().flat_map(|span| [(span.send_start, 1), (span.ended, -1)]).collect();
-    changes.sort_unstable();
-    let mut steps: Steps = Vec::new();
-    let mut count = 0;
-    for (at, change) in changes {
-        count += change;
-        match steps.last_mut() {
-            Some(step) if step.0 == at => step.1 = count.max(0) as u64,
-            _ => steps.push((at, count.max(0) as u64)),
-        }
-    }
-    steps
-}
-
 /// The median over time of requests in flight, until an instant.
-fn median(steps: &Steps, until: Nanos) -> Option<u64> {
+fn median(steps: &[(Nanos, u64)], until: Nanos) -> Option<u64> {
     let mut held: Vec<(u64, u64)> = steps
         .windows(2)
         .map(|pair| (pair[0].1, pair[1].0.min(until).0.saturating_sub(pair[0].0.0)))
@@ -157,8 +134,7 @@ mod tests {
         let mut window = Window { plateau, streamed: true, ..Window::default() };
         for record in records {
             let (send_start, ended) = (record.send_start.unwrap(), record.ended.unwrap());
-            window.spans.push(Span { send_start, ended });
-            window.completions.push(ended);
+            window.in_flight.add(Span { send_start, ended, completed: true });
             window.tokens.add(&Timeline::new(record, true).events);
         }
         window

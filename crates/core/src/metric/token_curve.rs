@@ -2,9 +2,8 @@
 //! instant. Never chunks: the tokens of an event are spread over the time since the event before
 //! it, as ITL spreads them, so that no edge of a window counts a bundle whole.
 
-use std::collections::VecDeque;
-
 use super::TokenEvent;
+use super::grid::Grid;
 use crate::time::Nanos;
 
 /// The finest resolution: a millisecond.
@@ -18,15 +17,13 @@ const UNIT: f64 = 1_048_576.0;
 /// bins double their width as often as the span of time asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenCurve {
-    width_ns: u64,
-    /// The bins' position on the axis, in widths.
-    first: u64,
-    bins: VecDeque<u64>,
+    /// Tokens of each bin.
+    grid: Grid<u64>,
 }
 
 impl Default for TokenCurve {
     fn default() -> Self {
-        Self { width_ns: FINEST_NS, first: 0, bins: VecDeque::new() }
+        Self { grid: Grid::new(FINEST_NS, MOST_BINS) }
     }
 }
 
@@ -38,9 +35,9 @@ impl TokenCurve {
         // the read behind it: events are in order, their arrivals need not be.
         let arrivals = || events.iter().map(|event| event.arrival);
         let (earliest, latest) = arrivals().min().zip(arrivals().max()).expect("invariant: events");
-        self.reach(earliest, latest);
+        self.grid.reach(earliest, latest);
         let mut tokens = first.tokens;
-        self.put(first.arrival, units(tokens));
+        self.grid.add(first.arrival, units(tokens));
         for pair in events.windows(2) {
             self.spread(pair[0].arrival, pair[1].arrival, tokens, pair[1].tokens);
             tokens += pair[1].tokens;
@@ -55,13 +52,13 @@ impl TokenCurve {
 
     /// Tokens that came up to an instant.
     fn up_to(&self, instant: Nanos) -> f64 {
-        let start_ns = self.first * self.width_ns;
-        let past_ns = instant.0.saturating_sub(start_ns);
-        let whole = (past_ns / self.width_ns) as usize;
-        let full: u64 = self.bins.iter().take(whole).sum();
-        let part = self.bins.get(whole).map_or(0.0, |&bin| {
-            bin as f64 * (past_ns % self.width_ns) as f64 / self.width_ns as f64
-        });
+        let Grid { width_ns, first, ref bins, .. } = self.grid;
+        let past_ns = instant.0.saturating_sub(first * width_ns);
+        let whole = (past_ns / width_ns) as usize;
+        let full: u64 = bins.iter().take(whole).sum();
+        let part = bins
+            .get(whole)
+            .map_or(0.0, |&bin| bin as f64 * (past_ns % width_ns) as f64 / width_ns as f64);
         (full as f64 + part) / UNIT
     }
 
@@ -71,63 +68,17 @@ impl TokenCurve {
     fn spread(&mut self, from: Nanos, until: Nanos, before: f64, tokens: f64) {
         let span_ns = until.0.saturating_sub(from.0);
         if span_ns == 0 {
-            return self.put(until, units(before + tokens) - units(before));
+            return self.grid.add(until, units(before + tokens) - units(before));
         }
         let mut counted = units(before);
-        for bin in self.bin_of(from)..=self.bin_of(until) {
-            let edge_ns = ((bin + 1) * self.width_ns).min(until.0);
+        let grid = &mut self.grid;
+        for bin in grid.bin_of(from)..=grid.bin_of(until) {
+            let edge_ns = ((bin + 1) * grid.width_ns).min(until.0);
             let share = edge_ns.saturating_sub(from.0) as f64 / span_ns as f64;
             let come = units(before + tokens * share.min(1.0));
-            self.bins[(bin - self.first) as usize] += come - counted;
+            grid.bins[(bin - grid.first) as usize] += come - counted;
             counted = come;
         }
-    }
-
-    fn put(&mut self, at: Nanos, units: u64) {
-        let bin = self.bin_of(at) - self.first;
-        self.bins[bin as usize] += units;
-    }
-
-    /// The bin whose span ends at or after an instant and begins before it.
-    fn bin_of(&self, at: Nanos) -> u64 {
-        at.0.saturating_sub(1) / self.width_ns
-    }
-
-    /// Makes room for a span of time.
-    fn reach(&mut self, from: Nanos, until: Nanos) {
-        loop {
-            let (mut low, mut high) = (self.bin_of(from), self.bin_of(until));
-            if !self.bins.is_empty() {
-                low = low.min(self.first);
-                high = high.max(self.first + self.bins.len() as u64 - 1);
-            }
-            if high - low < MOST_BINS {
-                if self.bins.is_empty() {
-                    self.first = low;
-                }
-                for _ in low..self.first {
-                    self.bins.push_front(0);
-                }
-                self.first = low;
-                self.bins.resize((high - low + 1) as usize, 0);
-                return;
-            }
-            self.double();
-        }
-    }
-
-    /// Joins bins in pairs. A pair begins at an even position, so the result is what bins of that
-    /// width would have counted from the start.
-    fn double(&mut self) {
-        if self.first % 2 == 1 {
-            self.bins.push_front(0);
-            self.first -= 1;
-        }
-        let pairs = self.bins.make_contiguous().chunks(2);
-        let joined = pairs.map(|pair| pair.iter().sum()).collect();
-        self.bins = joined;
-        self.first /= 2;
-        self.width_ns *= 2;
     }
 }
 
@@ -204,12 +155,12 @@ mod tests {
             streams.iter().rev().for_each(|stream| backward.add(stream));
             let all: f64 = streams.iter().flatten().map(|event| event.tokens).sum();
             prop_assert!((forward.between(Nanos::ZERO, Nanos::MAX) - all).abs() < 1e-3);
-            prop_assert!(forward.bins.len() as u64 <= MOST_BINS);
+            prop_assert!(forward.grid.bins.len() as u64 <= MOST_BINS);
             for cut in [0.0, 1_000.0, 50_000.0, 123_456.0] {
                 let (a, b) = (forward.up_to(ms(cut)), backward.up_to(ms(cut)));
                 prop_assert_eq!(a, b);
                 // Within the tokens of one bin of the truth.
-                let width_ms = forward.width_ns as f64 / 1e6;
+                let width_ms = forward.grid.width_ns as f64 / 1e6;
                 let (low, high) = (exact(&streams, cut - width_ms), exact(&streams, cut + width_ms));
                 prop_assert!(low - 1e-3 <= a && a <= high + 1e-3, "{} {} {}", low, a, high);
             }

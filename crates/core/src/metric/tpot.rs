@@ -20,13 +20,19 @@ pub static DEFINITION: Definition = Definition {
 /// Milliseconds per output token after the first event.
 #[must_use]
 pub fn tpot_ms(timeline: &Timeline<'_>) -> Option<f64> {
+    let (first, tokens) = tokens_after_first(timeline)?;
+    let last = timeline.events.last()?.arrival;
+    Some(last.ms_after(timeline.events[first].arrival) / tokens)
+}
+
+/// The position of the event at which TTFT ends, and the tokens after it that TPOT is over.
+pub(crate) fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
     let first = timeline.first_visible()?;
     if first + 1 == timeline.events.len() {
         return None;
     }
     let before: f64 = timeline.events[..=first].iter().map(|event| event.tokens).sum();
     let tokens = f64::from(timeline.output_tokens) - before;
-    let last = timeline.events.last()?.arrival;
     // A server whose usage is smaller than what its events carried leaves nothing to divide by.
-    (tokens > 0.0).then(|| last.ms_after(timeline.events[first].arrival) / tokens)
+    (tokens > 0.0).then_some((first, tokens))
 }

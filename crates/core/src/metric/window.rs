@@ -1,30 +1,18 @@
 //! What the metrics of a whole pass are computed from. Never single tokens.
 
-use super::{Plateau, TokenCurve};
-use crate::time::Nanos;
-
-/// From the first byte sent to the end of the exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// When the first byte was sent.
-    pub send_start: Nanos,
-    /// When the exchange ended.
-    pub ended: Nanos,
-}
+use super::{InFlight, Plateau, TokenCurve};
 
 /// A pass as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// Every request that was sent, whatever became of it, in any order.
-    pub spans: Vec<Span>,
+    /// Every request that was sent, whatever became of it.
+    pub in_flight: InFlight,
     /// Requests that were planned.
     pub planned: u64,
     /// Whether streams were asked for.
     pub streamed: bool,
     /// What the load says of its plateau.
     pub plateau: Plateau,
-    /// When completed requests ended, in any order.
-    pub completions: Vec<Nanos>,
     /// Output tokens of the completed requests over time.
     pub tokens: TokenCurve,
     /// Requests that met every objective on requests; absent where there is none.

@@ -1,0 +1,73 @@
+//! Real sockets under an actor: what was not read to its end is told of again, and what was not
+//! written whole can be written on.
+
+use std::net::SocketAddr;
+
+use inferometer_net::{Actor, Close, ConnId, EpollNet, Net, ReadResult, Ready, Wake};
+
+const BYTES: usize = 8 << 20;
+
+/// Connects to itself. The side that was connected to sends so many bytes and hangs up; the other
+/// one reads once each time that it is told to, and no more than its buffer holds.
+struct Sipper {
+    to: SocketAddr,
+    begun: bool,
+    left: usize,
+    got: usize,
+    longest: usize,
+    buffer: Vec<u8>,
+    ended: bool,
+}
+
+impl Sipper {
+    fn send(&mut self, net: &mut EpollNet, conn: ConnId) {
+        let taken = net.write(conn, &vec![7; self.left]).expect("the other side reads");
+        self.left -= taken;
+        if self.left == 0 {
+            net.close(conn, Close::Gracefully);
+        }
+    }
+
+    fn read(&mut self, net: &mut EpollNet, conn: ConnId) {
+        match net.read(conn, &mut self.buffer) {
+            ReadResult::Data(arrived) => {
+                self.got += arrived.bytes;
+                self.longest = self.longest.max(arrived.bytes);
+            }
+            ReadResult::Empty => {}
+            ReadResult::Closed => self.ended = true,
+            ReadResult::Failed(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl Actor<EpollNet> for Sipper {
+    fn turn(&mut self, net: &mut EpollNet, ready: &[Ready]) -> Wake {
+        if !std::mem::replace(&mut self.begun, true) {
+            net.connect(self.to).expect("the system connects");
+        }
+        for event in ready {
+            match *event {
+                Ready::Accepted(conn) | Ready::Writable(conn) => self.send(net, conn),
+                Ready::Readable(conn) => self.read(net, conn),
+                Ready::Connected(_) => {}
+                Ready::ConnectFailed(_, ref error) => panic!("{error}"),
+            }
+        }
+        if self.ended { Wake::Done } else { Wake::WhenReady }
+    }
+}
+
+#[test]
+fn every_byte_and_the_end_are_told_of_whatever_the_readers_buffer_holds() {
+    for (bytes, room) in [(BYTES, 1 << 14), (BYTES, 2 * BYTES), (1_000, 1_000), (1_000, 999)] {
+        let mut net = EpollNet::new().expect("sockets");
+        let to = net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
+        let buffer = vec![0; room];
+        let (begun, ended, got, longest) = (false, false, 0, 0);
+        let mut sipper = Sipper { to, begun, left: bytes, got, longest, buffer, ended };
+        net.play(&mut sipper).expect("it plays to its end");
+        assert_eq!((sipper.got, sipper.left), (bytes, 0), "with room for {room}");
+        assert!(sipper.longest <= room);
+    }
+}
