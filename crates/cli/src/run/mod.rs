@@ -6,11 +6,13 @@ pub mod child;
 mod environment;
 mod estimate;
 mod group;
+mod identity;
 mod interrupt;
 pub mod outputs;
 mod overhead;
 pub mod pass;
 mod precision;
+mod prefix_cache;
 mod progress;
 mod prompts;
 pub mod recording;
@@ -61,6 +63,8 @@ pub struct Resolved {
     pub out: Option<PathBuf>,
     /// Which of the servers of a plan it is, as facts of the target.
     pub facts: BTreeMap<String, String>,
+    /// A file for the requests as they are sent.
+    pub dump: Option<PathBuf>,
 }
 
 /// Resolves a spec: every mistake at once.
@@ -88,6 +92,7 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         store: spec.store.clone().unwrap_or_else(|| "inferometer.db".to_owned()).into(),
         out: spec.out.clone().map(PathBuf::from),
         facts: BTreeMap::new(),
+        dump: spec.dump_workload.clone().map(PathBuf::from),
     })
 }
 
