@@ -5,6 +5,7 @@ use std::path::Path;
 
 use inferometer_core::spec::{Spec, TargetSpec};
 use inferometer_core::suggest::did_you_mean;
+use inferometer_workload::replay::DumpHeader;
 use serde_json::{Map, Value};
 
 use crate::exit::Failure;
@@ -55,7 +56,7 @@ pub fn merge(file: Option<&Path>, flags: Map<String, Value>) -> Result<Spec, Fai
         None => (Map::new(), "the flags".to_owned()),
     };
     keys.extend(flags);
-    checked(keys, &origin)
+    checked(as_it_was_sent(keys)?, &origin)
 }
 
 /// The keys as a spec.
@@ -75,6 +76,19 @@ fn checked(keys: Map<String, Value>, origin: &str) -> Result<Spec, Failure> {
     }
     serde_json::from_value(Value::Object(keys))
         .map_err(|error| Failure::usage(format!("{origin}: {error}")))
+}
+
+/// A run that is sent again is sent as it was, but for what the plan and the flags say.
+fn as_it_was_sent(keys: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+    let text = |key: &str| keys.get(key).and_then(Value::as_str);
+    let (Some("replay"), Some(dataset)) = (text("workload"), text("dataset")) else {
+        return Ok(keys);
+    };
+    let header = DumpHeader::read(Path::new(dataset))
+        .map_err(|error| Failure::usage(format!("dataset (--dataset): {error}")))?;
+    let mut sent = header.plan;
+    sent.extend(keys);
+    Ok(sent)
 }
 
 /// What is wrong with the kind of a value, if it is: each key is tried alone, so that every

@@ -2,8 +2,10 @@
 //!
 //! A plan is made by [`crate::spec::Spec::resolve`] and cannot be built from an invalid spec.
 
+mod drawn;
 mod launch;
 mod pass;
+mod rows;
 mod workload;
 
 use std::collections::BTreeMap;
@@ -17,8 +19,10 @@ use crate::request::{Sampling, sha256_hex};
 use crate::slo::Objective;
 use crate::spec::Spec;
 
+pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
 pub use launch::LaunchPlan;
 pub use pass::{Bound, OverLimit, PassPlan};
+pub use rows::{RowsFormat, RowsPlan};
 pub use workload::{Grid, WorkloadPlan};
 
 /// What to measure and how.
@@ -51,6 +55,9 @@ pub struct Plan {
     pub sampling: Sampling,
     /// Send prompts as token ids.
     pub token_ids: bool,
+    /// Empty the server's prefix cache before each pass.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub reset_prefix_cache: bool,
     /// Fit the prompt and the chat template around it, together, to the input length.
     pub count_template: bool,
     /// When to give a request up.
@@ -189,10 +196,12 @@ impl CellPlan {
 
 impl std::fmt::Display for CellPlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if *self == Self::OWN {
-            return f.write_str("own lengths");
+        match (self.input_length, self.output_length) {
+            (0, 0) => f.write_str("own lengths"),
+            (0, output) => write!(f, "own x {output}"),
+            (input, 0) => write!(f, "{input} x own"),
+            (input, output) => write!(f, "{input} x {output}"),
         }
-        write!(f, "{} x {}", self.input_length, self.output_length)
     }
 }
 
@@ -221,6 +230,12 @@ impl Plan {
         let measured = Self { asked: Box::default(), ..self.clone() };
         sha256_hex(&serde_json::to_vec(&measured).expect("invariant: a plan is plain data"))
     }
+}
+
+/// Options that were not there in plans of earlier versions leave these as they were.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_false(option: &bool) -> bool {
+    !option
 }
 
 pub(crate) mod nanoseconds {

@@ -5,7 +5,7 @@
 use inferometer_core::summary::{Distribution, Spread, Summary};
 
 use crate::layout::{Align, Table};
-use crate::number::{MISSING, count, significant, two_decimals};
+use crate::number::{MISSING, count, length, significant, two_decimals};
 
 /// The tables that the run has, with their headings.
 pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
@@ -44,8 +44,8 @@ fn repeats(summary: &Summary) -> Table {
             let interval =
                 spread.ci.map_or(MISSING.to_owned(), |ends| ends.map(significant).join(" to "));
             table.push(vec![
-                cell.input_length.to_string(),
-                cell.output_length.to_string(),
+                length(cell.input_length),
+                length(cell.output_length),
                 figure.to_owned(),
                 significant(spread.mean),
                 interval,

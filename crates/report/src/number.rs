@@ -30,6 +30,11 @@ pub(crate) fn significant(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A length of the grid; 0 says that requests have lengths of their own.
+pub(crate) fn length(tokens: u32) -> String {
+    if tokens == 0 { "own".to_owned() } else { tokens.to_string() }
+}
+
 /// An integer with groups of three from five digits on: `2048`, `12,345`.
 pub(crate) fn count(value: u64) -> String {
     thousands(&value.to_string())

@@ -8,7 +8,7 @@ use inferometer_core::summary::{Cell, PassKind, Summary};
 use crate::beside;
 use crate::label;
 use crate::layout::{Align, Table};
-use crate::number::{MISSING, count, two_decimals};
+use crate::number::{MISSING, count, length, two_decimals};
 
 /// The columns of the published tables.
 const RECORD_COLUMNS: [&str; 6] = [
@@ -78,8 +78,8 @@ pub(crate) fn records(summary: &Summary) -> Table {
     let mut table = Table::new(RECORD_COLUMNS.map(|name| (name, Align::Centre)));
     for cell in &summary.cells {
         table.push(vec![
-            cell.input_length.to_string(),
-            cell.output_length.to_string(),
+            length(cell.input_length),
+            length(cell.output_length),
             two_decimals(cell.requests_per_s),
             two_decimals(cell.output_tokens_per_s),
             two_decimals(cell.latency_per_token_ms),
@@ -114,8 +114,8 @@ pub(crate) fn loads(summary: &Summary) -> Table {
                 continue;
             }
             table.push(vec![
-                cell.input_length.to_string(),
-                cell.output_length.to_string(),
+                length(cell.input_length),
+                length(cell.output_length),
                 label::kind(pass),
                 label::load(pass),
                 format!("{} / {}", count(pass.outcomes.complete), count(pass.planned)),

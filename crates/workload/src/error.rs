@@ -78,13 +78,13 @@ pub enum WorkloadError {
     },
     /// Nothing is left of the input length for the prompt.
     #[error(
-        "input length {input_length}: the server itself adds {reserve} tokens, so nothing is left \
-         for the prompt; ask for more than {reserve}"
+        "input length {input_length}: what the server itself adds and what prompts share have \
+         {reserve} tokens, so nothing is left for the prompt; ask for more than {reserve}"
     )]
     NothingLeft {
         /// The length asked for.
         input_length: u32,
-        /// Tokens that the server adds.
+        /// Tokens that the server adds, and those of a shared beginning.
         reserve: u32,
     },
     /// A data set that cannot be opened or read.
@@ -118,6 +118,19 @@ pub enum WorkloadError {
         rows: u64,
         /// The first reasons.
         why: String,
+    },
+    /// A pass that a file of requests does not have.
+    #[error(
+        "data set {}: {wanted} are asked for, it has {found}; leave lengths, loads and counts to \
+         the file, which says what was sent", path.display()
+    )]
+    NotInDump {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        wanted: String,
+        /// How many it has.
+        found: usize,
     },
     /// A data set without a first turn of the length asked for.
     #[error(

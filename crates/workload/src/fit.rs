@@ -7,6 +7,7 @@ use inferometer_core::seed;
 use inferometer_core::traits::{Tokenizer, TokenizerError};
 use rand_chacha::ChaCha8Rng;
 
+use crate::parallel;
 use crate::tokenizer::is_han;
 
 /// Corrections of one prompt.
@@ -49,12 +50,9 @@ impl<'a> Words<'a> {
         self.tokenizer.plain_ids()[position]
     }
 
-    /// The next words as text of as many tokens, which is not counted again, where the tokenizer
-    /// is known to keep words apart: the same text that [`words`] makes and counts.
-    pub fn composed(&mut self, count: u32) -> Option<Made> {
-        let plain = self.tokenizer.plain_words()?;
-        let positions: Vec<usize> = (0..count).map(|_| self.position()).collect();
-        Some(Made { prompt: Prompt::Text(plain.text(&positions)), counted: count })
+    /// The next words, by their positions among the plain ids.
+    pub fn positions(&mut self, count: u32) -> Vec<usize> {
+        (0..count).map(|_| self.position()).collect()
     }
 
     /// The next words, as token ids.
@@ -80,6 +78,46 @@ pub fn words(
     length: u32,
 ) -> Result<Made, TokenizerError> {
     text_after(tokenizer, words, length, "", &[])
+}
+
+/// Of prompts that are put together from words that stand apart, one in so many is counted.
+const COUNTED_ONE_IN: usize = 256;
+
+/// `count` texts of words. Where the tokenizer keeps words apart, each is put together from the
+/// words of `positions`, and one in 256 is counted to see that it does; otherwise `search` makes
+/// and counts each one.
+pub fn texts(
+    tokenizer: &dyn Tokenizer,
+    count: usize,
+    positions: impl Fn(usize) -> Vec<usize> + Sync,
+    search: impl Fn(usize) -> Result<Made, TokenizerError> + Sync,
+) -> Result<Vec<Made>, TokenizerError> {
+    if let Some(plain) = tokenizer.plain_words() {
+        let composed = parallel::in_order(count, |at| {
+            let words = positions(at);
+            let counted = words.len() as u32;
+            Ok::<_, TokenizerError>(Made { prompt: Prompt::Text(plain.text(&words)), counted })
+        })?;
+        let holds = parallel::in_order(count.div_ceil(COUNTED_ONE_IN), |part| {
+            let made = &composed[part * COUNTED_ONE_IN];
+            let Prompt::Text(text) = &made.prompt else { return Ok(true) };
+            Ok(tokenizer.count(text)? == made.counted)
+        })?;
+        if holds.into_iter().all(|holds| holds) {
+            return Ok(composed);
+        }
+    }
+    parallel::in_order(count, search)
+}
+
+/// The text `head`, then words: `length` tokens together.
+pub fn words_behind(
+    tokenizer: &dyn Tokenizer,
+    words: &mut Words,
+    length: u32,
+    head: &str,
+) -> Result<Made, TokenizerError> {
+    text_after(tokenizer, words, length, head, &[])
 }
 
 /// The tag of `tag` words, then as much of `body` as fits; then further words, where cutting at a

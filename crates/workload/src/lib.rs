@@ -9,8 +9,11 @@ pub mod tokenizer;
 
 pub mod place;
 
+pub mod drawn;
 mod fit;
 pub mod random;
+pub mod replay;
+pub mod rows;
 pub mod sharegpt;
 
 mod parallel;

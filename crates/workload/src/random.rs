@@ -73,21 +73,17 @@ impl Random {
     ) -> Result<Vec<Made>, WorkloadError> {
         let tokenizer = self.tokenizer.as_ref();
         check_plain_ids(tokenizer)?;
-        if form == PromptForm::Text && tokenizer.plain_words().is_some() {
-            let composed = parallel::in_order(count, |index| {
-                let made = self.words(index as u64).composed(length);
-                Ok::<_, WorkloadError>(made.expect("invariant: the words are known"))
-            })?;
-            let counted = parallel::in_order(count.div_ceil(COUNTED_ONE_IN), |part| {
-                let made = &composed[part * COUNTED_ONE_IN];
-                let Prompt::Text(text) = &made.prompt else { return Ok(made.counted) };
-                tokenizer.count(text)
-            })?;
-            if counted.iter().all(|counted| *counted == length) {
-                return Ok(composed);
+        Ok(match form {
+            PromptForm::Text => fit::texts(
+                tokenizer,
+                count,
+                |index| self.words(index as u64).positions(length),
+                |index| fit::words(tokenizer, &mut self.words(index as u64), length),
+            )?,
+            PromptForm::TokenIds => {
+                parallel::in_order(count, |index| self.prompt(index as u64, length, form))?
             }
-        }
-        parallel::in_order(count, |index| self.prompt(index as u64, length, form))
+        })
     }
 
     fn words(&self, index: u64) -> Words<'_> {
@@ -110,9 +106,6 @@ impl Random {
         })
     }
 }
-
-/// Of prompts that are put together from words that stand apart, one in so many is counted.
-const COUNTED_ONE_IN: usize = 256;
 
 /// Words needed for prompts that differ.
 const FEWEST_WORDS: usize = 16;

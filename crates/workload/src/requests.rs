@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use inferometer_core::finding::Finding;
 use inferometer_core::plan::{CellPlan, WorkloadPlan};
-use inferometer_core::request::Request;
+use inferometer_core::request::{Prompt, Request};
 use inferometer_core::traits::Tokenizer;
 
+use crate::drawn::{Drawn, Groups};
 use crate::error::WorkloadError;
 use crate::fit::Made;
 use crate::place::{PromptForm, PromptPlace};
 use crate::random::{RandomWords, check_plain_ids};
+use crate::replay::Replay;
+use crate::rows::Rows;
 use crate::sharegpt::ShareGpt;
 
 /// Where the prompts of a run come from. One for each variant of [`WorkloadPlan`].
@@ -28,6 +31,12 @@ pub trait Workload: Send + Sync {
         place: &PromptPlace,
         count: usize,
     ) -> Result<Built, WorkloadError>;
+
+    /// Prompts that are sent as the data has them, in whatever form: one of each form is enough.
+    /// A dialect that cannot say one of them is told before anything is sent.
+    fn as_they_are(&self) -> Vec<&Prompt> {
+        Vec::new()
+    }
 
     /// What a reader should know of its data: rows that are left out, and why.
     fn findings(&self) -> Vec<Finding> {
@@ -96,6 +105,10 @@ impl WorkloadSpec {
         let shared = Shared { tokenizer, seed, salt, form, reserve: 0 };
         let workload: Arc<dyn Workload> = match plan {
             WorkloadPlan::Random => Arc::new(RandomWords),
+            WorkloadPlan::Drawn(plan) => Arc::new(Drawn::open(plan)?),
+            WorkloadPlan::Prefix(plan) => Arc::new(Groups::new(plan)),
+            WorkloadPlan::Rows(plan) => Arc::new(Rows::open(plan)?),
+            WorkloadPlan::Replay { dataset } => Arc::new(Replay::open(dataset)?),
             WorkloadPlan::Sharegpt { dataset } => Arc::new(ShareGpt::open(dataset, &shared)?),
         };
         Ok(Self { workload, shared })
@@ -105,6 +118,12 @@ impl WorkloadSpec {
     #[must_use]
     pub fn random_words(&self) -> Self {
         Self { workload: Arc::new(RandomWords), shared: self.shared.clone() }
+    }
+
+    /// [`Workload::as_they_are`]
+    #[must_use]
+    pub fn as_they_are(&self) -> Vec<&Prompt> {
+        self.workload.as_they_are()
     }
 
     /// [`Workload::findings`]
@@ -149,6 +168,13 @@ pub enum Note {
         /// Conversations of the length asked for.
         available: u64,
     },
+    /// Prompts that are rows which the pass has sent before.
+    RowsAgain {
+        /// How many.
+        prompts: u64,
+        /// Rows that can be used.
+        rows: u64,
+    },
 }
 
 impl fmt::Display for Note {
@@ -156,12 +182,17 @@ impl fmt::Display for Note {
         match self {
             Self::Inexact { prompts, asked, farthest } => write!(
                 f,
-                "{prompts} prompts do not have exactly {asked} tokens (the farthest has \
-                 {farthest})"
+                "{prompts} prompts do not have exactly the tokens asked for (the farthest has \
+                 {farthest} instead of {asked})"
             ),
             Self::ShortTag { tokens, full } => write!(
                 f,
                 "prompts are told apart by {tokens} tokens, where {full} make them surely differ"
+            ),
+            Self::RowsAgain { prompts, rows } => write!(
+                f,
+                "{prompts} prompts were sent before in the same pass, for the file has {rows} rows \
+                 that can be used: a cache may have answered them"
             ),
             Self::Reused { prompts, available } => write!(
                 f,
@@ -183,6 +214,18 @@ pub fn requests(
     count: usize,
 ) -> Result<Built, WorkloadError> {
     spec.workload.requests(&spec.shared, cell, place, count)
+}
+
+/// The first prompt of each form.
+pub(crate) fn one_of_each<'a>(prompts: impl Iterator<Item = &'a Prompt>) -> Vec<&'a Prompt> {
+    let mut found: Vec<&Prompt> = Vec::new();
+    for prompt in prompts {
+        let form = std::mem::discriminant(prompt);
+        if found.iter().all(|other| std::mem::discriminant(*other) != form) {
+            found.push(prompt);
+        }
+    }
+    found
 }
 
 /// Prompts that are told apart by fewer tokens than make them surely differ.

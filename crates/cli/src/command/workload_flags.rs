@@ -6,10 +6,64 @@ use serde::Serialize;
 /// Each is the key of the same name.
 #[derive(Args, Serialize)]
 pub struct WorkloadFlags {
-    /// Where prompts come from: random, sharegpt
+    /// Where prompts come from: random, prefix, sharegpt, jsonl, csv, replay
     #[arg(long, value_name = "NAME", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<String>,
+    /// Lengths as likely anywhere up to this share around those of the grid, as in vLLM's
+    /// --random-range-ratio: 0.5 of 1024 is 512 to 1536 (random)
+    #[arg(long, value_name = "SHARE", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range_ratio: Option<f64>,
+    /// Input lengths instead of --input-lengths, in tokens: uniform:LEAST..MOST,
+    /// normal:MEAN,DEVIATION, lognormal:MEAN,DEVIATION, exponential:MEAN, histogram:FILE (a line
+    /// for each: LENGTH WEIGHT, or LEAST..MOST WEIGHT) (random)
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_distribution: Option<String>,
+    /// The same for output lengths (random)
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_distribution: Option<String>,
+    /// Tokens at the beginning of each prompt, within its input length, that all prompts of a pass
+    /// share (random), or those of a group (prefix)
+    #[arg(long, value_name = "N", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix_length: Option<u32>,
+    /// Groups of prompts that share a beginning, in each pass [default: 8] (prefix)
+    #[arg(long, value_name = "N", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix_groups: Option<u32>,
+    /// Prompts of each group in each pass, instead of --requests (prefix)
+    #[arg(long, value_name = "N", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompts_per_group: Option<u32>,
+    /// How uneven groups are: the k-th is asked for in proportion to k^-A [default: 0, all
+    /// equally] (prefix)
+    #[arg(long, value_name = "A", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix_zipf: Option<f64>,
+    /// Share of requests that belong to a group; the others share nothing [default: 1] (prefix)
+    #[arg(long, value_name = "SHARE", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warm_share: Option<f64>,
+    /// Empty the server's prefix cache before each pass, where it can (vLLM, SGLang)
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reset_prefix_cache: Option<bool>,
+    /// Which column of a file of one's own holds which field: prompt, messages, token_ids,
+    /// output_tokens, body (jsonl, csv)
+    #[arg(long, value_name = "FIELD=COLUMN,...", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    columns: Option<String>,
+    /// Output length in tokens of rows that have none (jsonl, csv)
+    #[arg(long, value_name = "N", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_length: Option<u32>,
+    /// Write the requests, as they are sent, to a file that --workload replay sends again
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dump_workload: Option<String>,
     /// The data set's file
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -17,6 +17,9 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, Failure> {
     let TargetPlan::Embedded { model, profile: name, speed, .. } = &plan.target else {
         return Ok(None);
     };
+    if has_own_lengths(plan) {
+        return Ok(None);
+    }
     let mut config = EngineConfig::of_model(model).map_err(Failure::usage)?;
     if let Some(name) = name {
         config.profile = profile(name).map_err(Failure::usage)?;
@@ -55,6 +58,11 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, Failure> {
     Ok(Some(Duration::from_secs_f64(seconds) + rests(plan)))
 }
 
+/// Whether requests have lengths that the grid does not tell.
+fn has_own_lengths(plan: &Plan) -> bool {
+    plan.cells.iter().any(|cell| cell.input_length == 0 || cell.output_length == 0)
+}
+
 /// A pass begins nothing after its own bound in time, give or take its last requests.
 fn bounded(pass: &PassPlan, seconds: f64) -> f64 {
     let limit = pass.bound().duration;
@@ -74,7 +82,7 @@ fn rests(plan: &Plan) -> Duration {
 /// How long a plan takes on a server of which one request is known: at least, if the server
 /// batches without limit, and at most, if it does not batch at all.
 pub fn from_request(plan: &Plan, record: &Record) -> Option<(Duration, Duration)> {
-    let sent = record.send_start?;
+    let sent = record.send_start.filter(|_| !has_own_lengths(plan))?;
     let first = record.arrival(record.token_events().next()?);
     let last = record.arrival(record.token_events().next_back()?);
     let (tokens, _) = record.output_tokens();

@@ -6,11 +6,13 @@ pub mod child;
 mod environment;
 mod estimate;
 mod group;
+mod identity;
 mod interrupt;
 pub mod outputs;
 mod overhead;
 pub mod pass;
 mod precision;
+mod prefix_cache;
 mod progress;
 mod prompts;
 pub mod recording;
@@ -65,6 +67,8 @@ pub struct Resolved {
     pub facts: BTreeMap<String, String>,
     /// Cells that an earlier run of this plan has measured whole.
     pub kept: Vec<(CellPlan, Vec<Kept>)>,
+    /// A file for the requests as they are sent.
+    pub dump: Option<PathBuf>,
 }
 
 /// Resolves a spec: every mistake at once.
@@ -93,6 +97,7 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         out: spec.out.clone().map(PathBuf::from),
         facts: BTreeMap::new(),
         kept: Vec::new(),
+        dump: spec.dump_workload.clone().map(PathBuf::from),
     })
 }
 

@@ -1,6 +1,7 @@
 //! How far the figures of the table can be off, when that is far or cannot be told.
 
 use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::plan::CellPlan;
 use inferometer_core::summary::Cell;
 
 /// The half width of an interval, as a share of its mean, that a reader must be told of.
@@ -31,7 +32,9 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
                  {high:.2} ms ({} requests).",
                 values.mean, values.n
             );
-            let place = format!("{} x {}", cell.input_length, cell.output_length);
+            let place =
+                CellPlan { input_length: cell.input_length, output_length: cell.output_length }
+                    .to_string();
             findings.push(
                 Finding::new("wide_interval", Severity::Warning, message)
                     .at(place)

@@ -5,17 +5,18 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, OnceLock};
 
 use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::load::{Due, load_model};
 use inferometer_core::plan::{CellPlan, Plan, TargetPlan};
-use inferometer_core::request::{Prompt, Request, WorkloadHasher};
-use inferometer_core::seed::{below, of_repeat, rng};
+use inferometer_core::request::{Prompt, Request};
+use inferometer_core::seed::{below, rng};
 use inferometer_core::traits::{Prepared, Source, Supply, Tokenizer};
 use inferometer_drive::control::Server;
 use inferometer_drive::tokenize::ServerTokenizer;
 use inferometer_store::PassBegin;
+use inferometer_wire::dialect::Dialect;
 use inferometer_workload::{Built, Note, PromptForm, PromptPlace, WorkloadSpec};
 use rand_chacha::ChaCha8Rng;
 
+use super::identity::Identity;
 use crate::exit::Failure;
 
 /// What shapes the prompts, and how far its counts can be trusted.
@@ -132,29 +133,24 @@ impl Prompts {
     }
 }
 
+/// A prompt of the data that the dialect cannot say is told before anything is measured.
+///
+/// # Errors
+/// When there is one.
+pub fn check_dialect(prompts: &Prompts, plan: &Plan, dialect: &dyn Dialect) -> Result<(), Failure> {
+    for prompt in prompts.spec.as_they_are() {
+        let request = Request::new(prompt.clone(), 1, 1);
+        if let Err(error) = dialect.body(&request, &plan.sampling, "") {
+            let name = plan.workload.name();
+            return Err(Failure::usage(format!("workload (--workload): {name}: {error}")));
+        }
+    }
+    Ok(())
+}
+
 /// What a reader should know of the workload's data.
 pub fn data_set_findings(prompts: &Prompts) -> Vec<Finding> {
     prompts.spec.findings()
-}
-
-/// Adds a pass to the identity of the workload: its requests in order, and in an open loop their
-/// offsets.
-fn hash(hasher: &mut WorkloadHasher, plan: &Plan, begin: &PassBegin, built: &Built) {
-    let pass = &begin.plan;
-    let seed = of_repeat(plan.seed, begin.repeat);
-    hasher.pass(&plan.sampling);
-    let scheduled = pass.load().is_scheduled();
-    let mut load = load_model(pass, seed);
-    for request in &built.requests {
-        let offset = match load.next_due() {
-            Due::At(at) if scheduled => {
-                load.take();
-                Some(at.0)
-            }
-            _ => None,
-        };
-        hasher.request(request, offset);
-    }
 }
 
 /// Requests made at once for a pass that is bounded by time alone.
@@ -183,11 +179,11 @@ pub fn supply(
     plan: &Plan,
     begin: &PassBegin,
     place: &PromptPlace,
-    hasher: &mut WorkloadHasher,
+    identity: &mut Identity,
 ) -> Result<Supplied, Failure> {
     let PassBegin { cell, plan: ref pass, .. } = *begin;
     let built = prompts.build(cell, place, pass.requests().unwrap_or(BATCH))?;
-    hash(hasher, plan, begin, &built);
+    identity.pass(plan, begin, &built.requests)?;
     let Built { requests, notes } = built;
     let trouble = Trouble::default();
     let source: Box<dyn Source> = match pass.requests() {

@@ -13,7 +13,7 @@ use inferometer_core::outcome::OutcomeCounts;
 use inferometer_core::plan::{CellPlan, PassPlan, Plan, Repeat};
 use inferometer_core::record::Record;
 use inferometer_core::repeat::Precision;
-use inferometer_core::request::{BodyHasher, WorkloadHasher};
+use inferometer_core::request::BodyHasher;
 use inferometer_core::slo;
 use inferometer_core::summary::{Environment, PassKind, SUMMARY_SCHEMA, Summary, Target, Tool};
 use inferometer_core::validity;
@@ -26,8 +26,10 @@ use inferometer_workload::PromptPlace;
 
 use super::cells::Grid;
 use super::estimate;
+use super::identity::Identity;
 use super::outputs::Outputs;
 use super::pass::{Passes, Played};
+use super::prefix_cache::PrefixCache;
 use super::progress::Progress;
 use super::prompts::{self, Prompts, Shaper, Supplied};
 use super::recording::{Counter, Recorded, Recording, ToWriter};
@@ -83,6 +85,7 @@ pub fn carry_out(
     let counter = counter(plan, &ready.endpoint, &shaper);
     let mut prompts = Prompts::open(plan, shaper, &resolved.salt)?;
     findings.extend(prompts::data_set_findings(&prompts));
+    prompts::check_dialect(&prompts, plan, ready.endpoint.dialect)?;
     let mut passes = Passes {
         net,
         stop,
@@ -143,10 +146,11 @@ pub fn carry_out(
         header,
         grid: Grid::default(),
         findings,
-        workload_hasher: WorkloadHasher::new(),
+        identity: Identity::of_run(plan, &resolved.salt, resolved.dump.as_deref())?,
         body_hasher: BodyHasher::new(),
         bodies_are_known: true,
         pass_number: 0,
+        cache: PrefixCache::of(&ready, plan),
         taken: Vec::new(),
         broken: None,
     };
@@ -206,11 +210,12 @@ struct Session<'a> {
     header: RunHeader,
     grid: Grid,
     findings: Vec<Finding>,
-    workload_hasher: WorkloadHasher,
+    identity: Identity,
     body_hasher: BodyHasher,
     /// Whether all bodies were made by this run.
     bodies_are_known: bool,
     pass_number: u32,
+    cache: PrefixCache,
     /// Prompts asked for so far, by input length.
     taken: Vec<(u32, u64)>,
     /// Why the run cannot go on, if it cannot.
@@ -320,7 +325,7 @@ impl Session<'_> {
         let pass = PassPlan::OneByOne { bound };
         let place = self.place(cell, "warm-up", 1, most_requests(&pass));
         let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
-        let mut unused = WorkloadHasher::new();
+        let mut unused = Identity::unused();
         let supplied = prompts::supply(&self.prompts, plan, &begin, &place, &mut unused)?;
         let live = Arc::new(Live::default());
         let _showing = self.progress.show(
@@ -347,7 +352,8 @@ impl Session<'_> {
         let of = if plan.repeat.at_most > 1 { format!(", repeat {repeat}") } else { String::new() };
         let label = format!("{cell}, {pass}{of}");
         let place = self.place(cell, &pass.to_string(), repeat, most_requests(pass));
-        let hasher = &mut self.workload_hasher;
+        self.findings.extend(self.cache.empty(self.progress));
+        let hasher = &mut self.identity;
         let Supplied { source, notes, trouble } =
             prompts::supply(&self.prompts, plan, &begin, &place, hasher)?;
         self.findings.extend(notes.iter().map(|note| {
@@ -428,7 +434,7 @@ impl Session<'_> {
             environment: &self.header.environment,
             tool_version: &self.header.tool_version,
             predicted: self.header.predicted,
-            workload_hash: self.workload_hasher.clone().finish(),
+            workload_hash: self.identity.hash(),
             body_hash: match self.bodies_are_known {
                 true => self.body_hasher.clone().finish(),
                 false => "unknown: some passes are those of an earlier run".to_owned(),

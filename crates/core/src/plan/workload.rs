@@ -2,12 +2,25 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{DrawnPlan, PrefixPlan, RowsPlan};
+
 /// Where prompts come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadPlan {
     /// Seeded words of the tokenizer's vocabulary.
     Random,
+    /// The same with lengths that vary, or a beginning that all prompts share.
+    Drawn(DrawnPlan),
+    /// Seeded words in groups of prompts that share a beginning.
+    Prefix(PrefixPlan),
+    /// Rows of one's own.
+    Rows(RowsPlan),
+    /// The requests of a run, sent again.
+    Replay {
+        /// The file that `--dump-workload` wrote.
+        dataset: String,
+    },
     /// First turns of the conversations of a ShareGPT file, cut to length.
     Sharegpt {
         /// The JSON file.
@@ -29,7 +42,10 @@ impl WorkloadPlan {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Random => "random",
+            Self::Random | Self::Drawn(_) => "random",
+            Self::Prefix(_) => "prefix",
+            Self::Rows(plan) => plan.format.name(),
+            Self::Replay { .. } => "replay",
             Self::Sharegpt { .. } => "sharegpt",
         }
     }
@@ -38,7 +54,10 @@ impl WorkloadPlan {
     #[must_use]
     pub fn grid(&self) -> Grid {
         match self {
-            Self::Random | Self::Sharegpt { .. } => Grid::Tokens,
+            Self::Random | Self::Sharegpt { .. } | Self::Prefix(_) => Grid::Tokens,
+            Self::Drawn(plan) if plan.input.is_own() && plan.output.is_own() => Grid::Own,
+            Self::Drawn(_) | Self::Replay { .. } => Grid::Tokens,
+            Self::Rows(_) => Grid::Own,
         }
     }
 
@@ -46,8 +65,28 @@ impl WorkloadPlan {
     #[must_use]
     pub fn dataset(&self) -> Option<&str> {
         match self {
-            Self::Random => None,
-            Self::Sharegpt { dataset } => Some(dataset),
+            Self::Random | Self::Drawn(_) | Self::Prefix(_) => None,
+            Self::Sharegpt { dataset } | Self::Replay { dataset } => Some(dataset),
+            Self::Rows(plan) => Some(&plan.dataset),
+        }
+    }
+
+    /// Whether input and output lengths are the requests' own, where the other is the grid's.
+    #[must_use]
+    pub fn own_axes(&self) -> (bool, bool) {
+        match self {
+            Self::Drawn(plan) => (plan.input.is_own(), plan.output.is_own()),
+            _ => (self.grid() == Grid::Own, self.grid() == Grid::Own),
+        }
+    }
+
+    /// Tokens of a prompt that others share by intention.
+    #[must_use]
+    pub fn prefix_length(&self) -> u32 {
+        match self {
+            Self::Drawn(plan) => plan.prefix_length,
+            Self::Prefix(plan) => plan.prefix_length,
+            _ => 0,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! A spec: what a person asked for, in a plan file or by flags, most of it left open. Resolving it
 //! gives a [`Plan`] with nothing left open, or every mistake at once.
 
+mod drawn;
 mod levels;
 mod passes;
 mod repeats;
+mod rows;
 mod server;
 mod values;
 mod variants;
@@ -13,7 +15,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use drawn::DrawnKeys;
 pub use levels::{StageTable, Stages};
+pub use rows::RowsKeys;
 pub use server::{CommandLine, ServerSpec};
 pub use values::{Value, url as parse_url};
 pub use variants::{TargetSpec, Variant, variants};
@@ -55,6 +59,8 @@ pub struct Spec {
     pub count_template: Option<bool>,
     /// Send prompts as token ids.
     pub token_ids: Option<bool>,
+    /// Empty the server's prefix cache before each pass.
+    pub reset_prefix_cache: Option<bool>,
     /// Passes of each cell: `table`, `one_by_one`, `saturated`.
     pub passes: Option<Vec<String>>,
     /// Requests of the one by one pass.
@@ -126,6 +132,8 @@ pub struct Spec {
     pub store: Option<String>,
     /// The folder for reports and plots.
     pub out: Option<String>,
+    /// A file for the requests as they are sent.
+    pub dump_workload: Option<String>,
 }
 
 /// Names that other rooms know and a spec may use.
@@ -177,6 +185,7 @@ impl Spec {
             repeat: repeats::repeat(self, &mut mistakes),
             sampling: self.sampling(&mut mistakes),
             token_ids: self.token_ids.unwrap_or(false),
+            reset_prefix_cache: self.reset_prefix_cache.unwrap_or(false),
             count_template: self.count_template.unwrap_or(false),
             timeouts: self.timeouts(&mut mistakes),
             max_failures: mistakes
@@ -185,7 +194,13 @@ impl Spec {
             slo: self.objectives(&mut mistakes),
             goodput: self.request_objectives(&mut mistakes),
             seed: self.seed.unwrap_or(0),
-            asked: Box::new(Self { header: None, store: None, out: None, ..self.clone() }),
+            asked: Box::new(Self {
+                header: None,
+                store: None,
+                out: None,
+                dump_workload: None,
+                ..self.clone()
+            }),
         };
         if mistakes.0.is_empty() { Ok(plan) } else { Err(mistakes.0) }
     }
@@ -328,9 +343,37 @@ impl Spec {
             }
             return vec![CellPlan::OWN];
         }
-        let inputs = lengths("input_lengths", self.input_lengths.as_deref(), &[128, 512], mistakes);
-        let outputs =
-            lengths("output_lengths", self.output_lengths.as_deref(), &[32, 128], mistakes);
+        let (own_input, own_output) = workload.own_axes();
+        if let WorkloadPlan::Replay { .. } = workload {
+            return self.replayed_cells();
+        }
+        let inputs = match own_input {
+            true => own_axis("input_lengths", self.input_lengths.as_deref(), mistakes),
+            false => lengths("input_lengths", self.input_lengths.as_deref(), &[128, 512], mistakes),
+        };
+        let outputs = match own_output {
+            true => own_axis("output_lengths", self.output_lengths.as_deref(), mistakes),
+            false => {
+                lengths("output_lengths", self.output_lengths.as_deref(), &[32, 128], mistakes)
+            }
+        };
+        let prefix = workload.prefix_length();
+        if let Some(short) = inputs.iter().find(|&&input| input > 0 && input <= prefix) {
+            let problem =
+                format!("{prefix} leaves nothing of prompts of {short}: --input-lengths has both");
+            mistakes.add("prefix_length", problem);
+        }
+        let pair = |&input_length: &u32| {
+            outputs.iter().map(move |&output_length| CellPlan { input_length, output_length })
+        };
+        inputs.iter().flat_map(pair).collect()
+    }
+
+    /// The grid of a run that is sent again: 0 where its requests have lengths of their own.
+    fn replayed_cells(&self) -> Vec<CellPlan> {
+        let own = [0].as_slice();
+        let inputs = self.input_lengths.as_deref().unwrap_or(own);
+        let outputs = self.output_lengths.as_deref().unwrap_or(own);
         let pair = |&input_length: &u32| {
             outputs.iter().map(move |&output_length| CellPlan { input_length, output_length })
         };
@@ -443,6 +486,14 @@ fn lengths(
         }
     }
     lengths.to_vec()
+}
+
+/// The lengths of an axis that the grid says nothing of.
+fn own_axis(key: &'static str, given: Option<&[u32]>, mistakes: &mut Mistakes) -> Vec<u32> {
+    if given.is_some() {
+        mistakes.add(key, "is not used: these lengths have a distribution of their own");
+    }
+    vec![0]
 }
 
 fn is_header(name: &str, value: &str) -> bool {

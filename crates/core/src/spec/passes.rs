@@ -24,7 +24,23 @@ pub(super) fn passes(spec: &Spec, mistakes: &mut Mistakes) -> Vec<PassPlan> {
         (TABLE_ONE_BY_ONE, TABLE_REQUESTS)
     };
     let one_by_one = mistakes.count("one_by_one", spec.one_by_one, one_by_one);
-    let requests = mistakes.count("requests", spec.requests, requests);
+    let drawn = &spec.workload.drawn;
+    let by_groups = drawn.requests();
+    if by_groups.is_some() && (spec.requests.is_some() || spec.duration.is_some()) {
+        let problem = "says how many requests a pass has; leave out --requests and --duration";
+        mistakes.add("prompts_per_group", problem);
+    }
+    if drawn.prefix_length.is_some()
+        && drawn.prompts_per_group.is_none()
+        && spec.duration.is_some()
+        && spec.requests.is_none()
+    {
+        mistakes.add(
+            "requests",
+            "is missing: prompts with a shared beginning are made for a counted pass",
+        );
+    }
+    let requests = mistakes.count("requests", spec.requests.or(by_groups), requests);
     let duration = mistakes.read("duration", spec.duration.as_ref(), values::span);
     let bound = loop_bound(spec, requests, duration);
 

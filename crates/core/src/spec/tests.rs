@@ -45,7 +45,7 @@ fn every_mistake_is_told_at_once_with_its_key_and_flag() {
         rate: Some(vec![text("-2")]),
         timeout: Some(text("soon")),
         max_failures: Some(text("most")),
-        workload: WorkloadKeys { workload: Some("sharegtp".into()), dataset: None },
+        workload: WorkloadKeys { workload: Some("sharegtp".into()), ..WorkloadKeys::default() },
         header: Some(vec!["no colon, secret".into()]),
         ..Spec::default()
     };

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Mistakes;
+use super::{DrawnKeys, Mistakes, RowsKeys};
+use crate::plan::RowsFormat;
 use crate::plan::WorkloadPlan;
 use crate::suggest::did_you_mean;
 
@@ -15,19 +16,45 @@ pub struct WorkloadKeys {
     pub workload: Option<String>,
     /// The data set's file.
     pub dataset: Option<String>,
+    /// Those of seeded words.
+    #[serde(flatten)]
+    pub drawn: DrawnKeys,
+    /// Those of rows of one's own.
+    #[serde(flatten)]
+    pub rows: RowsKeys,
 }
 
 /// Every workload by name.
-pub const WORKLOADS: [&str; 2] = ["random", "sharegpt"];
+pub const WORKLOADS: [&str; 6] = ["random", "prefix", "sharegpt", "jsonl", "csv", "replay"];
 
 impl WorkloadKeys {
     /// The workload; where it is not one, the mistakes are noted and a stand-in is returned.
     pub(super) fn resolve(&self, mistakes: &mut Mistakes) -> WorkloadPlan {
-        match self.workload.as_deref().unwrap_or("random") {
+        let name = self.workload.as_deref().unwrap_or("random");
+        self.drawn.refuse(name, mistakes);
+        if !["jsonl", "csv"].contains(&name) {
+            self.rows.refuse(mistakes);
+        }
+        match name {
             "random" => {
                 self.no_dataset("random", mistakes);
-                WorkloadPlan::Random
+                self.drawn.random(mistakes).map_or(WorkloadPlan::Random, WorkloadPlan::Drawn)
             }
+            "prefix" => {
+                self.no_dataset("prefix", mistakes);
+                WorkloadPlan::Prefix(self.drawn.prefix(mistakes))
+            }
+            "jsonl" | "csv" => {
+                let (format, what) = match name {
+                    "csv" => (RowsFormat::Csv, "a CSV file of rows"),
+                    _ => (RowsFormat::Jsonl, "a file of JSON lines"),
+                };
+                let dataset = self.dataset(what, mistakes);
+                WorkloadPlan::Rows(self.rows.resolve(format, dataset, mistakes))
+            }
+            "replay" => WorkloadPlan::Replay {
+                dataset: self.dataset("a file that --dump-workload wrote", mistakes),
+            },
             "sharegpt" => {
                 WorkloadPlan::Sharegpt { dataset: self.dataset("a ShareGPT JSON file", mistakes) }
             }

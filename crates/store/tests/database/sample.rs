@@ -53,6 +53,7 @@ pub fn plan(stream: bool) -> Plan {
             extra_body: serde_json::Map::new(),
         },
         token_ids: false,
+        reset_prefix_cache: false,
         count_template: false,
         timeouts: Timeouts {
             connect: Some(Duration::from_secs(10)),

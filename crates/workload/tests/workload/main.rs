@@ -1,7 +1,10 @@
 //! The prompts of a pass, as a user of the crate meets them.
 
 mod awkward;
+mod drawn;
 mod golden;
 mod prompts;
+mod replay;
+mod rows;
 mod sharegpt;
 mod support;

@@ -1,0 +1,40 @@
+//! Rows of one's own, as data.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A file of rows, and how it is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RowsPlan {
+    /// The file.
+    pub dataset: String,
+    /// Its format.
+    pub format: RowsFormat,
+    /// Names of columns, by the field that they hold: prompt, messages, `token_ids`,
+    /// `output_tokens`, body. Fields that are not here have their usual names.
+    pub columns: BTreeMap<String, String>,
+    /// The output length of rows that have none.
+    pub output_length: Option<u32>,
+}
+
+/// A format of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowsFormat {
+    /// A JSON object per line.
+    Jsonl,
+    /// Fields with commas between them; the first line names them.
+    Csv,
+}
+
+impl RowsFormat {
+    /// The workload that reads it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+        }
+    }
+}

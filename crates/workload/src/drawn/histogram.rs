@@ -1,0 +1,123 @@
+//! Lengths by how often each occurs: a file with a line for each length or range of lengths, and
+//! its weight. Within a range every length is as likely. No line is left out in silence: a line
+//! that cannot be read is an error.
+
+use std::path::PathBuf;
+
+use inferometer_core::seed::{below, unit};
+use rand_core::RngCore;
+
+use crate::error::WorkloadError;
+
+/// Lengths and how often each occurs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    /// Least and most length, and the sum of the weights up to it, as a share of all.
+    bins: Vec<(u32, u32, f64)>,
+}
+
+/// A histogram that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HistogramError {
+    /// A line that is not a length and a weight.
+    #[error(
+        "line {line}: `{text}` is not a length and its weight; write `512 3.5`, or `256..512 3.5` \
+         for a range, lengths from 1 on and weights above 0"
+    )]
+    NotABin {
+        /// The line, from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+    /// No line with a length.
+    #[error("holds no length; each line holds a length and its weight")]
+    Empty,
+}
+
+impl Histogram {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no histogram.
+    pub fn open(file: &str) -> Result<Self, WorkloadError> {
+        let wrong =
+            |reason: String| WorkloadError::UnreadableDataSet { path: PathBuf::from(file), reason };
+        let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+        Self::parse(&text).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// Reads the text of a file. Empty lines and those that begin with `#` say nothing; a comma
+    /// separates as well as a space.
+    ///
+    /// # Errors
+    /// The first line that is not a length and a weight.
+    pub fn parse(text: &str) -> Result<Self, HistogramError> {
+        let mut bins = Vec::new();
+        let mut total = 0.0;
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let (least, most, weight) = bin(line).ok_or_else(|| HistogramError::NotABin {
+                line: number + 1,
+                text: line.chars().take(40).collect(),
+            })?;
+            total += weight;
+            bins.push((least, most, total));
+        }
+        if bins.is_empty() {
+            return Err(HistogramError::Empty);
+        }
+        bins.iter_mut().for_each(|bin| bin.2 /= total);
+        Ok(Self { bins })
+    }
+
+    /// A length.
+    pub fn draw(&self, rng: &mut impl RngCore) -> u32 {
+        let share = unit(rng);
+        let at = self.bins.partition_point(|&(_, _, up_to)| up_to <= share);
+        let (least, most, _) = self.bins[at.min(self.bins.len() - 1)];
+        least + below(rng, u64::from(most - least) + 1) as u32
+    }
+}
+
+fn bin(line: &str) -> Option<(u32, u32, f64)> {
+    let (lengths, weight) = line.split_once([',', ' ', '\t'])?;
+    let (least, most) = lengths.split_once("..").unwrap_or((lengths, lengths));
+    let (least, most): (u32, u32) = (least.trim().parse().ok()?, most.trim().parse().ok()?);
+    let weight: f64 = weight.trim().parse().ok()?;
+    let is_bin = least > 0 && most >= least && weight > 0.0 && weight.is_finite();
+    is_bin.then_some((least, most, weight))
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_core::seed::rng;
+
+    use super::*;
+
+    #[test]
+    fn lengths_come_as_often_as_their_weights_say() {
+        let histogram = Histogram::parse("# tokens weight\n10 1\n\n20..29,3\n").unwrap();
+        let mut rng = rng(1, &["test"]);
+        let drawn: Vec<u32> = (0..40_000).map(|_| histogram.draw(&mut rng)).collect();
+        let tens = drawn.iter().filter(|length| **length == 10).count();
+        assert!(tens.abs_diff(10_000) < 400, "{tens}");
+        for length in 20..30 {
+            let found = drawn.iter().filter(|drawn| **drawn == length).count();
+            assert!(found.abs_diff(3_000) < 300, "{length}: {found}");
+        }
+        assert!(drawn.iter().all(|length| *length == 10 || (20..30).contains(length)));
+    }
+
+    #[test]
+    fn what_is_no_length_and_weight_is_told_with_its_line() {
+        for wrong in ["ten 1", "10", "0 1", "9..3 1", "10 0", "10 -1", "10 inf", "10 1 2"] {
+            let error = Histogram::parse(&format!("5 1\n{wrong}\n")).unwrap_err().to_string();
+            assert!(error.contains("line 2") && error.contains(wrong), "{error}");
+        }
+        assert_eq!(Histogram::parse("# nothing\n"), Err(HistogramError::Empty));
+    }
+}

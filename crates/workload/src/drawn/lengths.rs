@@ -1,0 +1,120 @@
+//! The length of one request: by the grid, by a distribution or by a histogram.
+
+use inferometer_core::distribution::Distribution;
+use inferometer_core::plan::Lengths;
+use inferometer_core::seed;
+
+use super::histogram::Histogram;
+use crate::error::WorkloadError;
+use crate::place::PromptPlace;
+
+/// Which length of a request.
+#[derive(Clone, Copy, Debug)]
+pub enum Axis {
+    Input,
+    Output,
+}
+
+/// Where the lengths of an axis come from, ready to be drawn.
+pub struct LengthsOf {
+    axis: Axis,
+    from: From,
+}
+
+enum From {
+    Around { ratio: f64 },
+    Drawn(Distribution),
+    Histogram(Histogram),
+}
+
+impl LengthsOf {
+    /// Reads the histogram, if it is one.
+    pub fn open(lengths: &Lengths, axis: Axis) -> Result<Self, WorkloadError> {
+        let from = match lengths {
+            Lengths::Around { ratio } => From::Around { ratio: *ratio },
+            Lengths::Drawn(distribution) => From::Drawn(*distribution),
+            Lengths::Histogram { file } => From::Histogram(Histogram::open(file)?),
+        };
+        Ok(Self { axis, from })
+    }
+
+    /// The length of the `index`-th request of a place, at least 1; `around` is the grid's.
+    pub fn draw(&self, around: u32, seed: u64, place: &PromptPlace, index: usize) -> u32 {
+        let axis = match self.axis {
+            Axis::Input => "input length",
+            Axis::Output => "output length",
+        };
+        let (repeat, index) = (place.repeat.to_string(), index.to_string());
+        let mut rng = seed::rng(seed, &[axis, &place.cell, &place.pass, &repeat, &index]);
+        match &self.from {
+            From::Around { ratio: 0.0 } => around,
+            // As `vllm bench serve` does it: from the floor of L (1 - r) to the ceiling of
+            // L (1 + r). SGLang's --random-range-ratio draws from L r to L instead.
+            From::Around { ratio } => {
+                let least = (f64::from(around) * (1.0 - ratio)).floor();
+                let most = (f64::from(around) * (1.0 + ratio)).ceil();
+                Distribution::Uniform { least, most }.whole(&mut rng, 1)
+            }
+            From::Drawn(distribution) => distribution.whole(&mut rng, 1),
+            From::Histogram(histogram) => histogram.draw(&mut rng),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn drawn(lengths: &Lengths, around: u32, seed: u64, count: usize) -> Vec<u32> {
+        let axis = LengthsOf::open(lengths, Axis::Input).expect("it opens");
+        let place = PromptPlace::new("cell", "pass", 0);
+        (0..count).map(|index| axis.draw(around, seed, &place, index)).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn lengths_around_the_grids_stay_within_the_share_and_keep_its_mean(
+            around in 20_u32..4_000, ratio in 0.0..0.95, seed: u64,
+        ) {
+            let found = drawn(&Lengths::Around { ratio }, around, seed, 2_000);
+            let (least, most) = (f64::from(around) * (1.0 - ratio), f64::from(around) * (1.0 + ratio));
+            for length in &found {
+                prop_assert!((least.floor()..=most.ceil()).contains(&f64::from(*length)));
+            }
+            let mean = found.iter().map(|length| f64::from(*length)).sum::<f64>() / 2e3;
+            // Six standard errors of a uniform mean.
+            let error = 6.0 * ratio * f64::from(around) / (3.0_f64 * 2e3).sqrt() + 0.5;
+            prop_assert!((mean - f64::from(around)).abs() <= error, "{mean} for {around}");
+            prop_assert_eq!(&found, &drawn(&Lengths::Around { ratio }, around, seed, 2_000));
+        }
+    }
+
+    #[test]
+    fn a_distribution_has_its_mean_whatever_the_grid_says() {
+        let of = |distribution| {
+            let found = drawn(&Lengths::Drawn(distribution), 7, 1, 20_000);
+            found.iter().map(|length| f64::from(*length)).sum::<f64>() / 2e4
+        };
+        for (distribution, deviation) in [
+            (Distribution::Normal { mean: 512.0, deviation: 100.0 }, 100.0),
+            (Distribution::Lognormal { mean: 512.0, deviation: 256.0 }, 256.0),
+            (Distribution::Uniform { least: 100.0, most: 924.0 }, 238.0),
+        ] {
+            let mean = of(distribution);
+            assert!((mean - 512.0).abs() < 5.0 * deviation / 141.0, "{distribution}: {mean}");
+        }
+    }
+
+    #[test]
+    fn another_seed_and_another_place_draw_other_lengths() {
+        let lengths = Lengths::Around { ratio: 0.5 };
+        assert_ne!(drawn(&lengths, 1_000, 1, 50), drawn(&lengths, 1_000, 2, 50));
+        let axis = LengthsOf::open(&lengths, Axis::Input).expect("it opens");
+        let other = PromptPlace::new("cell", "other", 0);
+        let there: Vec<u32> = (0..50).map(|index| axis.draw(1_000, 1, &other, index)).collect();
+        assert_ne!(drawn(&lengths, 1_000, 1, 50), there);
+    }
+}

@@ -1,0 +1,265 @@
+//! Rows of a file of one's own: which column is what, and what is wrong with a row. No row is left
+//! out in silence: what cannot be used is counted by its reason, with the first row of each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use inferometer_core::plan::{RowsFormat, RowsPlan};
+use inferometer_core::request::{Message, Prompt};
+use serde_json::{Map, Value};
+
+use super::csv::Records;
+
+/// Fields of a body that a row may have as columns of their own; others go into `body`.
+const BODY_FIELDS: [&str; 22] = [
+    "model",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "seed",
+    "stop",
+    "presence_penalty",
+    "frequency_penalty",
+    "repetition_penalty",
+    "logprobs",
+    "top_logprobs",
+    "logit_bias",
+    "tools",
+    "tool_choice",
+    "response_format",
+    "structured_outputs",
+    "guided_json",
+    "guided_regex",
+    "guided_choice",
+    "guided_grammar",
+    "ignore_eos",
+];
+
+/// The names under which a field of a request is sought, in this order.
+const NAMES: [(&str, &[&str]); 5] = [
+    ("prompt", &["prompt"]),
+    ("messages", &["messages"]),
+    ("token_ids", &["token_ids", "prompt_token_ids"]),
+    ("output_tokens", &["output_tokens", "output_length", "max_tokens", "max_completion_tokens"]),
+    ("body", &["body", "extra_body"]),
+];
+
+/// One row that can be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What is asked.
+    pub prompt: Prompt,
+    /// Output tokens.
+    pub output_tokens: u32,
+    /// Fields of the request's body.
+    pub body: Map<String, Value>,
+}
+
+/// Why a row cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum RowReason {
+    /// Not a JSON object.
+    #[error("not a JSON object")]
+    NotAnObject,
+    /// Quotes of a CSV row that do not end where a field ends.
+    #[error("quotes that do not end where a field ends")]
+    BrokenQuotes,
+    /// A CSV row with another number of fields than the header.
+    #[error("another number of fields than the first line")]
+    Fields,
+    /// Nothing to ask.
+    #[error("neither prompt, nor messages, nor token ids")]
+    NoPrompt,
+    /// More than one thing to ask.
+    #[error("more than one of prompt, messages and token ids")]
+    SeveralPrompts,
+    /// A prompt that says nothing.
+    #[error("an empty prompt")]
+    EmptyPrompt,
+    /// Messages that are none.
+    #[error("messages that are not a list of objects with a `role`")]
+    NotMessages,
+    /// Token ids that are none.
+    #[error("token ids that are not a list of whole numbers")]
+    NotTokenIds,
+    /// No output length in the row, and none for all rows.
+    #[error("no output length (give --output-length for rows that have none)")]
+    NoOutputLength,
+    /// An output length that is none.
+    #[error("an output length that is not a whole number from 1 on")]
+    NotALength,
+    /// A body that is none.
+    #[error("a body that is not a JSON object")]
+    NotABody,
+}
+
+/// Rows that are left out, by reason: how many, and the first of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut(pub BTreeMap<RowReason, (u64, u64)>);
+
+impl LeftOut {
+    /// How many rows are left out.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.values().map(|(count, _)| count).sum()
+    }
+
+    fn add(&mut self, line: u64, reason: RowReason) {
+        self.0.entry(reason).or_insert((0, line)).0 += 1;
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = self
+            .0
+            .iter()
+            .map(|(reason, (count, line))| format!("{count} x {reason} (line {line})"))
+            .collect();
+        f.write_str(&parts.join("; "))
+    }
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Loaded {
+    /// The rows that can be used, in the file's order.
+    pub rows: Vec<Row>,
+    /// The rows that cannot.
+    pub left_out: LeftOut,
+    /// Columns that nothing is made of.
+    pub unused: BTreeSet<String>,
+}
+
+/// Reads the text of a file.
+pub fn read(text: &str, plan: &RowsPlan) -> Loaded {
+    let mut loaded = Loaded::default();
+    match plan.format {
+        RowsFormat::Jsonl => {
+            let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+            for (number, line) in lines {
+                let fields = serde_json::from_str(line).map_err(|_| RowReason::NotAnObject);
+                loaded.take(number as u64 + 1, fields, plan);
+            }
+        }
+        RowsFormat::Csv => {
+            let mut records = Records::new(text);
+            let names = records.next().and_then(|(_, names)| names.ok()).unwrap_or_default();
+            for (line, fields) in records {
+                loaded.take(line, named(&names, fields.ok()), plan);
+            }
+        }
+    }
+    loaded
+}
+
+/// The fields of a CSV row by name, as text. What is empty is absent.
+fn named(names: &[String], fields: Option<Vec<String>>) -> Result<Map<String, Value>, RowReason> {
+    let fields = fields.ok_or(RowReason::BrokenQuotes)?;
+    if fields.len() != names.len() {
+        return Err(RowReason::Fields);
+    }
+    let filled = names.iter().zip(fields).filter(|(_, field)| !field.is_empty());
+    Ok(filled.map(|(name, field)| (name.trim().to_owned(), Value::String(field))).collect())
+}
+
+impl Loaded {
+    fn take(&mut self, line: u64, fields: Result<Map<String, Value>, RowReason>, plan: &RowsPlan) {
+        match fields.and_then(|fields| self.row(fields, plan)) {
+            Ok(row) => self.rows.push(row),
+            Err(reason) => self.left_out.add(line, reason),
+        }
+    }
+
+    fn row(&mut self, mut fields: Map<String, Value>, plan: &RowsPlan) -> Result<Row, RowReason> {
+        let mut taken = |field: &str| -> Option<Value> {
+            let named = plan.columns.get(field).map(|name| vec![name.as_str()]);
+            let usual = NAMES.iter().find(|(known, _)| *known == field).map(|(_, names)| *names);
+            let names = named.unwrap_or_else(|| usual.unwrap_or_default().to_vec());
+            let found: Vec<Value> =
+                names.iter().filter_map(|name| fields.shift_remove(*name)).collect();
+            found.into_iter().find(|value| !value.is_null())
+        };
+        let is_csv = plan.format == RowsFormat::Csv;
+        let structured = |value: Value| match &value {
+            Value::String(text) if is_csv => serde_json::from_str(text).unwrap_or(value),
+            _ => value,
+        };
+        let (text, messages, token_ids) = (taken("prompt"), taken("messages"), taken("token_ids"));
+        let length = taken("output_tokens").map(structured);
+        let own_body = taken("body").map(structured);
+        let prompt = prompt(text, messages.map(structured), token_ids.map(structured))?;
+        let mut body = Map::new();
+        for name in BODY_FIELDS {
+            if let Some(value) = fields.shift_remove(name).filter(|value| !value.is_null()) {
+                // A model's name is text, whatever it looks like.
+                let value = if name == "model" { value } else { structured(value) };
+                body.insert(name.to_owned(), value);
+            }
+        }
+        match own_body {
+            None => {}
+            Some(Value::Object(own)) => body.extend(own),
+            Some(_) => return Err(RowReason::NotABody),
+        }
+        self.unused.extend(fields.into_iter().map(|(name, _)| name));
+        let output_tokens = match (length, plan.output_length) {
+            (None, default) => default.ok_or(RowReason::NoOutputLength)?,
+            (Some(length), _) => whole(&length).ok_or(RowReason::NotALength)?,
+        };
+        Ok(Row { prompt, output_tokens, body })
+    }
+}
+
+fn whole(value: &Value) -> Option<u32> {
+    value.as_u64().and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 0)
+}
+
+fn prompt(
+    text: Option<Value>,
+    messages: Option<Value>,
+    token_ids: Option<Value>,
+) -> Result<Prompt, RowReason> {
+    match (text, messages, token_ids) {
+        (None, None, None) => Err(RowReason::NoPrompt),
+        (Some(Value::String(text)), None, None) => match text.is_empty() {
+            true => Err(RowReason::EmptyPrompt),
+            false => Ok(Prompt::Text(text)),
+        },
+        // `prompt` may be any of the three, as in the API of completions.
+        (Some(Value::Array(list)), None, None) => match list.first() {
+            Some(Value::Object(_)) => chat(Value::Array(list)),
+            _ => ids(&Value::Array(list)),
+        },
+        (None, Some(messages), None) => chat(messages),
+        (None, None, Some(token_ids)) => ids(&token_ids),
+        (Some(_), None, None) => Err(RowReason::NoPrompt),
+        _ => Err(RowReason::SeveralPrompts),
+    }
+}
+
+fn chat(messages: Value) -> Result<Prompt, RowReason> {
+    let messages: Vec<Message> =
+        serde_json::from_value(messages).map_err(|_| RowReason::NotMessages)?;
+    if messages.is_empty() {
+        return Err(RowReason::EmptyPrompt);
+    }
+    let has_role = |message: &Message| message.get("role").is_some_and(Value::is_string);
+    if messages.iter().all(has_role) {
+        Ok(Prompt::Messages(messages))
+    } else {
+        Err(RowReason::NotMessages)
+    }
+}
+
+fn ids(list: &Value) -> Result<Prompt, RowReason> {
+    let ids: Option<Vec<u32>> = list.as_array().and_then(|list| {
+        list.iter().map(|id| id.as_u64().and_then(|id| u32::try_from(id).ok())).collect()
+    });
+    match ids {
+        Some(ids) if ids.is_empty() => Err(RowReason::EmptyPrompt),
+        Some(ids) => Ok(Prompt::TokenIds(ids)),
+        None => Err(RowReason::NotTokenIds),
+    }
+}

@@ -1,0 +1,127 @@
+//! Rows of one's own, from JSON lines or CSV: a prompt, messages or token ids, an output length,
+//! and fields of the request's body (a LoRA adapter by `model`, structured output, sampling).
+//!
+//! Each pass sends the rows from the first on, in the file's order, as they are: nothing is cut,
+//! salted or put in front of them. Where a pass has more requests than the file has rows, they
+//! begin again, and a note says so. A warm-up takes rows from the end.
+
+mod csv;
+mod file;
+
+use std::path::PathBuf;
+
+use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::plan::{CellPlan, RowsPlan};
+use inferometer_core::request::{Message, Prompt, Request};
+use inferometer_core::traits::TokenizerError;
+use serde_json::Value;
+
+use crate::error::WorkloadError;
+use crate::parallel;
+use crate::place::PromptPlace;
+use crate::requests::{Built, Note, Shared, Workload, one_of_each};
+
+pub use file::{LeftOut, Loaded, Row, RowReason, read};
+
+/// The workloads `jsonl` and `csv`.
+pub(crate) struct Rows(Loaded);
+
+impl Rows {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or none of its rows can be used.
+    pub(crate) fn open(plan: &RowsPlan) -> Result<Self, WorkloadError> {
+        let path = PathBuf::from(&plan.dataset);
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            WorkloadError::UnreadableDataSet { path: path.clone(), reason: error.to_string() }
+        })?;
+        let loaded = read(&text, plan);
+        if loaded.rows.is_empty() {
+            let rows = loaded.left_out.total();
+            let why = match rows {
+                0 => "it has none".to_owned(),
+                _ => loaded.left_out.to_string(),
+            };
+            return Err(WorkloadError::EmptyDataSet { path, rows, why });
+        }
+        Ok(Self(loaded))
+    }
+
+    fn request(&self, shared: &Shared, row: usize) -> Result<Request, TokenizerError> {
+        let Row { prompt, output_tokens, body } = &self.0.rows[row];
+        let tokens = match prompt {
+            Prompt::Text(text) => shared.tokenizer.count(text)?,
+            Prompt::TokenIds(ids) => ids.len() as u32,
+            Prompt::Messages(messages) => {
+                let counts =
+                    messages.iter().flat_map(texts).map(|text| shared.tokenizer.count(text));
+                counts.sum::<Result<u32, _>>()?
+            }
+        } + shared.reserve;
+        // What the template puts between messages is the server's.
+        let is_whole = !matches!(prompt, Prompt::Messages(_));
+        Ok(Request {
+            counted_tokens: is_whole.then_some(tokens),
+            extra_body: body.clone(),
+            ..Request::new(prompt.clone(), tokens, *output_tokens)
+        })
+    }
+}
+
+/// The texts of a message: its content, or the text parts of it.
+fn texts(message: &Message) -> Vec<&str> {
+    match message.get("content") {
+        Some(Value::String(text)) => vec![text],
+        Some(Value::Array(parts)) => {
+            parts.iter().filter_map(|part| part.get("text")?.as_str()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl Workload for Rows {
+    fn requests(
+        &self,
+        shared: &Shared,
+        _cell: CellPlan,
+        place: &PromptPlace,
+        count: usize,
+    ) -> Result<Built, WorkloadError> {
+        let rows = self.0.rows.len();
+        let is_warm_up = place.pass == "warm-up";
+        let requests = parallel::in_order(count, |index| {
+            let row = index % rows;
+            self.request(shared, if is_warm_up { rows - 1 - row } else { row })
+        })?;
+        let again = (count as u64).saturating_sub(rows as u64);
+        let note = Note::RowsAgain { prompts: again, rows: rows as u64 };
+        Ok(Built { requests, notes: (again > 0).then_some(note).into_iter().collect() })
+    }
+
+    fn as_they_are(&self) -> Vec<&Prompt> {
+        one_of_each(self.0.rows.iter().map(|row| &row.prompt))
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let Loaded { rows, left_out, unused } = &self.0;
+        let mut findings = Vec::new();
+        if left_out.total() > 0 {
+            let message = format!(
+                "rows of the data set that are left out: {}; that are used: {}. {left_out}",
+                left_out.total(),
+                rows.len()
+            );
+            findings.push(Finding::new("data_set_rows_left_out", Severity::Note, message));
+        }
+        if !unused.is_empty() {
+            let names: Vec<&str> = unused.iter().map(String::as_str).collect();
+            let message = format!("columns that nothing is made of: {}", names.join(", "));
+            findings.push(
+                Finding::new("data_set_columns_unused", Severity::Note, message)
+                    .advise("--columns says which column is what; further fields go into `body`"),
+            );
+        }
+        findings
+    }
+}

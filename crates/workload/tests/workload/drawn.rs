@@ -1,0 +1,118 @@
+//! Lengths that vary and beginnings that are shared, as a user of the crate meets them.
+
+use std::collections::HashSet;
+
+use inferometer_core::distribution::Distribution;
+use inferometer_core::plan::{CellPlan, DrawnPlan, Lengths, PrefixPlan, WorkloadPlan};
+use inferometer_core::request::Request;
+use inferometer_workload::{PromptForm, PromptPlace, WorkloadError, embedded, requests};
+
+use crate::support::{cell, ids, place, spec};
+
+/// Lengths around the grid's, behind 8 shared tokens.
+pub fn around() -> WorkloadPlan {
+    let around = || Lengths::Around { ratio: 0.5 };
+    WorkloadPlan::Drawn(DrawnPlan { input: around(), output: around(), prefix_length: 8 })
+}
+
+/// Three groups of 20 tokens, and one request of four in none.
+pub fn groups() -> WorkloadPlan {
+    WorkloadPlan::Prefix(PrefixPlan { groups: 3, prefix_length: 20, zipf: 0.5, warm_share: 0.75 })
+}
+
+fn built(plan: &WorkloadPlan, form: PromptForm, count: usize) -> Vec<Request> {
+    let mut spec = spec(plan, "salt");
+    spec.shared.form = form;
+    spec.shared.reserve = 1;
+    let built = requests(&spec, cell(48), &place(), count).expect("they are made");
+    assert_eq!(built.notes, []);
+    built.requests
+}
+
+#[test]
+fn each_request_has_exactly_the_tokens_that_were_drawn_for_it_in_either_form() {
+    let histogram = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(histogram.path(), "20..40 1\n100 1\n").unwrap();
+    let file = histogram.path().display().to_string();
+    let own = WorkloadPlan::Drawn(DrawnPlan {
+        input: Lengths::Histogram { file },
+        output: Lengths::Drawn(Distribution::Lognormal { mean: 64.0, deviation: 32.0 }),
+        prefix_length: 0,
+    });
+    for plan in [around(), groups(), own] {
+        let texts = built(&plan, PromptForm::Text, 200);
+        let token_ids = built(&plan, PromptForm::TokenIds, 200);
+        let mut lengths = HashSet::new();
+        for (text, token_ids) in texts.iter().zip(&token_ids) {
+            let found = ids(&embedded(), text);
+            assert_eq!(found, ids(&embedded(), token_ids), "{}", plan.name());
+            assert_eq!(found.len() as u32 + 1, text.input_tokens);
+            assert_eq!(text.counted_tokens, Some(text.input_tokens));
+            assert!(text.output_tokens > 0);
+            lengths.insert((text.input_tokens, text.output_tokens));
+        }
+        let varies = lengths.len() > 20;
+        assert_eq!(varies, !matches!(plan, WorkloadPlan::Prefix(_)), "{}", plan.name());
+        assert_eq!(texts[..30], built(&plan, PromptForm::Text, 30));
+    }
+}
+
+#[test]
+fn lengths_around_the_grids_are_of_what_stands_behind_the_shared_beginning() {
+    let found = built(&around(), PromptForm::TokenIds, 400);
+    let first = ids(&embedded(), &found[0])[..8].to_vec();
+    for request in &found {
+        assert_eq!(ids(&embedded(), request)[..8], first);
+        assert!((28..=68).contains(&request.input_tokens), "{}", request.input_tokens);
+        assert!((4..=12).contains(&request.output_tokens), "{}", request.output_tokens);
+    }
+    let whole: HashSet<Vec<u32>> = found.iter().map(|one| ids(&embedded(), one)).collect();
+    assert_eq!(whole.len(), 400);
+}
+
+#[test]
+fn the_first_of_a_group_is_cold_the_others_are_warm_and_share_its_beginning_alone() {
+    let mut groups_seen: Vec<Vec<u32>> = Vec::new();
+    let (mut warm, mut unshared) = (0, 0);
+    for request in built(&groups(), PromptForm::Text, 300) {
+        let beginning = ids(&embedded(), &request)[..20].to_vec();
+        let known = groups_seen.contains(&beginning);
+        match request.class.as_deref() {
+            Some("cold") => {
+                assert!(!known);
+                groups_seen.push(beginning);
+            }
+            Some("warm") => {
+                assert!(known);
+                warm += 1;
+            }
+            Some("unshared") => {
+                assert!(!known);
+                unshared += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((groups_seen.len(), warm + unshared), (3, 297));
+    assert!((50..100).contains(&unshared), "{unshared}");
+}
+
+#[test]
+fn passes_and_salts_share_no_beginning() {
+    let mut beginnings = HashSet::new();
+    for salt in ["one run", "another run"] {
+        for place in [place(), PromptPlace::new("0", "saturated", 0), place().after(7)] {
+            let built = requests(&spec(&around(), salt), cell(48), &place, 2).unwrap();
+            beginnings.insert(ids(&embedded(), &built.requests[0])[..8].to_vec());
+        }
+    }
+    // What was taken before says nothing: it is the same place.
+    assert_eq!(beginnings.len(), 4);
+}
+
+#[test]
+fn a_beginning_that_leaves_no_room_is_an_error() {
+    let tight = CellPlan { input_length: 20, output_length: 8 };
+    let error = requests(&spec(&groups(), "salt"), tight, &place(), 20).unwrap_err();
+    assert_eq!(error, WorkloadError::NothingLeft { input_length: 20, reserve: 20 });
+}

@@ -1,0 +1,94 @@
+//! A workload as a file, sent again: the same requests, and so the same hash.
+
+use std::path::Path;
+
+use inferometer_core::plan::CellPlan;
+use inferometer_core::plan::WorkloadPlan;
+use inferometer_core::request::{Request, Sampling, WorkloadHasher};
+use inferometer_workload::replay::{DumpLine, SCHEMA};
+use inferometer_workload::{PromptPlace, WorkloadError, WorkloadSpec, embedded, requests};
+use serde_json::{Map, json};
+
+use crate::drawn::groups;
+use crate::rows;
+use crate::support::{cell, spec};
+
+fn sampling() -> Sampling {
+    Sampling { temperature: 0.7, ignore_eos: true, stream: true, extra_body: Map::new() }
+}
+
+fn hash(requests: &[Request]) -> String {
+    let mut hasher = WorkloadHasher::new();
+    hasher.pass(&sampling());
+    requests.iter().for_each(|request| hasher.request(request, None));
+    hasher.finish()
+}
+
+fn dump(path: &Path, cell: CellPlan, load: &str, requests: &[Request]) {
+    let mut text = json!({"schema": SCHEMA, "plan": {}}).to_string() + "\n";
+    for request in requests {
+        let line = DumpLine {
+            pass: 0,
+            repeat: 1,
+            cell,
+            load: load.to_owned(),
+            sampling: sampling(),
+            due_ns: None,
+            request: request.clone(),
+        };
+        text += &(serde_json::to_string(&line).expect("plain data") + "\n");
+    }
+    std::fs::write(path, text).expect("it is writable");
+}
+
+fn replay(path: &Path) -> Result<WorkloadSpec, WorkloadError> {
+    let plan = WorkloadPlan::Replay { dataset: path.display().to_string() };
+    WorkloadSpec::open(&plan, embedded(), 9, "another salt")
+}
+
+#[test]
+fn what_was_written_is_sent_again_with_the_same_hash_whatever_seed_and_salt() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let [(_, jsonl), _] = rows::fixtures();
+    for (plan, cell, count) in [(groups(), cell(48), 30), (jsonl, CellPlan::OWN, 4)] {
+        let place = PromptPlace::new(cell.to_string(), "saturated", 0);
+        let sent = requests(&spec(&plan, "salt"), cell, &place, count).unwrap().requests;
+        dump(file.path(), cell, "saturated", &sent);
+        let again = requests(&replay(file.path()).unwrap(), cell, &place, count).unwrap();
+        assert_eq!(again.requests, sent);
+        assert_eq!(hash(&again.requests), hash(&sent));
+        assert_eq!(again.notes, []);
+    }
+}
+
+#[test]
+fn a_pass_that_is_not_in_the_file_is_an_error_and_a_warm_up_is_words() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let place = PromptPlace::new(cell(48).to_string(), "saturated", 0);
+    let sent = requests(&spec(&groups(), "salt"), cell(48), &place, 5).unwrap().requests;
+    dump(file.path(), cell(48), "saturated", &sent);
+    let spec = replay(file.path()).unwrap();
+    for (pass, repeat, count) in [("saturated", 0, 6), ("one by one", 0, 1), ("saturated", 1, 5)] {
+        let place = PromptPlace::new(cell(48).to_string(), pass, repeat);
+        let error = requests(&spec, cell(48), &place, count).unwrap_err().to_string();
+        assert!(error.contains(pass) && error.contains("48 x 8"), "{error}");
+    }
+    let warm_up = PromptPlace::new(cell(48).to_string(), "warm-up", 0);
+    let warm = requests(&spec, cell(48), &warm_up, 2).unwrap().requests;
+    assert!(warm.iter().all(|request| request.input_tokens == 48 && !sent.contains(request)));
+}
+
+#[test]
+fn what_is_no_such_file_is_told_with_its_line() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let header = json!({"schema": SCHEMA, "plan": {}}).to_string();
+    for (text, parts) in [
+        ("{}\n".to_owned(), ["line 1", "--dump-workload"]),
+        (json!({"schema": "other/2", "plan": {}}).to_string(), ["line 1", "other/2"]),
+        (header + "\n{\"pass\": 0}\n", ["line 2", "missing field"]),
+    ] {
+        std::fs::write(file.path(), text).unwrap();
+        let error = replay(file.path()).err().unwrap().to_string();
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+    }
+}

@@ -1,0 +1,146 @@
+//! Rows of one's own: what is made of them, and what broken ones get.
+
+use std::collections::BTreeMap;
+
+use inferometer_core::plan::{CellPlan, RowsFormat, RowsPlan, WorkloadPlan};
+use inferometer_core::request::Prompt;
+use inferometer_workload::{Note, PromptPlace, WorkloadError, WorkloadSpec, embedded, requests};
+use serde_json::json;
+
+use crate::support::place;
+
+/// A file of the fixtures, as a plan.
+pub fn plan(format: RowsFormat, name: &str) -> RowsPlan {
+    let dataset = format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    RowsPlan { dataset, format, columns: BTreeMap::new(), output_length: None }
+}
+
+/// The fixtures.
+pub fn fixtures() -> [(&'static str, WorkloadPlan); 2] {
+    [
+        ("jsonl", WorkloadPlan::Rows(plan(RowsFormat::Jsonl, "rows.jsonl"))),
+        ("csv", WorkloadPlan::Rows(plan(RowsFormat::Csv, "rows.csv"))),
+    ]
+}
+
+fn open(plan: RowsPlan) -> Result<WorkloadSpec, WorkloadError> {
+    WorkloadSpec::open(&WorkloadPlan::Rows(plan), embedded(), 1, "salt")
+}
+
+#[test]
+fn rows_are_sent_in_order_with_their_lengths_and_the_fields_of_their_bodies() {
+    let spec = open(plan(RowsFormat::Jsonl, "rows.jsonl")).unwrap();
+    let built = requests(&spec, CellPlan::OWN, &place(), 4).unwrap();
+    assert_eq!(built.notes, []);
+    let [text, chat, ids, han] = &built.requests[..] else { panic!("four rows") };
+    assert_eq!(text.prompt, Prompt::Text("Alice was beginning to get very tired".to_owned()));
+    let counted = embedded().count("Alice was beginning to get very tired").unwrap();
+    assert_eq!((text.input_tokens, text.counted_tokens), (counted, Some(counted)));
+    assert_eq!((text.output_tokens, &text.extra_body), (16, &serde_json::Map::new()));
+    let Prompt::Messages(messages) = &chat.prompt else { panic!("{chat:?}") };
+    assert_eq!((messages.len(), chat.counted_tokens, chat.output_tokens), (2, None, 32));
+    let body = json!({"model": "adapter-1", "temperature": 0.5, "response_format":
+        {"type": "json_object"}, "logprobs": true});
+    assert_eq!(json!(chat.extra_body), body);
+    assert_eq!((&ids.prompt, ids.input_tokens), (&Prompt::TokenIds(vec![5, 6, 7]), 3));
+    assert_eq!(han.prompt, Prompt::Text("学而时习之，不亦说乎？".to_owned()));
+}
+
+#[test]
+fn each_form_of_prompt_in_a_file_is_known_before_anything_is_sent() {
+    let spec = open(plan(RowsFormat::Csv, "rows.csv")).unwrap();
+    let [Prompt::Text(_), Prompt::Messages(_), Prompt::TokenIds(_)] = spec.as_they_are()[..] else {
+        panic!("{:?}", spec.as_they_are())
+    };
+}
+
+#[test]
+fn csv_says_the_same_as_json_lines_where_it_can() {
+    let of = |format, name| {
+        let spec = open(plan(format, name)).unwrap();
+        requests(&spec, CellPlan::OWN, &place(), 4).unwrap().requests
+    };
+    assert_eq!(of(RowsFormat::Csv, "rows.csv"), of(RowsFormat::Jsonl, "rows.jsonl"));
+}
+
+#[test]
+fn broken_rows_are_left_out_and_told_by_reason_with_their_first_line() {
+    for (format, text, told) in [
+        (
+            RowsFormat::Jsonl,
+            "{\"prompt\": \"good\", \"output_tokens\": 4, \"id\": 7}\nnot json\n\
+             {\"output_tokens\": 4}\n{\"prompt\": \"\", \"output_tokens\": 4}\n\
+             {\"prompt\": \"no length\"}\n{\"prompt\": \"p\", \"output_tokens\": 0}\n\
+             {\"messages\": [{\"content\": \"no role\"}], \"output_tokens\": 4}\n\
+             {\"token_ids\": [1, -2], \"output_tokens\": 4}\n\
+             {\"prompt\": \"p\", \"token_ids\": [1], \"output_tokens\": 4}\n\
+             {\"prompt\": \"p\", \"body\": 7, \"output_tokens\": 4}\n[1]\n",
+            vec![
+                "left out: 10; that are used: 1",
+                "2 x not a JSON object (line 2)",
+                "neither prompt, nor messages, nor token ids (line 3)",
+                "an empty prompt (line 4)",
+                "no output length (give --output-length for rows that have none) (line 5)",
+                "not a whole number from 1 on (line 6)",
+                "with a `role` (line 7)",
+                "token ids that are not a list of whole numbers (line 8)",
+                "more than one of prompt, messages and token ids (line 9)",
+                "a body that is not a JSON object (line 10)",
+                "nothing is made of: id",
+            ],
+        ),
+        (
+            RowsFormat::Csv,
+            "prompt,output_tokens\ngood,4\nonly one\n\"bad\" quote,4\nthree,4,5\n",
+            vec![
+                "left out: 3; that are used: 1",
+                "2 x another number of fields than the first line (line 3)",
+                "quotes that do not end where a field ends (line 4)",
+            ],
+        ),
+    ] {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let dataset = file.path().display().to_string();
+        let spec = open(RowsPlan { dataset, ..plan(format, "") }).unwrap();
+        let found: String =
+            spec.findings().iter().map(|finding| finding.message.clone() + "\n").collect();
+        for part in told {
+            assert!(found.contains(part), "{part}: {found}");
+        }
+    }
+}
+
+#[test]
+fn columns_are_found_by_the_names_that_are_given_and_lengths_by_the_default() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "question,prompt\n\"What, then?\",ignored\n").unwrap();
+    let columns = BTreeMap::from([("prompt".to_owned(), "question".to_owned())]);
+    let dataset = file.path().display().to_string();
+    let spec = open(RowsPlan { dataset, format: RowsFormat::Csv, columns, output_length: Some(9) });
+    let built = requests(&spec.unwrap(), CellPlan::OWN, &place(), 1).unwrap();
+    assert_eq!(built.requests[0].prompt, Prompt::Text("What, then?".to_owned()));
+    assert_eq!(built.requests[0].output_tokens, 9);
+}
+
+#[test]
+fn rows_begin_again_where_there_are_too_few_and_a_warm_up_takes_the_last() {
+    let spec = open(plan(RowsFormat::Jsonl, "rows.jsonl")).unwrap();
+    let built = requests(&spec, CellPlan::OWN, &place(), 6).unwrap();
+    assert_eq!(built.notes, [Note::RowsAgain { prompts: 2, rows: 4 }]);
+    assert_eq!(built.requests[4..], built.requests[..2]);
+    let warm_up = PromptPlace::new("own lengths", "warm-up", 0);
+    let warm = requests(&spec, CellPlan::OWN, &warm_up, 1).unwrap();
+    assert_eq!(warm.requests[0], built.requests[3]);
+}
+
+#[test]
+fn a_file_without_a_row_that_can_be_used_is_an_error_that_says_why() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for (text, part) in [("", "it has none"), ("{}\n", "neither prompt")] {
+        std::fs::write(file.path(), text).unwrap();
+        let dataset = file.path().display().to_string();
+        let error = open(RowsPlan { dataset, ..plan(RowsFormat::Jsonl, "") }).err().unwrap();
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
