@@ -1,7 +1,6 @@
 //! Cells that an earlier run has measured: their records become those of this run. Never sends.
 
 use inferometer_core::plan::{CellPlan, PassPlan};
-use inferometer_core::request::WorkloadHasher;
 use inferometer_store::{Ending, PassBegin};
 
 use super::{Session, most_requests};
@@ -34,8 +33,7 @@ impl Session<'_> {
         let label = format!("{cell}, {pass}, taken over");
         let place = self.place(cell, &pass.to_string(), repeat, most_requests(&pass));
         let begin = PassBegin { pass: self.pass_number, cell, plan: pass, repeat };
-        let hasher: &mut WorkloadHasher = &mut self.workload_hasher;
-        prompts::supply(&self.prompts, plan, &begin, &place, hasher)?;
+        prompts::supply(&self.prompts, plan, &begin, &place, &mut self.identity)?;
         // What was counted is in the records; texts are not.
         let counter = std::mem::replace(&mut self.recording.counter, Counter::None);
         let records = replayed(kept.records.clone(), self.pass_number);
