@@ -12,6 +12,8 @@ use crate::seed::rng;
 /// What the conversations of a run are like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConversationPlan {
+    /// Conversations of a pass.
+    pub conversations: u32,
     /// Seconds from the end of an answer to the next turn.
     pub think_time_s: Distribution,
     /// Where turns come from.
@@ -102,6 +104,7 @@ mod tests {
 
     fn plan() -> ConversationPlan {
         ConversationPlan {
+            conversations: 1,
             think_time_s: Exponential { mean: 2.0 },
             turns: TurnsFrom::Random {
                 turns: Geometric { mean: 4.0 },

@@ -6,6 +6,7 @@ mod drawn;
 mod launch;
 mod pass;
 mod rows;
+mod trace;
 mod workload;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
 pub use launch::LaunchPlan;
 pub use pass::{Bound, OverLimit, PassPlan};
 pub use rows::{RowsFormat, RowsPlan};
+pub use trace::{TraceFormat, TracePlan, TraceWindow};
 pub use workload::{Grid, WorkloadPlan};
 
 /// What to measure and how.

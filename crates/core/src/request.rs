@@ -99,6 +99,12 @@ impl WorkloadHasher {
         self.json(b'S', sampling);
     }
 
+    /// A conversation of so many turns: the requests that follow are what its user says, without
+    /// the answers, which are the server's. The offset of a later turn is its think time.
+    pub fn conversation(&mut self, turns: u32) {
+        self.field(b'C', &turns.to_le_bytes());
+    }
+
     /// The next request of the pass; `due_offset_ns` is its offset in an open loop.
     pub fn request(&mut self, request: &Request, due_offset_ns: Option<u64>) {
         match &request.prompt {

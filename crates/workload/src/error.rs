@@ -109,6 +109,17 @@ pub enum WorkloadError {
         /// What is wrong there.
         reason: String,
     },
+    /// A file that is no trace of a known format.
+    #[error(
+        "data set {}: is no trace of a known format: {reason}; --trace-format names it where it \
+         cannot be told from its first line", path.display()
+    )]
+    NotATrace {
+        /// The file.
+        path: PathBuf,
+        /// What was found, and what a trace has.
+        reason: String,
+    },
     /// A data set of which no row can be used.
     #[error("data set {}: none of its {rows} rows can be used; {why}", path.display())]
     EmptyDataSet {

@@ -9,12 +9,14 @@ pub mod tokenizer;
 
 pub mod place;
 
+pub mod conversation;
 pub mod drawn;
 mod fit;
 pub mod random;
 pub mod replay;
 pub mod rows;
 pub mod sharegpt;
+pub mod trace;
 
 mod parallel;
 pub mod requests;
@@ -22,5 +24,5 @@ pub mod requests;
 pub use error::WorkloadError;
 pub use fit::Made;
 pub use place::{PromptForm, PromptPlace};
-pub use requests::{Built, Note, Shared, Workload, WorkloadSpec, requests};
+pub use requests::{Built, Note, Parts, Shared, Workload, WorkloadSpec, prepare, requests};
 pub use tokenizer::{HfTokenizer, embedded, load};

@@ -4,10 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use inferometer_core::finding::Finding;
-use inferometer_core::plan::{CellPlan, WorkloadPlan};
+use inferometer_core::load::Recording;
+use inferometer_core::plan::{CellPlan, PassPlan, Plan, WorkloadPlan};
 use inferometer_core::request::{Prompt, Request};
 use inferometer_core::traits::Tokenizer;
 
+use crate::conversation::{Conversations, Turn};
 use crate::drawn::{Drawn, Groups};
 use crate::error::WorkloadError;
 use crate::fit::Made;
@@ -16,6 +18,7 @@ use crate::random::{RandomWords, check_plain_ids};
 use crate::replay::Replay;
 use crate::rows::Rows;
 use crate::sharegpt::ShareGpt;
+use crate::trace::Trace;
 
 /// Where the prompts of a run come from. One for each variant of [`WorkloadPlan`].
 pub trait Workload: Send + Sync {
@@ -38,10 +41,48 @@ pub trait Workload: Send + Sync {
         Vec::new()
     }
 
+    /// Its requests in parts, where these can be made while others are sent.
+    fn parts(&self) -> Option<&dyn Parts> {
+        None
+    }
+
+    /// What users say in the `count` conversations of a pass; nothing where requests do not follow
+    /// one another.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    fn conversations(
+        &self,
+        _shared: &Shared,
+        _place: &PromptPlace,
+        _count: u32,
+    ) -> Result<Option<Vec<Vec<Turn>>>, WorkloadError> {
+        Ok(None)
+    }
+
     /// What a reader should know of its data: rows that are left out, and why.
     fn findings(&self) -> Vec<Finding> {
         Vec::new()
     }
+}
+
+/// The requests of a pass in parts, so that not all of them must be held at once.
+pub trait Parts {
+    /// Prompt tokens of the first `count` requests.
+    fn tokens(&self, count: usize) -> u64;
+
+    /// The `count` requests from the `first` on, counted from 0: the same ones as
+    /// [`Workload::requests`] has there.
+    ///
+    /// # Errors
+    /// When they cannot be made.
+    fn part(
+        &self,
+        shared: &Shared,
+        place: &PromptPlace,
+        first: u64,
+        count: usize,
+    ) -> Result<Built, WorkloadError>;
 }
 
 /// What all prompts of a run have in common.
@@ -110,6 +151,8 @@ impl WorkloadSpec {
             WorkloadPlan::Rows(plan) => Arc::new(Rows::open(plan)?),
             WorkloadPlan::Replay { dataset } => Arc::new(Replay::open(dataset)?),
             WorkloadPlan::Sharegpt { dataset } => Arc::new(ShareGpt::open(dataset, &shared)?),
+            WorkloadPlan::Trace(plan) => Arc::new(Trace::open(plan)?),
+            WorkloadPlan::Conversation(plan) => Arc::new(Conversations::open(plan, seed)?),
         };
         Ok(Self { workload, shared })
     }
@@ -126,11 +169,47 @@ impl WorkloadSpec {
         self.workload.as_they_are()
     }
 
+    /// The workload.
+    #[must_use]
+    pub fn workload(&self) -> &dyn Workload {
+        self.workload.as_ref()
+    }
+
     /// [`Workload::findings`]
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         self.workload.findings()
     }
+}
+
+/// Reads what passes need to know of a workload before it is opened: the instants of a trace, the
+/// turns of conversations. Both are the same whatever tokenizer makes the prompts.
+///
+/// # Errors
+/// When the data set cannot be used.
+pub fn prepare(plan: &mut Plan) -> Result<(), WorkloadError> {
+    match &plan.workload {
+        WorkloadPlan::Trace(trace) => {
+            let of_trace = |recording: &&mut Recording| recording.file == trace.dataset;
+            let mut recordings =
+                plan.passes.iter_mut().filter_map(PassPlan::recording_mut).filter(of_trace);
+            if let Some(recording) = recordings.next() {
+                recording.write(Trace::open(trace)?.offsets());
+            }
+        }
+        WorkloadPlan::Conversation(conversation) => {
+            let opened = Conversations::open(conversation, plan.seed)?;
+            for script in plan.passes.iter_mut().filter_map(PassPlan::script_mut) {
+                let think = |number| {
+                    let talk = opened.talk(plan.seed, number);
+                    talk.iter().map(|turn| turn.think).collect()
+                };
+                script.write((0..script.conversations).map(think));
+            }
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 /// The requests of a pass, and what a reader should know of them.

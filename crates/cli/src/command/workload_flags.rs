@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Each is the key of the same name.
 #[derive(Args, Serialize)]
 pub struct WorkloadFlags {
-    /// Where prompts come from: random, prefix, sharegpt, jsonl, csv, replay
+    /// Where prompts come from: random, prefix, sharegpt, jsonl, csv, replay, trace, conversation
     #[arg(long, value_name = "NAME", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<String>,
@@ -68,4 +68,53 @@ pub struct WorkloadFlags {
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     dataset: Option<String>,
+    /// Format of a trace: auto (by its first line), mooncake, azure, burstgpt, plain (seconds,
+    /// input tokens, output tokens) [default: auto]
+    #[arg(long, value_name = "NAME", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_format: Option<String>,
+    /// Part of a trace that is played, from its first row on: 10m..20m, ..1h, 30s..
+    #[arg(long, value_name = "FROM..TO", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_window: Option<String>,
+    /// How many times a trace's requests are played in the same time: every stretch of time keeps
+    /// its share of them, and so its bursts; --replay-speed shortens the time instead [default: 1]
+    #[arg(long, value_name = "FACTOR", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_scale: Option<String>,
+    /// Rows of a trace with more tokens, input and output together, are left out and counted
+    #[arg(long, value_name = "N", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_max_tokens: Option<u32>,
+    /// Conversations of a pass [default: 32]
+    #[arg(long, value_name = "N", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversations: Option<u32>,
+    /// Turns of a conversation, or of a data set's the most: 4, uniform:2..8, geometric:4
+    /// [default: 4, a data set's own]
+    #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns: Option<String>,
+    /// From the end of an answer to the next turn: 2s, exponential:2s, uniform:1s..5s,
+    /// lognormal:10s,5s [default: 1s]
+    #[arg(long, value_name = "TIME|DISTRIBUTION", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    think_time: Option<String>,
+    /// Tokens of a first turn [default: 512]
+    #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_turn_input: Option<String>,
+    /// Tokens that each later turn adds [default: 64]
+    #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_input: Option<String>,
+    /// Tokens of each answer [default: 128, a data set's own]
+    #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_output: Option<String>,
+    /// What --concurrency counts: conversations (who thinks keeps a place) or requests
+    /// [default: conversations]
+    #[arg(long, value_name = "conversations|requests", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    concurrency_of: Option<String>,
 }

@@ -14,12 +14,12 @@ use crate::exit::Failure;
 /// # Errors
 /// When the embedded engine does not know the model or the profile.
 pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, Failure> {
+    if has_own_lengths(plan) {
+        return Ok(of_schedule(plan));
+    }
     let TargetPlan::Embedded { model, profile: name, speed, .. } = &plan.target else {
         return Ok(None);
     };
-    if has_own_lengths(plan) {
-        return Ok(None);
-    }
     let mut config = EngineConfig::of_model(model).map_err(Failure::usage)?;
     if let Some(name) = name {
         config.profile = profile(name).map_err(Failure::usage)?;
@@ -61,6 +61,18 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, Failure> {
 /// Whether requests have lengths that the grid does not tell.
 fn has_own_lengths(plan: &Plan) -> bool {
     plan.cells.iter().any(|cell| cell.input_length == 0 || cell.output_length == 0)
+}
+
+/// How long the schedules of a plan are, where every pass has one: what is known of requests that
+/// have lengths of their own.
+fn of_schedule(plan: &Plan) -> Option<Duration> {
+    let scheduled = |pass: &PassPlan| {
+        let load = pass.load();
+        let last_due_s = load.last_due_s(0.0);
+        (load.is_scheduled() && last_due_s.is_finite()).then_some(bounded(pass, last_due_s))
+    };
+    let once_s: f64 = plan.passes.iter().map(scheduled).sum::<Option<f64>>()?;
+    Some(Duration::from_secs_f64(once_s * f64::from(plan.repeat.at_least)) + rests(plan))
 }
 
 /// A pass begins nothing after its own bound in time, give or take its last requests.

@@ -3,12 +3,14 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use inferometer_core::load::{Due, load_model};
-use inferometer_core::plan::Plan;
-use inferometer_core::request::{Request, WorkloadHasher};
+use inferometer_core::load::{Due, LoadModel, load_model};
+use inferometer_core::plan::{PassPlan, Plan};
+use inferometer_core::request::{Prompt, Request, WorkloadHasher};
 use inferometer_core::seed::of_repeat;
 use inferometer_store::PassBegin;
+use inferometer_workload::conversation::Turn;
 use inferometer_workload::replay::{DumpHeader, DumpLine};
 use serde::Serialize;
 
@@ -40,46 +42,41 @@ impl Identity {
         Ok(identity)
     }
 
-    /// A pass: its sampling, its requests in order, and in an open loop their offsets.
+    /// Opens a pass: its sampling, then its requests follow by [`PassIdentity::add`].
+    pub fn begin<'a>(&'a mut self, plan: &'a Plan, begin: &'a PassBegin) -> PassIdentity<'a> {
+        self.hasher.pass(&plan.sampling);
+        let offsets = Offsets::of(&begin.plan, of_repeat(plan.seed, begin.repeat));
+        PassIdentity { identity: self, plan, begin, offsets, load: begin.plan.to_string() }
+    }
+
+    /// A pass of conversations: the turns of users, the lengths of answers, and the think times
+    /// between; in an open loop also the offset at which each conversation begins.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn pass(
+    /// When they are to be written to a file: what was answered is no part of it, so that they
+    /// could not be sent again.
+    pub fn conversations<'t>(
         &mut self,
         plan: &Plan,
-        begin: &PassBegin,
-        requests: &[Request],
+        mut begins: Offsets,
+        talks: impl IntoIterator<Item = (&'t [Turn], &'t [Duration])>,
     ) -> Result<(), Failure> {
-        let pass = &begin.plan;
+        if self.dump.is_some() {
+            return Err(Failure::usage(
+                "dump_workload (--dump-workload): conversations cannot be written, for what they \
+                 send depends on the server's answers; --seed and --salt repeat them",
+            ));
+        }
         self.hasher.pass(&plan.sampling);
-        let scheduled = pass.load().is_scheduled();
-        let load_label = pass.to_string();
-        let mut load = load_model(pass, of_repeat(plan.seed, begin.repeat));
-        for request in requests {
-            let due_ns = match load.next_due() {
-                Due::At(at) if scheduled => {
-                    load.take();
-                    Some(at.0)
-                }
-                _ => None,
-            };
-            self.hasher.request(request, due_ns);
-            if self.dump.is_some() {
-                self.line(&DumpLine {
-                    pass: begin.pass,
-                    repeat: begin.repeat,
-                    cell: begin.cell,
-                    load: load_label.clone(),
-                    sampling: plan.sampling.clone(),
-                    due_ns,
-                    request: request.clone(),
-                })?;
+        for (turns, think) in talks {
+            self.hasher.conversation(turns.len() as u32);
+            for (number, (turn, think)) in turns.iter().zip(think).enumerate() {
+                let think_ns = u64::try_from(think.as_nanos()).unwrap_or(u64::MAX);
+                let offset = if number == 0 { begins.next() } else { Some(think_ns) };
+                self.hasher.request(&planned(turn), offset);
             }
         }
-        match &mut self.dump {
-            Some((path, file)) => file.flush().map_err(|error| unwritable(path, &error)),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// The hash over all that was taken in.
@@ -93,6 +90,72 @@ impl Identity {
             .map_err(std::io::Error::from)
             .and_then(|()| file.write_all(b"\n"))
             .map_err(|error| unwritable(path, &error))
+    }
+}
+
+/// A turn without what was said before it.
+fn planned(turn: &Turn) -> Request {
+    Request::new(Prompt::Text(turn.text.clone()), turn.input_tokens, turn.output_tokens)
+}
+
+/// The identity of a pass that is being taken in.
+pub struct PassIdentity<'a> {
+    identity: &'a mut Identity,
+    plan: &'a Plan,
+    begin: &'a PassBegin,
+    offsets: Offsets,
+    load: String,
+}
+
+impl PassIdentity<'_> {
+    /// The next requests of the pass in order, in an open loop with their offsets.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn add(&mut self, requests: &[Request]) -> Result<(), Failure> {
+        let Self { identity, plan, begin, .. } = self;
+        for request in requests {
+            let due_ns = self.offsets.next();
+            identity.hasher.request(request, due_ns);
+            if identity.dump.is_some() {
+                identity.line(&DumpLine {
+                    pass: begin.pass,
+                    repeat: begin.repeat,
+                    cell: begin.cell,
+                    load: self.load.clone(),
+                    sampling: plan.sampling.clone(),
+                    due_ns,
+                    request: request.clone(),
+                })?;
+            }
+        }
+        match &mut identity.dump {
+            Some((path, file)) => file.flush().map_err(|error| unwritable(path, &error)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The offsets of the requests of a pass, where these are known before anything ends.
+pub struct Offsets {
+    load: Box<dyn LoadModel>,
+    scheduled: bool,
+}
+
+impl Offsets {
+    /// Those of a pass, with the seed of its repeat.
+    pub fn of(pass: &PassPlan, seed: u64) -> Self {
+        Self { load: load_model(pass, seed), scheduled: pass.load().is_scheduled() }
+    }
+
+    fn next(&mut self) -> Option<u64> {
+        match self.load.next_due() {
+            Due::At(at) if self.scheduled => {
+                self.load.take();
+                Some(at.0)
+            }
+            _ => None,
+        }
     }
 }
 

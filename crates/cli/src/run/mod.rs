@@ -3,10 +3,12 @@
 
 pub mod cells;
 pub mod child;
+mod converse;
 mod environment;
 mod estimate;
 mod group;
 mod identity;
+mod in_parts;
 mod interrupt;
 pub mod outputs;
 mod overhead;
@@ -84,7 +86,13 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
     let mut plan = spec
         .resolve(&known)
         .map_err(|errors| Failure::Usage(errors.iter().map(ToString::to_string).collect()))?;
-    plan.passes.iter_mut().filter_map(PassPlan::recording_mut).try_for_each(read_recording)?;
+    inferometer_workload::prepare(&mut plan)
+        .map_err(|error| Failure::usage(format!("workload (--workload): {error}")))?;
+    plan.passes
+        .iter_mut()
+        .filter_map(PassPlan::recording_mut)
+        .filter(|recording| !recording.is_read())
+        .try_for_each(read_recording)?;
     let mut headers = spec
         .headers()
         .map_err(|errors| Failure::Usage(errors.iter().map(ToString::to_string).collect()))?;

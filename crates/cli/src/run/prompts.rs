@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, OnceLock};
 
 use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::{CellPlan, Plan, TargetPlan};
+use inferometer_core::plan::{CellPlan, PassPlan, Plan, TargetPlan};
 use inferometer_core::request::{Prompt, Request};
 use inferometer_core::seed::{below, rng};
 use inferometer_core::traits::{Prepared, Source, Supply, Tokenizer};
@@ -13,10 +13,12 @@ use inferometer_drive::control::Server;
 use inferometer_drive::tokenize::ServerTokenizer;
 use inferometer_store::PassBegin;
 use inferometer_wire::dialect::Dialect;
+use inferometer_workload::conversation::History;
 use inferometer_workload::{Built, Note, PromptForm, PromptPlace, WorkloadSpec};
 use rand_chacha::ChaCha8Rng;
 
 use super::identity::Identity;
+use super::{converse, in_parts};
 use crate::exit::Failure;
 
 /// What shapes the prompts, and how far its counts can be trusted.
@@ -86,6 +88,7 @@ pub struct Prompts {
     shaper: Shaper,
     seed: u64,
     salt: String,
+    history: History,
 }
 
 impl Prompts {
@@ -100,7 +103,8 @@ impl Prompts {
         if plan.token_ids {
             spec.shared.form = PromptForm::TokenIds;
         }
-        Ok(Self { spec, shaper, seed: plan.seed, salt: salt.to_owned() })
+        let history = History::Text;
+        Ok(Self { spec, shaper, seed: plan.seed, salt: salt.to_owned(), history })
     }
 
     /// What shapes them.
@@ -118,6 +122,21 @@ impl Prompts {
         Self { spec: self.spec.random_words(), ..self.clone() }
     }
 
+    /// Says how what was said before is told to this server.
+    pub fn tell_history_as(&mut self, history: History) {
+        self.history = history;
+    }
+
+    /// How what was said before is told.
+    pub(super) fn history(&self) -> History {
+        self.history
+    }
+
+    /// The workload, opened.
+    pub(super) fn spec(&self) -> &WorkloadSpec {
+        &self.spec
+    }
+
     /// The requests of a pass.
     ///
     /// # Errors
@@ -125,11 +144,15 @@ impl Prompts {
     pub fn build(&self, cell: CellPlan, place: &PromptPlace, count: u32) -> Result<Built, Failure> {
         let mut built = inferometer_workload::requests(&self.spec, cell, place, count as usize)
             .map_err(|error| Failure::not_carried_out(format!("{cell}: {error}")))?;
+        self.forget_counts(&mut built);
+        Ok(built)
+    }
+
+    /// Another model's tokenizer shapes prompts; it counts nothing.
+    pub(super) fn forget_counts(&self, built: &mut Built) {
         if !self.shaper.is_models_own {
-            // Another model's tokenizer shapes prompts; it counts nothing.
             built.requests.iter_mut().for_each(|request| request.counted_tokens = None);
         }
-        Ok(built)
     }
 }
 
@@ -154,7 +177,7 @@ pub fn data_set_findings(prompts: &Prompts) -> Vec<Finding> {
 }
 
 /// Requests made at once for a pass that is bounded by time alone.
-const BATCH: u32 = 64;
+pub(super) const BATCH: u32 = 64;
 
 /// The requests of a pass.
 pub struct Supplied {
@@ -182,48 +205,65 @@ pub fn supply(
     identity: &mut Identity,
 ) -> Result<Supplied, Failure> {
     let PassBegin { cell, plan: ref pass, .. } = *begin;
-    let built = prompts.build(cell, place, pass.requests().unwrap_or(BATCH))?;
-    identity.pass(plan, begin, &built.requests)?;
-    let Built { requests, notes } = built;
+    if matches!(pass, PassPlan::Conversations { .. }) {
+        return converse::supply(prompts, plan, begin, place, identity);
+    }
+    let mut identity = identity.begin(plan, begin);
+    let count = pass.requests();
+    if let Some(parts) = in_parts::of(prompts, place, count) {
+        return parts.supply(|requests| identity.add(requests));
+    }
+    let Built { requests, notes } = prompts.build(cell, place, count.unwrap_or(BATCH))?;
+    identity.add(&requests)?;
     let trouble = Trouble::default();
-    let source: Box<dyn Source> = match pass.requests() {
+    let source: Box<dyn Source> = match count {
         Some(_) => Box::new(Prepared::new(requests)),
         None if prompts.shaper.asks_the_server => {
             Box::new(Shuffled::new(requests, prompts.seed, &prompts.salt, place))
         }
-        None => Box::new(Made::on_a_thread(
-            prompts.clone(),
-            cell,
-            place.clone(),
-            requests,
-            Arc::clone(&trouble),
-        )),
+        None => Box::new(batches(prompts.clone(), cell, place.clone(), requests, &trouble)),
     };
     Ok(Supplied { source, notes, trouble })
 }
 
+/// The batches of a pass that is bounded by time alone, of which the first is made.
+fn batches(
+    prompts: Prompts,
+    cell: CellPlan,
+    place: PromptPlace,
+    first: Vec<Request>,
+    trouble: &Trouble,
+) -> Made {
+    let mut numbers = 1_u64..;
+    let batch = move || {
+        let number = numbers.next().unwrap_or(u64::MAX);
+        let mut place = place.clone();
+        place.pass = format!("{} batch {number}", place.pass);
+        place.taken += number * u64::from(BATCH);
+        Ok(Some(prompts.build(cell, &place, BATCH)?.requests))
+    };
+    Made::on_a_thread(first, batch, Arc::clone(trouble))
+}
+
 /// Requests that another thread makes ahead, batch by batch, for as long as they are wanted.
-struct Made {
+pub(super) struct Made {
     batch: std::vec::IntoIter<Request>,
     batches: Receiver<Vec<Request>>,
 }
 
 impl Made {
-    fn on_a_thread(
-        prompts: Prompts,
-        cell: CellPlan,
-        place: PromptPlace,
+    /// `first`, then what `next` makes until it has nothing more.
+    pub(super) fn on_a_thread(
         first: Vec<Request>,
+        mut next: impl FnMut() -> Result<Option<Vec<Request>>, Failure> + Send + 'static,
         trouble: Trouble,
     ) -> Self {
         let (sender, batches) = sync_channel(4);
         std::thread::spawn(move || {
-            for number in 1_u64.. {
-                let mut place = place.clone();
-                place.pass = format!("{} batch {number}", place.pass);
-                place.taken += number * u64::from(BATCH);
-                let wanted = match prompts.build(cell, &place, BATCH) {
-                    Ok(built) => sender.send(built.requests).is_ok(),
+            loop {
+                let wanted = match next() {
+                    Ok(Some(requests)) => sender.send(requests).is_ok(),
+                    Ok(None) => false,
                     Err(failure) => {
                         let _ = trouble.set(failure.words());
                         false

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::plan::{CellPlan, PassPlan, Plan, Repeat};
+use inferometer_core::plan::{CellPlan, PassPlan, Plan, Repeat, WorkloadPlan};
 use inferometer_core::record::Record;
 use inferometer_core::repeat::Precision;
 use inferometer_core::request::BodyHasher;
@@ -23,6 +23,7 @@ use inferometer_net::{EpollNet, Net, wall_clock_ns};
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store};
 use inferometer_workload::PromptPlace;
+use inferometer_workload::conversation::History;
 
 use super::cells::Grid;
 use super::estimate;
@@ -86,12 +87,16 @@ pub fn carry_out(
     let mut prompts = Prompts::open(plan, shaper, &resolved.salt)?;
     findings.extend(prompts::data_set_findings(&prompts));
     prompts::check_dialect(&prompts, plan, ready.endpoint.dialect)?;
+    let talks = matches!(plan.workload, WorkloadPlan::Conversation(_));
+    if ready.endpoint.dialect.accepts_messages() {
+        prompts.tell_history_as(History::Messages);
+    }
     let mut passes = Passes {
         net,
         stop,
         address: ready.server.address,
         endpoint: ready.endpoint.clone(),
-        keep_text: !matches!(counter, Counter::None),
+        keep_text: talks || !matches!(counter, Counter::None),
         reuse_connections: true,
     };
     let seen = overhead::measure(&mut passes, plan, &prompts)?;

@@ -50,6 +50,11 @@ impl Script {
         self.sha256 = sha256_hex(&bytes);
     }
 
+    /// The think times before the turns of each conversation.
+    pub fn think(&self) -> impl Iterator<Item = &[Duration]> {
+        self.think.iter().map(|talk| &**talk)
+    }
+
     /// Turns of each conversation, on average.
     fn mean_turns(&self) -> f64 {
         f64::from(self.turns.max(1)) / f64::from(self.conversations.max(1))

@@ -74,13 +74,24 @@ impl Recording {
         }
         seconds.sort_unstable_by(f64::total_cmp);
         let first = *seconds.first().ok_or(RecordingError::Empty)?;
-        self.offsets =
-            seconds.iter().map(|second| Nanos(((second - first) * 1e9).round() as u64)).collect();
+        let offset = |second: &f64| Nanos(((second - first) * 1e9).round() as u64);
+        self.write(seconds.iter().map(offset));
+        Ok(())
+    }
+
+    /// Takes in offsets from the first arrival, which must not go back in time.
+    pub fn write(&mut self, offsets: impl IntoIterator<Item = Nanos>) {
+        self.offsets = offsets.into_iter().collect();
         self.requests = self.offsets.len() as u32;
         let bytes: Vec<u8> =
             self.offsets.iter().flat_map(|offset| offset.0.to_le_bytes()).collect();
         self.sha256 = sha256_hex(&bytes);
-        Ok(())
+    }
+
+    /// Whether its instants are known.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.requests > 0
     }
 
     /// The last offset in seconds.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DrawnPlan, PrefixPlan, RowsPlan};
+use super::{DrawnPlan, PrefixPlan, RowsPlan, TracePlan};
+use crate::conversation::{ConversationPlan, TurnsFrom};
 
 /// Where prompts come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +27,10 @@ pub enum WorkloadPlan {
         /// The JSON file.
         dataset: String,
     },
+    /// Lengths and instants of a trace of production traffic, filled with seeded words.
+    Trace(TracePlan),
+    /// Conversations of several turns, each of which carries the answers before it.
+    Conversation(ConversationPlan),
 }
 
 /// What the cells of a workload's grid are.
@@ -47,6 +52,8 @@ impl WorkloadPlan {
             Self::Rows(plan) => plan.format.name(),
             Self::Replay { .. } => "replay",
             Self::Sharegpt { .. } => "sharegpt",
+            Self::Trace(_) => "trace",
+            Self::Conversation(_) => "conversation",
         }
     }
 
@@ -57,7 +64,7 @@ impl WorkloadPlan {
             Self::Random | Self::Sharegpt { .. } | Self::Prefix(_) => Grid::Tokens,
             Self::Drawn(plan) if plan.input.is_own() && plan.output.is_own() => Grid::Own,
             Self::Drawn(_) | Self::Replay { .. } => Grid::Tokens,
-            Self::Rows(_) => Grid::Own,
+            Self::Rows(_) | Self::Trace(_) | Self::Conversation(_) => Grid::Own,
         }
     }
 
@@ -68,6 +75,11 @@ impl WorkloadPlan {
             Self::Random | Self::Drawn(_) | Self::Prefix(_) => None,
             Self::Sharegpt { dataset } | Self::Replay { dataset } => Some(dataset),
             Self::Rows(plan) => Some(&plan.dataset),
+            Self::Trace(plan) => Some(&plan.dataset),
+            Self::Conversation(plan) => match &plan.turns {
+                TurnsFrom::Random { .. } => None,
+                TurnsFrom::Sharegpt { dataset, .. } => Some(dataset),
+            },
         }
     }
 

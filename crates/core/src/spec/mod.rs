@@ -1,12 +1,14 @@
 //! A spec: what a person asked for, in a plan file or by flags, most of it left open. Resolving it
 //! gives a [`Plan`] with nothing left open, or every mistake at once.
 
+mod conversation;
 mod drawn;
 mod levels;
 mod passes;
 mod repeats;
 mod rows;
 mod server;
+mod trace;
 mod values;
 mod variants;
 mod workload;
@@ -15,10 +17,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use conversation::ConversationKeys;
 pub use drawn::DrawnKeys;
 pub use levels::{StageTable, Stages};
 pub use rows::RowsKeys;
 pub use server::{CommandLine, ServerSpec};
+pub use trace::TraceKeys;
 pub use values::{Value, url as parse_url};
 pub use variants::{TargetSpec, Variant, variants};
 pub use workload::{WORKLOADS, WorkloadKeys};
@@ -176,8 +180,8 @@ impl Spec {
             launch: self.launch(&mut mistakes),
             tokenizer: self.tokenizer.clone(),
             cells: self.cells(&workload, &mut mistakes),
+            passes: passes::passes(self, &workload, &mut mistakes),
             workload,
-            passes: passes::passes(self, &mut mistakes),
             warmup: mistakes
                 .read("warmup", self.warmup.as_ref(), values::warmup)
                 .unwrap_or(Warmup::Requests(1)),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::levels::{self, Staged};
 use super::{Mistakes, Spec, values};
 use crate::arrival::Arrivals;
-use crate::load::{Level, Recording};
-use crate::plan::{Bound, OverLimit, PassPlan};
+use crate::load::{CountOf, Level, Recording, Script};
+use crate::plan::{Bound, OverLimit, PassPlan, WorkloadPlan};
 use crate::suggest::did_you_mean;
 
 /// Requests of the published tables: one by one, and saturated.
@@ -16,8 +16,15 @@ const TABLE_REQUESTS: u32 = 399;
 const DEMONSTRATION_ONE_BY_ONE: u32 = 2;
 const DEMONSTRATION_REQUESTS: u32 = 32;
 
+/// Conversations at once, where no load was asked for.
+const CONVERSATIONS_AT_ONCE: u32 = 8;
+
 /// The passes, in order: the named ones, then closed loops, then open ones.
-pub(super) fn passes(spec: &Spec, mistakes: &mut Mistakes) -> Vec<PassPlan> {
+pub(super) fn passes(
+    spec: &Spec,
+    workload: &WorkloadPlan,
+    mistakes: &mut Mistakes,
+) -> Vec<PassPlan> {
     let (one_by_one, requests) = if is_demonstration(spec) {
         (DEMONSTRATION_ONE_BY_ONE, DEMONSTRATION_REQUESTS)
     } else {
@@ -40,12 +47,16 @@ pub(super) fn passes(spec: &Spec, mistakes: &mut Mistakes) -> Vec<PassPlan> {
             "is missing: prompts with a shared beginning are made for a counted pass",
         );
     }
-    let requests = mistakes.count("requests", spec.requests.or(by_groups), requests);
+    let requests = match workload {
+        // Loads count conversations then.
+        WorkloadPlan::Conversation(plan) => plan.conversations,
+        _ => mistakes.count("requests", spec.requests.or(by_groups), requests),
+    };
     let duration = mistakes.read("duration", spec.duration.as_ref(), values::span);
     let bound = loop_bound(spec, requests, duration);
 
     let mut passes = Vec::new();
-    for name in named(spec) {
+    for name in named(spec, workload) {
         match name.replace('-', "_").as_str() {
             "table" => passes.extend([
                 PassPlan::OneByOne { bound: Bound::requests(one_by_one) },
@@ -58,11 +69,15 @@ pub(super) fn passes(spec: &Spec, mistakes: &mut Mistakes) -> Vec<PassPlan> {
             other => mistakes.add("passes", unknown_pass(other)),
         }
     }
-    let loads = Loads { spec, bound, limit: limit(spec, mistakes) };
+    let loads = Loads { spec, workload, bound, limit: limit(spec, mistakes) };
     loads.closed(&mut passes, mistakes);
     loads.open(&mut passes, mistakes);
     loads.staged(&mut passes, mistakes);
     loads.replay(&mut passes, mistakes);
+    loads.own(&mut passes);
+    if let WorkloadPlan::Conversation(_) = workload {
+        passes = conversations(spec, passes, requests, mistakes);
+    }
     for (position, pass) in passes.iter().enumerate() {
         if passes[..position].iter().any(|other| other.to_string() == pass.to_string()) {
             mistakes.add("passes", format!("{pass}: is there twice; --repeat measures it again"));
@@ -94,6 +109,7 @@ fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
 /// The loads of one's own: loops, stages, a replay.
 struct Loads<'a> {
     spec: &'a Spec,
+    workload: &'a WorkloadPlan,
     bound: Bound,
     limit: (Option<u32>, OverLimit),
 }
@@ -153,10 +169,21 @@ impl Loads<'_> {
         }
     }
 
+    /// The load of a workload that has one of its own, where none was asked for.
+    fn own(&self, passes: &mut Vec<PassPlan>) {
+        if matches!(self.workload, WorkloadPlan::Conversation(_)) && !has_any_load(self.spec) {
+            passes.push(self.closed_at(CONVERSATIONS_AT_ONCE.into()));
+        }
+    }
+
     fn replay(&self, passes: &mut Vec<PassPlan>, mistakes: &mut Mistakes) {
         let spec = self.spec;
         let speed = mistakes.read("replay_speed", spec.replay_speed.as_ref(), values::positive);
-        let Some(file) = &spec.replay else {
+        let trace = match self.workload {
+            WorkloadPlan::Trace(trace) if !has_any_load(spec) => Some(&trace.dataset),
+            _ => None,
+        };
+        let Some(file) = spec.replay.as_ref().or(trace) else {
             if spec.replay_speed.is_some() {
                 mistakes.add("replay_speed", "has no recording to act on; add --replay");
             }
@@ -171,6 +198,37 @@ impl Loads<'_> {
             over_limit,
         });
     }
+}
+
+/// Each load begins conversations, or requests of them.
+fn conversations(
+    spec: &Spec,
+    passes: Vec<PassPlan>,
+    count: u32,
+    mistakes: &mut Mistakes,
+) -> Vec<PassPlan> {
+    let of = spec.workload.conversation.count_of(mistakes);
+    if spec.requests.is_some() {
+        mistakes.add("requests", "is not used: conversations are counted; give --conversations");
+    }
+    if spec.token_ids == Some(true) {
+        mistakes.add("token_ids", "cannot carry the answers of conversations, which are text");
+    }
+    let wrap = |mut begin: PassPlan| {
+        let mut conversations = begin.bound().requests.unwrap_or(count);
+        match (&mut begin, of) {
+            (PassPlan::Closed { bound, .. }, CountOf::Requests) => {
+                conversations = bound.requests.take().unwrap_or(count);
+            }
+            (_, CountOf::Requests) => {
+                let problem = format!("counts requests in a closed loop; there is also {begin}");
+                mistakes.add("concurrency_of", problem);
+            }
+            _ => {}
+        }
+        PassPlan::Conversations { script: Script::of(conversations), begin: Box::new(begin), of }
+    };
+    passes.into_iter().map(wrap).collect()
 }
 
 /// A run without target, lengths, counts or loads: somebody tries the tool.
@@ -191,11 +249,18 @@ fn has_own_load(spec: &Spec) -> bool {
         || spec.replay.is_some()
 }
 
-fn named(spec: &Spec) -> Vec<String> {
-    match &spec.passes {
-        Some(names) => names.clone(),
-        None if has_own_load(spec) => Vec::new(),
-        None => vec!["table".to_owned()],
+/// Whether any load was asked for.
+fn has_any_load(spec: &Spec) -> bool {
+    spec.passes.is_some() || has_own_load(spec)
+}
+
+fn named(spec: &Spec, workload: &WorkloadPlan) -> Vec<String> {
+    match (&spec.passes, workload) {
+        (Some(names), _) => names.clone(),
+        // These have a load of their own.
+        (None, WorkloadPlan::Trace(_) | WorkloadPlan::Conversation(_)) => Vec::new(),
+        (None, _) if has_own_load(spec) => Vec::new(),
+        (None, _) => vec!["table".to_owned()],
     }
 }
 
@@ -231,6 +296,11 @@ fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     }
     if spec.burstiness.is_some() && !drawn {
         mistakes.add("burstiness", format!("{no_pass}it spreads the arrivals of --rate"));
+    }
+    if spec.workload.trace.trace_scale.is_some()
+        && !any(|pass| matches!(pass, PassPlan::Replay { .. }))
+    {
+        mistakes.add("trace_scale", format!("{no_pass}it scales the trace's own arrivals"));
     }
     if spec.one_by_one.is_some() && !one_by_one {
         mistakes.add("one_by_one", format!("{no_pass}add --passes table"));

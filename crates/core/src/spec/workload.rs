@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DrawnKeys, Mistakes, RowsKeys};
+use super::{ConversationKeys, DrawnKeys, Mistakes, RowsKeys, TraceKeys};
 use crate::plan::RowsFormat;
 use crate::plan::WorkloadPlan;
 use crate::suggest::did_you_mean;
@@ -22,16 +22,29 @@ pub struct WorkloadKeys {
     /// Those of rows of one's own.
     #[serde(flatten)]
     pub rows: RowsKeys,
+    /// Those of a trace.
+    #[serde(flatten)]
+    pub trace: TraceKeys,
+    /// Those of conversations.
+    #[serde(flatten)]
+    pub conversation: ConversationKeys,
 }
 
 /// Every workload by name.
-pub const WORKLOADS: [&str; 6] = ["random", "prefix", "sharegpt", "jsonl", "csv", "replay"];
+pub const WORKLOADS: [&str; 8] =
+    ["random", "prefix", "sharegpt", "jsonl", "csv", "replay", "trace", "conversation"];
 
 impl WorkloadKeys {
     /// The workload; where it is not one, the mistakes are noted and a stand-in is returned.
     pub(super) fn resolve(&self, mistakes: &mut Mistakes) -> WorkloadPlan {
         let name = self.workload.as_deref().unwrap_or("random");
         self.drawn.refuse(name, mistakes);
+        if name != "trace" {
+            self.trace.refuse(mistakes);
+        }
+        if name != "conversation" {
+            self.conversation.refuse(mistakes);
+        }
         if !["jsonl", "csv"].contains(&name) {
             self.rows.refuse(mistakes);
         }
@@ -57,6 +70,14 @@ impl WorkloadKeys {
             },
             "sharegpt" => {
                 WorkloadPlan::Sharegpt { dataset: self.dataset("a ShareGPT JSON file", mistakes) }
+            }
+            "trace" => {
+                let dataset = self.dataset("a trace: Mooncake, Azure, BurstGPT, plain", mistakes);
+                WorkloadPlan::Trace(self.trace.resolve(dataset, mistakes))
+            }
+            "conversation" => {
+                let dataset = self.dataset.as_deref();
+                WorkloadPlan::Conversation(self.conversation.resolve(dataset, mistakes))
             }
             other => {
                 mistakes.add(

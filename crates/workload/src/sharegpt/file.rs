@@ -41,7 +41,7 @@ impl Rejected {
         self.by_reason.values().sum()
     }
 
-    fn add(&mut self, row: u64, reason: RowReason) {
+    pub(crate) fn add(&mut self, row: u64, reason: RowReason) {
         *self.by_reason.entry(reason).or_default() += 1;
         if self.first.len() < NAMED_ROWS {
             self.first.push(RowProblem { row, reason });
@@ -111,20 +111,35 @@ pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
 /// # Errors
 /// As [`load`].
 pub fn read(reader: impl Read, path: &Path) -> Result<Loaded, WorkloadError> {
-    let row = Cell::new(0);
     let mut loaded = Loaded::default();
-    let mut json = serde_json::Deserializer::from_reader(reader);
-    let outcome =
-        Rows { row: &row, loaded: &mut loaded }.deserialize(&mut json).and_then(|()| json.end());
-    outcome.map_err(|error| wrong(path, row.get(), &error))?;
+    let rows = each_row(reader, path, |row, value| match first_human_turn(value) {
+        Ok(text) => loaded.conversations.push(text.into()),
+        Err(reason) => loaded.rejected.add(row, reason),
+    })?;
     if loaded.conversations.is_empty() {
         let why = match loaded.rejected.total() {
             0 => "the array is empty".to_owned(),
             _ => loaded.rejected.to_string(),
         };
-        return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows: row.get(), why });
+        return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows, why });
     }
     Ok(loaded)
+}
+
+/// Shows each row of an array, with its number from 1. Returns how many there are.
+///
+/// # Errors
+/// When what is read is no JSON array.
+pub(crate) fn each_row(
+    reader: impl Read,
+    path: &Path,
+    see: impl FnMut(u64, &Value),
+) -> Result<u64, WorkloadError> {
+    let row = Cell::new(0);
+    let mut json = serde_json::Deserializer::from_reader(reader);
+    let outcome = Rows { row: &row, see }.deserialize(&mut json).and_then(|()| json.end());
+    outcome.map_err(|error| wrong(path, row.get(), &error))?;
+    Ok(row.get())
 }
 
 fn wrong(path: &Path, rows_read: u64, error: &serde_json::Error) -> WorkloadError {
@@ -140,13 +155,13 @@ fn wrong(path: &Path, rows_read: u64, error: &serde_json::Error) -> WorkloadErro
     WorkloadError::MalformedDataSet { path, row: rows_read + 1, line, column, reason }
 }
 
-/// The array of rows: counts them and keeps what can be used.
-struct Rows<'a> {
+/// The array of rows: counts them and shows them.
+struct Rows<'a, See> {
     row: &'a Cell<u64>,
-    loaded: &'a mut Loaded,
+    see: See,
 }
 
-impl<'de> DeserializeSeed<'de> for Rows<'_> {
+impl<'de, See: FnMut(u64, &Value)> DeserializeSeed<'de> for Rows<'_, See> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -154,20 +169,17 @@ impl<'de> DeserializeSeed<'de> for Rows<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Rows<'_> {
+impl<'de, See: FnMut(u64, &Value)> Visitor<'de> for Rows<'_, See> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array of conversations, as ShareGPT files have")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut rows: A) -> Result<(), A::Error> {
         while let Some(value) = rows.next_element::<Value>()? {
             self.row.set(self.row.get() + 1);
-            match first_human_turn(&value) {
-                Ok(text) => self.loaded.conversations.push(text.into()),
-                Err(reason) => self.loaded.rejected.add(self.row.get(), reason),
-            }
+            (self.see)(self.row.get(), &value);
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ use crate::parallel;
 use crate::place::{PromptForm, PromptPlace};
 use crate::requests::{Built, Note, Shared, Workload, inexact, short_tag};
 
+pub(crate) use file::each_row;
 pub use file::{Loaded, Rejected, RowProblem, RowReason, load, read};
 use pick::Corpus;
 

@@ -1,0 +1,75 @@
+//! Traces as lines of JSON objects: Mooncake's (milliseconds, hashes of blocks) and plain ones
+//! (seconds).
+
+use inferometer_core::plan::TraceFormat;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::file::{RowReason, Written};
+use super::instant::{decimal, seconds_or_date};
+
+/// The keys of a format, in order: instant, prompt tokens, output tokens.
+#[derive(Debug)]
+pub struct Keys {
+    names: [&'static str; 3],
+    is_mooncake: bool,
+}
+
+const MOONCAKE: [&str; 3] = ["timestamp", "input_length", "output_length"];
+const PLAIN: [&str; 3] = ["timestamp", "input_tokens", "output_tokens"];
+const HASHES: &str = "hash_ids";
+
+impl Keys {
+    /// The keys by the first line.
+    pub fn of(first: &str, format: Option<TraceFormat>) -> Result<Self, String> {
+        let fields: Map<String, Value> =
+            serde_json::from_str(first).map_err(|error| format!("its first line: {error}"))?;
+        let has = |names: [&str; 3]| names.iter().all(|name| fields.contains_key(*name));
+        for (known, names) in [(TraceFormat::Mooncake, MOONCAKE), (TraceFormat::Plain, PLAIN)] {
+            if has(names) && format.is_none_or(|format| format == known) {
+                return Ok(Self { names, is_mooncake: known == TraceFormat::Mooncake });
+            }
+        }
+        let found: Vec<&str> = fields.keys().map(String::as_str).collect();
+        Err(format!(
+            "its first line has the keys {}; mooncake has {}, {HASHES}; plain has {}",
+            found.join(", "),
+            MOONCAKE.join(", "),
+            PLAIN.join(", ")
+        ))
+    }
+
+    /// Hands the row of a line to `add`.
+    pub fn row(
+        &self,
+        line: &str,
+        add: impl FnOnce(&Written<'_>) -> Result<(), RowReason>,
+    ) -> Result<(), RowReason> {
+        let fields: Map<String, Value> =
+            serde_json::from_str(line).map_err(|_| RowReason::NotAnObject)?;
+        let [at, input, output] = self.names;
+        let at_ns = self.instant(field(&fields, at)?).ok_or(RowReason::NotAnInstant(at))?;
+        let tokens = |name| {
+            let count = field(&fields, name)?.as_u64().and_then(|count| u32::try_from(count).ok());
+            count.ok_or(RowReason::NotTokens(name))
+        };
+        let blocks = match fields.get(HASHES).filter(|_| self.is_mooncake) {
+            None => Vec::new(),
+            Some(hashes) => Vec::deserialize(hashes).map_err(|_| RowReason::Blocks)?,
+        };
+        add(&Written { at_ns, input: tokens(input)?, output: tokens(output)?, blocks: &blocks })
+    }
+
+    fn instant(&self, value: &Value) -> Option<i64> {
+        match value {
+            Value::Number(number) if self.is_mooncake => decimal(&number.to_string(), 1_000_000),
+            Value::Number(number) => seconds_or_date(&number.to_string()),
+            Value::String(text) if !self.is_mooncake => seconds_or_date(text),
+            _ => None,
+        }
+    }
+}
+
+fn field<'a>(fields: &'a Map<String, Value>, name: &'static str) -> Result<&'a Value, RowReason> {
+    fields.get(name).ok_or(RowReason::Missing(name))
+}

@@ -1,0 +1,93 @@
+//! What of a trace is played and when: rows in the order of their time, a window of them, at a
+//! scaled rate. A pure function of the rows.
+//!
+//! **Scale and speed.** `--replay-speed` shortens every gap: a burst of ten minutes becomes one of
+//! five, and the trace ends in half the time. `--trace-scale F` keeps the clock: of every stretch of
+//! time, however short or long, it plays F times the requests that came in it, so each stretch keeps
+//! its share of all requests and the rate its course, with bursts as long and as steep, relative to
+//! the mean, as they were. Request j of the scaled trace stands for the place j / F of the
+//! recorded one: it has the lengths of the row there, and an instant between that row and the
+//! next. Drawing rows at random instead would add noise of its own below a factor of 1, and
+//! laying shifted copies over one another would level out the bursts above it.
+
+use std::time::Duration;
+
+use inferometer_core::plan::TraceWindow;
+use inferometer_core::time::Nanos;
+
+use super::file::{Row, Rows};
+
+/// One request of the trace as it is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// From the first arrival that is played.
+    pub due: Nanos,
+    /// Its row.
+    pub row: Row,
+    /// How many requests of the same row come before it: copies share no prefix with one another's
+    /// rows, as users of another service would not.
+    pub copy: u32,
+}
+
+/// The requests of a trace as they are played.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// In the order of their time.
+    pub arrivals: Vec<Arrival>,
+    /// Rows whose instant lies before that of a row above them.
+    pub out_of_order: u64,
+    /// Rows outside of the window.
+    pub outside: u64,
+    /// Requests that are due at the very instant of the one before.
+    pub simultaneous: u64,
+}
+
+impl Timeline {
+    /// What is played of some rows. A window is counted from the first row's instant; where it
+    /// holds no row, nothing is played.
+    #[must_use]
+    pub fn of(rows: &Rows, window: TraceWindow, scale: f64) -> Self {
+        let mut order: Vec<Row> = rows.rows.clone();
+        let mut latest = i64::MIN;
+        let mut out_of_order = 0;
+        for row in &order {
+            out_of_order += u64::from(row.at_ns < latest);
+            latest = latest.max(row.at_ns);
+        }
+        order.sort_by_key(|row| row.at_ns);
+        let origin = order.first().map_or(0, |row| row.at_ns);
+        let since = |row: &Row| Duration::from_nanos(row.at_ns.abs_diff(origin));
+        let all = order.len();
+        order.retain(|row| window.holds(since(row)));
+        let arrivals = scaled(&order, scale);
+        let simultaneous = arrivals.windows(2).filter(|pair| pair[0].due == pair[1].due).count();
+        Self {
+            out_of_order,
+            outside: (all - order.len()) as u64,
+            simultaneous: simultaneous as u64,
+            arrivals,
+        }
+    }
+}
+
+/// Rows in order of time, at `scale` times their rate.
+fn scaled(rows: &[Row], scale: f64) -> Vec<Arrival> {
+    let Some((first, last)) = rows.first().zip(rows.last()) else { return Vec::new() };
+    let offset = |row: &Row| row.at_ns.abs_diff(first.at_ns);
+    // Behind the last row stands one at the mean gap, so that its copies are spread like others.
+    let end = offset(last) + offset(last) / (rows.len() as u64 - 1).max(1);
+    let count = (rows.len() as f64 * scale).round().max(1.0) as usize;
+    let mut arrivals: Vec<Arrival> = Vec::with_capacity(count);
+    let mut copies = (usize::MAX, 0);
+    for number in 0..count {
+        let place = number as f64 / scale;
+        let at = (place as usize).min(rows.len() - 1);
+        copies = if copies.0 == at { (at, copies.1 + 1) } else { (at, 0) };
+        let (row, here) = (rows[at], offset(&rows[at]));
+        let next = rows.get(at + 1).map_or(end, offset);
+        let part = (place - at as f64).clamp(0.0, 1.0);
+        let due = Nanos(here + ((next - here) as f64 * part) as u64);
+        arrivals.push(Arrival { due, row, copy: copies.1 });
+    }
+    arrivals
+}
