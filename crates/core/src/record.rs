@@ -121,7 +121,8 @@ pub struct Record {
     pub index: u32,
     /// [`crate::request::Request::class`]
     pub class: Option<Box<str>>,
-    /// Prompt tokens that the plan asked for.
+    /// Prompt tokens that the plan asked for; 0 where it does not say, because the prompt carries
+    /// answers of the server.
     pub asked_input: u32,
     /// Output tokens that the plan asked for.
     pub asked_output: u32,

@@ -8,6 +8,7 @@ use inferometer_core::traits::{Tokenizer, TokenizerError};
 use rand_chacha::ChaCha8Rng;
 
 use crate::parallel;
+use crate::place::PromptForm;
 use crate::tokenizer::is_han;
 
 /// Corrections of one prompt.
@@ -50,7 +51,7 @@ impl<'a> Words<'a> {
         self.tokenizer.plain_ids()[position]
     }
 
-    /// The next words, by their positions among the plain ids.
+    /// The positions of the next words among the plain ids.
     pub fn positions(&mut self, count: u32) -> Vec<usize> {
         (0..count).map(|_| self.position()).collect()
     }
@@ -118,6 +119,28 @@ pub fn words_behind(
     head: &str,
 ) -> Result<Made, TokenizerError> {
     text_after(tokenizer, words, length, head, &[])
+}
+
+/// The words at these positions among the plain ids; `words` supplies others where their text has
+/// not as many tokens.
+pub fn at_positions(
+    tokenizer: &dyn Tokenizer,
+    words: &mut Words,
+    positions: &[usize],
+    form: PromptForm,
+) -> Result<Made, TokenizerError> {
+    let counted = positions.len() as u32;
+    let ids = || positions.iter().map(|&position| tokenizer.plain_ids()[position]).collect();
+    match (form, tokenizer.plain_words()) {
+        (PromptForm::TokenIds, _) => Ok(Made { prompt: Prompt::TokenIds(ids()), counted }),
+        (PromptForm::Text, Some(plain)) => {
+            Ok(Made { prompt: Prompt::Text(plain.text(positions)), counted })
+        }
+        (PromptForm::Text, None) => {
+            let ids: Vec<u32> = ids();
+            text_after(tokenizer, words, counted, "", &ids)
+        }
+    }
 }
 
 /// The tag of `tag` words, then as much of `body` as fits; then further words, where cutting at a

@@ -81,6 +81,8 @@ impl OutputLengths {
 #[derive(Clone, Debug, Default)]
 pub(super) struct InputLengths {
     tokens: u64,
+    /// Those of requests whose length was asked for.
+    compared: u64,
     asked: u64,
     /// What the server is known to add, and what is not meant to count.
     pub(super) template: u32,
@@ -92,6 +94,11 @@ impl InputLengths {
     pub(super) fn add(&mut self, record: &Record) {
         let Some(tokens) = record.usage.prompt else { return };
         self.tokens += u64::from(tokens);
+        // A turn that carries the server's own answers has the length that these give it.
+        if record.asked_input == 0 {
+            return;
+        }
+        self.compared += u64::from(tokens);
         let expected = u64::from(record.asked_input) + u64::from(self.template);
         self.asked += expected;
         let difference = i64::from(tokens) - expected as i64;
@@ -113,7 +120,7 @@ impl InputLengths {
              {all} completed requests: {smallest:+} to {largest:+} tokens, median {:+}; {:.1} on \
              average instead of {:.1}.",
             self.median(all),
-            self.tokens as f64 / all as f64,
+            self.compared as f64 / all as f64,
             self.asked as f64 / all as f64
         );
         (differing > 0).then(|| {

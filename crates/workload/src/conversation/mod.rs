@@ -19,7 +19,7 @@ use inferometer_core::seed;
 use crate::error::WorkloadError;
 use crate::fit::{self, Words};
 use crate::parallel;
-use crate::place::PromptPlace;
+use crate::place::{PromptForm, PromptPlace};
 use crate::requests::{Built, Shared, Workload};
 
 pub use dialogue::{Dialogue, History, Turn};
@@ -88,7 +88,8 @@ impl Conversations {
         let Some(spoken) = &self.spoken else {
             let (input, output) = (plan.input.unwrap_or(1), plan.output.unwrap_or(1));
             let length = input.saturating_sub(reserve).max(1);
-            let made = fit::words(tokenizer, &mut words, length)?;
+            let positions = words.positions(length);
+            let made = fit::at_positions(tokenizer, &mut words, &positions, PromptForm::Text)?;
             return Ok(Turn {
                 text: text_of(made.prompt),
                 input_tokens: input,

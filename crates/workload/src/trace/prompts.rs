@@ -5,16 +5,16 @@ use std::path::Path;
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::plan::{CellPlan, TracePlan};
-use inferometer_core::request::{Prompt, Request};
+use inferometer_core::request::Request;
 use inferometer_core::seed;
 use inferometer_core::time::Nanos;
 
 use super::file::{BLOCK_TOKENS, Rows};
 use super::timeline::{Arrival, Timeline};
 use crate::error::WorkloadError;
-use crate::fit::{self, Made, Words};
+use crate::fit::{self, Words};
 use crate::parallel;
-use crate::place::{PromptForm, PromptPlace};
+use crate::place::PromptPlace;
 use crate::requests::{Built, Note, Parts, Shared, Workload, short_tag};
 
 /// The workload `trace`.
@@ -69,38 +69,31 @@ impl Trace {
         let length = row.input.saturating_sub(shared.reserve).max(1);
         let tokenizer = shared.tokenizer.as_ref();
         let mut words = Words::new(tokenizer, place.rng(shared.seed, &shared.salt, index));
-        let ids = self.shared_ids(shared, place, &arrival, length);
-        let made = match shared.form {
-            PromptForm::Text if ids.is_empty() => fit::words(tokenizer, &mut words, length)?,
-            PromptForm::Text => fit::tagged(tokenizer, &mut words, length, 0, &ids)?,
-            PromptForm::TokenIds => {
-                let own = words.take(length - ids.len() as u32);
-                let ids = ids.into_iter().chain(own).collect();
-                Made { prompt: Prompt::TokenIds(ids), counted: length }
-            }
-        };
+        let mut positions = self.shared_positions(shared, place, &arrival, length);
+        positions.extend(words.positions(length - positions.len() as u32));
+        let made = fit::at_positions(tokenizer, &mut words, &positions, shared.form)?;
         Ok(shared.request(made, CellPlan { input_length: row.input, output_length: row.output }))
     }
 
-    /// The tokens that a row's hashes stand for, at most `length`.
-    fn shared_ids(
+    /// The words that a row's hashes stand for, at most `length`, as positions among plain ids.
+    fn shared_positions(
         &self,
         shared: &Shared,
         place: &PromptPlace,
         arrival: &Arrival,
         length: u32,
-    ) -> Vec<u32> {
-        let mut ids = Vec::new();
+    ) -> Vec<usize> {
+        let mut positions = Vec::new();
         let (copy, repeat) = (arrival.copy.to_string(), place.repeat.to_string());
         for block in self.rows.blocks(&arrival.row) {
             let block = block.to_string();
             let of: [&str; 7] =
                 ["block", &shared.salt, &place.cell, &place.pass, &repeat, &copy, &block];
             let rng = seed::rng(shared.seed, &of);
-            let count = BLOCK_TOKENS.min(length - ids.len() as u32);
-            ids.extend(Words::new(shared.tokenizer.as_ref(), rng).take(count));
+            let count = BLOCK_TOKENS.min(length - positions.len() as u32);
+            positions.extend(Words::new(shared.tokenizer.as_ref(), rng).positions(count));
         }
-        ids
+        positions
     }
 }
 

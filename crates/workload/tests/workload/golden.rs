@@ -3,10 +3,14 @@
 
 use std::path::Path;
 
-use inferometer_core::request::Request;
+use inferometer_core::plan::WorkloadPlan;
+use inferometer_core::request::{Prompt, Request};
+use inferometer_workload::conversation::Turn;
 use inferometer_workload::{PromptForm, requests};
 
+use crate::conversation::conversations;
 use crate::support::{cell, place, sources, spec};
+use crate::trace::traces;
 use crate::{drawn, rows};
 
 #[test]
@@ -14,19 +18,45 @@ fn the_first_prompts_of_seed_one_are_those_of_the_fixtures() {
     let drawn = [("drawn", drawn::around()), ("prefix", drawn::groups())];
     let plain = sources().map(|plan| (plan.name(), plan));
     for (name, plan) in plain.into_iter().chain(drawn).chain(rows::fixtures()) {
-        let mut found = Vec::new();
-        let mut spec = spec(&plan, "golden");
-        for form in [PromptForm::Text, PromptForm::TokenIds] {
-            spec.shared.form = form;
-            found.extend(requests(&spec, cell(48), &place(), 3).unwrap().requests);
-        }
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-        let file = folder.join(format!("golden-{name}.json"));
-        if std::env::var_os("UPDATE_FIXTURES").is_some() {
-            let text = serde_json::to_string_pretty(&found).unwrap();
-            std::fs::write(&file, text + "\n").unwrap();
-        }
-        let golden: Vec<Request> = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-        assert_eq!(found, golden, "{name}");
+        compare(name, &first_prompts(&plan));
     }
+    for (name, plan) in traces() {
+        compare(&format!("trace-{name}"), &first_prompts(&plan));
+    }
+}
+
+fn first_prompts(plan: &WorkloadPlan) -> Vec<Request> {
+    let mut spec = spec(plan, "golden");
+    let forms = [PromptForm::Text, PromptForm::TokenIds];
+    let first = |form| {
+        spec.shared.form = form;
+        requests(&spec, cell(48), &place(), 3).unwrap().requests
+    };
+    forms.into_iter().flat_map(first).collect()
+}
+
+#[test]
+fn the_first_conversations_of_seed_one_are_those_of_the_fixtures() {
+    for (name, plan) in conversations() {
+        let spec = spec(&plan, "golden");
+        let talks = spec.workload().conversations(&spec.shared, &place(), 3).unwrap().unwrap();
+        let first = |turn: &Turn| Request {
+            counted_tokens: turn.counted_tokens,
+            ..Request::new(Prompt::Text(turn.text.clone()), turn.input_tokens, turn.output_tokens)
+        };
+        let found: Vec<Request> = talks.iter().flatten().map(first).collect();
+        compare(&format!("conversation-{name}"), &found);
+    }
+}
+
+/// Compares requests with a fixture, or writes it.
+fn compare(name: &str, found: &[Request]) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let file = folder.join(format!("golden-{name}.json"));
+    if std::env::var_os("UPDATE_FIXTURES").is_some() {
+        let text = serde_json::to_string_pretty(&found).unwrap();
+        std::fs::write(&file, text + "\n").unwrap();
+    }
+    let golden: Vec<Request> = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(found, golden, "{name}");
 }

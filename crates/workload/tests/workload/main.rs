@@ -1,6 +1,7 @@
 //! The prompts of a pass, as a user of the crate meets them.
 
 mod awkward;
+mod conversation;
 mod drawn;
 mod golden;
 mod prompts;
@@ -8,3 +9,4 @@ mod replay;
 mod rows;
 mod sharegpt;
 mod support;
+mod trace;

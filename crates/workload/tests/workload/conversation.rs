@@ -1,0 +1,105 @@
+//! Conversations: their turns, their words, what is left out of a file.
+
+use inferometer_core::conversation::{ConversationPlan, TurnsFrom};
+use inferometer_core::distribution::Distribution;
+use inferometer_core::plan::WorkloadPlan;
+use inferometer_workload::conversation::Turn;
+use inferometer_workload::embedded;
+
+use crate::support::{SHAREGPT, cell, place, spec};
+
+fn random() -> ConversationPlan {
+    ConversationPlan {
+        conversations: 8,
+        think_time_s: Distribution::Exponential { mean: 2.0 },
+        turns: TurnsFrom::Random {
+            turns: Distribution::Uniform { least: 1.0, most: 4.0 },
+            first_input: Distribution::constant(40.0),
+            input: Distribution::Uniform { least: 5.0, most: 20.0 },
+            output: Distribution::constant(16.0),
+        },
+    }
+}
+
+fn of_file(turns: Option<f64>, output: Option<f64>) -> ConversationPlan {
+    let constant = |value: Option<f64>| value.map(Distribution::constant);
+    let turns = TurnsFrom::Sharegpt {
+        dataset: SHAREGPT.to_owned(),
+        turns: constant(turns),
+        output: constant(output),
+    };
+    ConversationPlan { turns, ..random() }
+}
+
+/// The conversations of which golden turns are kept, by name.
+pub fn conversations() -> [(&'static str, WorkloadPlan); 2] {
+    [("random", random()), ("sharegpt", of_file(Some(2.0), None))]
+        .map(|(name, plan)| (name, WorkloadPlan::Conversation(plan)))
+}
+
+fn talks(plan: &ConversationPlan, salt: &str, count: u32) -> Vec<Vec<Turn>> {
+    let spec = spec(&WorkloadPlan::Conversation(plan.clone()), salt);
+    spec.workload().conversations(&spec.shared, &place(), count).unwrap().unwrap()
+}
+
+#[test]
+fn turns_have_the_tokens_and_answers_that_the_plan_draws() {
+    let talks = talks(&random(), "salt", 8);
+    for (number, talk) in talks.iter().enumerate() {
+        let planned = random().talk(1, number as u32, None);
+        assert_eq!(talk.len(), planned.len());
+        for (turn, plan) in talk.iter().zip(planned) {
+            assert_eq!(
+                (Some(turn.input_tokens), Some(turn.output_tokens)),
+                (plan.input, plan.output)
+            );
+            assert_eq!(embedded().count(&turn.text).unwrap(), turn.input_tokens);
+            assert_eq!(turn.counted_tokens, Some(turn.input_tokens));
+        }
+    }
+}
+
+#[test]
+fn words_depend_on_salt_conversation_and_turn_and_on_nothing_else() {
+    let (one, fewer) = (talks(&random(), "salt", 8), talks(&random(), "salt", 3));
+    assert_eq!(one[..3], fewer);
+    let other = talks(&random(), "other", 8);
+    let mut texts: Vec<&str> =
+        one.iter().chain(&other).flatten().map(|turn| turn.text.as_str()).collect();
+    let all = texts.len();
+    texts.sort_unstable();
+    texts.dedup();
+    assert_eq!(texts.len(), all);
+}
+
+#[test]
+fn what_people_said_is_said_again_behind_a_tag_in_the_first_turn() {
+    let of_one = talks(&of_file(None, None), "salt", 8);
+    let of_other = talks(&of_file(None, None), "other", 8);
+    for (one, other) in of_one.iter().zip(&of_other) {
+        let (tag, said) = one[0].text.split_once('\n').unwrap();
+        let (other_tag, same) = other[0].text.split_once('\n').unwrap();
+        assert_eq!(said, same);
+        assert_ne!(tag, other_tag);
+        assert_eq!(one[1..], other[1..]);
+        assert!(one.iter().all(|turn| turn.output_tokens > 0));
+    }
+    let short = talks(&of_file(Some(1.0), Some(7.0)), "salt", 8);
+    assert!(short.iter().all(|talk| talk.len() == 1 && talk[0].output_tokens == 7));
+}
+
+#[test]
+fn rows_that_are_no_conversation_are_counted_and_few_conversations_are_told() {
+    let plan = ConversationPlan { conversations: 500, ..of_file(None, None) };
+    let findings = spec(&WorkloadPlan::Conversation(plan), "salt").findings();
+    let codes: Vec<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert_eq!(codes, ["data_set_rows_left_out", "conversations_used_again"]);
+    assert!(findings[0].message.contains("not an object (row 3)"), "{}", findings[0].message);
+}
+
+#[test]
+fn a_warm_up_sends_first_turns() {
+    let spec = spec(&WorkloadPlan::Conversation(random()), "salt");
+    let built = inferometer_workload::requests(&spec, cell(0), &place(), 2).unwrap();
+    assert!(built.requests.iter().all(|request| request.input_tokens == 40));
+}

@@ -1,0 +1,261 @@
+//! Traces of every format: what is read, what is left out, when it is played, what it shares.
+
+use std::path::Path;
+use std::time::Duration;
+
+use inferometer_core::plan::{TraceFormat, TracePlan, TraceWindow, WorkloadPlan};
+use inferometer_core::request::{Prompt, Request};
+use inferometer_core::time::Nanos;
+use inferometer_workload::trace::{Rows, Timeline};
+use inferometer_workload::{PromptForm, WorkloadError, embedded, requests};
+use proptest::prelude::*;
+
+use crate::support::{cell, ids, place, spec};
+
+/// A fixture with its format.
+const FILES: [(&str, TraceFormat); 6] = [
+    ("mooncake.jsonl", TraceFormat::Mooncake),
+    ("azure-2023.csv", TraceFormat::Azure),
+    ("azure-2024.csv", TraceFormat::Azure),
+    ("burstgpt.csv", TraceFormat::Burstgpt),
+    ("plain.csv", TraceFormat::Plain),
+    ("plain.jsonl", TraceFormat::Plain),
+];
+
+fn path(name: &str) -> String {
+    format!("{}/fixtures/trace-{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn plan(name: &str) -> TracePlan {
+    let (format, window, max_tokens) = (None, TraceWindow::default(), None);
+    TracePlan { dataset: path(name), format, window, scale: 1.0, max_tokens }
+}
+
+/// The traces of which golden prompts are kept, by name.
+pub fn traces() -> [(&'static str, WorkloadPlan); 2] {
+    ["mooncake.jsonl", "plain.csv"]
+        .map(|name| (name.split('.').next().unwrap(), WorkloadPlan::Trace(plan(name))))
+}
+
+fn read(text: &str) -> Result<Rows, WorkloadError> {
+    Rows::read(text.as_bytes(), Path::new("trace"), None, None)
+}
+
+/// Due in milliseconds, input, output.
+fn played(rows: &Rows, window: TraceWindow, scale: f64) -> Vec<(u64, u32, u32)> {
+    let timeline = Timeline::of(rows, window, scale);
+    let told = |due: Nanos| due.0 / 1_000_000;
+    timeline.arrivals.iter().map(|it| (told(it.due), it.row.input, it.row.output)).collect()
+}
+
+#[test]
+fn every_format_is_found_by_its_first_line_and_read_in_the_order_of_time() {
+    let expected: [&[(u64, u32, u32)]; 6] = [
+        &[
+            (0, 1100, 12),
+            (250, 1050, 30),
+            (250, 40, 5),
+            (700, 512, 9),
+            (900, 600, 7),
+            (2000, 1400, 4),
+        ],
+        &[(0, 374, 44), (4314, 396, 109), (4541, 879, 55), (4541, 91, 16)],
+        &[(0, 2162, 5), (0, 76, 15), (7, 2399, 6)],
+        &[(0, 472, 18), (40_000, 1087, 230), (40_000, 417, 276), (113_000, 1360, 647)],
+        &[(0, 20, 4), (500, 30, 5), (1500, 40, 7), (2250, 25, 6)],
+        &[(0, 20, 4), (500, 30, 5)],
+    ];
+    for ((name, format), expected) in FILES.into_iter().zip(expected) {
+        for format in [None, Some(format)] {
+            let rows = Rows::load(Path::new(&path(name)), format, None).unwrap();
+            assert_eq!(played(&rows, TraceWindow::default(), 1.0), expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_used_is_counted_by_its_reason_with_its_row() {
+    for (name, told) in [
+        (
+            "mooncake.jsonl",
+            "1 x no JSON object (row 8); 1 x no `output_length` (row 7); 1 x an answer of no \
+             tokens (row 9); 1 x `hash_ids` are not one number for each 512 tokens (row 6)",
+        ),
+        (
+            "azure-2023.csv",
+            "1 x another number of fields than the first row (row 5); 1 x `TIMESTAMP` is not an \
+             instant (row 6); 1 x `GeneratedTokens` is not a number of tokens (row 7)",
+        ),
+        (
+            "burstgpt.csv",
+            "1 x `Request tokens` is not a number of tokens (row 6); 1 x an answer of no tokens \
+             (row 5)",
+        ),
+    ] {
+        let findings = spec(&WorkloadPlan::Trace(plan(name)), "salt").findings();
+        let finding = findings.iter().find(|it| it.code == "data_set_rows_left_out").unwrap();
+        assert!(finding.message.ends_with(told), "{}", finding.message);
+    }
+    let rows = spec(&WorkloadPlan::Trace(plan("plain.csv")), "salt").findings();
+    let codes: Vec<&str> = rows.iter().map(|it| it.code.as_str()).collect();
+    assert_eq!(codes, ["trace_out_of_order"]);
+}
+
+#[test]
+fn what_is_no_trace_is_told_with_what_was_found() {
+    for (text, told) in [
+        ("a,b,c\n1,2,3\n", "its first line is `a,b,c`; azure has TIMESTAMP, ContextTokens"),
+        ("{\"prompt\": 1}\n", "its first line has the keys prompt; mooncake has timestamp"),
+        ("0,5,0\n1,0,5\n", "none of its 2 rows can be used; 1 x a prompt of no tokens (row 2)"),
+        ("timestamp,input_tokens,output_tokens\n", "it has no row"),
+    ] {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    let azure = Some(TraceFormat::Azure);
+    let error = Rows::load(Path::new(&path("burstgpt.csv")), azure, None).unwrap_err();
+    assert!(error.to_string().contains("azure has TIMESTAMP"), "{error}");
+}
+
+#[test]
+fn rows_over_the_longest_request_are_left_out_and_counted() {
+    let rows = Rows::load(Path::new(&path("burstgpt.csv")), None, Some(700)).unwrap();
+    assert_eq!(played(&rows, TraceWindow::default(), 1.0).len(), 2);
+    assert!(rows.left_out.to_string().contains("2 x more tokens together"), "{}", rows.left_out);
+}
+
+#[test]
+fn a_window_is_counted_from_the_first_row_and_leaves_its_end_out() {
+    let rows = read("10,1,1\n11,2,1\n12,3,1\n13,4,1\n").unwrap();
+    let seconds = Duration::from_secs;
+    let window = TraceWindow { from: seconds(1), to: Some(seconds(3)) };
+    assert_eq!(played(&rows, window, 1.0), [(0, 2, 1), (1000, 3, 1)]);
+    assert_eq!(Timeline::of(&rows, window, 1.0).outside, 2);
+    let outside =
+        TracePlan { window: TraceWindow { from: seconds(60), to: None }, ..plan("plain.csv") };
+    let mut plan = plan_of(WorkloadPlan::Trace(outside));
+    let error = inferometer_workload::prepare(&mut plan).unwrap_err().to_string();
+    assert!(error.contains("all are outside of --trace-window"), "{error}");
+}
+
+/// The plan of a run with this workload.
+fn plan_of(workload: WorkloadPlan) -> inferometer_core::plan::Plan {
+    use inferometer_core::spec::{Known, Spec};
+    let mut spec = Spec::default();
+    spec.workload.workload = Some("trace".to_owned());
+    spec.workload.dataset = workload.dataset().map(str::to_owned);
+    let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+    let mut plan = spec.resolve(&known).unwrap();
+    plan.workload = workload;
+    plan
+}
+
+#[test]
+fn a_trace_is_played_at_its_own_instants_unless_another_load_is_asked_for() {
+    let mut plan = plan_of(WorkloadPlan::Trace(plan("plain.csv")));
+    inferometer_workload::prepare(&mut plan).unwrap();
+    let [pass] = &plan.passes[..] else { panic!("one pass") };
+    assert_eq!(pass.requests(), Some(4));
+    assert!((pass.load().last_due_s(0.0) - 2.25).abs() < 1e-9);
+}
+
+#[test]
+fn scaling_keeps_the_clock_and_each_stretchs_share_of_the_requests() {
+    let rows = read("0,10,1\n1,11,1\n4,12,1\n").unwrap();
+    let all = TraceWindow::default();
+    let twice =
+        [(0, 10, 1), (500, 10, 1), (1000, 11, 1), (2500, 11, 1), (4000, 12, 1), (5000, 12, 1)];
+    assert_eq!(played(&rows, all, 2.0), twice);
+    let copies: Vec<u32> =
+        Timeline::of(&rows, all, 2.0).arrivals.iter().map(|arrival| arrival.copy).collect();
+    assert_eq!(copies, [0, 1, 0, 1, 0, 1]);
+    let rows = read("0,10,1\n1,11,1\n4,12,1\n9,13,1\n").unwrap();
+    assert_eq!(played(&rows, all, 0.5), [(0, 10, 1), (4000, 12, 1)]);
+}
+
+#[test]
+fn requests_have_the_lengths_of_their_rows_in_either_form() {
+    for (name, _) in FILES {
+        let mut spec = spec(&WorkloadPlan::Trace(plan(name)), "salt");
+        for form in [PromptForm::Text, PromptForm::TokenIds] {
+            spec.shared.form = form;
+            let built = requests(&spec, cell(0), &place(), 2).unwrap();
+            assert_eq!(built.notes, [], "{name}");
+            for request in built.requests {
+                let counted = ids(&embedded(), &request).len() as u32;
+                assert_eq!(counted, request.input_tokens, "{name}");
+            }
+        }
+    }
+}
+
+/// Tokens that two requests have in common from their start.
+fn common(one: &Request, other: &Request) -> usize {
+    let (one, other) = (ids(&embedded(), one), ids(&embedded(), other));
+    one.iter().zip(&other).take_while(|(one, other)| one == other).count()
+}
+
+#[test]
+fn equal_hashes_become_equal_blocks_and_others_differ_at_once() {
+    let mut spec = spec(&WorkloadPlan::Trace(plan("mooncake.jsonl")), "salt");
+    for form in [PromptForm::Text, PromptForm::TokenIds] {
+        spec.shared.form = form;
+        let built = requests(&spec, cell(0), &place(), 6).unwrap().requests;
+        // Hashes 0 1 2; 0 1 3; none; 0; 0 4; and 0 8, in the order of time.
+        for (other, tokens) in [(1, 1024), (2, 0), (3, 512), (4, 512), (5, 512)] {
+            assert_eq!(common(&built[0], &built[other]), tokens, "{form:?} {other}");
+        }
+        let again = requests(&spec, cell(0), &place(), 12).unwrap().requests;
+        assert_eq!(common(&again[0], &again[6]), 0, "the trace begun again shares nothing");
+    }
+}
+
+#[test]
+fn a_part_of_the_requests_is_what_all_of_them_have_there() {
+    let spec = spec(&WorkloadPlan::Trace(plan("mooncake.jsonl")), "salt");
+    let parts = spec.workload().parts().unwrap();
+    let all = requests(&spec, cell(0), &place(), 9).unwrap().requests;
+    let part = parts.part(&spec.shared, &place(), 4, 5).unwrap().requests;
+    assert_eq!(all[4..], part);
+    let tokens: u64 = all.iter().map(|request| u64::from(request.input_tokens)).sum();
+    assert_eq!(parts.tokens(9), tokens);
+}
+
+#[test]
+fn another_salt_or_place_shares_nothing() {
+    let plan = WorkloadPlan::Trace(plan("mooncake.jsonl"));
+    let first = |salt: &str, pass: &str| {
+        let mut place = place();
+        place.pass = pass.to_owned();
+        requests(&spec(&plan, salt), cell(0), &place, 1).unwrap().requests.remove(0)
+    };
+    let one = first("salt", "pass");
+    assert!(matches!(one.prompt, Prompt::Text(_)));
+    assert_eq!(common(&one, &first("salt", "pass")), 1100);
+    assert_eq!(common(&one, &first("other", "pass")), 0);
+    assert_eq!(common(&one, &first("salt", "other")), 0);
+}
+
+proptest! {
+    #[test]
+    fn due_times_never_go_back_and_their_number_is_the_scaled_one(
+        seconds in prop::collection::vec(0_u32..1_000, 1..60), scale in 0.05_f64..20.0,
+    ) {
+        let text: String = seconds.iter().map(|second| format!("{second},5,5\n")).collect();
+        let rows = read(&text).unwrap();
+        let timeline = Timeline::of(&rows, TraceWindow::default(), scale);
+        let due: Vec<Nanos> = timeline.arrivals.iter().map(|arrival| arrival.due).collect();
+        prop_assert!(due.is_sorted());
+        prop_assert_eq!(due[0], Nanos::ZERO);
+        let expected = (seconds.len() as f64 * scale).round().max(1.0) as usize;
+        prop_assert_eq!(due.len(), expected);
+        // Every stretch from the start has its share, give or take one request.
+        let first = *seconds.iter().min().unwrap();
+        for &until in &seconds {
+            let of_trace = seconds.iter().filter(|&&second| second < until).count() as f64;
+            let limit = Nanos(u64::from(until - first) * 1_000_000_000);
+            let of_played = due.iter().filter(|&&at| at < limit).count() as f64;
+            prop_assert!((of_played - of_trace * scale).abs() <= 1.0 + scale.max(1.0));
+        }
+    }
+}
