@@ -170,11 +170,16 @@ impl Cell {
         crate::fold::alone(&self.passes).first().copied()
     }
 
+    /// The cell of the plan.
+    #[must_use]
+    pub fn plan(&self) -> CellPlan {
+        CellPlan { input_length: self.input_length, output_length: self.output_length }
+    }
+
     /// How people call one of its passes: `128 x 32, one by one`.
     #[must_use]
     pub fn place(&self, pass: &PassSummary) -> String {
-        let Self { input_length, output_length, .. } = *self;
-        format!("{}, {}", CellPlan { input_length, output_length }, pass.label())
+        format!("{}, {}", self.plan(), pass.label())
     }
 }
 

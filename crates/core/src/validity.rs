@@ -128,7 +128,9 @@ fn send_delay(pass: &PassSummary) -> Option<Breach> {
     }
     let delay_ms = pass.send_delay_ms?.p99;
     // All at once has no gaps to keep: only the delay itself is judged.
-    let rate = pass.rate.filter(|rate| rate.is_finite());
+    // A replay has the rate at which its requests came due.
+    let replayed = || pass.duration_s.map(|seconds| pass.planned as f64 / seconds);
+    let rate = pass.rate.or_else(replayed).filter(|rate| rate.is_finite());
     let gap_ms = rate.map_or(f64::INFINITY, |rate| 1e3 / rate);
     let allowed_ms = (LARGEST_SHARE_OF_GAP * gap_ms).min(LARGEST_SEND_DELAY_MS);
     (delay_ms > allowed_ms).then(|| Breach {

@@ -210,12 +210,7 @@ fn judge(
 fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
     for cell in &summary.cells {
         for pass in &cell.passes {
-            let place = format!(
-                "{} x {}, {}",
-                cell.input_length,
-                cell.output_length,
-                pass.kind.name().replace('_', " ")
-            );
+            let place = format!("{}, {}", cell.plan(), pass.kind.name().replace('_', " "));
             let outcomes = &pass.outcomes;
             if outcomes.complete == 0 {
                 return Some(format!("{place}: no request completed ({outcomes})"));

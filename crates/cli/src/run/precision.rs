@@ -1,7 +1,6 @@
 //! How far the figures of the table can be off, when that is far or cannot be told.
 
 use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::CellPlan;
 use inferometer_core::summary::Cell;
 
 /// The half width of an interval, as a share of its mean, that a reader must be told of.
@@ -32,9 +31,7 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
                  {high:.2} ms ({} requests).",
                 values.mean, values.n
             );
-            let place =
-                CellPlan { input_length: cell.input_length, output_length: cell.output_length }
-                    .to_string();
+            let place = cell.plan().to_string();
             findings.push(
                 Finding::new("wide_interval", Severity::Warning, message)
                     .at(place)

@@ -121,3 +121,78 @@ fn a_recording_that_cannot_be_read_is_wrong_usage() {
         assert!(told(&output).contains("--replay") && told(&output).contains(words));
     }
 }
+
+#[test]
+fn every_turn_of_a_conversation_carries_the_answers_before_it() {
+    let folder = folder();
+    let flags = [
+        "run",
+        "--speed",
+        "100",
+        "--json",
+        "--quiet",
+        "--workload",
+        "conversation",
+        "--conversations",
+        "3",
+        "--turns",
+        "3",
+        "--think-time",
+        "10ms",
+        "--first-turn-input",
+        "40",
+        "--turn-input",
+        "10",
+        "--turn-output",
+        "5",
+        "--concurrency",
+        "2",
+        "--dialect",
+        "openai-chat",
+        "--seed",
+        "1",
+        "--salt",
+        "s",
+    ];
+    let output = inferometer(folder.path(), &flags);
+    let summary: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", told(&output)));
+    let classes = summary["cells"][0]["passes"][0]["classes"].as_array().unwrap();
+    let of = |class: &Value| (class["class"].clone(), class["input_tokens"].as_u64().unwrap());
+    let template = of(&classes[0]).1 - 3 * 40;
+    for (number, class) in classes.iter().enumerate() {
+        let turn = number as u64;
+        let said = 3 * (40 + turn * (5 + 10)) + template;
+        assert_eq!(of(class), (format!("turn {}", turn + 1).into(), said));
+        assert_eq!(class["outcomes"]["complete"], 3);
+    }
+    assert_eq!(classes.len(), 3);
+}
+
+#[test]
+fn a_trace_is_replayed_with_its_lengths_and_what_it_leaves_out_is_told() {
+    let folder = folder();
+    let rows = "timestamp,input_tokens,output_tokens\n0,40,4\n0.02,60,8\nlater,1,1\n0.05,20,2\n";
+    fs::write(folder.path().join("trace.csv"), rows).unwrap();
+    let flags = [
+        "run",
+        "--speed",
+        "100",
+        "--json",
+        "--quiet",
+        "--workload",
+        "trace",
+        "--dataset",
+        "trace.csv",
+        "--trace-scale",
+        "2",
+    ];
+    let output = inferometer(folder.path(), &flags);
+    let summary: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", told(&output)));
+    let pass = &summary["cells"][0]["passes"][0];
+    assert_eq!((&pass["input_tokens"], &pass["output_tokens"]), (&240.into(), &28.into()));
+    assert_eq!((&pass["planned"], &pass["outcomes"]["complete"]), (&6.into(), &6.into()));
+    let findings = summary["findings"].to_string();
+    assert!(findings.contains("`timestamp` is not an instant (row 3)"), "{findings}");
+}

@@ -185,7 +185,10 @@ impl Loads<'_> {
         };
         let Some(file) = spec.replay.as_ref().or(trace) else {
             if spec.replay_speed.is_some() {
-                mistakes.add("replay_speed", "has no recording to act on; add --replay");
+                mistakes.add(
+                    "replay_speed",
+                    "has no recording to act on; add --replay or --workload trace",
+                );
             }
             return;
         };
@@ -297,7 +300,8 @@ fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     if spec.burstiness.is_some() && !drawn {
         mistakes.add("burstiness", format!("{no_pass}it spreads the arrivals of --rate"));
     }
-    if spec.workload.trace.trace_scale.is_some()
+    if spec.workload.workload.as_deref() == Some("trace")
+        && spec.workload.trace.trace_scale.is_some()
         && !any(|pass| matches!(pass, PassPlan::Replay { .. }))
     {
         mistakes.add("trace_scale", format!("{no_pass}it scales the trace's own arrivals"));

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_window_begins_and_ends_where_it_says() {
-        let minutes = |count| Duration::from_secs(60 * count);
+        let minutes = |count: u64| Duration::from_secs(60 * count);
         for (text, from, to) in [
             ("10m..20m", minutes(10), Some(minutes(20))),
             ("..1h", Duration::ZERO, Some(minutes(60))),

@@ -39,7 +39,8 @@ pub fn conversations() -> [(&'static str, WorkloadPlan); 2] {
 
 fn talks(plan: &ConversationPlan, salt: &str, count: u32) -> Vec<Vec<Turn>> {
     let spec = spec(&WorkloadPlan::Conversation(plan.clone()), salt);
-    spec.workload().conversations(&spec.shared, &place(), count).unwrap().unwrap()
+    let talks = spec.workload().conversations(&spec.shared, &place(), count);
+    talks.expect("words can be made").expect("the workload has conversations")
 }
 
 #[test]

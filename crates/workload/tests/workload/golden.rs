@@ -30,7 +30,7 @@ fn first_prompts(plan: &WorkloadPlan) -> Vec<Request> {
     let forms = [PromptForm::Text, PromptForm::TokenIds];
     let first = |form| {
         spec.shared.form = form;
-        requests(&spec, cell(48), &place(), 3).unwrap().requests
+        requests(&spec, cell(48), &place(), 3).expect("prompts").requests
     };
     forms.into_iter().flat_map(first).collect()
 }
@@ -54,9 +54,10 @@ fn compare(name: &str, found: &[Request]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let file = folder.join(format!("golden-{name}.json"));
     if std::env::var_os("UPDATE_FIXTURES").is_some() {
-        let text = serde_json::to_string_pretty(&found).unwrap();
-        std::fs::write(&file, text + "\n").unwrap();
+        let text = serde_json::to_string_pretty(&found).expect("plain data");
+        std::fs::write(&file, text + "\n").expect("a file that can be written");
     }
-    let golden: Vec<Request> = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let bytes = std::fs::read(&file).expect("a fixture");
+    let golden: Vec<Request> = serde_json::from_slice(&bytes).expect("requests");
     assert_eq!(found, golden, "{name}");
 }

@@ -34,7 +34,7 @@ fn plan(name: &str) -> TracePlan {
 /// The traces of which golden prompts are kept, by name.
 pub fn traces() -> [(&'static str, WorkloadPlan); 2] {
     ["mooncake.jsonl", "plain.csv"]
-        .map(|name| (name.split('.').next().unwrap(), WorkloadPlan::Trace(plan(name))))
+        .map(|name| (name.split('.').next().expect("a name"), WorkloadPlan::Trace(plan(name))))
 }
 
 fn read(text: &str) -> Result<Rows, WorkloadError> {
@@ -145,7 +145,7 @@ fn plan_of(workload: WorkloadPlan) -> inferometer_core::plan::Plan {
     spec.workload.workload = Some("trace".to_owned());
     spec.workload.dataset = workload.dataset().map(str::to_owned);
     let known = Known { dialects: &[], models: &["chatglm3-6b"] };
-    let mut plan = spec.resolve(&known).unwrap();
+    let mut plan = spec.resolve(&known).expect("a plan");
     plan.workload = workload;
     plan
 }

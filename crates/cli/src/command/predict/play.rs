@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::load::{self, load_model};
-use inferometer_core::plan::{CellPlan, Grid, OverLimit, PassPlan, Plan};
+use inferometer_core::plan::{self, CellPlan, OverLimit, PassPlan, Plan};
 use inferometer_core::prediction::{CellPrediction, Columns, Intervals};
 use inferometer_core::record::Record;
 use inferometer_core::request::{BodyHasher, WorkloadHasher};
@@ -106,7 +106,7 @@ pub fn play<'a>(
     against: Option<&'a Against>,
 ) -> Result<Played<'a>, Failure> {
     plan.passes.iter().try_for_each(check)?;
-    if plan.workload.grid() == Grid::Own {
+    if plan.workload.grid() == plan::Grid::Own {
         let name = plan.workload.name();
         let told = format!(
             "workload: {name} cannot be predicted, for its requests have lengths of their own; \
