@@ -57,11 +57,6 @@ fn thousands(text: &str) -> String {
     grouped
 }
 
-/// A length of a cell, in tokens; requests may have lengths of their own.
-pub(crate) fn length(tokens: u32) -> String {
-    if tokens == 0 { "own".to_owned() } else { tokens.to_string() }
-}
-
 /// Bytes in the largest binary unit that keeps at least one digit before the point.
 pub(crate) fn bytes(value: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
