@@ -27,11 +27,14 @@ pub mod metric;
 pub mod stats;
 
 mod class;
+pub mod blocks;
 pub mod fold;
 pub mod instrument;
 pub mod prediction;
+pub mod serving_run;
 pub mod summary;
 pub mod table_import;
+pub mod utc;
 
 pub mod effect;
 pub mod finding;
