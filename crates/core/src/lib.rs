@@ -26,8 +26,8 @@ pub mod histogram;
 pub mod metric;
 pub mod stats;
 
-mod class;
 pub mod blocks;
+mod class;
 pub mod fold;
 pub mod instrument;
 pub mod prediction;
