@@ -11,6 +11,7 @@ pub mod place;
 
 pub mod conversation;
 pub mod drawn;
+pub mod blocks;
 mod fit;
 pub mod random;
 pub mod replay;
