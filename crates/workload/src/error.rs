@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use inferometer_core::blocks::TemplateError;
+use inferometer_core::plan::ServingLimits;
 use inferometer_core::traits::TokenizerError;
 
 /// Why prompts cannot be made.
@@ -158,5 +160,36 @@ pub enum WorkloadError {
         input_length: u32,
         /// The longest first turn, in tokens.
         longest: u32,
+    },
+    /// No conversation of a data set is within the limits of the serving run.
+    #[error(
+        "data set {}: none of its {conversations} conversations has a prompt and an answer of {} \
+         tokens or more, a prompt of at most {} and both together at most {}; change min_tokens, \
+         max_prompt_tokens or max_total_tokens",
+        path.display(), limits.min_tokens, limits.max_prompt_tokens, limits.max_total_tokens
+    )]
+    NoneWithinLimits {
+        /// The file.
+        path: PathBuf,
+        /// Conversations looked at.
+        conversations: usize,
+        /// The limits.
+        limits: ServingLimits,
+    },
+    /// A template that cannot be filled in.
+    #[error("template {0}")]
+    Template(#[from] TemplateError),
+    /// A corpus that is shorter than a block.
+    #[error(
+        "corpus {corpus}: it has {chars} characters, a block {block}; ask for smaller blocks, or \
+         give a longer text"
+    )]
+    BlockBeyondCorpus {
+        /// The corpus.
+        corpus: String,
+        /// Its characters.
+        chars: usize,
+        /// Those of a block.
+        block: usize,
     },
 }

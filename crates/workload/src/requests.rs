@@ -11,14 +11,15 @@ use inferometer_core::traits::Tokenizer;
 
 use crate::conversation::{Conversations, Turn};
 use crate::drawn::{Drawn, Groups};
+use crate::blocks::TextBlocks;
 use crate::error::WorkloadError;
 use crate::fit::Made;
 use crate::place::{PromptForm, PromptPlace};
 use crate::random::{RandomWords, check_plain_ids};
 use crate::replay::Replay;
 use crate::rows::Rows;
-use crate::sharegpt::ShareGpt;
 use crate::trace::Trace;
+use crate::sharegpt::{ServingRun, ShareGpt};
 
 /// Where the prompts of a run come from. One for each variant of [`WorkloadPlan`].
 pub trait Workload: Send + Sync {
@@ -153,6 +154,12 @@ impl WorkloadSpec {
             WorkloadPlan::Sharegpt { dataset } => Arc::new(ShareGpt::open(dataset, &shared)?),
             WorkloadPlan::Trace(plan) => Arc::new(Trace::open(plan)?),
             WorkloadPlan::Conversation(plan) => Arc::new(Conversations::open(plan, seed)?),
+            WorkloadPlan::ServingRun { dataset, limits } => {
+                Arc::new(ServingRun::open(dataset, *limits, &shared)?)
+            }
+            WorkloadPlan::Blocks { corpus, template, max_output_tokens, .. } => {
+                Arc::new(TextBlocks::open(corpus, template, *max_output_tokens)?)
+            }
         };
         Ok(Self { workload, shared })
     }
@@ -254,6 +261,13 @@ pub enum Note {
         /// Rows that can be used.
         rows: u64,
     },
+    /// Blocks that share text with an earlier block of the run; none begins where another did.
+    Overlapping {
+        /// How many.
+        prompts: u64,
+        /// Blocks of that size that the corpus has.
+        available: u64,
+    },
 }
 
 impl fmt::Display for Note {
@@ -277,6 +291,10 @@ impl fmt::Display for Note {
                 f,
                 "{prompts} prompts use a conversation again: the data set has {available} of that \
                  length"
+            ),
+            Self::Overlapping { prompts, available } => write!(
+                f,
+                "{prompts} blocks overlap earlier ones: the corpus has {available} of that size"
             ),
         }
     }

@@ -1,11 +1,10 @@
 //! The tokenizer of a run, and the requests of its passes.
 
-use std::fs::File;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, OnceLock};
 
 use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::{CellPlan, PassPlan, Plan, TargetPlan};
+use inferometer_core::plan::{CellPlan, Grid, PassPlan, Plan, TargetPlan};
 use inferometer_core::request::{Prompt, Request};
 use inferometer_core::seed::{below, rng};
 use inferometer_core::traits::{Prepared, Source, Supply, Tokenizer};
@@ -75,7 +74,7 @@ pub fn servers_tokenizer(server: &Server, model: &str, findings: &mut Vec<Findin
 pub fn check_dataset(plan: &Plan) -> Result<(), Failure> {
     match plan.workload.dataset() {
         None => Ok(()),
-        Some(dataset) => File::open(dataset)
+        Some(dataset) => std::fs::metadata(dataset)
             .map(|_| ())
             .map_err(|error| Failure::usage(format!("dataset (--dataset): {dataset}: {error}"))),
     }
@@ -207,6 +206,16 @@ pub fn supply(
     let PassBegin { cell, plan: ref pass, .. } = *begin;
     if matches!(pass, PassPlan::Conversations { .. }) {
         return converse::supply(prompts, plan, begin, place, identity);
+    }
+    if pass.requests().is_none()
+        && prompts.shaper.asks_the_server
+        && plan.workload.grid() != Grid::Tokens
+    {
+        return Err(Failure::not_carried_out(format!(
+            "{cell}: a pass without a number of requests makes prompts while it runs, and the \
+             server that is measured would be asked to count them; give --requests, or the \
+             model's tokenizer with --tokenizer"
+        )));
     }
     let mut identity = identity.begin(plan, begin);
     let count = pass.requests();
