@@ -7,6 +7,7 @@
 pub mod error;
 pub mod tokenizer;
 
+pub mod fetch;
 pub mod place;
 
 pub mod conversation;

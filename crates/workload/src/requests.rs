@@ -13,6 +13,7 @@ use crate::conversation::{Conversations, Turn};
 use crate::drawn::{Drawn, Groups};
 use crate::blocks::TextBlocks;
 use crate::error::WorkloadError;
+use crate::fetch::{self, FetchConfig};
 use crate::fit::Made;
 use crate::place::{PromptForm, PromptPlace};
 use crate::random::{RandomWords, check_plain_ids};
@@ -145,17 +146,20 @@ impl WorkloadSpec {
         check_plain_ids(tokenizer.as_ref())?;
         let (salt, form) = (salt.into(), PromptForm::Text);
         let shared = Shared { tokenizer, seed, salt, form, reserve: 0 };
+        let file = |dataset: &str| fetch::local(dataset, &FetchConfig::from_env());
         let workload: Arc<dyn Workload> = match plan {
             WorkloadPlan::Random => Arc::new(RandomWords),
             WorkloadPlan::Drawn(plan) => Arc::new(Drawn::open(plan)?),
             WorkloadPlan::Prefix(plan) => Arc::new(Groups::new(plan)),
             WorkloadPlan::Rows(plan) => Arc::new(Rows::open(plan)?),
             WorkloadPlan::Replay { dataset } => Arc::new(Replay::open(dataset)?),
-            WorkloadPlan::Sharegpt { dataset } => Arc::new(ShareGpt::open(dataset, &shared)?),
             WorkloadPlan::Trace(plan) => Arc::new(Trace::open(plan)?),
             WorkloadPlan::Conversation(plan) => Arc::new(Conversations::open(plan, seed)?),
+            WorkloadPlan::Sharegpt { dataset } => {
+                Arc::new(ShareGpt::open(file(dataset)?, &shared)?)
+            }
             WorkloadPlan::ServingRun { dataset, limits } => {
-                Arc::new(ServingRun::open(dataset, *limits, &shared)?)
+                Arc::new(ServingRun::open(file(dataset)?, *limits, &shared)?)
             }
             WorkloadPlan::Blocks { corpus, template, max_output_tokens, .. } => {
                 Arc::new(TextBlocks::open(corpus, template, *max_output_tokens)?)

@@ -65,7 +65,7 @@ pub struct WorkloadFlags {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[serde(skip_serializing_if = "Option::is_none")]
     dump_workload: Option<String>,
-    /// The data set's file; of blocks a text, a JSONL file or a folder [default: shipped-zh, or
+    /// The data set's file, or the name of one that was fetched; of blocks a text, a JSONL file or a folder [default: shipped-zh, or
     /// shipped-en for templates in English]
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]

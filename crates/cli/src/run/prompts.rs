@@ -13,6 +13,7 @@ use inferometer_drive::tokenize::ServerTokenizer;
 use inferometer_store::PassBegin;
 use inferometer_wire::dialect::Dialect;
 use inferometer_workload::conversation::History;
+use inferometer_workload::fetch::{self, FetchConfig};
 use inferometer_workload::{Built, Note, PromptForm, PromptPlace, WorkloadSpec};
 use rand_chacha::ChaCha8Rng;
 
@@ -74,9 +75,14 @@ pub fn servers_tokenizer(server: &Server, model: &str, findings: &mut Vec<Findin
 pub fn check_dataset(plan: &Plan) -> Result<(), Failure> {
     match plan.workload.dataset() {
         None => Ok(()),
-        Some(dataset) => std::fs::metadata(dataset)
-            .map(|_| ())
-            .map_err(|error| Failure::usage(format!("dataset (--dataset): {dataset}: {error}"))),
+        Some(dataset) => {
+            let wrong = |told: String| Failure::usage(format!("dataset (--dataset): {told}"));
+            let file = fetch::local(dataset, &FetchConfig::from_env())
+                .map_err(|error| wrong(error.to_string()))?;
+            std::fs::metadata(file)
+                .map(|_| ())
+                .map_err(|error| wrong(format!("{dataset}: {error}")))
+        }
     }
 }
 

@@ -134,3 +134,114 @@ fn published(block_chars: u32) -> u32 {
         _ => 16,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{CellPlan, PassPlan, Plan};
+    use crate::spec::{Known, Spec, SpecError, WorkloadKeys};
+
+    fn resolved(keys: BlockKeys, spec: Spec) -> Result<Plan, Vec<SpecError>> {
+        let workload = Some("blocks".to_owned());
+        let workload = WorkloadKeys { workload, blocks: keys, ..WorkloadKeys::default() };
+        let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+        Spec { workload, ..spec }.resolve(&known)
+    }
+
+    fn server() -> Spec {
+        Spec { target: Some("http://127.0.0.1:8000".to_owned()), ..Spec::default() }
+    }
+
+    fn concurrency(plan: &Plan, cell: CellPlan) -> String {
+        plan.passes_of(cell).iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn a_server_gets_the_grid_and_the_loads_of_the_published_record() {
+        let plan = resolved(BlockKeys::default(), server()).unwrap();
+        assert_eq!(plan.cells.len(), 25);
+        assert!(!plan.sampling.ignore_eos);
+        let in_flight: Vec<String> =
+            plan.cells.iter().step_by(5).map(|&cell| concurrency(&plan, cell)).collect();
+        let expected = [32, 25, 16, 16, 16].map(|count| format!("closed loop, {count} in flight"));
+        assert_eq!(in_flight, expected);
+        assert_eq!(plan.passes.iter().map(PassPlan::requests).collect::<Vec<_>>(), [Some(500)]);
+        let WorkloadPlan::Blocks { corpus, template, .. } = &plan.workload else { panic!() };
+        assert_eq!((corpus.as_str(), template.name.as_str()), ("shipped-zh", "continue-zh"));
+    }
+
+    #[test]
+    fn loads_of_ones_own_are_those_of_every_block() {
+        let given = Some(vec![crate::spec::Value::Number(8.0)]);
+        let spec = Spec { concurrency: given, ..server() };
+        let plan = resolved(BlockKeys::default(), spec.clone()).unwrap();
+        assert!(
+            plan.cells
+                .iter()
+                .all(|&cell| { concurrency(&plan, cell) == "closed loop, 8 in flight" })
+        );
+        let keys = BlockKeys { block_concurrency: Some(vec![1]), ..BlockKeys::default() };
+        let told = resolved(keys, spec).unwrap_err()[0].to_string();
+        assert!(told.contains("the loads are your own"), "{told}");
+    }
+
+    #[test]
+    fn every_mistake_is_told_with_its_key() {
+        let keys = BlockKeys {
+            block_sizes: Some(vec![100, 0]),
+            block_concurrency: Some(vec![4]),
+            template: Some("continue-zn".to_owned()),
+            max_output_tokens: Some(0),
+            ..BlockKeys::default()
+        };
+        let spec = Spec { input_lengths: Some(vec![128]), ..server() };
+        let told: Vec<String> =
+            resolved(keys, spec).unwrap_err().iter().map(ToString::to_string).collect();
+        for (key, words) in [
+            ("block_sizes", "0 is not a length"),
+            ("block_concurrency", "1 numbers for 2 block sizes"),
+            ("template", "did you mean `continue-zh`"),
+            ("max_output_tokens", "is 0"),
+            ("input_lengths", "is in tokens"),
+        ] {
+            let found = told.iter().any(|told| told.starts_with(key) && told.contains(words));
+            assert!(found, "{key}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn keys_of_blocks_and_of_serving_runs_belong_to_their_workloads() {
+        let keys = WorkloadKeys {
+            blocks: BlockKeys { preamble: Some("x".to_owned()), ..BlockKeys::default() },
+            serving: crate::spec::ServingKeys { min_tokens: Some(2), ..Default::default() },
+            ..WorkloadKeys::default()
+        };
+        let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+        let spec = Spec { workload: keys, ..Spec::default() };
+        let told: Vec<String> =
+            spec.resolve(&known).unwrap_err().iter().map(ToString::to_string).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].contains("belongs to --workload blocks"), "{told:?}");
+        assert!(told[1].contains("belongs to --workload sharegpt"), "{told:?}");
+    }
+
+    #[test]
+    fn sharegpt_keeps_its_own_lengths_unless_a_grid_is_given() {
+        let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+        let spec = |input_lengths| Spec {
+            workload: WorkloadKeys {
+                workload: Some("sharegpt".to_owned()),
+                dataset: Some("s.json".to_owned()),
+                ..WorkloadKeys::default()
+            },
+            input_lengths,
+            ..server()
+        };
+        let own = spec(None).resolve(&known).unwrap();
+        assert_eq!(own.cells, [CellPlan::OWN]);
+        assert_eq!(own.passes, [PassPlan::Saturated { requests: 1_000 }]);
+        let grid = spec(Some(vec![128])).resolve(&known).unwrap();
+        assert!(matches!(grid.workload, WorkloadPlan::Sharegpt { .. }));
+        assert_eq!(grid.passes.len(), 2);
+    }
+}

@@ -1,10 +1,10 @@
 //! The six figures of vLLM 0.2's serving script: ours, and what the script would have printed.
 
-use inferometer_core::serving_run::{ByTokens, FIELDS, Field, ServingRun};
+use inferometer_core::serving_run::{FIELDS, Field, ServingRun};
 use inferometer_core::summary::Summary;
 
 use crate::layout::{Align, Table};
-use crate::number::MISSING;
+use crate::number::{MISSING, significant};
 
 /// Six rows per pass whose requests have lengths of their own.
 pub(crate) fn serving_run(summary: &Summary) -> Table {
@@ -23,8 +23,8 @@ pub(crate) fn serving_run(summary: &Summary) -> Table {
             table.push(vec![
                 cell.place(pass),
                 field.name.to_owned(),
-                shown(field, run, &run.measured),
-                shown(field, run, &run.script),
+                ours(field, run),
+                scripts(field, run),
                 field.unit.to_owned(),
             ]);
         }
@@ -32,8 +32,14 @@ pub(crate) fn serving_run(summary: &Summary) -> Table {
     table
 }
 
-fn shown(field: &Field, run: &ServingRun, by: &ByTokens) -> String {
-    match ((field.value)(run, by), field.decimals) {
+/// Ours with the digits that say something.
+fn ours(field: &Field, run: &ServingRun) -> String {
+    (field.value)(run, &run.measured).map_or(MISSING.to_owned(), significant)
+}
+
+/// As the script prints it: with two decimals, or with all there are.
+fn scripts(field: &Field, run: &ServingRun) -> String {
+    match ((field.value)(run, &run.script), field.decimals) {
         (None, _) => MISSING.to_owned(),
         (Some(value), Some(decimals)) => format!("{value:.decimals$}"),
         (Some(value), None) => format!("{value}"),

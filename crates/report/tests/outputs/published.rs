@@ -151,7 +151,7 @@ fn a_serving_run_shows_ours_and_what_the_script_prints() {
     let text = table::markdown(&[summary]);
     for line in [
         "| Total time                       |",
-        "|                   842.46 |               842.46 | s          |",
+        "|                    842.5 |               842.46 | s          |",
         "|                        - |                 1.67 | s          |",
         "|                        - |   259.71678180566437 | tokens/s   |",
     ] {

@@ -34,8 +34,8 @@ impl ShareGpt {
     ///
     /// # Errors
     /// When it cannot be used.
-    pub(crate) fn open(dataset: &str, shared: &Shared) -> Result<Self, WorkloadError> {
-        let corpus = Corpus::open(PathBuf::from(dataset), shared.tokenizer.clone(), shared.seed)?;
+    pub(crate) fn open(dataset: PathBuf, shared: &Shared) -> Result<Self, WorkloadError> {
+        let corpus = Corpus::open(dataset, shared.tokenizer.clone(), shared.seed)?;
         Ok(Self(corpus))
     }
 

@@ -40,11 +40,10 @@ impl ServingRun {
     /// # Errors
     /// When it cannot be used.
     pub(crate) fn open(
-        dataset: &str,
+        path: PathBuf,
         limits: ServingLimits,
         shared: &Shared,
     ) -> Result<Self, WorkloadError> {
-        let path = PathBuf::from(dataset);
         let loaded = file::load_pairs(&path)?;
         let order = shuffled(loaded.conversations.len(), shared.seed);
         let lengths = vec![OnceLock::new(); loaded.conversations.len()];
