@@ -65,8 +65,8 @@ pub struct WorkloadFlags {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[serde(skip_serializing_if = "Option::is_none")]
     dump_workload: Option<String>,
-    /// The data set's file, or the name of one that was fetched; of blocks a text, a JSONL file or a folder [default: shipped-zh, or
-    /// shipped-en for templates in English]
+    /// The data set's file, or the name of one that was fetched; of blocks a text, a JSONL file or
+    /// a folder [default: shipped-zh, or shipped-en for templates in English]
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     dataset: Option<String>,
@@ -143,8 +143,8 @@ pub struct BlockFlags {
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Text blocks")]
     #[serde(skip_serializing_if = "Option::is_none")]
     block_concurrency: Option<Vec<u32>>,
-    /// What is asked about a block: continue-zh, continue-en, repeat-, summarise- or
-    /// translate- with -zh or -en, or a file with {text} and {num_completion} [default: continue-zh]
+    /// What is asked about a block: continue-zh, continue-en, repeat-, summarise- or translate-
+    /// with zh or en, or a file with {text} and {num_completion} [default: continue-zh]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Text blocks")]
     #[serde(skip_serializing_if = "Option::is_none")]
     template: Option<String>,

@@ -37,7 +37,8 @@ pub static TEMPLATES: [Wording; 8] = [
     },
     Wording {
         name: "continue-en",
-        text: "\"\"\"\n{text}\n\"\"\"\n\nRead the text above and continue it. Write about {num_completion} characters:\n",
+        text: "\"\"\"\n{text}\n\"\"\"\n\nRead the text above and continue it. Write about \
+               {num_completion} characters:\n",
         asks: "go on with a text (English)",
     },
     Wording {
@@ -47,7 +48,8 @@ pub static TEMPLATES: [Wording; 8] = [
     },
     Wording {
         name: "repeat-en",
-        text: "\"\"\"\n{text}\n\"\"\"\n\nRepeat the text above, from its start again where it ends, until you have written about {num_completion} characters:\n",
+        text: "\"\"\"\n{text}\n\"\"\"\n\nRepeat the text above, from its start again where \
+               it ends, until you have written about {num_completion} characters:\n",
         asks: "repeat a text, from its start again where it ends (English)",
     },
     Wording {
@@ -57,7 +59,8 @@ pub static TEMPLATES: [Wording; 8] = [
     },
     Wording {
         name: "summarise-en",
-        text: "\"\"\"\n{text}\n\"\"\"\n\nSummarise the text above in about {num_completion} characters:\n",
+        text: "\"\"\"\n{text}\n\"\"\"\n\nSummarise the text above in about \
+               {num_completion} characters:\n",
         asks: "sum up a text (English)",
     },
     Wording {
@@ -67,7 +70,8 @@ pub static TEMPLATES: [Wording; 8] = [
     },
     Wording {
         name: "translate-en",
-        text: "\"\"\"\n{text}\n\"\"\"\n\nTranslate the text above into Chinese, in about {num_completion} characters:\n",
+        text: "\"\"\"\n{text}\n\"\"\"\n\nTranslate the text above into Chinese, in about \
+               {num_completion} characters:\n",
         asks: "translate a text into Chinese (asked in English)",
     },
 ];

@@ -66,7 +66,8 @@ pub struct ServingLimits {
 
 impl ServingLimits {
     /// Those of vLLM's scripts, from 0.2 to today.
-    pub const VLLM: Self = Self { min_tokens: 4, max_prompt_tokens: 1_024, max_total_tokens: 2_048 };
+    pub const VLLM: Self =
+        Self { min_tokens: 4, max_prompt_tokens: 1_024, max_total_tokens: 2_048 };
 }
 
 /// How many blocks of a size are in flight.
@@ -170,8 +171,8 @@ impl WorkloadPlan {
         Some(of.concurrency)
     }
 
-    /// What records do not say of a pass over text blocks; nothing of another workload. `origin_unix_ns`
-    /// is the wall time at which the monotonic axis of the run has its origin.
+    /// What records do not say of a pass over text blocks; nothing of another workload.
+    /// `origin_unix_ns` is the wall time at which the monotonic axis of the run has its origin.
     #[must_use]
     pub fn block_pass(&self, cell: CellPlan, origin_unix_ns: i64) -> Option<BlockPass> {
         let Self::Blocks { template, .. } = self else { return None };

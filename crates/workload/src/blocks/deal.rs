@@ -95,8 +95,8 @@ mod tests {
             let deal = Deal { chars, block, seed, salt: "s" };
             let per_round = deal.per_round() as usize;
             let round = deal.starts(0, per_round);
-            let used: BTreeSet<usize> =
-                round.iter().flat_map(|start| (0..block).map(move |at| (start + at) % chars)).collect();
+            let of = |start: usize| (0..block).map(move |at| (start + at) % chars);
+            let used: BTreeSet<usize> = round.iter().flat_map(|&start| of(start)).collect();
             prop_assert_eq!(used.len(), per_round * block);
             let rounds = block.min(4);
             let all = deal.starts(0, rounds * per_round);

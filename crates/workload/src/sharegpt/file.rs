@@ -1,5 +1,6 @@
 //! Reads a ShareGPT file, one row in memory at a time. Of a conversation only the turns
-//! that are used are kept. No row is dropped in silence: what cannot be used is counted by its reason.
+//! that are used are kept. No row is dropped in silence: what cannot be used is counted by its
+//! reason.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
