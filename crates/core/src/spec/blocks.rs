@@ -190,7 +190,7 @@ mod tests {
         let keys = BlockKeys {
             block_sizes: Some(vec![100, 0]),
             block_concurrency: Some(vec![4]),
-            template: Some("continue-zn".to_owned()),
+            template: Some("sumarise-zh".to_owned()),
             max_output_tokens: Some(0),
             ..BlockKeys::default()
         };
@@ -200,7 +200,7 @@ mod tests {
         for (key, words) in [
             ("block_sizes", "0 is not a length"),
             ("block_concurrency", "1 numbers for 2 block sizes"),
-            ("template", "did you mean `continue-zh`"),
+            ("template", "did you mean `summarise-zh`"),
             ("max_output_tokens", "is 0"),
             ("input_lengths", "is in tokens"),
         ] {
