@@ -20,22 +20,24 @@ const TRACE: DataSet = DataSet {
 /// A server that gives `answers` answers to as many requests, and returns the paths it was asked
 /// for.
 fn mirror(answers: Vec<(u16, &'static str)>) -> (SocketAddr, thread::JoinHandle<Vec<String>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a client on this machine");
+    let address = listener.local_addr().expect("a client on this machine");
     let serve = move || {
         answers
             .into_iter()
             .map(|(status, body)| {
-                let (mut stream, _) = listener.accept().unwrap();
+                let (mut stream, _) = listener.accept().expect("a client on this machine");
                 let (mut asked, mut chunk) = (String::new(), [0; 1_024]);
                 while !asked.contains("\r\n\r\n") {
-                    let count = stream.read(&mut chunk).unwrap();
-                    asked += std::str::from_utf8(&chunk[..count]).unwrap();
+                    let count = stream.read(&mut chunk).expect("a client on this machine");
+                    asked +=
+                        std::str::from_utf8(&chunk[..count]).expect("a client on this machine");
                 }
                 let length = body.len();
                 let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n");
-                write!(stream, "{head}connection: close\r\n\r\n{body}").unwrap();
-                asked.split(' ').nth(1).unwrap().to_owned()
+                write!(stream, "{head}connection: close\r\n\r\n{body}")
+                    .expect("a client on this machine");
+                asked.split(' ').nth(1).expect("a request line").to_owned()
             })
             .collect()
     };

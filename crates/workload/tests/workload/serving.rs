@@ -16,7 +16,7 @@ fn built(limits: ServingLimits, taken: u64, count: usize) -> Result<Built, Workl
 
 /// All conversations of the fixture that are within the limits of vLLM's scripts.
 fn within() -> usize {
-    let all = built(ServingLimits::VLLM, 0, 60).unwrap();
+    let all = built(ServingLimits::VLLM, 0, 60).expect("the fixture has some");
     match all.notes.as_slice() {
         [Note::Reused { available, .. }] => *available as usize,
         other => panic!("{other:?}"),

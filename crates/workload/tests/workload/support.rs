@@ -45,9 +45,10 @@ pub fn compare_with_golden(name: &str, found: &[Request]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let file = folder.join(format!("golden-{name}.json"));
     if std::env::var_os("UPDATE_FIXTURES").is_some() {
-        let text = serde_json::to_string_pretty(found).unwrap();
-        std::fs::write(&file, text + "\n").unwrap();
+        let text = serde_json::to_string_pretty(found).expect("plain data");
+        std::fs::write(&file, text + "\n").expect("a writable fixture");
     }
-    let golden: Vec<Request> = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let bytes = std::fs::read(&file).expect("a golden file");
+    let golden: Vec<Request> = serde_json::from_slice(&bytes).expect("requests");
     assert_eq!(found, golden, "{name}");
 }
