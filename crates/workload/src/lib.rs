@@ -10,9 +10,9 @@ pub mod tokenizer;
 pub mod fetch;
 pub mod place;
 
+pub mod blocks;
 pub mod conversation;
 pub mod drawn;
-pub mod blocks;
 mod fit;
 pub mod random;
 pub mod replay;

@@ -9,9 +9,9 @@ use inferometer_core::plan::{CellPlan, PassPlan, Plan, WorkloadPlan};
 use inferometer_core::request::{Prompt, Request};
 use inferometer_core::traits::Tokenizer;
 
+use crate::blocks::TextBlocks;
 use crate::conversation::{Conversations, Turn};
 use crate::drawn::{Drawn, Groups};
-use crate::blocks::TextBlocks;
 use crate::error::WorkloadError;
 use crate::fetch::{self, FetchConfig};
 use crate::fit::Made;
@@ -19,8 +19,8 @@ use crate::place::{PromptForm, PromptPlace};
 use crate::random::{RandomWords, check_plain_ids};
 use crate::replay::Replay;
 use crate::rows::Rows;
-use crate::trace::Trace;
 use crate::sharegpt::{ServingRun, ShareGpt};
+use crate::trace::Trace;
 
 /// Where the prompts of a run come from. One for each variant of [`WorkloadPlan`].
 pub trait Workload: Send + Sync {

@@ -14,6 +14,7 @@ mod presets;
 mod report;
 mod run;
 mod runs;
+mod scenarios;
 mod workload_flags;
 
 use clap::Subcommand;
@@ -41,6 +42,8 @@ pub enum Command {
     Runs(runs::RunsArgs),
     /// Fetch data sets and tokenizers, or list those that there are.
     Fetch(fetch::FetchArgs),
+    /// List the scenarios that `run --scenario` plays, with their definitions.
+    Scenarios,
     /// List the metrics with their definitions.
     Metrics,
     /// List the dialects that servers can be spoken to in.
@@ -80,6 +83,7 @@ impl Command {
             Self::Compare(arguments) => compare::compare(&arguments),
             Self::Runs(arguments) => runs::runs(&arguments),
             Self::Fetch(arguments) => fetch::fetch(&arguments),
+            Self::Scenarios => scenarios::scenarios(),
             Self::Metrics => metrics::metrics(),
             Self::Dialects => dialects::dialects(),
             Self::Presets(arguments) => presets::presets(&arguments),

@@ -11,6 +11,11 @@ pub struct WorkloadFlags {
     #[arg(long, value_name = "NAME", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<String>,
+    /// What a kind of application asks: rag, classifier, rewriting, chat, summarising,
+    /// code-completion, agent (`inferometer scenarios` lists them)
+    #[arg(long, value_name = "NAME", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scenario: Option<String>,
     /// Lengths as likely anywhere up to this share around those of the grid, as in vLLM's
     /// --random-range-ratio: 0.5 of 1024 is 512 to 1536 (random)
     #[arg(long, value_name = "SHARE", help_heading = "Workload")]

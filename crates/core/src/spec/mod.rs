@@ -1,16 +1,16 @@
 //! A spec: what a person asked for, in a plan file or by flags, most of it left open. Resolving it
 //! gives a [`Plan`] with nothing left open, or every mistake at once.
 
+mod blocks;
 mod conversation;
 mod drawn;
-mod blocks;
 mod levels;
 mod passes;
 mod repeats;
 mod rows;
 mod server;
-mod trace;
 mod serving;
+mod trace;
 mod values;
 mod variants;
 mod workload;
@@ -19,14 +19,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use blocks::BlockKeys;
 pub use conversation::ConversationKeys;
 pub use drawn::DrawnKeys;
 pub use levels::{StageTable, Stages};
 pub use rows::RowsKeys;
 pub use server::{CommandLine, ServerSpec};
-pub use trace::TraceKeys;
-pub use blocks::BlockKeys;
 pub use serving::ServingKeys;
+pub use trace::TraceKeys;
 pub use values::{Value, url as parse_url};
 pub use variants::{TargetSpec, Variant, variants};
 pub use workload::{WORKLOADS, WorkloadKeys};

@@ -24,6 +24,8 @@ pub struct WorkloadKeys {
     /// Those of rows of one's own.
     #[serde(flatten)]
     pub rows: RowsKeys,
+    /// The scenario whose keys lie under those that were given.
+    pub scenario: Option<String>,
     /// Those of a trace.
     #[serde(flatten)]
     pub trace: TraceKeys,
@@ -39,7 +41,7 @@ pub struct WorkloadKeys {
 }
 
 /// What else was asked for, as far as a workload depends on it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Asked {
     /// Input lengths, so that the grid is one of tokens.
     pub lengths: bool,

@@ -1,8 +1,8 @@
 //! The prompts of a pass, as a user of the crate meets them.
 
 mod awkward;
-mod conversation;
 mod blocks;
+mod conversation;
 mod drawn;
 mod fetch;
 mod golden;
