@@ -7,6 +7,7 @@ mod exit;
 mod lifeline;
 mod plan_file;
 mod run;
+mod scenario;
 
 use std::process::ExitCode;
 

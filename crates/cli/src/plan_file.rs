@@ -9,6 +9,7 @@ use inferometer_workload::replay::DumpHeader;
 use serde_json::{Map, Value};
 
 use crate::exit::Failure;
+use crate::scenario;
 
 /// What a plan file may say beside what one run measures.
 #[derive(Default)]
@@ -43,6 +44,7 @@ pub fn merge_several(
         })?;
     }
     keys.extend(flags);
+    scenario::lay_under(&mut keys)?;
     Ok((checked(keys, &origin)?, several))
 }
 

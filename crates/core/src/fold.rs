@@ -2,6 +2,7 @@
 //!
 //! Never here: a formula (those are in [`crate::metric`]), a judgement, a default count.
 
+use crate::blocks::{BlockFold, BlockPass};
 use crate::class::ClassFold;
 use crate::goodput::RequestObjective;
 use crate::instrument::InstrumentFold;
@@ -14,6 +15,7 @@ use crate::outcome::OutcomeCounts;
 use crate::plan::PassPlan;
 use crate::prediction::CellPrediction;
 use crate::record::{Record, TokensFrom};
+use crate::serving_run::ServingRunFold;
 use crate::stats::{self, Pool, Sample};
 use crate::summary::{Cell, CellSpread, Distribution, Goodput, PassKind, PassSummary, Spread};
 
@@ -50,7 +52,16 @@ pub struct PassFold {
     columns: [Sample; PER_REQUEST.len()],
     itl: Pool,
     classes: ClassFold,
+    dialect: Dialect,
     instrument: InstrumentFold,
+}
+
+/// The figures of a published record that belong to one workload.
+#[derive(Clone, Debug)]
+enum Dialect {
+    None,
+    Blocks(Box<BlockFold>),
+    ServingRun(Box<ServingRunFold>),
 }
 
 impl PassFold {
@@ -79,6 +90,7 @@ impl PassFold {
             columns: Default::default(),
             itl: Pool::default(),
             classes: ClassFold::default(),
+            dialect: Dialect::None,
             instrument: InstrumentFold::default(),
         }
     }
@@ -98,6 +110,20 @@ impl PassFold {
         self
     }
 
+    /// Gives the figures of the published text-block log too.
+    #[must_use]
+    pub fn over_blocks(mut self, pass: BlockPass) -> Self {
+        self.dialect = Dialect::Blocks(Box::new(BlockFold::new(pass)));
+        self
+    }
+
+    /// Gives the six figures of the published serving script too.
+    #[must_use]
+    pub fn as_serving_run(mut self) -> Self {
+        self.dialect = Dialect::ServingRun(Box::default());
+        self
+    }
+
     /// Takes in the record of one planned request, whatever became of it.
     ///
     /// # Panics
@@ -108,6 +134,11 @@ impl PassFold {
         self.window.planned += 1;
         self.instrument.add(&timeline);
         self.classes.add(&timeline);
+        match &mut self.dialect {
+            Dialect::None => {}
+            Dialect::Blocks(fold) => fold.add(&timeline),
+            Dialect::ServingRun(fold) => fold.add(&timeline),
+        }
         let complete = record.outcome.is_complete();
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.window.in_flight.add(Span { send_start, ended, completed: complete });
@@ -152,6 +183,11 @@ impl PassFold {
             let at = at.expect("invariant: the summary's metrics are those of PER_REQUEST");
             std::mem::take(&mut self.columns[at]).distribution(seed)
         };
+        let (blocks, serving_run) = match self.dialect {
+            Dialect::None => (None, None),
+            Dialect::Blocks(fold) => (Some(fold.finish(self.concurrency, seed)), None),
+            Dialect::ServingRun(fold) => (None, Some(fold.finish())),
+        };
         PassSummary {
             kind: self.kind,
             load: self.load,
@@ -185,6 +221,8 @@ impl PassFold {
             latency_per_token_ms: column(&latency_per_token::DEFINITION),
             latency_per_output_token_ms: column(&latency_per_output_token::DEFINITION),
             classes: self.classes.finish(seed),
+            blocks,
+            serving_run,
             instrument: self.instrument.finish(seed),
         }
     }

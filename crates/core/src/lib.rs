@@ -26,12 +26,15 @@ pub mod histogram;
 pub mod metric;
 pub mod stats;
 
+pub mod blocks;
 mod class;
 pub mod fold;
 pub mod instrument;
 pub mod prediction;
+pub mod serving_run;
 pub mod summary;
 pub mod table_import;
+pub mod utc;
 
 pub mod effect;
 pub mod finding;

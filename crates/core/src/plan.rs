@@ -25,7 +25,7 @@ pub use launch::LaunchPlan;
 pub use pass::{Bound, OverLimit, PassPlan};
 pub use rows::{RowsFormat, RowsPlan};
 pub use trace::{TraceFormat, TracePlan, TraceWindow};
-pub use workload::{Grid, WorkloadPlan};
+pub use workload::{Grid, InFlight, ServingLimits, WorkloadPlan};
 
 /// What to measure and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -225,6 +225,21 @@ pub struct Timeouts {
 }
 
 impl Plan {
+    /// The passes of a cell: those of the plan, with as many in flight as the workload says for
+    /// the cell, where it does.
+    #[must_use]
+    pub fn passes_of(&self, cell: CellPlan) -> Vec<PassPlan> {
+        let mut passes = self.passes.clone();
+        if let Some(in_flight) = self.workload.in_flight(cell) {
+            for pass in &mut passes {
+                if let PassPlan::Closed { concurrency, .. } = pass {
+                    *concurrency = in_flight.into();
+                }
+            }
+        }
+        passes
+    }
+
     /// The plan's identity: SHA-256 over its JSON.
     #[must_use]
     pub fn hash(&self) -> String {

@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::blocks::BlockFigures;
 use crate::finding::Finding;
 use crate::outcome::OutcomeCounts;
 use crate::plan::CellPlan;
 use crate::prediction::{CellPrediction, ErrorSummary};
 use crate::record::TokensFrom;
+use crate::serving_run::ServingRun;
 use crate::verdict::Verdict;
 
 /// The name and version of the document.
@@ -257,6 +259,12 @@ pub struct PassSummary {
     /// Figures of each class of requests, where the workload has several.
     #[serde(default)]
     pub classes: Vec<ClassSummary>,
+    /// The figures of the published text-block log; absent where the workload is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlockFigures>,
+    /// The six figures of the published serving script; absent where the workload is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serving_run: Option<ServingRun>,
     /// The instrument's own error in this pass.
     pub instrument: Instrument,
 }

@@ -6,10 +6,14 @@ use inferometer_core::summary::{Distribution, Spread, Summary};
 
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, length, significant, two_decimals};
+use crate::published;
 
 /// The tables that the run has, with their headings.
 pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
     [
+        ("Text blocks", published::blocks(summary)),
+        ("Asked for against generated", published::keeping(summary)),
+        ("As vLLM 0.2's benchmark_serving.py prints it", published::serving_run(summary)),
         ("Over repeats", repeats(summary)),
         ("By class of request", classes(summary)),
         ("Goodput", goodput(summary)),

@@ -13,6 +13,7 @@ use crate::label;
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, bytes, count, significant};
 use crate::plot::Named;
+use crate::published;
 use crate::table;
 
 /// What a report is made of.
@@ -151,6 +152,10 @@ fn results(out: &mut Vec<Block>, summary: &Summary) {
     for (heading, table) in beside::tables(summary) {
         out.push(Block::Heading(3, heading.to_owned()));
         out.push(Block::Table(table));
+    }
+    if !published::passes(summary).is_empty() {
+        let rules = published::rules().map(|(name, definition)| fact(name, definition));
+        out.push(Block::List(rules.collect()));
     }
 }
 

@@ -30,6 +30,7 @@ pub fn cells(summary: &Summary) -> String {
 /// Every figure of one pass, with whose it is.
 fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
     let target = &summary.target;
+    let unit = if pass.blocks.is_some() { "characters" } else { "tokens" };
     let mut fields = vec![
         field("run_id", &summary.run_id),
         field("model", &target.model),
@@ -37,8 +38,8 @@ fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
         field("engine_version", target.engine_version.as_deref().unwrap_or_default()),
         field("simulated", target.simulated),
         field("predicted", summary.predicted),
-        field("input_length_tokens", cell.input_length),
-        field("output_length_tokens", cell.output_length),
+        field(&format!("input_length_{unit}"), cell.input_length),
+        field(&format!("output_length_{unit}"), cell.output_length),
         field("pass", pass.kind.name()),
         field("load", &pass.load),
         field("repeat", pass.repeat),

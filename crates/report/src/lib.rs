@@ -19,6 +19,8 @@ pub mod terminal;
 
 pub mod plot;
 
+pub mod published;
+
 mod beside;
 pub mod comparison;
 mod content;

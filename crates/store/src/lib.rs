@@ -8,7 +8,7 @@
 //! caller does not hand over cannot be stored.
 
 mod error;
-pub mod utc;
+pub use inferometer_core::utc;
 
 pub mod log;
 

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use inferometer_core::blocks::TemplateError;
+use inferometer_core::plan::ServingLimits;
 use inferometer_core::traits::TokenizerError;
 
 /// Why prompts cannot be made.
@@ -158,5 +160,100 @@ pub enum WorkloadError {
         input_length: u32,
         /// The longest first turn, in tokens.
         longest: u32,
+    },
+    /// No conversation of a data set is within the limits of the serving run.
+    #[error(
+        "data set {}: none of its {conversations} conversations has a prompt and an answer of {} \
+         tokens or more, a prompt of at most {} and both together at most {}; change min_tokens, \
+         max_prompt_tokens or max_total_tokens",
+        path.display(), limits.min_tokens, limits.max_prompt_tokens, limits.max_total_tokens
+    )]
+    NoneWithinLimits {
+        /// The file.
+        path: PathBuf,
+        /// Conversations looked at.
+        conversations: usize,
+        /// The limits.
+        limits: ServingLimits,
+    },
+    /// A template that cannot be filled in.
+    #[error("template {0}")]
+    Template(#[from] TemplateError),
+    /// A corpus that is shorter than a block.
+    #[error(
+        "corpus {corpus}: it has {chars} characters, a block {block}; ask for smaller blocks, or \
+         give a longer text"
+    )]
+    BlockBeyondCorpus {
+        /// The corpus.
+        corpus: String,
+        /// Its characters.
+        chars: usize,
+        /// Those of a block.
+        block: usize,
+    },
+    /// A data set that a plan names and the cache does not hold.
+    #[error(
+        "data set {name}: {} is not there; get it with `inferometer fetch {name}`, or give the \
+         path of the file", path.display()
+    )]
+    NotFetched {
+        /// The data set.
+        name: &'static str,
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// A data set that may not be downloaded.
+    #[error(
+        "data set {name}: {} is not there, and HF_HUB_OFFLINE is set, so that nothing is \
+         downloaded; copy it there from {address}, or unset it", path.display()
+    )]
+    Offline {
+        /// The data set.
+        name: &'static str,
+        /// Where it would be.
+        path: PathBuf,
+        /// Where it lives.
+        address: String,
+    },
+    /// A download that failed.
+    #[error(
+        "data set {name}: cannot be downloaded from {address}: {reason}; set HTTPS_PROXY where \
+         there is a proxy, HF_ENDPOINT or INFEROMETER_MIRROR to a mirror, or copy the file to {}",
+        place.display()
+    )]
+    Download {
+        /// The data set.
+        name: &'static str,
+        /// Where it was asked for.
+        address: String,
+        /// What failed.
+        reason: String,
+        /// Where it belongs.
+        place: PathBuf,
+    },
+    /// A data set that is not what it should be.
+    #[error(
+        "data set {name}: {} has the checksum {found}, and should have {expected}; it is another \
+         version, or damaged: remove it to fetch it again, or name the file itself with --dataset",
+        path.display()
+    )]
+    Checksum {
+        /// The data set.
+        name: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What was expected.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
+    /// A file that cannot be written.
+    #[error("{}: cannot be written: {reason}", path.display())]
+    Unwritable {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
     },
 }

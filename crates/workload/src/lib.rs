@@ -7,8 +7,10 @@
 pub mod error;
 pub mod tokenizer;
 
+pub mod fetch;
 pub mod place;
 
+pub mod blocks;
 pub mod conversation;
 pub mod drawn;
 mod fit;

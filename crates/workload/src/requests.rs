@@ -9,15 +9,17 @@ use inferometer_core::plan::{CellPlan, PassPlan, Plan, WorkloadPlan};
 use inferometer_core::request::{Prompt, Request};
 use inferometer_core::traits::Tokenizer;
 
+use crate::blocks::TextBlocks;
 use crate::conversation::{Conversations, Turn};
 use crate::drawn::{Drawn, Groups};
 use crate::error::WorkloadError;
+use crate::fetch::{self, FetchConfig};
 use crate::fit::Made;
 use crate::place::{PromptForm, PromptPlace};
 use crate::random::{RandomWords, check_plain_ids};
 use crate::replay::Replay;
 use crate::rows::Rows;
-use crate::sharegpt::ShareGpt;
+use crate::sharegpt::{ServingRun, ShareGpt};
 use crate::trace::Trace;
 
 /// Where the prompts of a run come from. One for each variant of [`WorkloadPlan`].
@@ -144,15 +146,24 @@ impl WorkloadSpec {
         check_plain_ids(tokenizer.as_ref())?;
         let (salt, form) = (salt.into(), PromptForm::Text);
         let shared = Shared { tokenizer, seed, salt, form, reserve: 0 };
+        let file = |dataset: &str| fetch::local(dataset, &FetchConfig::from_env());
         let workload: Arc<dyn Workload> = match plan {
             WorkloadPlan::Random => Arc::new(RandomWords),
             WorkloadPlan::Drawn(plan) => Arc::new(Drawn::open(plan)?),
             WorkloadPlan::Prefix(plan) => Arc::new(Groups::new(plan)),
             WorkloadPlan::Rows(plan) => Arc::new(Rows::open(plan)?),
             WorkloadPlan::Replay { dataset } => Arc::new(Replay::open(dataset)?),
-            WorkloadPlan::Sharegpt { dataset } => Arc::new(ShareGpt::open(dataset, &shared)?),
             WorkloadPlan::Trace(plan) => Arc::new(Trace::open(plan)?),
             WorkloadPlan::Conversation(plan) => Arc::new(Conversations::open(plan, seed)?),
+            WorkloadPlan::Sharegpt { dataset } => {
+                Arc::new(ShareGpt::open(file(dataset)?, &shared)?)
+            }
+            WorkloadPlan::ServingRun { dataset, limits } => {
+                Arc::new(ServingRun::open(file(dataset)?, *limits, &shared)?)
+            }
+            WorkloadPlan::Blocks { corpus, template, max_output_tokens, .. } => {
+                Arc::new(TextBlocks::open(corpus, template, *max_output_tokens)?)
+            }
         };
         Ok(Self { workload, shared })
     }
@@ -254,6 +265,13 @@ pub enum Note {
         /// Rows that can be used.
         rows: u64,
     },
+    /// Blocks that share text with an earlier block of the run; none begins where another did.
+    Overlapping {
+        /// How many.
+        prompts: u64,
+        /// Blocks of that size that the corpus has.
+        available: u64,
+    },
 }
 
 impl fmt::Display for Note {
@@ -277,6 +295,10 @@ impl fmt::Display for Note {
                 f,
                 "{prompts} prompts use a conversation again: the data set has {available} of that \
                  length"
+            ),
+            Self::Overlapping { prompts, available } => write!(
+                f,
+                "{prompts} blocks overlap earlier ones: the corpus has {available} of that size"
             ),
         }
     }

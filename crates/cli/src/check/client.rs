@@ -193,7 +193,8 @@ fn recording(passes: &Passes, plan: &Plan, scratch: &Scratch) -> Result<Recordin
     let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
     let log =
         LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
-    Ok(Recording { store, run, log, counter: Counter::None, template: 0 })
+    let (counter, origin_unix_ns) = (Counter::None, header.origin_unix_ns);
+    Ok(Recording { store, run, log, counter, template: 0, origin_unix_ns })
 }
 
 fn play(

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
+use inferometer_core::blocks;
 use inferometer_core::metric::{Direction, Origin, definitions};
+use inferometer_core::serving_run;
 
 use crate::exit::{Failure, print};
 
@@ -30,6 +32,17 @@ pub fn metrics() -> Result<(), Failure> {
             definition.notes,
             definition.source
         );
+    }
+    text += "Text blocks: the figures of the log, and how answers are counted\n\n";
+    for field in &blocks::FIELDS {
+        let _ = writeln!(text, "{}\n    = {}\n", field.name, field.formula);
+    }
+    for rule in &blocks::RULES {
+        let _ = writeln!(text, "{}\n    = {}\n", rule.name, rule.definition);
+    }
+    text += "ShareGPT with its own lengths: the figures of vLLM 0.2's benchmark_serving.py\n\n";
+    for field in &serving_run::FIELDS {
+        let _ = writeln!(text, "{} ({})\n    = {}\n", field.name, field.unit, field.formula);
     }
     print(&text)
 }

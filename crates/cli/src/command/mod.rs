@@ -6,6 +6,7 @@ mod compare;
 mod dialects;
 mod engine;
 mod engine_flags;
+mod fetch;
 mod metrics;
 mod models;
 mod predict;
@@ -13,6 +14,7 @@ mod presets;
 mod report;
 mod run;
 mod runs;
+mod scenarios;
 mod workload_flags;
 
 use clap::Subcommand;
@@ -38,6 +40,10 @@ pub enum Command {
     Compare(compare::CompareArgs),
     /// List the stored runs.
     Runs(runs::RunsArgs),
+    /// Fetch data sets and tokenizers, or list those that there are.
+    Fetch(fetch::FetchArgs),
+    /// List the scenarios that `run --scenario` plays, with their definitions.
+    Scenarios,
     /// List the metrics with their definitions.
     Metrics,
     /// List the dialects that servers can be spoken to in.
@@ -76,6 +82,8 @@ impl Command {
             Self::Report(arguments) => report::report(&arguments),
             Self::Compare(arguments) => compare::compare(&arguments),
             Self::Runs(arguments) => runs::runs(&arguments),
+            Self::Fetch(arguments) => fetch::fetch(&arguments),
+            Self::Scenarios => scenarios::scenarios(),
             Self::Metrics => metrics::metrics(),
             Self::Dialects => dialects::dialects(),
             Self::Presets(arguments) => presets::presets(&arguments),

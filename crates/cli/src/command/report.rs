@@ -71,6 +71,7 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
 /// The results of a run, from nothing but its records.
 fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Failure> {
     let log = LogReader::open(&stored.log).map_err(Failure::not_carried_out)?;
+    let origin_unix_ns = log.header().origin_unix_ns;
     let mut grid = Grid::default();
     let mut findings: Vec<Finding> = Vec::new();
     let mut current = None;
@@ -85,7 +86,7 @@ fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Failure> {
         match entry {
             Ok(Entry::PassBegin(begin)) => {
                 close(&mut current, None);
-                current = Some((begin.cell, Folded::new(plan, &begin, 0)));
+                current = Some((begin.cell, Folded::new(plan, &begin, 0, origin_unix_ns)));
             }
             Ok(Entry::Record(record)) => {
                 if let Some((_, folded)) = &mut current {

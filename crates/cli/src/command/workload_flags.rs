@@ -6,10 +6,16 @@ use serde::Serialize;
 /// Each is the key of the same name.
 #[derive(Args, Serialize)]
 pub struct WorkloadFlags {
-    /// Where prompts come from: random, prefix, sharegpt, jsonl, csv, replay, trace, conversation
+    /// Where prompts come from: random, prefix, sharegpt, jsonl, csv, replay, trace,
+    /// conversation, blocks
     #[arg(long, value_name = "NAME", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<String>,
+    /// What a kind of application asks: rag, classifier, rewriting, chat, summarising,
+    /// code-completion, agent (`inferometer scenarios` lists them)
+    #[arg(long, value_name = "NAME", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scenario: Option<String>,
     /// Lengths as likely anywhere up to this share around those of the grid, as in vLLM's
     /// --random-range-ratio: 0.5 of 1024 is 512 to 1536 (random)
     #[arg(long, value_name = "SHARE", help_heading = "Workload")]
@@ -64,7 +70,8 @@ pub struct WorkloadFlags {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[serde(skip_serializing_if = "Option::is_none")]
     dump_workload: Option<String>,
-    /// The data set's file
+    /// The data set's file, or the name of one that was fetched; of blocks a text, a JSONL file or
+    /// a folder [default: shipped-zh, or shipped-en for templates in English]
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     dataset: Option<String>,
@@ -117,4 +124,59 @@ pub struct WorkloadFlags {
     #[arg(long, value_name = "conversations|requests", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     concurrency_of: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    blocks: BlockFlags,
+    #[command(flatten)]
+    #[serde(flatten)]
+    serving: ServingFlags,
+}
+
+/// Text blocks.
+#[derive(Args, Serialize)]
+pub struct BlockFlags {
+    /// Characters of a block [default: 100,500,1000,2000,4000]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Text blocks")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block_sizes: Option<Vec<u32>>,
+    /// Characters asked for [default: 100,500,1000,2000,4000]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Text blocks")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wanted_lengths: Option<Vec<u32>>,
+    /// Requests in flight, one for each block size [default: 32 up to 100 characters, 25 up to
+    /// 500, 16 beyond]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Text blocks")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block_concurrency: Option<Vec<u32>>,
+    /// What is asked about a block: continue-zh, continue-en, repeat-, summarise- or translate-
+    /// with zh or en, or a file with {text} and {num_completion} [default: continue-zh]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Text blocks")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    template: Option<String>,
+    /// What stands before the template in every prompt
+    #[arg(long, value_name = "TEXT", help_heading = "Text blocks")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preamble: Option<String>,
+    /// The most output tokens of a request [default: 4 x the characters asked for + 256, at
+    /// most 4096]
+    #[arg(long, value_name = "N", help_heading = "Text blocks")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+}
+
+/// ShareGPT with the lengths of its conversations: without --input-lengths.
+#[derive(Args, Serialize)]
+pub struct ServingFlags {
+    /// Leave out prompts and answers of fewer tokens [default: 4]
+    #[arg(long, value_name = "N", help_heading = "ShareGPT with its own lengths")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_tokens: Option<u32>,
+    /// Leave out prompts of more tokens [default: 1024]
+    #[arg(long, value_name = "N", help_heading = "ShareGPT with its own lengths")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_prompt_tokens: Option<u32>,
+    /// Leave out conversations of more tokens, prompt and answer together [default: 2048]
+    #[arg(long, value_name = "N", help_heading = "ShareGPT with its own lengths")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_total_tokens: Option<u32>,
 }

@@ -21,16 +21,26 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts the embedded engine and waits until it listens.
+    /// Starts the embedded engine and waits until it listens. Its answers end of themselves within
+    /// so many tokens, where that is given and end-of-text is not ignored.
     ///
     /// # Errors
     /// When it cannot be started or refuses its model; its own words are on standard error.
-    pub fn engine(model: &str, profile: Option<&str>, speed: f64) -> Result<Self, Failure> {
+    pub fn engine(
+        model: &str,
+        profile: Option<&str>,
+        speed: f64,
+        end_of_text_within: Option<u32>,
+    ) -> Result<Self, Failure> {
         let speed = speed.to_string();
+        let within = end_of_text_within.map(|tokens| tokens.to_string());
         let mut arguments = vec!["engine", "--listen", "127.0.0.1:0", "--until-stdin-closes"];
         arguments.extend(["--model", model, "--speed", &speed]);
         if let Some(profile) = profile {
             arguments.extend(["--profile", profile]);
+        }
+        if let Some(within) = &within {
+            arguments.extend(["--end-of-text-within", within]);
         }
         let arguments: Vec<OsString> = arguments.into_iter().map(OsString::from).collect();
         Self::spawn("embedded engine", &arguments)

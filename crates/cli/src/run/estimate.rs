@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use inferometer_core::plan::{PassPlan, Plan, TargetPlan};
+use inferometer_core::plan::{CellPlan, Grid, PassPlan, Plan, TargetPlan};
 use inferometer_core::record::Record;
 use inferometer_engine::{EngineConfig, profile::profile, table};
 
 use crate::exit::Failure;
 
 /// How long a plan takes on the embedded engine, by the engine itself in virtual time; nothing
-/// for other servers, which say nothing before they are asked.
+/// for other servers, which say nothing before they are asked, and for workloads whose lengths are
+/// not those of a grid in tokens.
 ///
 /// # Errors
 /// When the embedded engine does not know the model or the profile.
@@ -20,6 +21,9 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, Failure> {
     let TargetPlan::Embedded { model, profile: name, speed, .. } = &plan.target else {
         return Ok(None);
     };
+    if plan.workload.grid() != Grid::Tokens {
+        return Ok(None);
+    }
     let mut config = EngineConfig::of_model(model).map_err(Failure::usage)?;
     if let Some(name) = name {
         config.profile = profile(name).map_err(Failure::usage)?;
@@ -60,7 +64,8 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, Failure> {
 
 /// Whether requests have lengths that the grid does not tell.
 fn has_own_lengths(plan: &Plan) -> bool {
-    plan.cells.iter().any(|cell| cell.input_length == 0 || cell.output_length == 0)
+    let own = |cell: &CellPlan| cell.input_length == 0 || cell.output_length == 0;
+    plan.workload.grid() != Grid::Tokens || plan.cells.iter().any(own)
 }
 
 /// How long the schedules of a plan are, where every pass has one: what is known of requests that

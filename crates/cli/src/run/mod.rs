@@ -27,6 +27,7 @@ mod watch;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use inferometer_core::blocks::Template;
 use inferometer_core::load::Recording;
 use inferometer_core::plan::{CellPlan, PassPlan, Plan};
 use inferometer_core::spec::{Known, Spec};
@@ -93,6 +94,7 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         .filter_map(PassPlan::recording_mut)
         .filter(|recording| !recording.is_read())
         .try_for_each(read_recording)?;
+    plan.workload.template_mut().map_or(Ok(()), read_template)?;
     let mut headers = spec
         .headers()
         .map_err(|errors| Failure::Usage(errors.iter().map(ToString::to_string).collect()))?;
@@ -107,6 +109,18 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         kept: Vec::new(),
         dump: spec.dump_workload.clone().map(PathBuf::from),
     })
+}
+
+/// Reads a template that is none of our own, and checks it.
+fn read_template(template: &mut Template) -> Result<(), Failure> {
+    let wrong =
+        |told: &dyn std::fmt::Display| Failure::usage(format!("template (--template): {told}"));
+    if template.text.is_empty() {
+        let file = &template.name;
+        template.text = std::fs::read_to_string(file)
+            .map_err(|error| wrong(&format!("{file}: cannot be read: {error}")))?;
+    }
+    template.check().map_err(|error| wrong(&format!("{} {error}", template.name)))
 }
 
 /// Reads the instants of a replay.

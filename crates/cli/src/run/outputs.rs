@@ -9,7 +9,7 @@ use inferometer_core::spec::Spec;
 use inferometer_core::summary::Summary;
 use inferometer_report::comparison::{self, Comparison};
 use inferometer_report::terminal::Colour;
-use inferometer_report::{ReportInput, csv, html, json, markdown, plot, table};
+use inferometer_report::{ReportInput, csv, html, json, markdown, plot, published, table};
 use inferometer_store::RunId;
 
 use crate::exit::Failure;
@@ -57,7 +57,7 @@ impl Outputs {
         Ok(folder)
     }
 
-    /// Writes the figures: table, CSV and JSON.
+    /// Writes the figures: table, CSV and JSON; of text blocks their log and tables.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -65,6 +65,12 @@ impl Outputs {
         let folder = self.of(run)?;
         write(&folder, "table.md", table::markdown(std::slice::from_ref(summary)).as_bytes())?;
         write(&folder, "cells.csv", csv::cells(summary).as_bytes())?;
+        for (name, text) in [
+            ("blocks.log", published::log(summary)),
+            ("blocks.md", published::size_tables(summary)),
+        ] {
+            text.map_or(Ok(()), |text| write(&folder, name, text.as_bytes()))?;
+        }
         write(&folder, "summary.json", (json::summary(summary) + "\n").as_bytes())?;
         Ok(folder)
     }

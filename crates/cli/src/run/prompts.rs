@@ -1,11 +1,10 @@
 //! The tokenizer of a run, and the requests of its passes.
 
-use std::fs::File;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, OnceLock};
 
 use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::{CellPlan, PassPlan, Plan, TargetPlan};
+use inferometer_core::plan::{CellPlan, Grid, PassPlan, Plan, TargetPlan};
 use inferometer_core::request::{Prompt, Request};
 use inferometer_core::seed::{below, rng};
 use inferometer_core::traits::{Prepared, Source, Supply, Tokenizer};
@@ -14,6 +13,7 @@ use inferometer_drive::tokenize::ServerTokenizer;
 use inferometer_store::PassBegin;
 use inferometer_wire::dialect::Dialect;
 use inferometer_workload::conversation::History;
+use inferometer_workload::fetch::{self, FetchConfig};
 use inferometer_workload::{Built, Note, PromptForm, PromptPlace, WorkloadSpec};
 use rand_chacha::ChaCha8Rng;
 
@@ -75,9 +75,14 @@ pub fn servers_tokenizer(server: &Server, model: &str, findings: &mut Vec<Findin
 pub fn check_dataset(plan: &Plan) -> Result<(), Failure> {
     match plan.workload.dataset() {
         None => Ok(()),
-        Some(dataset) => File::open(dataset)
-            .map(|_| ())
-            .map_err(|error| Failure::usage(format!("dataset (--dataset): {dataset}: {error}"))),
+        Some(dataset) => {
+            let wrong = |told: String| Failure::usage(format!("dataset (--dataset): {told}"));
+            let file = fetch::local(dataset, &FetchConfig::from_env())
+                .map_err(|error| wrong(error.to_string()))?;
+            std::fs::metadata(file)
+                .map(|_| ())
+                .map_err(|error| wrong(format!("{dataset}: {error}")))
+        }
     }
 }
 
@@ -207,6 +212,16 @@ pub fn supply(
     let PassBegin { cell, plan: ref pass, .. } = *begin;
     if matches!(pass, PassPlan::Conversations { .. }) {
         return converse::supply(prompts, plan, begin, place, identity);
+    }
+    if pass.requests().is_none()
+        && prompts.shaper.asks_the_server
+        && plan.workload.grid() != Grid::Tokens
+    {
+        return Err(Failure::not_carried_out(format!(
+            "{cell}: a pass without a number of requests makes prompts while it runs, and the \
+             server that is measured would be asked to count them; give --requests, or the \
+             model's tokenizer with --tokenizer"
+        )));
     }
     let mut identity = identity.begin(plan, begin);
     let count = pass.requests();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use inferometer_core::finding::Finding;
 use inferometer_core::fold::PassFold;
 use inferometer_core::inspect::Inspector;
-use inferometer_core::plan::Plan;
+use inferometer_core::plan::{Plan, WorkloadPlan};
 use inferometer_core::record::Record;
 use inferometer_core::summary::{PassSummary, Process};
 use inferometer_core::traits::Tokenizer;
@@ -44,6 +44,8 @@ pub struct Recording {
     pub counter: Counter,
     /// Tokens of a chat template that input lengths do not count.
     pub template: u32,
+    /// Wall time at which the run's monotonic axis has its origin.
+    pub origin_unix_ns: i64,
 }
 
 /// Who counts the tokens of outputs, beside the server's usage and the events.
@@ -85,7 +87,7 @@ impl Recording {
         give_up: impl FnOnce(),
     ) -> (Recorded, Option<StoreError>) {
         let mut taken = Taken {
-            folded: Folded::new(plan, begin, self.template),
+            folded: Folded::new(plan, begin, self.template, self.origin_unix_ns),
             batch: Vec::new(),
             sure_at_ns: wall_clock_ns(),
             give_up: Some(give_up),
@@ -191,11 +193,17 @@ pub struct Folded {
 
 impl Folded {
     /// Nothing seen yet.
-    pub fn new(plan: &Plan, begin: &PassBegin, template: u32) -> Self {
+    pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
+        let fold = PassFold::new(&begin.plan, plan.sampling.stream, plan.seed)
+            .of_repeat(begin.repeat)
+            .judging(&plan.goodput);
+        let fold = match (&plan.workload, plan.workload.block_pass(begin.cell, origin_unix_ns)) {
+            (_, Some(pass)) => fold.over_blocks(pass),
+            (WorkloadPlan::ServingRun { .. }, None) => fold.as_serving_run(),
+            _ => fold,
+        };
         Self {
-            fold: PassFold::new(&begin.plan, plan.sampling.stream, plan.seed)
-                .of_repeat(begin.repeat)
-                .judging(&plan.goodput),
+            fold,
             inspector: Inspector::new(&begin.cell, &begin.plan, &plan.sampling)
                 .with_template(template)
                 .of_repeat(begin.repeat),

@@ -139,7 +139,8 @@ pub fn carry_out(
     let log =
         LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
     let template = if counted { 0 } else { known.unwrap_or(0) };
-    let recording = Recording { store, run, log, counter, template };
+    let origin_unix_ns = header.origin_unix_ns;
+    let recording = Recording { store, run, log, counter, template, origin_unix_ns };
     let session = Session {
         resolved,
         progress,
@@ -266,10 +267,11 @@ impl Session<'_> {
 
     /// The passes of a cell, as often as the plan says.
     fn repeats(&mut self, cell: CellPlan) -> Result<(), Failure> {
-        let Plan { passes, repeat: Repeat { at_least, at_most, until }, .. } = &self.resolved.plan;
+        let Plan { repeat: Repeat { at_least, at_most, until }, .. } = &self.resolved.plan;
+        let passes = self.resolved.plan.passes_of(cell);
         let mut unknown: Vec<&Precision> = Vec::new();
         for repeat in 1..=*at_most {
-            for pass in passes {
+            for pass in &passes {
                 if self.is_stopped() {
                     return Ok(());
                 }

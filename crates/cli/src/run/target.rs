@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::{Plan, TargetPlan, Url};
+use inferometer_core::plan::{Grid, Plan, TargetPlan, Url};
 use inferometer_core::spec::Spec;
 use inferometer_core::summary::Target;
 use inferometer_drive::Endpoint;
@@ -16,6 +16,10 @@ use super::child::ServerProcess;
 use super::servers::{self, Servers, Start};
 use super::{Options, Resolved};
 use crate::exit::{Failure, tell};
+
+/// Tokens within which the embedded engine ends answers to text blocks: about as long on average
+/// as those of the published record.
+const END_OF_TEXT_WITHIN: u32 = 1_000;
 
 /// How long a server may take to say what it is.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -100,9 +104,19 @@ fn ready(
     }
     match &resolved.plan.target {
         TargetPlan::Embedded { model, profile, speed, .. } => {
-            let process = ServerProcess::engine(model, profile.as_deref(), *speed)?;
+            let ends = resolved.plan.workload.grid() == Grid::Characters
+                && !resolved.plan.sampling.ignore_eos;
+            let within = ends.then_some(END_OF_TEXT_WITHIN);
+            let process = ServerProcess::engine(model, profile.as_deref(), *speed, within)?;
             let server = reach(&process.url, Vec::new())?;
-            let ready = describe(&resolved.plan, server, Some(process))?;
+            let mut ready = describe(&resolved.plan, server, Some(process))?;
+            if ends {
+                let message = format!(
+                    "the embedded engine ends its answers after 1 to {END_OF_TEXT_WITHIN} tokens, \
+                     drawn at random, whatever length is asked for"
+                );
+                ready.findings.push(Finding::new("lengths_are_simulated", Severity::Note, message));
+            }
             if !options.quiet {
                 suggest_local();
             }

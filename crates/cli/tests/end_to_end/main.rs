@@ -13,3 +13,4 @@ mod secrets;
 mod several;
 mod sockets;
 mod support;
+mod workloads;

@@ -134,12 +134,13 @@ fn own_lengths(text: &str) -> Result<Lengths, String> {
 mod tests {
     use super::*;
     use crate::spec::WorkloadKeys;
+    use crate::spec::workload::Asked;
 
     fn resolved(keys: DrawnKeys, workload: &str) -> (crate::plan::WorkloadPlan, Vec<String>) {
         let mut mistakes = Mistakes::default();
         let workload = Some(workload.to_owned());
         let plan = WorkloadKeys { workload, drawn: keys, ..WorkloadKeys::default() }
-            .resolve(&mut mistakes);
+            .resolve(Asked::default(), &mut mistakes);
         (plan, mistakes.0.iter().map(ToString::to_string).collect())
     }
 

@@ -1,6 +1,7 @@
 //! A spec: what a person asked for, in a plan file or by flags, most of it left open. Resolving it
 //! gives a [`Plan`] with nothing left open, or every mistake at once.
 
+mod blocks;
 mod conversation;
 mod drawn;
 mod levels;
@@ -8,6 +9,7 @@ mod passes;
 mod repeats;
 mod rows;
 mod server;
+mod serving;
 mod trace;
 mod values;
 mod variants;
@@ -17,11 +19,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use blocks::BlockKeys;
 pub use conversation::ConversationKeys;
 pub use drawn::DrawnKeys;
 pub use levels::{StageTable, Stages};
 pub use rows::RowsKeys;
 pub use server::{CommandLine, ServerSpec};
+pub use serving::ServingKeys;
 pub use trace::TraceKeys;
 pub use values::{Value, url as parse_url};
 pub use variants::{TargetSpec, Variant, variants};
@@ -174,7 +178,7 @@ impl Spec {
     /// Every mistake, each with its key.
     pub fn resolve(&self, known: &Known<'_>) -> Result<Plan, Vec<SpecError>> {
         let mut mistakes = Mistakes::default();
-        let workload = self.workload.resolve(&mut mistakes);
+        let workload = self.workload.resolve(self.asked(), &mut mistakes);
         let plan = Plan {
             target: self.target(known, &mut mistakes),
             launch: self.launch(&mut mistakes),
@@ -347,6 +351,9 @@ impl Spec {
             }
             return vec![CellPlan::OWN];
         }
+        if workload.grid() == Grid::Characters {
+            return self.block_cells(mistakes);
+        }
         let (own_input, own_output) = workload.own_axes();
         if let WorkloadPlan::Replay { .. } = workload {
             return self.replayed_cells();
@@ -384,6 +391,33 @@ impl Spec {
         inputs.iter().flat_map(pair).collect()
     }
 
+    /// Block sizes by lengths asked for, in characters.
+    fn block_cells(&self, mistakes: &mut Mistakes) -> Vec<CellPlan> {
+        for (key, given) in [
+            ("input_lengths", self.input_lengths.is_some()),
+            ("output_lengths", self.output_lengths.is_some()),
+        ] {
+            if given {
+                mistakes.add(key, "is in tokens; blocks have block_sizes and wanted_lengths");
+            }
+        }
+        let (sizes, wanted) = self.workload.blocks.lengths(passes::is_demonstration(self));
+        let sizes = lengths("block_sizes", Some(&sizes), &[], mistakes);
+        let wanted = lengths("wanted_lengths", Some(&wanted), &[], mistakes);
+        let pair = |&input_length: &u32| {
+            wanted.iter().map(move |&output_length| CellPlan { input_length, output_length })
+        };
+        sizes.iter().flat_map(pair).collect()
+    }
+
+    fn asked(&self) -> workload::Asked {
+        workload::Asked {
+            lengths: self.input_lengths.is_some() || self.output_lengths.is_some(),
+            own_load: passes::has_own_load(self) || self.passes.is_some(),
+            is_demonstration: passes::is_demonstration(self),
+        }
+    }
+
     fn sampling(&self, mistakes: &mut Mistakes) -> Sampling {
         let temperature = self.temperature.unwrap_or(1.0);
         if !(temperature.is_finite() && temperature >= 0.0) {
@@ -391,7 +425,8 @@ impl Spec {
         }
         Sampling {
             temperature,
-            ignore_eos: self.ignore_eos.unwrap_or(true),
+            // A text of about so many characters ends where the model ends it.
+            ignore_eos: self.ignore_eos.unwrap_or(self.workload.name() != "blocks"),
             stream: self.stream.unwrap_or(true),
             extra_body: self.extra_body.clone().unwrap_or_default(),
         }
@@ -476,13 +511,13 @@ fn lengths(
 ) -> Vec<u32> {
     let lengths = given.unwrap_or(default);
     if lengths.is_empty() {
-        mistakes.add(key, "is empty; give at least one number of tokens");
+        mistakes.add(key, "is empty; give at least one length");
     }
     for (position, &length) in lengths.iter().enumerate() {
         if length == 0 || length > MAX_LENGTH {
             mistakes.add(
                 key,
-                format!("{length} is not a length; give a number of tokens from 1 to {MAX_LENGTH}"),
+                format!("{length} is not a length; give a number from 1 to {MAX_LENGTH}"),
             );
         }
         if lengths[..position].contains(&length) {

@@ -12,6 +12,10 @@ use crate::suggest::did_you_mean;
 /// Requests of the published tables: one by one, and saturated.
 const TABLE_ONE_BY_ONE: u32 = 10;
 const TABLE_REQUESTS: u32 = 399;
+/// Blocks of each pass of the published text-block log.
+const BLOCKS: u32 = 500;
+/// Requests of the published serving run.
+const SERVING_REQUESTS: u32 = 1_000;
 /// The same for a run that was asked for nothing: under a minute.
 const DEMONSTRATION_ONE_BY_ONE: u32 = 2;
 const DEMONSTRATION_REQUESTS: u32 = 32;
@@ -28,7 +32,7 @@ pub(super) fn passes(
     let (one_by_one, requests) = if is_demonstration(spec) {
         (DEMONSTRATION_ONE_BY_ONE, DEMONSTRATION_REQUESTS)
     } else {
-        (TABLE_ONE_BY_ONE, TABLE_REQUESTS)
+        (TABLE_ONE_BY_ONE, requests_of(spec))
     };
     let one_by_one = mistakes.count("one_by_one", spec.one_by_one, one_by_one);
     let drawn = &spec.workload.drawn;
@@ -70,6 +74,10 @@ pub(super) fn passes(
         }
     }
     let loads = Loads { spec, workload, bound, limit: limit(spec, mistakes) };
+    if is_published_blocks(spec) {
+        // How many are in flight depends on the block: `WorkloadPlan::in_flight` says it.
+        passes.push(loads.closed_at(1.into()));
+    }
     loads.closed(&mut passes, mistakes);
     loads.open(&mut passes, mistakes);
     loads.staged(&mut passes, mistakes);
@@ -234,10 +242,27 @@ fn conversations(
     passes.into_iter().map(wrap).collect()
 }
 
+/// Requests of a pass, by what the published records of the workload have.
+fn requests_of(spec: &Spec) -> u32 {
+    match spec.workload.name() {
+        "blocks" => BLOCKS,
+        "sharegpt" if spec.input_lengths.is_none() && spec.output_lengths.is_none() => {
+            SERVING_REQUESTS
+        }
+        _ => TABLE_REQUESTS,
+    }
+}
+
+/// Text blocks under the load of their published record: as many in flight as it had.
+fn is_published_blocks(spec: &Spec) -> bool {
+    spec.workload.name() == "blocks" && spec.passes.is_none() && !has_own_load(spec)
+}
+
 /// A run without target, lengths, counts or loads: somebody tries the tool.
-fn is_demonstration(spec: &Spec) -> bool {
+pub(super) fn is_demonstration(spec: &Spec) -> bool {
     spec.target.is_none()
         && spec.server.is_none()
+        && spec.workload.blocks.is_plain()
         && spec.input_lengths.is_none()
         && spec.output_lengths.is_none()
         && spec.passes.is_none()
@@ -245,7 +270,7 @@ fn is_demonstration(spec: &Spec) -> bool {
 }
 
 /// Whether a load of one's own was asked for, instead of the table's.
-fn has_own_load(spec: &Spec) -> bool {
+pub(super) fn has_own_load(spec: &Spec) -> bool {
     spec.concurrency.is_some()
         || spec.rate.is_some()
         || spec.stages.is_some()
@@ -262,7 +287,9 @@ fn named(spec: &Spec, workload: &WorkloadPlan) -> Vec<String> {
         (Some(names), _) => names.clone(),
         // These have a load of their own.
         (None, WorkloadPlan::Trace(_) | WorkloadPlan::Conversation(_)) => Vec::new(),
-        (None, _) if has_own_load(spec) => Vec::new(),
+        (None, _) if has_own_load(spec) || is_published_blocks(spec) => Vec::new(),
+        // The script of the serving run sends everything at once where it is given no rate.
+        (None, WorkloadPlan::ServingRun { .. }) => vec!["saturated".to_owned()],
         (None, _) => vec!["table".to_owned()],
     }
 }

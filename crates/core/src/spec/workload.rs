@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::blocks::BlockKeys;
+use super::serving::ServingKeys;
 use super::{ConversationKeys, DrawnKeys, Mistakes, RowsKeys, TraceKeys};
 use crate::plan::RowsFormat;
 use crate::plan::WorkloadPlan;
@@ -22,29 +24,43 @@ pub struct WorkloadKeys {
     /// Those of rows of one's own.
     #[serde(flatten)]
     pub rows: RowsKeys,
+    /// The scenario whose keys lie under those that were given.
+    pub scenario: Option<String>,
     /// Those of a trace.
     #[serde(flatten)]
     pub trace: TraceKeys,
     /// Those of conversations.
     #[serde(flatten)]
     pub conversation: ConversationKeys,
+    /// The options of `blocks`.
+    #[serde(flatten)]
+    pub blocks: BlockKeys,
+    /// The options of `sharegpt` where conversations keep their own lengths.
+    #[serde(flatten)]
+    pub serving: ServingKeys,
+}
+
+/// What else was asked for, as far as a workload depends on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    /// Input lengths, so that the grid is one of tokens.
+    pub lengths: bool,
+    /// Loads of the user's own.
+    pub own_load: bool,
+    /// Nothing at all: somebody tries the tool.
+    pub is_demonstration: bool,
 }
 
 /// Every workload by name.
-pub const WORKLOADS: [&str; 8] =
-    ["random", "prefix", "sharegpt", "jsonl", "csv", "replay", "trace", "conversation"];
+pub const WORKLOADS: [&str; 9] =
+    ["random", "prefix", "sharegpt", "jsonl", "csv", "replay", "trace", "conversation", "blocks"];
 
 impl WorkloadKeys {
     /// The workload; where it is not one, the mistakes are noted and a stand-in is returned.
-    pub(super) fn resolve(&self, mistakes: &mut Mistakes) -> WorkloadPlan {
-        let name = self.workload.as_deref().unwrap_or("random");
+    pub(super) fn resolve(&self, asked: Asked, mistakes: &mut Mistakes) -> WorkloadPlan {
+        self.unused(asked, mistakes);
+        let name = self.name();
         self.drawn.refuse(name, mistakes);
-        if name != "trace" {
-            self.trace.refuse(mistakes);
-        }
-        if name != "conversation" {
-            self.conversation.refuse(mistakes);
-        }
         if !["jsonl", "csv"].contains(&name) {
             self.rows.refuse(mistakes);
         }
@@ -69,7 +85,16 @@ impl WorkloadKeys {
                 dataset: self.dataset("a file that --dump-workload wrote", mistakes),
             },
             "sharegpt" => {
-                WorkloadPlan::Sharegpt { dataset: self.dataset("a ShareGPT JSON file", mistakes) }
+                let dataset = self.dataset("a ShareGPT JSON file", mistakes);
+                if asked.lengths {
+                    return WorkloadPlan::Sharegpt { dataset };
+                }
+                WorkloadPlan::ServingRun { dataset, limits: self.serving.resolve(mistakes) }
+            }
+            "blocks" => {
+                let (own_load, demonstration) = (asked.own_load, asked.is_demonstration);
+                let corpus = self.dataset.as_deref();
+                self.blocks.resolve(corpus, own_load, demonstration, mistakes)
             }
             "trace" => {
                 let dataset = self.dataset("a trace: Mooncake, Azure, BurstGPT, plain", mistakes);
@@ -89,6 +114,33 @@ impl WorkloadKeys {
                     ),
                 );
                 WorkloadPlan::Random
+            }
+        }
+    }
+
+    /// The workload by name.
+    pub(super) fn name(&self) -> &str {
+        self.workload.as_deref().unwrap_or("random")
+    }
+
+    /// A key that the workload does not listen to is a mistake.
+    fn unused(&self, asked: Asked, mistakes: &mut Mistakes) {
+        if self.name() != "trace" {
+            self.trace.refuse(mistakes);
+        }
+        if self.name() != "conversation" {
+            self.conversation.refuse(mistakes);
+        }
+        if self.name() != "blocks" {
+            for key in self.blocks.given() {
+                mistakes.add(key, "belongs to --workload blocks");
+            }
+        }
+        for key in self.serving.given() {
+            if self.name() != "sharegpt" {
+                mistakes.add(key, "belongs to --workload sharegpt");
+            } else if asked.lengths {
+                mistakes.add(key, "chooses among lengths of their own; leave input_lengths out");
             }
         }
     }

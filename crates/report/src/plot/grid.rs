@@ -101,9 +101,15 @@ const METRICS: [Metric; 4] = [
     },
 ];
 
-/// The four plots of the published records, of one target or of several together.
+/// The plots of one target or of several together: the four of the published records; of a run
+/// over text blocks that record's own.
 #[must_use]
 pub fn figures(summaries: &[Summary]) -> Vec<Named> {
+    if let [summary] = summaries
+        && let Some(blocks) = super::blocks::figure(summary)
+    {
+        return vec![blocks];
+    }
     METRICS
         .iter()
         .map(|metric| Named {
@@ -268,7 +274,7 @@ fn facts(summary: &Summary) -> [String; 3] {
 }
 
 /// The facts that all targets share.
-fn common_subtitle(summaries: &[Summary]) -> String {
+pub(super) fn common_subtitle(summaries: &[Summary]) -> String {
     let Some(first) = summaries.first().map(facts) else { return "nothing measured".to_owned() };
     let shared: Vec<&str> = first
         .iter()
@@ -280,7 +286,7 @@ fn common_subtitle(summaries: &[Summary]) -> String {
 }
 
 /// Says loudly when a figure is a model's and not a server's.
-fn notice(summaries: &[Summary]) -> Option<String> {
+pub(super) fn notice(summaries: &[Summary]) -> Option<String> {
     let notices: Vec<String> = summaries.iter().filter_map(label::notice).collect();
     let first = notices.first()?;
     if notices.len() < summaries.len() || notices.iter().any(|notice| notice != first) {
@@ -292,7 +298,7 @@ fn notice(summaries: &[Summary]) -> Option<String> {
 }
 
 /// Program and runs.
-fn footer(summaries: &[Summary]) -> String {
+pub(super) fn footer(summaries: &[Summary]) -> String {
     let Some(first) = summaries.first() else { return String::new() };
     let runs: Vec<&str> = summaries.iter().map(|summary| summary.run_id.as_str()).collect();
     let word = if runs.len() > 1 { "runs" } else { "run" };

@@ -4,6 +4,7 @@
 //! the SVG with the fonts that the program carries. Nothing here loads a system font.
 
 mod axis;
+mod blocks;
 mod direct;
 mod draw;
 mod figure;

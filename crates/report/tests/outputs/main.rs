@@ -10,5 +10,6 @@ mod documents;
 mod pages;
 #[cfg(test)]
 mod plots;
+mod published;
 #[cfg(test)]
 mod tables;

@@ -137,6 +137,8 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         latency_per_token_ms: Some(distribution(2.75)),
         latency_per_output_token_ms: Some(distribution(13.75)),
         classes: Vec::new(),
+        blocks: None,
+        serving_run: None,
         instrument: Instrument {
             reads: 1000,
             kernel_stamped_reads: 990,

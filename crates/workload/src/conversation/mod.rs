@@ -8,8 +8,6 @@
 mod dialogue;
 mod file;
 
-use std::path::Path;
-
 use inferometer_core::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
 use inferometer_core::finding::Finding;
 use inferometer_core::plan::CellPlan;
@@ -17,6 +15,7 @@ use inferometer_core::request::{Prompt, Request};
 use inferometer_core::seed;
 
 use crate::error::WorkloadError;
+use crate::fetch::{self, FetchConfig};
 use crate::fit::{self, Words};
 use crate::parallel;
 use crate::place::{PromptForm, PromptPlace};
@@ -41,7 +40,8 @@ impl Conversations {
         let spoken = match &plan.turns {
             TurnsFrom::Random { .. } => None,
             TurnsFrom::Sharegpt { dataset, .. } => {
-                Some(Spoken::load(Path::new(dataset), seed, plan.conversations as usize)?)
+                let path = fetch::local(dataset, &FetchConfig::from_env())?;
+                Some(Spoken::load(&path, seed, plan.conversations as usize)?)
             }
         };
         Ok(Self { plan: plan.clone(), spoken })

@@ -1,5 +1,6 @@
-//! Reads a ShareGPT file, one row in memory at a time. Of a conversation only the first human turn
-//! is kept. No row is dropped in silence: what cannot be used is counted by its reason.
+//! Reads a ShareGPT file, one row in memory at a time. Of a conversation only the turns
+//! that are used are kept. No row is dropped in silence: what cannot be used is counted by its
+//! reason.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -8,21 +9,37 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use inferometer_core::finding::{Finding, Severity};
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 
+use super::serving::Pair;
 use crate::error::WorkloadError;
 
 /// Rows named one by one among the rejected.
 const NAMED_ROWS: usize = 20;
 
-/// What a file holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Loaded {
-    /// The first human turn of each conversation that can be used, in the file's order.
-    pub conversations: Vec<Box<str>>,
+/// What a file holds: of each conversation the first human turn, or whatever else was read of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded<T = Box<str>> {
+    /// What was read of each conversation that can be used, in the file's order.
+    pub conversations: Vec<T>,
     /// The rows that cannot.
     pub rejected: Rejected,
+}
+
+impl<T> Loaded<T> {
+    /// What a reader should know: rows that are left out, and why.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let total = self.rejected.total();
+        let message = format!(
+            "rows of the data set that are left out: {total}; that are used: {}. {}",
+            self.conversations.len(),
+            self.rejected
+        );
+        let finding = Finding::new("data_set_rows_left_out", Severity::Note, message);
+        (total > 0).then_some(finding).into_iter().collect()
+    }
 }
 
 /// Rows that cannot be used.
@@ -88,8 +105,8 @@ pub enum RowReason {
     /// No turn of `human` or `user`.
     #[error("no human turn")]
     NoHumanTurn,
-    /// The first human turn says nothing.
-    #[error("an empty first human turn")]
+    /// The turn that makes the prompt says nothing.
+    #[error("an empty first turn")]
     EmptyTurn,
 }
 
@@ -98,12 +115,24 @@ pub enum RowReason {
 /// # Errors
 /// When it cannot be read, is no JSON array, or none of its rows can be used.
 pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
+    read(open(path)?, path)
+}
+
+/// Reads the first two turns of each conversation, whoever speaks them, as vLLM's scripts do.
+///
+/// # Errors
+/// As [`load`].
+pub(super) fn load_pairs(path: &Path) -> Result<Loaded<Pair>, WorkloadError> {
+    read_rows(open(path)?, path, first_two_turns)
+}
+
+fn open(path: &Path) -> Result<BufReader<File>, WorkloadError> {
     let unreadable = |error: std::io::Error| WorkloadError::UnreadableDataSet {
         path: path.to_owned(),
         reason: error.to_string(),
     };
     let file = File::open(path).map_err(unreadable)?;
-    read(BufReader::with_capacity(1 << 20, file), path)
+    Ok(BufReader::with_capacity(1 << 20, file))
 }
 
 /// Reads what a file holds; `path` names it in errors.
@@ -111,9 +140,17 @@ pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
 /// # Errors
 /// As [`load`].
 pub fn read(reader: impl Read, path: &Path) -> Result<Loaded, WorkloadError> {
-    let mut loaded = Loaded::default();
-    let rows = each_row(reader, path, |row, value| match first_human_turn(value) {
-        Ok(text) => loaded.conversations.push(text.into()),
+    read_rows(reader, path, |row| first_human_turn(row).map(Into::into))
+}
+
+fn read_rows<T>(
+    reader: impl Read,
+    path: &Path,
+    take: fn(&Value) -> Result<T, RowReason>,
+) -> Result<Loaded<T>, WorkloadError> {
+    let mut loaded = Loaded { conversations: Vec::new(), rejected: Rejected::default() };
+    let rows = each_row(reader, path, |row, value| match take(value) {
+        Ok(taken) => loaded.conversations.push(taken),
         Err(reason) => loaded.rejected.add(row, reason),
     })?;
     if loaded.conversations.is_empty() {
@@ -183,6 +220,20 @@ impl<'de, See: FnMut(u64, &Value)> Visitor<'de> for Rows<'_, See> {
         }
         Ok(())
     }
+}
+
+fn first_two_turns(row: &Value) -> Result<Pair, RowReason> {
+    let row = row.as_object().ok_or(RowReason::NotAnObject)?;
+    let turns = row.get("conversations").and_then(Value::as_array);
+    let [first, second, ..] = turns.ok_or(RowReason::NoConversations)?.as_slice() else {
+        return Err(RowReason::TooFewTurns);
+    };
+    let text = |turn: &Value| -> Result<Box<str>, RowReason> {
+        let text = turn.get("value").and_then(Value::as_str);
+        text.map(Into::into).ok_or(RowReason::BrokenTurn)
+    };
+    let (prompt, answer) = (text(first)?, text(second)?);
+    if prompt.trim().is_empty() { Err(RowReason::EmptyTurn) } else { Ok((prompt, answer)) }
 }
 
 fn first_human_turn(row: &Value) -> Result<&str, RowReason> {

@@ -7,10 +7,11 @@
 
 mod file;
 mod pick;
+mod serving;
 
 use std::path::PathBuf;
 
-use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::finding::Finding;
 use inferometer_core::plan::CellPlan;
 use inferometer_core::request::Prompt;
 
@@ -23,6 +24,7 @@ use crate::requests::{Built, Note, Shared, Workload, inexact, short_tag};
 pub(crate) use file::each_row;
 pub use file::{Loaded, Rejected, RowProblem, RowReason, load, read};
 use pick::Corpus;
+pub(crate) use serving::ServingRun;
 
 /// The workload `sharegpt`.
 pub(crate) struct ShareGpt(Corpus);
@@ -32,8 +34,8 @@ impl ShareGpt {
     ///
     /// # Errors
     /// When it cannot be used.
-    pub(crate) fn open(dataset: &str, shared: &Shared) -> Result<Self, WorkloadError> {
-        let corpus = Corpus::open(PathBuf::from(dataset), shared.tokenizer.clone(), shared.seed)?;
+    pub(crate) fn open(dataset: PathBuf, shared: &Shared) -> Result<Self, WorkloadError> {
+        let corpus = Corpus::open(dataset, shared.tokenizer.clone(), shared.seed)?;
         Ok(Self(corpus))
     }
 
@@ -87,14 +89,6 @@ impl Workload for ShareGpt {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let loaded = self.0.loaded();
-        let total = loaded.rejected.total();
-        let message = format!(
-            "rows of the data set that are left out: {total}; that are used: {}. {}",
-            loaded.conversations.len(),
-            loaded.rejected
-        );
-        let finding = Finding::new("data_set_rows_left_out", Severity::Note, message);
-        (total > 0).then_some(finding).into_iter().collect()
+        self.0.loaded().findings()
     }
 }

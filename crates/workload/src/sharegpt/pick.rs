@@ -36,6 +36,16 @@ pub(crate) struct Picked {
     pub available: usize,
 }
 
+/// The order in which the conversations of a file are dealt.
+pub(super) fn shuffled(count: usize, seed: u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    let mut rng = seed::rng(seed, &["sharegpt", "order"]);
+    for last in (1..count).rev() {
+        order.swap(last, seed::below(&mut rng, last as u64 + 1) as usize);
+    }
+    order
+}
+
 impl Corpus {
     /// Reads a data set, to be dealt in the order of this seed.
     ///
@@ -48,11 +58,7 @@ impl Corpus {
     ) -> Result<Self, WorkloadError> {
         let loaded = file::load(&path)?;
         let count = loaded.conversations.len();
-        let mut order: Vec<usize> = (0..count).collect();
-        let mut rng = seed::rng(seed, &["sharegpt", "order"]);
-        for last in (1..count).rev() {
-            order.swap(last, seed::below(&mut rng, last as u64 + 1) as usize);
-        }
+        let order = shuffled(count, seed);
         let lengths = vec![OnceLock::new(); count];
         Ok(Self { path, loaded, tokenizer, order, lengths })
     }

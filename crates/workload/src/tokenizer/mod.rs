@@ -5,7 +5,7 @@
 mod apart;
 mod embedded;
 mod hf;
-mod hub;
+pub mod hub;
 mod plain;
 
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! Prompts of a trace: seeded words of each row's length. Equal hashes of a trace become equal
 //! blocks of tokens, so that a server's prefix cache meets what it met in production.
 
-use std::path::Path;
-
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::plan::{CellPlan, TracePlan};
 use inferometer_core::request::Request;
@@ -12,6 +10,7 @@ use inferometer_core::time::Nanos;
 use super::file::{BLOCK_TOKENS, Rows};
 use super::timeline::{Arrival, Timeline};
 use crate::error::WorkloadError;
+use crate::fetch::{self, FetchConfig};
 use crate::fit::{self, Words};
 use crate::parallel;
 use crate::place::PromptPlace;
@@ -29,7 +28,7 @@ impl Trace {
     /// # Errors
     /// When it cannot be read or used, or the window holds nothing of it.
     pub fn open(plan: &TracePlan) -> Result<Self, WorkloadError> {
-        let path = Path::new(&plan.dataset);
+        let path = &fetch::local(&plan.dataset, &FetchConfig::from_env())?;
         let rows = Rows::load(path, plan.format, plan.max_tokens)?;
         let timeline = Timeline::of(&rows, plan.window, plan.scale);
         if timeline.arrivals.is_empty() {

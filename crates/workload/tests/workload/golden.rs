@@ -1,15 +1,13 @@
 //! The first prompts for seed 1, as they are for good: a change here makes runs that were recorded
 //! before impossible to repeat. `UPDATE_FIXTURES=1` writes the files anew.
 
-use std::path::Path;
-
 use inferometer_core::plan::WorkloadPlan;
 use inferometer_core::request::{Prompt, Request};
 use inferometer_workload::conversation::Turn;
 use inferometer_workload::{PromptForm, requests};
 
 use crate::conversation::conversations;
-use crate::support::{cell, place, sources, spec};
+use crate::support::{cell, compare_with_golden, place, sources, spec};
 use crate::trace::traces;
 use crate::{drawn, rows};
 
@@ -18,10 +16,10 @@ fn the_first_prompts_of_seed_one_are_those_of_the_fixtures() {
     let drawn = [("drawn", drawn::around()), ("prefix", drawn::groups())];
     let plain = sources().map(|plan| (plan.name(), plan));
     for (name, plan) in plain.into_iter().chain(drawn).chain(rows::fixtures()) {
-        compare(name, &first_prompts(&plan));
+        compare_with_golden(name, &first_prompts(&plan));
     }
     for (name, plan) in traces() {
-        compare(&format!("trace-{name}"), &first_prompts(&plan));
+        compare_with_golden(&format!("trace-{name}"), &first_prompts(&plan));
     }
 }
 
@@ -45,19 +43,6 @@ fn the_first_conversations_of_seed_one_are_those_of_the_fixtures() {
             ..Request::new(Prompt::Text(turn.text.clone()), turn.input_tokens, turn.output_tokens)
         };
         let found: Vec<Request> = talks.iter().flatten().map(first).collect();
-        compare(&format!("conversation-{name}"), &found);
+        compare_with_golden(&format!("conversation-{name}"), &found);
     }
-}
-
-/// Compares requests with a fixture, or writes it.
-fn compare(name: &str, found: &[Request]) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let file = folder.join(format!("golden-{name}.json"));
-    if std::env::var_os("UPDATE_FIXTURES").is_some() {
-        let text = serde_json::to_string_pretty(&found).expect("plain data");
-        std::fs::write(&file, text + "\n").expect("a file that can be written");
-    }
-    let bytes = std::fs::read(&file).expect("a fixture");
-    let golden: Vec<Request> = serde_json::from_slice(&bytes).expect("requests");
-    assert_eq!(found, golden, "{name}");
 }

@@ -61,7 +61,7 @@ fn every_row_is_used_or_counted_with_its_reason() {
         loaded.rejected.to_string(),
         "2 x not an object (row 3); 2 x no array `conversations` (row 8); 2 x a turn without the \
          texts `from` and `value` (row 15); 3 x fewer than two turns (row 24); 1 x no human turn \
-         (row 36); 1 x an empty first human turn (row 41)"
+         (row 36); 1 x an empty first turn (row 41)"
     );
 }
 

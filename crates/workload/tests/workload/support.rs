@@ -1,5 +1,6 @@
 //! What the tests of both sources share.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use inferometer_core::plan::{CellPlan, WorkloadPlan};
@@ -37,4 +38,17 @@ pub fn ids(tokenizer: &Arc<dyn Tokenizer>, request: &Request) -> Vec<u32> {
         Prompt::TokenIds(ids) => ids.clone(),
         Prompt::Messages(messages) => panic!("no workload here makes {messages:?}"),
     }
+}
+
+/// Compares requests with those of `fixtures/golden-NAME.json`; `UPDATE_FIXTURES=1` writes it.
+pub fn compare_with_golden(name: &str, found: &[Request]) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let file = folder.join(format!("golden-{name}.json"));
+    if std::env::var_os("UPDATE_FIXTURES").is_some() {
+        let text = serde_json::to_string_pretty(found).expect("plain data");
+        std::fs::write(&file, text + "\n").expect("a writable fixture");
+    }
+    let bytes = std::fs::read(&file).expect("a golden file");
+    let golden: Vec<Request> = serde_json::from_slice(&bytes).expect("requests");
+    assert_eq!(found, golden, "{name}");
 }

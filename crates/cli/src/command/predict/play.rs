@@ -105,6 +105,13 @@ pub fn play<'a>(
     config: &EngineConfig,
     against: Option<&'a Against>,
 ) -> Result<Played<'a>, Failure> {
+    if plan.workload.grid() != plan::Grid::Tokens {
+        return Err(Failure::usage(format!(
+            "workload (--workload): {} has no lengths in tokens before it is sent, so it cannot be \
+             predicted; `run` plays it",
+            plan.workload.name()
+        )));
+    }
     plan.passes.iter().try_for_each(check)?;
     if plan.workload.grid() == plan::Grid::Own {
         let name = plan.workload.name();
@@ -200,7 +207,9 @@ pub fn store(
     let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
     let log =
         LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
-    let mut recording = Recording { store, run, log, counter: Counter::None, template: 0 };
+    let origin_unix_ns = header.origin_unix_ns;
+    let counter = Counter::None;
+    let mut recording = Recording { store, run, log, counter, template: 0, origin_unix_ns };
     let (mut grid, mut findings) = (Grid::default(), played.findings);
     for (number, PlayedPass { cell, pass, records }) in (0..).zip(played.passes) {
         let begin = PassBegin { pass: number, cell, plan: pass, repeat: 1 };

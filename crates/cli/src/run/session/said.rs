@@ -21,7 +21,13 @@ pub(super) fn announce(progress: Progress, target: &Target, plan: &Plan) {
     } else {
         progress.say(&format!("target: {} is {engine} {version}", target.url));
     }
-    let passes: Vec<String> = plan.passes.iter().map(ToString::to_string).collect();
+    let mut passes: Vec<String> = Vec::new();
+    for pass in plan.cells.iter().flat_map(|&cell| plan.passes_of(cell)) {
+        let pass = pass.to_string();
+        if !passes.contains(&pass) {
+            passes.push(pass);
+        }
+    }
     progress.say(&format!(
         "measuring {} ({} prompts, {}) in {} {}: {}",
         target.model,

@@ -1,0 +1,94 @@
+//! `fetch`: data sets and tokenizers into the caches that runs read, checked by their checksums.
+
+use std::cell::Cell;
+
+use clap::Args;
+use inferometer_workload::fetch::{self, Checked, DATA_SETS, DataSet, FetchConfig};
+use inferometer_workload::tokenizer::hub;
+
+use crate::exit::{Failure, print, tell};
+
+/// The flags of `fetch`.
+#[derive(Args)]
+pub struct FetchArgs {
+    /// Data sets by name, or hub ids of models (org/name) for their tokenizers; without one, what
+    /// there is is listed
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Print no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Bytes between two lines of progress.
+const STEP: u64 = 50_000_000;
+
+/// Fetches what is named, or lists what there is.
+pub fn fetch(arguments: &FetchArgs) -> Result<(), Failure> {
+    let config = FetchConfig::from_env();
+    if arguments.names.is_empty() {
+        return print(&list(&config));
+    }
+    for name in &arguments.names {
+        let line = match fetch::data_set(name) {
+            Some(data_set) => data_set_line(data_set, &config, arguments.quiet)?,
+            None if hub::is_id(name) => {
+                let path = hub::fetch(name, &config.hub).map_err(Failure::not_carried_out)?;
+                format!("{name}: {}; use it with --tokenizer {name}\n", path.display())
+            }
+            None => return Err(unknown(name)),
+        };
+        print(&line)?;
+    }
+    Ok(())
+}
+
+fn data_set_line(data_set: &DataSet, config: &FetchConfig, quiet: bool) -> Result<String, Failure> {
+    let told = Cell::new(0);
+    let mut progress = |bytes: u64, total: Option<u64>| {
+        if !quiet && bytes / STEP > told.get() {
+            told.set(bytes / STEP);
+            let of = total.map_or(String::new(), |total| format!(" of {}", total / 1_000_000));
+            tell(&format!("{}: {}{of} MB", data_set.name, bytes / 1_000_000));
+        }
+    };
+    let fetched =
+        fetch::fetch(data_set, config, &mut progress).map_err(Failure::not_carried_out)?;
+    let checked = match fetched.checked {
+        Checked::Known => "as this program knows it",
+        Checked::Recorded => "as it was when it was first fetched",
+        Checked::First => {
+            "recorded, and checked from now on; this program knows none to compare it with"
+        }
+    };
+    let how = if fetched.is_new { "downloaded" } else { "already there" };
+    Ok(format!(
+        "{0}: {1}, {how}; use it with --dataset {0}\n  sha256 {2}: {checked}\n",
+        data_set.name,
+        fetched.path.display(),
+        fetched.sha256,
+    ))
+}
+
+/// A data set per line: name, whether it is there, what and where it is.
+fn list(config: &FetchConfig) -> String {
+    let line = |data_set: &DataSet| {
+        let state = if config.path(data_set).exists() { "fetched" } else { "-" };
+        let sum = if data_set.sha256.is_some() { "known" } else { "recorded at the first fetch" };
+        format!(
+            "{:<26}{state:<9}{}\n{:<35}{}; checksum {sum}\n",
+            data_set.name, data_set.what, "", data_set.origin
+        )
+    };
+    let sets: String = DATA_SETS.iter().map(line).collect();
+    format!("{sets}\nand org/name: the tokenizer of a model on the hub\n")
+}
+
+fn unknown(name: &str) -> Failure {
+    let names: Vec<&str> = DATA_SETS.iter().map(|data_set| data_set.name).collect();
+    let near = inferometer_core::suggest::did_you_mean(name, names.iter().copied());
+    Failure::usage(format!(
+        "`{name}` is not a data set{near}; there are {}, or give the hub id of a model (org/name)",
+        names.join(", ")
+    ))
+}

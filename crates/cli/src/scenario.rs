@@ -1,0 +1,98 @@
+//! Scenarios by name: plan keys that ask the question of a kind of application. They lie under what
+//! a plan file and flags say, and decide nothing that a plan could not.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::exit::Failure;
+
+/// A kind of application, as data.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The name that selects it.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+    /// What it asks of a server.
+    pub asks: String,
+    /// Where its numbers come from.
+    pub source: String,
+    /// Its keys of a plan.
+    pub plan: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Scenarios {
+    scenario: Vec<Scenario>,
+}
+
+/// Every scenario, in the order in which they are listed.
+pub fn scenarios() -> Vec<Scenario> {
+    let read: Scenarios = toml::from_str(include_str!("../data/scenarios.toml"))
+        .expect("invariant: the scenarios are this program's own");
+    read.scenario
+}
+
+/// Adds the keys of the scenario that `keys` name, where they are not there. A workload of the
+/// user's own takes nothing from a scenario, for its keys are another's.
+///
+/// # Errors
+/// When there is no such scenario, or the workload is not the scenario's.
+pub fn lay_under(keys: &mut Map<String, Value>) -> Result<(), Failure> {
+    let Some(name) = keys.get("scenario") else { return Ok(()) };
+    let wrong = |told: String| Failure::usage(format!("scenario (--scenario): {told}"));
+    let name = name.as_str().ok_or_else(|| wrong(format!("{name} is not a name")))?.to_owned();
+    let known = scenarios();
+    let names = || known.iter().map(|scenario| scenario.name.as_str());
+    let Some(scenario) = known.iter().find(|scenario| scenario.name == name) else {
+        let near = inferometer_core::suggest::did_you_mean(&name, names());
+        let all = names().collect::<Vec<_>>().join(", ");
+        return Err(wrong(format!("`{name}` is not a scenario{near}; there are {all}")));
+    };
+    let workload = &scenario.plan["workload"];
+    if keys.get("workload").is_some_and(|own| own != workload) {
+        return Err(wrong(format!("{name} has the workload {workload}; leave out yours, or it")));
+    }
+    for (key, value) in &scenario.plan {
+        keys.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_core::spec::Spec;
+
+    #[test]
+    fn every_scenario_is_a_plan() {
+        for scenario in scenarios() {
+            let name = Value::String(scenario.name.clone());
+            let mut keys = Map::from_iter([("scenario".to_owned(), name)]);
+            lay_under(&mut keys).unwrap_or_else(|error| panic!("{}", error.words()));
+            let spec: Spec = serde_json::from_value(Value::Object(keys)).unwrap();
+            let plan = crate::run::resolve(&spec);
+            let plan = plan.unwrap_or_else(|error| panic!("{}: {}", scenario.name, error.words()));
+            assert_eq!(plan.plan.workload.name(), scenario.plan["workload"]);
+            assert!(!scenario.source.is_empty() && !scenario.asks.is_empty());
+        }
+    }
+
+    #[test]
+    fn what_the_user_says_wins_and_another_workload_is_refused() {
+        let with = |key: &str, value: &str| {
+            let text = |text: &str| Value::String(text.to_owned());
+            let pair = |key: &str, value| (key.to_owned(), text(value));
+            let mut keys = Map::from_iter([pair("scenario", "rag"), pair(key, value)]);
+            lay_under(&mut keys).map(|()| keys)
+        };
+        let keys = with("output_distribution", "uniform:1..2").expect("a scenario");
+        assert_eq!(keys["output_distribution"], "uniform:1..2");
+        assert_eq!(keys["workload"], "random");
+        let told = with("workload", "blocks").map(|_| ()).unwrap_err().words();
+        assert!(told.contains("rag has the workload"), "{told}");
+        let told = with("scenario", "rga").map(|_| ()).unwrap_err().words();
+        assert!(told.contains("did you mean `rag`"), "{told}");
+    }
+}

@@ -1,0 +1,141 @@
+//! Workloads end to end: that what a workload makes reaches the server, and its own outputs the
+//! folder. Never a figure.
+
+use std::fs;
+
+use inferometer_core::table_import::published_tables;
+use serde_json::Value;
+
+use crate::support::{folder, inferometer, told};
+
+const SHAREGPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../workload/fixtures/sharegpt.json");
+
+#[test]
+fn text_blocks_write_their_log_and_tables_and_the_report_makes_them_again() {
+    let folder = folder();
+    let arguments = [
+        "run",
+        "--workload",
+        "blocks",
+        "--block-sizes",
+        "60,30",
+        "--wanted-lengths",
+        "20",
+        "--block-concurrency",
+        "2,3",
+        "--requests",
+        "4",
+        "--max-output-tokens",
+        "24",
+        "--speed",
+        "100",
+        "--out",
+        "made",
+        "--json",
+        "--quiet",
+    ];
+    let output = inferometer(folder.path(), &arguments);
+    let summary: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", told(&output)));
+    let cells = summary["cells"].as_array().unwrap();
+    for (cell, (size, in_flight)) in cells.iter().zip([(60, 2), (30, 3)]) {
+        let pass = &cell["passes"][0];
+        assert_eq!(
+            (&pass["concurrency"], &pass["outcomes"]["complete"]),
+            (&in_flight.into(), &4.into())
+        );
+        let blocks = &pass["blocks"];
+        assert_eq!(blocks["block_chars"], size);
+        assert_eq!(blocks["prompt_chars"], 4 * (size + 41));
+        assert!(blocks["completion_chars"].as_u64() > Some(0));
+    }
+    let made = folder.path().join("made");
+    let log = fs::read_to_string(made.join("blocks.log")).unwrap();
+    assert_eq!(log.lines().count(), 2 * 17);
+    let tables = published_tables(&fs::read_to_string(made.join("blocks.md")).unwrap()).unwrap();
+    assert!(tables.iter().flat_map(|table| &table.rows).count() <= 2);
+    let again = inferometer(folder.path(), &["report", "--out", "again"]);
+    assert!(again.status.success(), "{}", told(&again));
+    for name in ["blocks.log", "blocks.md", "blocks-token-out.svg", "summary.json"] {
+        let of = |folder_: &str| fs::read(folder.path().join(folder_).join(name)).unwrap();
+        assert_eq!(of("made"), of("again"), "{name}");
+    }
+}
+
+#[test]
+fn a_serving_run_sends_conversations_with_lengths_of_their_own() {
+    let folder = folder();
+    let arguments = [
+        "run",
+        "--workload",
+        "sharegpt",
+        "--dataset",
+        SHAREGPT,
+        "--requests",
+        "12",
+        "--rate",
+        "200",
+        "--seed",
+        "1",
+        "--salt",
+        "fixed",
+        "--speed",
+        "100",
+        "--json",
+        "--quiet",
+    ];
+    let output = inferometer(folder.path(), &arguments);
+    let summary: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", told(&output)));
+    let cell = &summary["cells"][0];
+    assert_eq!((&cell["input_length"], &cell["output_length"]), (&0.into(), &0.into()));
+    let run = &cell["passes"][0]["serving_run"];
+    assert_eq!(run["completed"], 12);
+    // The embedded engine ignores end-of-text when it is told to, so that both count alike.
+    assert_eq!(run["measured"]["output_tokens"], run["script"]["output_tokens"]);
+}
+
+#[test]
+fn a_template_and_a_corpus_of_ones_own_are_read_or_refused_with_their_names() {
+    let folder = folder();
+    fs::write(folder.path().join("ask.txt"), "{text}\n{wanted}").unwrap();
+    for (flags, words) in [
+        (["--template", "ask.txt"], "ask.txt has the field `{wanted}`"),
+        (["--template", "./none.txt"], "none.txt: cannot be read"),
+        (["--dataset", "no.txt"], "no.txt"),
+        (["--dataset", "sharegpt"], "inferometer fetch sharegpt"),
+    ] {
+        let workload = if words.contains("fetch") { "sharegpt" } else { "blocks" };
+        let arguments = [&["run", "--workload", workload][..], &flags].concat();
+        let output = std::process::Command::new(crate::support::BINARY)
+            .current_dir(folder.path())
+            .env("INFEROMETER_CACHE", folder.path())
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(told(&output).contains(words), "{}", told(&output));
+    }
+}
+
+#[test]
+fn fetch_lists_what_there_is_and_says_what_to_do_offline() {
+    let folder = folder();
+    let fetch = |names: &[&str]| {
+        std::process::Command::new(crate::support::BINARY)
+            .env("INFEROMETER_CACHE", folder.path())
+            .env("HF_HUB_OFFLINE", "1")
+            .arg("fetch")
+            .args(names)
+            .output()
+            .unwrap()
+    };
+    let listed = String::from_utf8(fetch(&[]).stdout).unwrap();
+    assert!(listed.contains("mooncake-conversation") && listed.contains("azure-2024-code"));
+    let offline = fetch(&["azure-2023-conv"]);
+    assert_eq!(offline.status.code(), Some(1));
+    assert!(told(&offline).contains("HF_HUB_OFFLINE"), "{}", told(&offline));
+    let unknown = fetch(&["sharegtp"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(told(&unknown).contains("did you mean `sharegpt`"), "{}", told(&unknown));
+}

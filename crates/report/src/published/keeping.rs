@@ -1,0 +1,55 @@
+//! How far a model keeps to the length that it is asked for, as a table.
+
+use inferometer_core::blocks::RULES;
+use inferometer_core::summary::{Distribution, Summary};
+
+use super::passes;
+use crate::layout::{Align, Table};
+use crate::number::{MISSING, count, significant};
+
+/// A row per pass over text blocks: asked for against generated.
+pub(crate) fn keeping(summary: &Summary) -> Table {
+    let mut table = Table::new([
+        ("Block (characters)", Align::Right),
+        ("Asked for (characters)", Align::Right),
+        ("Answers", Align::Right),
+        ("Characters, mean", Align::Right),
+        ("p50", Align::Right),
+        ("Share of what was asked for", Align::Right),
+        ("Tokens, mean", Align::Right),
+        ("Tokens per character", Align::Right),
+        ("Kept", Align::Right),
+        ("Refusals", Align::Right),
+        ("Run-aways", Align::Right),
+    ]);
+    for (_, _, figures) in passes(summary) {
+        let keeping = &figures.keeping;
+        let of = |values: &Option<Distribution>, figure: fn(&Distribution) -> f64| {
+            values.as_ref().map(figure)
+        };
+        let show = |value: Option<f64>| value.map_or(MISSING.to_owned(), significant);
+        let chars = of(&keeping.chars, |values| values.mean);
+        let tokens = of(&keeping.tokens, |values| values.mean);
+        let wanted = f64::from(figures.wanted_chars.max(1));
+        let share = chars.map(|chars| 100.0 * chars / wanted);
+        table.push(vec![
+            figures.block_chars.to_string(),
+            figures.wanted_chars.to_string(),
+            count(keeping.answers),
+            show(chars),
+            show(of(&keeping.chars, |values| values.p50)),
+            share.map_or(MISSING.to_owned(), |share| format!("{} %", significant(share))),
+            show(tokens),
+            show(tokens.zip(chars).filter(|(_, chars)| *chars > 0.0).map(|(t, c)| t / c)),
+            count(keeping.kept),
+            count(keeping.refusals),
+            count(keeping.run_aways),
+        ]);
+    }
+    table
+}
+
+/// What the counts of the table mean: name and definition.
+pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    RULES.iter().map(|rule| (rule.name, rule.definition))
+}

@@ -1,0 +1,24 @@
+//! What belongs to one published record: its log, its tables, its figures beside ours. Never
+//! computes a figure.
+
+mod keeping;
+mod log;
+mod serving_run;
+mod sizes;
+
+pub use log::log;
+pub use sizes::tables as size_tables;
+
+pub(crate) use keeping::{keeping, rules};
+pub(crate) use serving_run::serving_run;
+pub(crate) use sizes::blocks;
+
+use inferometer_core::blocks::BlockFigures;
+use inferometer_core::summary::{Cell, PassSummary, Summary};
+
+/// The passes over text blocks, in the order in which they were carried out.
+pub(crate) fn passes(summary: &Summary) -> Vec<(&Cell, &PassSummary, &BlockFigures)> {
+    let cells = summary.cells.iter();
+    let passes = cells.flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
+    passes.filter_map(|(cell, pass)| Some((cell, pass, pass.blocks.as_ref()?))).collect()
+}

@@ -1,0 +1,47 @@
+//! The six figures of vLLM 0.2's serving script: ours, and what the script would have printed.
+
+use inferometer_core::serving_run::{FIELDS, Field, ServingRun};
+use inferometer_core::summary::Summary;
+
+use crate::layout::{Align, Table};
+use crate::number::{MISSING, significant};
+
+/// Six rows per pass whose requests have lengths of their own.
+pub(crate) fn serving_run(summary: &Summary) -> Table {
+    let mut table = Table::new([
+        ("Pass", Align::Left),
+        ("Figure", Align::Left),
+        ("By the outputs that came", Align::Right),
+        ("As the script counts", Align::Right),
+        ("Unit", Align::Left),
+    ]);
+    for (cell, pass) in
+        summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)))
+    {
+        let Some(run) = &pass.serving_run else { continue };
+        for field in &FIELDS {
+            table.push(vec![
+                cell.place(pass),
+                field.name.to_owned(),
+                ours(field, run),
+                scripts(field, run),
+                field.unit.to_owned(),
+            ]);
+        }
+    }
+    table
+}
+
+/// Ours with the digits that say something.
+fn ours(field: &Field, run: &ServingRun) -> String {
+    (field.value)(run, &run.measured).map_or(MISSING.to_owned(), significant)
+}
+
+/// As the script prints it: with two decimals, or with all there are.
+fn scripts(field: &Field, run: &ServingRun) -> String {
+    match ((field.value)(run, &run.script), field.decimals) {
+        (None, _) => MISSING.to_owned(),
+        (Some(value), Some(decimals)) => format!("{value:.decimals$}"),
+        (Some(value), None) => format!("{value}"),
+    }
+}

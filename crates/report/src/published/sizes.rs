@@ -1,0 +1,120 @@
+//! The tables of text blocks: those of the published record, a table per input size, and one with
+//! what a reader must know beside them.
+
+use std::fmt::Write as _;
+
+use inferometer_core::blocks::BlockFigures;
+use inferometer_core::summary::Summary;
+
+use super::passes;
+use crate::label;
+use crate::layout::{Align, Table};
+use crate::number::{MISSING, count, significant};
+
+/// A table per input size in the form of the published record, `**input 100**` above each: the
+/// tokens of an answer, and the output tokens per second, cut after four decimals. Nothing where
+/// the workload is another.
+#[must_use]
+pub fn tables(summary: &Summary) -> Option<String> {
+    let passes = passes(summary);
+    let mut sizes: Vec<u32> = passes.iter().map(|(_, _, figures)| figures.block_chars).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    if sizes.is_empty() {
+        return None;
+    }
+    let target = &summary.target;
+    let card = label::with_reality(&label::card(target), summary);
+    let engine = label::engine(target);
+    let mut out = format!("# {}\n\n## {card}\n\n## {engine}\n", target.model);
+    for size in sizes {
+        let _ = writeln!(out, "\n**input {size}**\n\n输出长度 | completion-tokens/s\n---|---");
+        let of_size = passes.iter().filter(|(_, _, figures)| figures.block_chars == size);
+        let mut rows: Vec<&BlockFigures> = of_size.map(|(_, _, figures)| *figures).collect();
+        rows.sort_by(|a, b| tokens(a).total_cmp(&tokens(b)));
+        for figures in rows {
+            let length = figures.completion_tokens_per_request();
+            let length =
+                length.map_or(MISSING.to_owned(), |tokens| format!("{:.0}", tokens.floor()));
+            let _ = writeln!(out, "{length} | {}", cut(figures.completion_tokens_per_s()));
+        }
+    }
+    out.push_str(
+        "\nInput sizes are characters of a block; output lengths are the tokens that answers really \
+         had, on average.\n",
+    );
+    Some(out)
+}
+
+fn tokens(figures: &BlockFigures) -> f64 {
+    figures.completion_tokens_per_request().unwrap_or(f64::INFINITY)
+}
+
+/// Four decimals, the others cut off and not rounded, as the record has them.
+fn cut(value: Option<f64>) -> String {
+    let Some(value) = value.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
+    let text = format!("{value}");
+    let (whole, decimals) = text.split_once('.').unwrap_or((&text, ""));
+    format!("{whole}.{decimals:0<4.4}")
+}
+
+/// A row per pass over text blocks.
+pub(crate) fn blocks(summary: &Summary) -> Table {
+    let mut table = Table::new([
+        ("Block (characters)", Align::Right),
+        ("Asked for (characters)", Align::Right),
+        ("In flight", Align::Right),
+        ("Completed / planned", Align::Right),
+        ("Why not", Align::Left),
+        ("Prompt tokens", Align::Right),
+        ("Output tokens", Align::Right),
+        ("Output tokens/s", Align::Right),
+        ("Output characters/s", Align::Right),
+        ("Tokens/s of a request", Align::Right),
+    ]);
+    for (_, pass, figures) in passes(summary) {
+        let mut why = pass.outcomes;
+        why.complete = 0;
+        let each = |total: Option<u64>| {
+            let mean = total.filter(|_| figures.completed > 0);
+            mean.map_or(MISSING.to_owned(), |total| {
+                significant(total as f64 / figures.completed as f64)
+            })
+        };
+        let rate = |total: u64| {
+            let rate = pass.duration_s.filter(|seconds| *seconds > 0.0);
+            rate.map_or(MISSING.to_owned(), |seconds| significant(total as f64 / seconds))
+        };
+        table.push(vec![
+            figures.block_chars.to_string(),
+            figures.wanted_chars.to_string(),
+            label::load(pass).trim_end_matches(" in flight").to_owned(),
+            format!("{} / {}", count(figures.completed), count(figures.planned)),
+            if why.total() == 0 { String::new() } else { why.to_string() },
+            each(figures.prompt_tokens),
+            each(figures.completion_tokens),
+            figures.completion_tokens.map_or(MISSING.to_owned(), rate),
+            rate(figures.completion_chars),
+            figures.tokens_per_s_per_request.map_or(MISSING.to_owned(), significant),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_cut_after_the_fourth_and_filled_up_to_it() {
+        for (value, text) in [
+            (51.696_504_237, "51.6965"),
+            (349.987, "349.9870"),
+            (0.999_99, "0.9999"),
+            (522.0, "522.0000"),
+        ] {
+            assert_eq!(cut(Some(value)), text);
+        }
+        assert_eq!(cut(None), "-");
+    }
+}

@@ -1,0 +1,160 @@
+//! The published record's own log and tables from the counts behind them, and the serving
+//! script's figures.
+
+use inferometer_core::blocks::{BlockFigures, Keeping};
+use inferometer_core::outcome::OutcomeCounts;
+use inferometer_core::serving_run::{ByTokens, ServingRun};
+use inferometer_core::summary::{PassKind, Summary};
+use inferometer_core::table_import::published_tables;
+use inferometer_report::{csv, plot, published, table};
+
+use crate::support::{cell, distribution, empty, pass};
+
+const LOG: &str = include_str!("../fixtures/sus-chat-34b.log");
+
+/// The first log block of the record, by its counts.
+fn first() -> BlockFigures {
+    BlockFigures {
+        block_chars: 4_000,
+        wanted_chars: 4_000,
+        planned: 500,
+        concurrency: Some(16),
+        began_unix_ns: 1_703_064_928_585_000_000,
+        ended_unix_ns: 1_703_066_816_483_000_000,
+        completed: 143,
+        prompt_tokens: Some(579_158),
+        completion_tokens: Some(97_603),
+        prompt_chars: 575_749,
+        completion_chars: 130_289,
+        tokens_per_s_per_request: Some(4.691_109_948_682_602),
+        keeping: Keeping {
+            answers: 143,
+            kept: 10,
+            refusals: 3,
+            run_aways: 2,
+            chars: Some(distribution(911.0)),
+            tokens: Some(distribution(682.5)),
+        },
+    }
+}
+
+fn run(blocks: &[BlockFigures]) -> Summary {
+    let mut summary = empty("SUSTech/SUS-Chat-34B", "V100-PCIE-32G", "vllm", "0.2.6");
+    for figures in blocks {
+        let mut pass = pass(PassKind::Closed, figures.planned);
+        pass.concurrency = figures.concurrency;
+        pass.outcomes = OutcomeCounts {
+            complete: figures.completed,
+            rejected: figures.planned - figures.completed,
+            ..OutcomeCounts::default()
+        };
+        pass.blocks = Some(figures.clone());
+        let mut cell = cell(figures.block_chars, figures.wanted_chars, [None; 4]);
+        cell.passes = vec![pass];
+        summary.cells.push(cell);
+    }
+    summary
+}
+
+/// Without its time, whose milliseconds creep on while the record's script prints.
+fn untimed(log: &str) -> Vec<&str> {
+    log.lines().map(|line| line.split_once("][").expect("a time").1).collect()
+}
+
+#[test]
+fn the_published_log_comes_out_line_by_line() {
+    let log = published::log(&run(&[first()])).unwrap();
+    assert_eq!(untimed(&log), untimed(LOG));
+    let time = |log: &str| log.lines().next().unwrap()[..25].to_owned();
+    assert_eq!(time(&log), time(LOG));
+}
+
+#[test]
+fn figures_that_are_not_there_are_dashes_in_the_log() {
+    let mut figures = first();
+    figures.ended_unix_ns = figures.began_unix_ns;
+    figures.prompt_tokens = None;
+    let log = published::log(&run(&[figures])).unwrap();
+    for line in ["duration: 0", "prompt-tokens/second: -", "completion-tokens/second: -"] {
+        assert!(untimed(&log).iter().any(|found| found.ends_with(line)), "{line}");
+    }
+    assert_eq!(published::log(&empty("m", "c", "vllm", "1")), None);
+}
+
+#[test]
+fn the_tables_per_input_size_are_the_records_and_read_back() {
+    let short = BlockFigures {
+        wanted_chars: 100,
+        completed: 165,
+        completion_tokens: Some(33_484),
+        ended_unix_ns: first().began_unix_ns + 1_194_000_000_000,
+        ..first()
+    };
+    let small = BlockFigures { block_chars: 500, ..first() };
+    let text = published::size_tables(&run(&[first(), short, small])).unwrap();
+    let expected = "**input 4000**\n\n输出长度 | completion-tokens/s\n---|---\n202 | 28.0435\n\
+                    682 | 51.6965\n";
+    assert!(text.contains(expected), "{text}");
+    assert!(text.find("**input 500**") < text.find("**input 4000**"));
+    let rows = published_tables(&text).unwrap().remove(0).rows;
+    let read: Vec<_> = rows
+        .iter()
+        .map(|row| (row.cell.input_length, row.cell.output_length, row.measured.values()[1]))
+        .collect();
+    assert_eq!(
+        read,
+        [(500, 682, Some(51.6965)), (4_000, 202, Some(28.0435)), (4_000, 682, Some(51.6965))]
+    );
+}
+
+#[test]
+fn the_table_of_a_run_says_what_completed_why_not_and_how_lengths_were_kept() {
+    let summary = run(&[first()]);
+    let text = table::markdown(std::slice::from_ref(&summary));
+    for part in ["143 / 500", "357 rejected", "22.77 %", "Refusals", "Run-aways"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(csv::cells(&summary).starts_with(
+        "run_id,model,engine,engine_version,simulated,predicted,input_length_characters,"
+    ));
+}
+
+#[test]
+fn the_plot_has_a_line_for_each_length_asked_for() {
+    let other = BlockFigures { wanted_chars: 100, ..first() };
+    let smaller = BlockFigures { block_chars: 100, ..first() };
+    let plots = plot::figures(&[run(&[first(), other, smaller])]);
+    assert_eq!(plots.iter().map(|plot| plot.name).collect::<Vec<_>>(), ["blocks-token-out"]);
+    for part in ["Size of a block (characters)", "Asked for (characters)", ">4000<", ">100<"] {
+        assert!(plots[0].svg.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_serving_run_shows_ours_and_what_the_script_prints() {
+    let mut summary = empty("SUSTech/SUS-Chat-34B", "V100-PCIE-32G", "vllm", "0.2.6");
+    let mut pass = pass(PassKind::Open, 1_000);
+    pass.serving_run = Some(ServingRun {
+        completed: 1_000,
+        total_time_s: Some(842.46),
+        mean_latency_s: Some(429.69),
+        measured: ByTokens::default(),
+        script: ByTokens {
+            latency_per_token_s: Some(1.674),
+            latency_per_output_token_s: Some(8.668),
+            output_tokens: Some(218_801),
+        },
+    });
+    let mut cell = cell(0, 0, [None; 4]);
+    cell.passes = vec![pass];
+    summary.cells.push(cell);
+    let text = table::markdown(&[summary]);
+    for line in [
+        "| Total time                       |",
+        "|                    842.5 |               842.46 | s          |",
+        "|                        - |                 1.67 | s          |",
+        "|                        - |   259.71678180566437 | tokens/s   |",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}

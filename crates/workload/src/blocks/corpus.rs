@@ -1,0 +1,275 @@
+//! The text that blocks are cut from: a file of text or Markdown, a JSONL file, a folder of them,
+//! or one of those that the program carries. Documents follow one another with an empty line
+//! between them. What cannot be used is counted and said; nothing is repaired.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::error::WorkloadError;
+
+/// Chinese texts in the public domain; `corpus/README.md` says which.
+const SHIPPED_ZH: [&str; 4] = [
+    include_str!("../../corpus/lunyu.txt"),
+    include_str!("../../corpus/daodejing.txt"),
+    include_str!("../../corpus/caigentan.txt"),
+    include_str!("../../corpus/tang-poems.txt"),
+];
+/// English texts in the public domain.
+const SHIPPED_EN: [&str; 3] = [
+    include_str!("../../corpus/alice.txt"),
+    include_str!("../../corpus/king-james.txt"),
+    include_str!("../../corpus/declaration.txt"),
+];
+
+/// Characters between two entries of the index.
+const STRIDE: usize = 256;
+
+/// Names under which the fields of a JSONL row are looked for, the first that is there.
+const TEXT_FIELDS: [&str; 2] = ["text", "content"];
+
+/// A corpus in memory, with an index from characters to bytes.
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    text: String,
+    chars: usize,
+    /// The byte at which every [`STRIDE`]th character begins.
+    index: Vec<usize>,
+    left_out: LeftOut,
+}
+
+/// What of a corpus could not be used: how many by reason, and where the first of them is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut(BTreeMap<&'static str, (u64, String)>);
+
+impl LeftOut {
+    fn add(&mut self, reason: &'static str, place: impl FnOnce() -> String) {
+        self.0.entry(reason).or_insert_with(|| (0, place())).0 += 1;
+    }
+
+    /// How many rows and files.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.values().map(|(count, _)| count).sum()
+    }
+}
+
+impl fmt::Display for LeftOut {
+    /// `2 x no text (notes.jsonl, row 3); 1 x ...`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, (reason, (count, first))) in self.0.iter().enumerate() {
+            let semicolon = if position > 0 { "; " } else { "" };
+            write!(f, "{semicolon}{count} x {reason} ({first})")?;
+        }
+        Ok(())
+    }
+}
+
+impl Corpus {
+    /// Opens a corpus: `shipped-zh`, `shipped-en`, a file or a folder.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not UTF-8, or holds no text.
+    pub fn open(name: &str) -> Result<Self, WorkloadError> {
+        let mut documents = Documents::default();
+        match name {
+            "shipped-zh" => SHIPPED_ZH.iter().for_each(|text| documents.add(text)),
+            "shipped-en" => SHIPPED_EN.iter().for_each(|text| documents.add(text)),
+            path => documents.read(Path::new(path))?,
+        }
+        let Documents { text, left_out, .. } = documents;
+        if text.is_empty() {
+            let why = match left_out.total() {
+                0 => "it holds no text".to_owned(),
+                _ => left_out.to_string(),
+            };
+            let (path, rows) = (PathBuf::from(name), left_out.total());
+            return Err(WorkloadError::EmptyDataSet { path, rows, why });
+        }
+        let starts = text.char_indices().map(|(byte, _)| byte);
+        let index: Vec<usize> = starts.step_by(STRIDE).collect();
+        let last = text[index[index.len() - 1]..].chars().count();
+        let chars = (index.len() - 1) * STRIDE + last;
+        Ok(Self { text, chars, index, left_out })
+    }
+
+    /// Its characters.
+    #[must_use]
+    pub fn chars(&self) -> usize {
+        self.chars
+    }
+
+    /// What could not be used.
+    #[must_use]
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
+    }
+
+    /// `length` characters from this one on; behind the last the first follows.
+    #[must_use]
+    pub fn block(&self, start: usize, length: usize) -> String {
+        let mut block = String::new();
+        let (mut start, mut missing) = (start % self.chars, length);
+        while missing > 0 {
+            let taken = missing.min(self.chars - start);
+            block += &self.text[self.byte(start)..self.byte(start + taken)];
+            missing -= taken;
+            start = 0;
+        }
+        block
+    }
+
+    /// The byte at which a character begins.
+    fn byte(&self, character: usize) -> usize {
+        if character == self.chars {
+            return self.text.len();
+        }
+        let from = self.index[character / STRIDE];
+        let within = self.text[from..].char_indices().nth(character % STRIDE);
+        from + within.map_or(0, |(byte, _)| byte)
+    }
+}
+
+/// Documents read so far.
+#[derive(Default)]
+struct Documents {
+    text: String,
+    left_out: LeftOut,
+}
+
+impl Documents {
+    fn add(&mut self, text: &str) {
+        let text = text.replace("\r\n", "\n");
+        let text = text.trim_matches(|character| character == '\n' || character == '\u{feff}');
+        if !self.text.is_empty() && !text.is_empty() {
+            self.text.push_str("\n\n");
+        }
+        self.text.push_str(text);
+    }
+
+    fn read(&mut self, path: &Path) -> Result<(), WorkloadError> {
+        if path.is_dir() {
+            return self.read_folder(path);
+        }
+        let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+        let text = String::from_utf8(bytes).map_err(|error| WorkloadError::UnreadableDataSet {
+            path: path.to_owned(),
+            reason: format!("is not UTF-8 from byte {} on", error.utf8_error().valid_up_to() + 1),
+        })?;
+        match path.extension().is_some_and(|extension| extension == "jsonl") {
+            true => self.read_rows(path, &text),
+            false => self.add(&text),
+        }
+        Ok(())
+    }
+
+    /// Files of the kinds that are read, by name; the others are counted.
+    fn read_folder(&mut self, folder: &Path) -> Result<(), WorkloadError> {
+        let entries = fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+        let mut paths: Vec<PathBuf> = entries
+            .map_err(|error| unreadable(folder, &error))?
+            .into_iter()
+            .map(|entry| entry.path())
+            .collect();
+        paths.sort();
+        for path in paths {
+            let kind = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+            if path.is_dir() || ["txt", "text", "md", "markdown", "jsonl"].contains(&kind) {
+                self.read(&path)?;
+            } else {
+                let reason = "neither text, Markdown nor JSONL";
+                self.left_out.add(reason, || path.display().to_string());
+            }
+        }
+        Ok(())
+    }
+
+    fn read_rows(&mut self, path: &Path, text: &str) {
+        for (row, line) in (1..).zip(text.lines()) {
+            match row_text(line) {
+                Ok(Some(text)) => self.add(&text),
+                // An empty line is no row.
+                Ok(None) => {}
+                Err(reason) => {
+                    self.left_out.add(reason, || format!("{}, row {row}", path.display()));
+                }
+            }
+        }
+    }
+}
+
+/// The text of a row: a JSON string, or the field of an object.
+fn row_text(line: &str) -> Result<Option<String>, &'static str> {
+    if line.trim().is_empty() {
+        return Ok(None);
+    }
+    let text = match serde_json::from_str(line).map_err(|_| "not JSON")? {
+        Value::String(text) => text,
+        Value::Object(mut fields) => {
+            let field = TEXT_FIELDS.iter().find_map(|name| fields.remove(*name));
+            match field.ok_or("no field `text` or `content`")? {
+                Value::String(text) => text,
+                _ => return Err("a field that is not text"),
+            }
+        }
+        _ => return Err("neither text nor an object"),
+    };
+    if text.trim().is_empty() { Err("an empty text") } else { Ok(Some(text)) }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> WorkloadError {
+    WorkloadError::UnreadableDataSet { path: path.to_owned(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Corpus {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("corpus.txt");
+        fs::write(&path, text).unwrap();
+        Corpus::open(path.to_str().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn blocks_are_cut_by_characters_at_every_place() {
+        let text: String =
+            ('a'..='z').chain("子曰学而时习之😀é".chars()).cycle().take(1_000).collect();
+        let corpus = of(&text);
+        let characters: Vec<char> = text.chars().collect();
+        assert_eq!(corpus.chars(), 1_000);
+        for (start, length) in [(0, 1), (0, 1_000), (255, 2), (256, 300), (511, 1), (999, 1)] {
+            let expected: String = characters[start..start + length].iter().collect();
+            assert_eq!(corpus.block(start, length), expected, "{length} from {start}");
+        }
+        let round: String = characters[990..].iter().chain(&characters[..10]).collect();
+        assert_eq!(corpus.block(990, 20), round);
+    }
+
+    #[test]
+    fn the_shipped_texts_are_there_in_both_languages() {
+        for (name, least, word) in
+            [("shipped-zh", 70_000, "学而"), ("shipped-en", 190_000, "Alice")]
+        {
+            let corpus = Corpus::open(name).unwrap();
+            assert!(corpus.chars() > least, "{name}: {}", corpus.chars());
+            assert!(corpus.block(0, corpus.chars()).contains(word), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_or_not_text_is_told_with_its_place() {
+        let told = |name: &str| Corpus::open(name).unwrap_err().to_string();
+        assert!(told("no/such/file.txt").contains("no/such/file.txt"));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("latin1.txt");
+        fs::write(&path, b"caf\xe9").unwrap();
+        assert!(told(path.to_str().unwrap()).contains("not UTF-8 from byte 4 on"));
+        fs::write(&path, "").unwrap();
+        assert!(told(path.to_str().unwrap()).contains("it holds no text"));
+    }
+}

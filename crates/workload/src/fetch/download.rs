@@ -1,0 +1,113 @@
+//! One download: into a file beside its place, its checksum computed as it comes. What is not kept
+//! is removed.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use crate::error::WorkloadError;
+
+/// How long connecting may take, and how long a server may say nothing.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes read at a time.
+const CHUNK: usize = 1 << 16;
+
+/// A download that is complete and not yet in its place.
+pub(super) struct Part {
+    path: PathBuf,
+    /// Its checksum.
+    pub sha256: String,
+}
+
+impl Part {
+    /// Moves it to its place.
+    pub(super) fn keep(self, place: &Path) -> Result<(), WorkloadError> {
+        fs::rename(&self.path, place).map_err(|error| unwritable(place, &error))
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // Where it was kept it is gone from here already.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Downloads beside `place`.
+pub(super) fn to_part(
+    name: &'static str,
+    address: &str,
+    token: Option<&str>,
+    place: &Path,
+    progress: &mut dyn FnMut(u64, Option<u64>),
+) -> Result<Part, WorkloadError> {
+    let failed = |reason: String| WorkloadError::Download {
+        name,
+        address: address.to_owned(),
+        reason,
+        place: place.to_owned(),
+    };
+    let config = ureq::Agent::config_builder()
+        .timeout_connect(Some(PATIENCE))
+        .timeout_recv_response(Some(PATIENCE));
+    let agent: ureq::Agent = config.build().into();
+    let mut request = agent.get(address);
+    if let Some(token) = token {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let mut response = request.call().map_err(|error| failed(error.to_string()))?;
+    let total = response.body().content_length();
+    let folder = place.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    let path = place.with_extension(format!("part-{}", std::process::id()));
+    let mut part = Part { path, sha256: String::new() };
+    let file = File::create(&part.path).map_err(|error| unwritable(&part.path, &error))?;
+    let mut out = BufWriter::new(file);
+    let mut digest = Sha256::new();
+    let mut body = response.body_mut().as_reader();
+    let (mut bytes, mut chunk) = (0_u64, vec![0; CHUNK]);
+    loop {
+        let count = body.read(&mut chunk).map_err(|error| failed(error.to_string()))?;
+        if count == 0 {
+            break;
+        }
+        out.write_all(&chunk[..count]).map_err(|error| unwritable(&part.path, &error))?;
+        digest.update(&chunk[..count]);
+        bytes += count as u64;
+        progress(bytes, total);
+    }
+    out.flush().map_err(|error| unwritable(&part.path, &error))?;
+    if total.is_some_and(|total| total != bytes) {
+        return Err(failed(format!("ended after {bytes} of {} bytes", total.unwrap_or(0))));
+    }
+    part.sha256 = hex(digest);
+    Ok(part)
+}
+
+/// The checksum of a file.
+pub(super) fn checksum(path: &Path) -> Result<String, WorkloadError> {
+    let unreadable = |error: std::io::Error| WorkloadError::UnreadableDataSet {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
+    let mut file = File::open(path).map_err(unreadable)?;
+    let (mut digest, mut chunk) = (Sha256::new(), vec![0; CHUNK]);
+    loop {
+        let count = file.read(&mut chunk).map_err(unreadable)?;
+        if count == 0 {
+            return Ok(hex(digest));
+        }
+        digest.update(&chunk[..count]);
+    }
+}
+
+fn hex(digest: Sha256) -> String {
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(super) fn unwritable(path: &Path, error: &std::io::Error) -> WorkloadError {
+    WorkloadError::Unwritable { path: path.to_owned(), reason: error.to_string() }
+}

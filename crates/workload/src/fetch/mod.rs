@@ -1,0 +1,170 @@
+//! Data sets by name: from the hub or the web into a cache, each checked by its checksum. Nothing
+//! is downloaded that is there already, nothing is tried twice, and nothing at all is asked of the
+//! network when `HF_HUB_OFFLINE` is set.
+
+mod catalogue;
+mod download;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::WorkloadError;
+use crate::tokenizer::hub::{HubAccess, HubConfig};
+
+pub use catalogue::{DATA_SETS, DataSet, Origin, data_set};
+
+/// Where data sets are kept and how they are reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchConfig {
+    /// The folder that holds a folder for each data set.
+    pub cache: PathBuf,
+    /// Holds copies of what is not on the hub, under the host they come from:
+    /// `MIRROR/raw.githubusercontent.com/...`.
+    pub mirror: Option<String>,
+    /// The hub, or its mirror.
+    pub hub: HubConfig,
+}
+
+impl FetchConfig {
+    /// What the environment says: `INFEROMETER_CACHE`, else `XDG_CACHE_HOME`;
+    /// `INFEROMETER_MIRROR`; for the hub the variables that all Hugging Face tools read.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let home = || std::env::home_dir().unwrap_or_default().join(".cache");
+        let default =
+            || variable("XDG_CACHE_HOME").map_or_else(home, PathBuf::from).join("inferometer");
+        Self {
+            cache: variable("INFEROMETER_CACHE").map_or_else(default, PathBuf::from),
+            mirror: variable("INFEROMETER_MIRROR"),
+            hub: HubConfig::from_env(),
+        }
+    }
+
+    /// Where the file of a data set is kept.
+    #[must_use]
+    pub fn path(&self, data_set: &DataSet) -> PathBuf {
+        self.cache.join(data_set.name).join(data_set.file())
+    }
+
+    /// The address that a data set is downloaded from.
+    #[must_use]
+    pub fn address(&self, data_set: &DataSet) -> String {
+        match data_set.origin {
+            Origin::Hub { repository, revision, file } => {
+                format!("{}/datasets/{repository}/resolve/{revision}/{file}", self.hub.endpoint)
+            }
+            Origin::Web(address) => match &self.mirror {
+                Some(mirror) => format!("{}/{address}", mirror.trim_end_matches('/')),
+                None => format!("https://{address}"),
+            },
+        }
+    }
+}
+
+/// A data set that is in the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// The file.
+    pub path: PathBuf,
+    /// Its checksum.
+    pub sha256: String,
+    /// What the checksum was compared with.
+    pub checked: Checked,
+    /// Whether it had to be downloaded.
+    pub is_new: bool,
+}
+
+/// What a checksum was compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// The one that this program knows.
+    Known,
+    /// The one of the first download.
+    Recorded,
+    /// Nothing: it is the first download, and its checksum is recorded.
+    First,
+}
+
+/// A data set in the cache, downloaded if it is not there. `progress` is told the bytes so far and
+/// how many there will be, where the server says so.
+///
+/// # Errors
+/// When it cannot be had, or is not what it should be.
+pub fn fetch(
+    data_set: &DataSet,
+    config: &FetchConfig,
+    progress: &mut dyn FnMut(u64, Option<u64>),
+) -> Result<Fetched, WorkloadError> {
+    let path = config.path(data_set);
+    let record = path.with_file_name(format!("{}.sha256", data_set.file()));
+    let recorded = fs::read_to_string(&record).ok();
+    let recorded = recorded.and_then(|text| text.split_whitespace().next().map(str::to_owned));
+    let (expected, checked) = match (data_set.sha256, recorded) {
+        (Some(known), _) => (Some(known.to_owned()), Checked::Known),
+        (None, Some(recorded)) => (Some(recorded), Checked::Recorded),
+        (None, None) => (None, Checked::First),
+    };
+    if path.exists() {
+        let found = download::checksum(&path)?;
+        let sha256 = agree(data_set, &path, expected, found)?;
+        note(&record, &sha256, data_set)?;
+        return Ok(Fetched { path, sha256, checked, is_new: false });
+    }
+    let address = config.address(data_set);
+    if config.hub.access == HubAccess::Offline {
+        return Err(WorkloadError::Offline { name: data_set.name, path, address });
+    }
+    let token = match data_set.origin {
+        Origin::Hub { .. } => config.hub.token.as_deref(),
+        Origin::Web(_) => None,
+    };
+    let part = download::to_part(data_set.name, &address, token, &path, progress)?;
+    let sha256 = agree(data_set, &path, expected, part.sha256.clone())?;
+    part.keep(&path)?;
+    note(&record, &sha256, data_set)?;
+    Ok(Fetched { path, sha256, checked, is_new: true })
+}
+
+/// The checksum, if it is the one that was expected.
+fn agree(
+    data_set: &DataSet,
+    path: &Path,
+    expected: Option<String>,
+    found: String,
+) -> Result<String, WorkloadError> {
+    match expected {
+        Some(expected) if expected != found => Err(WorkloadError::Checksum {
+            name: data_set.name,
+            path: path.to_owned(),
+            expected,
+            found,
+        }),
+        _ => Ok(found),
+    }
+}
+
+/// Writes the checksum beside the file, as `sha256sum` does.
+fn note(record: &Path, sha256: &str, data_set: &DataSet) -> Result<(), WorkloadError> {
+    let line = format!("{sha256}  {}\n", data_set.file());
+    if fs::read_to_string(record).is_ok_and(|known| known == line) {
+        return Ok(());
+    }
+    fs::write(record, line).map_err(|error| download::unwritable(record, &error))
+}
+
+/// The file that a plan means by `name`: the file of that name, else the data set of that name in
+/// the cache.
+///
+/// # Errors
+/// When it is the name of a data set that was not fetched.
+pub fn local(name: &str, config: &FetchConfig) -> Result<PathBuf, WorkloadError> {
+    let file = PathBuf::from(name);
+    let Some(data_set) = data_set(name).filter(|_| !file.exists()) else { return Ok(file) };
+    let path = config.path(data_set);
+    if path.exists() {
+        Ok(path)
+    } else {
+        Err(WorkloadError::NotFetched { name: data_set.name, path })
+    }
+}

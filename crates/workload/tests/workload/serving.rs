@@ -1,0 +1,69 @@
+//! The serving run: which conversations are taken, in which order, with which lengths.
+
+use inferometer_core::plan::{CellPlan, ServingLimits, WorkloadPlan};
+use inferometer_core::request::Prompt;
+use inferometer_workload::{Built, Note, WorkloadError, embedded, requests};
+
+use crate::support::{SHAREGPT, compare_with_golden, place, spec};
+
+fn plan(limits: ServingLimits) -> WorkloadPlan {
+    WorkloadPlan::ServingRun { dataset: SHAREGPT.to_owned(), limits }
+}
+
+fn built(limits: ServingLimits, taken: u64, count: usize) -> Result<Built, WorkloadError> {
+    requests(&spec(&plan(limits), "golden"), CellPlan::OWN, &place().after(taken), count)
+}
+
+/// All conversations of the fixture that are within the limits of vLLM's scripts.
+fn within() -> usize {
+    let all = built(ServingLimits::VLLM, 0, 60).expect("the fixture has some");
+    match all.notes.as_slice() {
+        [Note::Reused { available, .. }] => *available as usize,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_first_requests_of_seed_one_are_those_of_the_fixture() {
+    let found = built(ServingLimits::VLLM, 0, 3).unwrap().requests;
+    compare_with_golden("serving-run", &found);
+}
+
+#[test]
+fn lengths_are_those_of_the_data_and_within_the_limits() {
+    let count = within();
+    assert!((10..48).contains(&count), "{count}");
+    let Built { requests, notes } = built(ServingLimits::VLLM, 0, count).unwrap();
+    assert!(notes.is_empty());
+    for request in &requests {
+        let Prompt::Text(text) = &request.prompt else { panic!("a text prompt") };
+        assert_eq!(Some(embedded().count(text).unwrap()), request.counted_tokens);
+        assert_eq!(request.counted_tokens, Some(request.input_tokens));
+        let (prompt, answer) = (request.input_tokens, request.output_tokens);
+        assert!(prompt >= 4 && answer >= 4 && prompt <= 1_024 && prompt + answer <= 2_048);
+    }
+    let longest = requests.iter().map(|request| request.output_tokens).max().unwrap();
+    let shorter = ServingLimits { max_total_tokens: longest, ..ServingLimits::VLLM };
+    let fewer = built(shorter, 0, 60).unwrap().requests;
+    assert!(fewer.iter().all(|request| request.output_tokens < longest));
+}
+
+#[test]
+fn passes_share_no_conversation_until_there_are_none_left() {
+    let count = within();
+    let all = built(ServingLimits::VLLM, 0, count).unwrap().requests;
+    let later = built(ServingLimits::VLLM, 5, count).unwrap();
+    assert_eq!(later.requests[..count - 5], all[5..]);
+    assert_eq!(later.requests[count - 5..], all[..5]);
+    assert_eq!(later.notes, [Note::Reused { prompts: 5, available: count as u64 }]);
+}
+
+#[test]
+fn broken_rows_are_counted_and_limits_without_a_conversation_are_an_error() {
+    let findings = spec(&plan(ServingLimits::VLLM), "s").findings();
+    let told = &findings[0].message;
+    assert!(told.contains("no array `conversations` (row 8)"), "{told}");
+    let none = ServingLimits { min_tokens: 900, ..ServingLimits::VLLM };
+    let error = built(none, 0, 1).unwrap_err().to_string();
+    assert!(error.contains("900 tokens or more") && error.contains("max_total_tokens"), "{error}");
+}
