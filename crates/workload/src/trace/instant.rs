@@ -18,10 +18,10 @@ pub fn decimal(text: &str, unit_ns: i64) -> Option<i64> {
     };
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !is_digits(fraction) {
+    if whole.is_empty() {
         return None;
     }
-    if !is_digits(whole) {
+    if !is_digits(whole) || !is_digits(fraction) {
         return scientific(text, unit_ns);
     }
     let mut ns = whole.parse::<i64>().ok()?.checked_mul(unit_ns)?;
