@@ -8,22 +8,16 @@ use std::fs;
 
 use inferometer_engine::EngineConfig;
 use inferometer_engine::fit::{
-    MeasuredBlock, MeasuredTable, Outputs, PARAMETERS, PUBLISHED, RowError, block_error_percent,
-    block_errors, constants_of, error_percent, errors, fit, fit_blocks, leave_blocks_out,
-    leave_lengths_out, leave_table_out, parameter, parse_blocks, parse_rows, seen, serving_run,
+    MeasuredBlock, MeasuredTable, Outputs, PARAMETERS, PUBLISHED, RowError, TGI_CONSTANTS,
+    V100_CONSTANTS, block_error_percent, block_errors, constants_of, error_percent, errors, fit,
+    fit_blocks, leave_blocks_out, leave_lengths_out, leave_table_out, parameter, parse_blocks,
+    parse_rows, round_start, seen, serving_run,
 };
 use inferometer_engine::model::Weights;
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role, Seen, profile};
 
 /// Requests of the passes, as documented for the tables.
 const REQUESTS: (u32, u32) = (399, 10);
-
-/// Where the search of the constants of sixteen-bit models starts: round numbers, so that a constant on which a table that is left in
-/// says nothing is not taken from the one that is left out.
-const ROUND: [f64; 8] = [4000.0, 150.0, 50.0, 0.8, 0.5, 2.0, 50.0, 50.0];
-/// What differs in TGI: its host, its kernels' speed on the same weights.
-const TGI: [&str; 4] =
-    ["step_us", "sequence_layer_head_ns", "awq.bandwidth_efficiency", "awq.dense_efficiency"];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -106,29 +100,26 @@ fn write(profile: &Profile) -> Outcome<()> {
     Ok(fs::write(format!("data/profiles/{}.toml", profile.name), text)?)
 }
 
-/// What four V100 take beside the constants of the A100: workers in processes of their own, a slow
-/// link, and another attention kernel.
-const V100: [&str; 3] = ["batch_root_us", "link_efficiency", "kv_reread_efficiency"];
-/// Where that search starts.
+/// Where the search of the constants of four V100 starts.
 const V100_ROUND: [f64; 3] = [7000.0, 0.3, 0.5];
 
 /// Fits the profile of the V100 to its log, and holds it against the serving run of the same page.
 fn v100() -> Outcome<Profile> {
     let mut start = profile("v100-32g-x4-vllm-0.2")?;
     start.provenance.clear();
-    for (name, value) in V100.iter().zip(V100_ROUND) {
+    for (name, value) in V100_CONSTANTS.iter().zip(V100_ROUND) {
         (parameter(name)?.set)(&mut start, value);
     }
     let config = EngineConfig::of_model("sus-chat-34b")?;
     let path = "data/rows/sus-chat-34b-v100.csv";
     let blocks = parse_blocks(&fs::read_to_string(path)?, path)?;
-    let mut profile = rounded(fit_blocks(&start, &config, &blocks, &V100)?)?;
+    let mut profile = rounded(fit_blocks(&start, &config, &blocks, &V100_CONSTANTS)?)?;
     let errors = block_errors(&profile, &config, &blocks)?;
     println!("sus-chat-34b under {}:", profile.name);
     for (row, error) in blocks.iter().zip(&errors) {
         println!("  {:?}: {:+6.1} %", row.block, 100.0 * error);
     }
-    let left_out = leave_blocks_out(&start, &config, &blocks, &V100)?;
+    let left_out = leave_blocks_out(&start, &config, &blocks, &V100_CONSTANTS)?;
     let range = |of: fn(&MeasuredBlock) -> u32| {
         let values = blocks.iter().map(of);
         (values.clone().min().unwrap_or(0), values.max().unwrap_or(0))
@@ -177,13 +168,7 @@ fn main() -> Outcome<()> {
     write(&v100()?)?;
 
     let fp16 = [table("chatglm3-6b")?, table("qwen-14b")?];
-    let mut newer = profile("a100-40g-vllm-0.2.7")?;
-    newer.provenance.clear();
-    for (name, value) in constants_of(Weights::Fp16).iter().zip(ROUND) {
-        for parameter in PARAMETERS.iter().filter(|parameter| parameter.name == *name) {
-            (parameter.set)(&mut newer, value);
-        }
-    }
+    let mut newer = round_start(&profile("a100-40g-vllm-0.2.7")?);
     newer = fitted(&newer, &fp16, constants_of(Weights::Fp16), Role::Fitted)?;
     newer = fitted(
         &newer,
@@ -212,6 +197,6 @@ fn main() -> Outcome<()> {
     tgi.kernels = older.kernels.clone();
     let model = "mistral-7b-openorca-awq";
     let rows = rows_of(model, &format!("{model}-tgi"), Outputs::EndByThemselves)?;
-    tgi = fitted(&tgi, &[rows], &TGI, Role::Fitted)?;
+    tgi = fitted(&tgi, &[rows], &TGI_CONSTANTS, Role::Fitted)?;
     write(&tgi)
 }

@@ -150,15 +150,38 @@ fn residuals(
     residuals.iter().all(|residual| residual.is_finite()).then_some(residuals)
 }
 
+/// A profile from which the search for the constants of sixteen-bit models begins: round numbers,
+/// so that a constant on which the tables that are left in say nothing is not taken from one that is
+/// left out.
+#[must_use]
+pub fn round_start(profile: &Profile) -> Profile {
+    let mut start = profile.clone();
+    start.provenance.clear();
+    for (name, value) in SHARED.iter().zip(ROUND) {
+        if let Ok(parameter) = parameter(name) {
+            (parameter.set)(&mut start, value);
+        }
+    }
+    start
+}
+
 /// The constants that rows of these weights tell apart.
 #[must_use]
 pub fn constants_of(weights: Weights) -> &'static [&'static str] {
     match weights {
-        Weights::Fp16 => &SHARED,
-        Weights::Gptq => &GPTQ,
+        Weights::Fp16 | Weights::Fp32 => &SHARED,
+        Weights::Gptq | Weights::SqueezeLlm => &GPTQ,
         Weights::Awq => &AWQ,
     }
 }
+
+/// What differs in TGI from vLLM on the same card: its host, and its kernels' speed on the same
+/// weights.
+pub const TGI_CONSTANTS: [&str; 4] =
+    ["step_us", "sequence_layer_head_ns", "awq.bandwidth_efficiency", "awq.dense_efficiency"];
+/// What four V100 take beside the constants of the A100: workers in processes of their own, a slow
+/// link, and another attention kernel.
+pub const V100_CONSTANTS: [&str; 3] = ["batch_root_us", "link_efficiency", "kv_reread_efficiency"];
 
 /// The constants of sixteen-bit models.
 const SHARED: [&str; 8] = [
@@ -171,6 +194,8 @@ const SHARED: [&str; 8] = [
     "chain_token_ns",
     "activation_bytes_per_token_hidden",
 ];
+/// Where their search begins, in the same order.
+const ROUND: [f64; 8] = [4000.0, 150.0, 50.0, 0.8, 0.5, 2.0, 50.0, 50.0];
 /// GPTQ's own.
 const GPTQ: [&str; 3] =
     ["gptq.bandwidth_efficiency", "gptq.dense_efficiency", "gptq.dequantise_efficiency"];
