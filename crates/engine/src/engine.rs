@@ -164,16 +164,15 @@ impl Engine {
     ///
     /// It is the same as [`Engine::step`] again and again: the same tokens, blocks and nanoseconds.
     pub fn run(&mut self, limit: Duration) -> Option<Run> {
-        let running = &self.queues.running;
         let max_model_len = self.config.limits.max_model_len;
+        let Load { sequences, context, generated, remaining } =
+            Load::of(&self.queues.running, max_model_len);
         // The step in which a sequence ends is not one of the run.
-        let unfinished = running.iter().map(|sequence| sequence.remaining(max_model_len) - 1).min();
-        let most = unfinished.filter(|&steps| steps > 0)?;
+        let most = remaining.checked_sub(1).filter(|&steps| steps > 0 && sequences > 0)?;
         let most = self.policy.steady_steps(&self.queues, most);
         if most == 0 {
             return None;
         }
-        let Load { sequences, context, generated } = Load::of(running);
         let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
         let (steps, spent_ns) = self.cost.decode(sequences).run(most, context, generated, limit_ns);
         if steps == 0 {
@@ -219,7 +218,8 @@ impl Engine {
             }
             Batch::Decode => {
                 self.queues.decodes_since_prompt += 1;
-                let Load { sequences, context, generated } = Load::of(&self.queues.running);
+                let Load { sequences, context, generated, .. } =
+                    Load::of(&self.queues.running, self.config.limits.max_model_len);
                 let shape = StepShape::Decode { sequences, context, generated };
                 let mut outputs = Vec::with_capacity(sequences as usize);
                 self.emit(0, &mut outputs);
@@ -271,7 +271,9 @@ impl Engine {
             if finished.is_some() {
                 self.queues.kv.release(sequence.blocks);
             } else {
-                running.swap(kept, at);
+                if kept < at {
+                    running.swap(kept, at);
+                }
                 kept += 1;
             }
         }
@@ -284,18 +286,20 @@ struct Load {
     sequences: u32,
     context: u64,
     generated: u64,
+    /// Steps until the first of them ends; the most there are where none runs.
+    remaining: u32,
 }
 
 impl Load {
-    fn of(running: &[Sequence]) -> Self {
-        let sum = |tokens: fn(&Sequence) -> u32| {
-            running.iter().map(|sequence| u64::from(tokens(sequence))).sum()
-        };
-        Self {
-            sequences: running.len() as u32,
-            context: sum(Sequence::tokens),
-            generated: sum(|sequence| sequence.generated),
-        }
+    fn of(running: &[Sequence], max_model_len: u32) -> Self {
+        let sequences = running.len() as u32;
+        let none = Self { sequences, context: 0, generated: 0, remaining: u32::MAX };
+        running.iter().fold(none, |load, sequence| Self {
+            sequences,
+            context: load.context + u64::from(sequence.tokens()),
+            generated: load.generated + u64::from(sequence.generated),
+            remaining: load.remaining.min(sequence.remaining(max_model_len)),
+        })
     }
 }
 
