@@ -15,6 +15,9 @@ use inferometer_store::Store;
 
 use crate::exit::Failure;
 
+/// What a log that counts characters says of a closed loop's prompts.
+const LOG_OF_CHARACTERS: &str = "prompt-chars/second";
+
 /// Measured rows.
 pub struct Against {
     /// Where they are from, in words.
@@ -77,15 +80,27 @@ fn table(path: &str, section: Option<&str>, config: &EngineConfig) -> Result<Aga
     let problem = |what: String| Failure::usage(format!("--against: {path}: {what}"));
     let text =
         std::fs::read_to_string(path).map_err(|error| problem(format!("not read: {error}")))?;
-    let mut logged = logged_blocks(&text);
+    of_text(path, &text, section, &config.profile.engine).map_err(problem)
+}
+
+fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Result<Against, String> {
+    let mut logged = logged_blocks(text);
     if let Some(section) = section {
         logged.retain(|block| is_under(&block.headings, section));
     }
     if !logged.is_empty() {
         return Ok(of_log(path, &logged));
     }
-    let tables = published_tables(&text).map_err(problem)?;
-    let of_engine = |table: &&PublishedTable| table.is_under(&config.profile.engine);
+    // A page whose logs count characters beside tokens names the lengths of its tables by them.
+    if text.contains(LOG_OF_CHARACTERS) {
+        return Err(format!(
+            "the input lengths of this section are characters: the page's logs count them \
+             ({LOG_OF_CHARACTERS}), and here no log says how many tokens they were; name a section \
+             with a log as {path}#SECTION"
+        ));
+    }
+    let tables = published_tables(text)?;
+    let of_engine = |table: &&PublishedTable| table.is_under(engine);
     let fitting: Vec<&PublishedTable> = match (section, tables.as_slice()) {
         (Some(section), tables) => tables.iter().filter(|table| table.is_under(section)).collect(),
         (None, [only]) => vec![only],
@@ -100,12 +115,12 @@ fn table(path: &str, section: Option<&str>, config: &EngineConfig) -> Result<Aga
         found => {
             let sections: Vec<String> =
                 tables.iter().map(|table| table.headings.join(" / ")).collect();
-            Err(problem(format!(
+            Err(format!(
                 "{} of its tables fit {}; name one as {path}#SECTION: {}",
                 found.len(),
-                section.unwrap_or(&config.profile.engine),
+                section.unwrap_or(engine),
                 sections.join("; ")
-            )))
+            ))
         }
     }
 }
@@ -151,4 +166,22 @@ fn stored(run: &str, store: &Path) -> Result<Against, Failure> {
     });
     let origin = format!("run {}", found.row.id);
     Ok(Against { origin, rows: rows.collect(), blocks: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "# vLLM\n\n## A100\n\n**input 100**\n\n\
+                         输出长度 | completion-tokens/s\n---|---\n166 | 522.0\n169 | 382.0\n";
+
+    #[test]
+    fn lengths_that_a_page_counts_in_characters_are_not_taken_for_tokens() {
+        let page = format!("{TABLE}\n## V100\n\n[INFO] prompt-chars/second: 304.9\n");
+        let message = of_text("page.md", &page, Some("A100"), "vllm").err().unwrap();
+        assert!(message.contains("characters") && message.contains("page.md#"), "{message}");
+        let tokens = of_text("page.md", TABLE, Some("A100"), "vllm");
+        let tokens = tokens.unwrap_or_else(|message| panic!("{message}"));
+        assert_eq!(tokens.rows[0].cell, CellPlan { input_length: 100, output_length: 166 });
+    }
 }
