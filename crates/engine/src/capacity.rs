@@ -30,16 +30,39 @@ fn block_bytes(config: &Resolved) -> f64 {
     let cards = config.tensor_parallel_size;
     // Key and value heads that do not divide by the cards are replicated on them.
     let share = f64::from(config.model.kv_heads.div_ceil(cards)) / f64::from(config.model.kv_heads);
-    f64::from(config.block_size) * config.model.kv_bytes_per_token() * share
+    let layers = share_of_layers(config) * config.weights.bytes_per_activation() / 2.0;
+    f64::from(config.block_size) * config.model.kv_bytes_per_token() * share * layers
+}
+
+/// The share of the layers that the fullest stage has.
+fn share_of_layers(config: &Resolved) -> f64 {
+    let layers = config.model.layers;
+    f64::from(layers.div_ceil(config.pipeline_parallel_size)) / f64::from(layers)
+}
+
+/// Weights on the fullest card: of several stages the first has the input embedding, the last the
+/// output projection.
+fn weight_bytes(config: &Resolved) -> f64 {
+    let (model, weights) = (&config.model, config.weights);
+    let bytes = if config.pipeline_parallel_size == 1 {
+        model.weight_bytes(weights)
+    } else {
+        model.linear_parameters() * weights.bytes_per_parameter() * share_of_layers(config)
+            + model.head_parameters() * weights.bytes_per_activation()
+    };
+    bytes / f64::from(config.tensor_parallel_size)
 }
 
 fn profiling_peak_bytes(config: &Resolved) -> f64 {
     let cards = f64::from(config.tensor_parallel_size);
     let constants = &config.profile.constants;
     let tokens = f64::from(config.limits.max_num_batched_tokens);
-    let activations =
-        constants.activation_bytes_per_token_hidden * tokens * f64::from(config.model.hidden);
-    config.model.weight_bytes(config.weights) / cards
+    let width = config.weights.bytes_per_activation() / 2.0;
+    let activations = constants.activation_bytes_per_token_hidden
+        * tokens
+        * f64::from(config.model.hidden)
+        * width;
+    weight_bytes(config)
         + constants.activation_fixed_bytes
         + activations
         + split_k_bytes(config, tokens) / cards
@@ -82,6 +105,42 @@ mod tests {
         let base = blocks(|_| ()).unwrap();
         assert!(blocks(|c| c.max_model_len = Some(8192)).unwrap() < base);
         assert!(blocks(|c| c.tensor_parallel_size = Some(2)).unwrap() > 4 * base);
+    }
+
+    #[test]
+    fn single_precision_doubles_every_byte() {
+        // Of 2 x 42.29e9 in two stages: half of the layers and of their keys and values on each.
+        let single = |c: &mut EngineConfig| {
+            c.dtype = Some(crate::config::Dtype::Float32);
+            c.tensor_parallel_size = Some(4);
+        };
+        // 38.061e9 usable, 14.168e9 of weights, 1e9 fixed, 2.097e9 of activations; 6,553,600 bytes
+        // a block.
+        assert_eq!(blocks(single).unwrap(), 3173);
+        let message = blocks(|c| c.dtype = Some(crate::config::Dtype::Float32)).unwrap_err();
+        assert!(message.to_string().contains("59.8 GB"), "{message}");
+    }
+
+    #[test]
+    fn a_stage_holds_its_layers_and_one_embedding() {
+        // 12.611e9 of layers and 1.557e9 of embedding, 1e9 fixed, 1.049e9 of activations; 6,553,600
+        // bytes a block.
+        let found = blocks(|c| c.pipeline_parallel_size = Some(2)).unwrap();
+        assert_eq!(found, 3333);
+        // 14 of 40 layers in the fullest of three stages.
+        assert!(blocks(|c| c.pipeline_parallel_size = Some(3)).unwrap() > found);
+    }
+
+    #[test]
+    fn a_mixture_of_experts_needs_memory_for_all_of_them() {
+        let with = |cards| {
+            let mut config = EngineConfig::of_model("mixtral-8x7b").unwrap();
+            config.tensor_parallel_size = Some(cards);
+            kv_blocks(&config.resolve().unwrap())
+        };
+        let message = with(2).unwrap_err().to_string();
+        assert!(message.contains("mixtral-8x7b") && message.contains("38.1 GB"), "{message}");
+        assert!(with(4).unwrap() > 0);
     }
 
     #[test]

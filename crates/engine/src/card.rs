@@ -16,6 +16,9 @@ pub struct Card {
     pub bandwidth_bytes_per_s: f64,
     /// Dense sixteen-bit products in operations per second.
     pub dense_flops_per_s: f64,
+    /// Products of single precision in operations per second, without the shorter mantissa (TF32)
+    /// that engines leave off.
+    pub single_flops_per_s: f64,
     /// CUDA compute capability.
     pub capability: (u32, u32),
     /// Bytes per second between two cards, in one direction.

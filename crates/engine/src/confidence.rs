@@ -67,7 +67,7 @@ pub fn confidence(config: &Resolved, cell: CellPlan, sequences: u32) -> Confiden
         all.filter(|provenance| provenance.weights == config.weights).collect();
     let uncalibrated = match tables.as_slice() {
         [] => Some(format!("no row of {} weights was fitted", config.weights)),
-        tables => outside(config, tables, cell, sequences),
+        tables => config.unseen_form().or_else(|| outside(config, tables, cell, sequences)),
     };
     let own = tables.iter().find(|provenance| provenance.table == config.model.name);
     let p90 = |column: ErrorColumn| {
@@ -158,6 +158,30 @@ mod tests {
         assert_eq!(log.uncalibrated, None);
         assert_eq!(log.interval(ErrorColumn::Latency, 10.0), [5.0, 20.0]);
         assert!(log.interval(ErrorColumn::Throughput, 10.0)[0] > 8.0);
+    }
+
+    #[test]
+    fn forms_that_no_row_has_are_called_uncalibrated() {
+        type Change = fn(&mut EngineConfig);
+        let cases: [(&str, Change); 4] = [
+            ("fp32", |c| c.dtype = Some(crate::config::Dtype::Float32)),
+            ("squeezellm", |c| c.weights = Some(crate::model::Weights::SqueezeLlm)),
+            ("2 pipeline stages", |c| c.pipeline_parallel_size = Some(2)),
+            ("mixture of experts", |c| {
+                c.model = crate::model::model("mixtral-8x7b").unwrap();
+                c.tensor_parallel_size = Some(4);
+            }),
+        ];
+        for (why, change) in cases {
+            let mut config = EngineConfig::of_model("chatglm3-6b").unwrap();
+            change(&mut config);
+            let resolved = config.resolve().unwrap();
+            let cell = CellPlan { input_length: 512, output_length: 512 };
+            let found = confidence(&resolved, cell, 100);
+            assert!(found.uncalibrated.clone().unwrap().contains(why), "{found:?}");
+            assert_eq!(found.interval(ErrorColumn::Throughput, 10.0), [5.0, 20.0]);
+            assert!(resolved.caveats().iter().any(|told| told.contains(why)), "{why}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::card::Card;
 use crate::error::EngineError;
-use crate::model::{ModelSpec, Weights};
+use crate::model::{Experts, ModelSpec, Weights};
 use crate::profile::{Profile, default_profile};
 
 /// The type of activations and of weights that are not quantised.
@@ -121,6 +121,7 @@ impl EngineConfig {
             let expected = "must lie above 0 and at most at 1";
             return Err(invalid("--gpu-memory-utilization", utilization, expected));
         }
+        let (tensor_parallel_size, pipeline_parallel_size) = self.resolve_parallel()?;
         Ok(Resolved {
             model: self.model.clone(),
             profile: self.profile.clone(),
@@ -129,7 +130,8 @@ impl EngineConfig {
             limits,
             block_size,
             gpu_memory_utilization: utilization,
-            tensor_parallel_size: self.resolve_parallel()?,
+            tensor_parallel_size,
+            pipeline_parallel_size,
         })
     }
 
@@ -163,7 +165,9 @@ impl EngineConfig {
 
     fn resolve_weights(&self, card: &Card) -> Result<Weights, EngineError> {
         let weights = self.weights.unwrap_or(self.model.weights);
-        let dtype = self.dtype.unwrap_or(Dtype::Float16);
+        let quantised = !matches!(weights, Weights::Fp16 | Weights::Fp32);
+        let default = if weights == Weights::Fp32 { Dtype::Float32 } else { Dtype::Float16 };
+        let dtype = self.dtype.unwrap_or(default);
         if !self.profile.supports(weights) {
             let known: Vec<_> = self.profile.weights.iter().map(|w| w.name()).collect();
             return Err(EngineError::KernelNotCalibrated {
@@ -173,7 +177,8 @@ impl EngineConfig {
             });
         }
         let least = match weights {
-            Weights::Fp16 => (0, 0),
+            Weights::Fp16 | Weights::Fp32 => (0, 0),
+            Weights::SqueezeLlm => (7, 0),
             Weights::Gptq => (6, 0),
             Weights::Awq => (7, 5),
         };
@@ -185,11 +190,11 @@ impl EngineConfig {
             return Err(invalid("--quantization", weights, expected));
         }
         match dtype {
-            Dtype::Float32 => {
-                let expected = "profiles are calibrated for sixteen bits: take float16";
-                Err(invalid("--dtype", dtype, expected))
+            Dtype::Float32 if !quantised => Ok(Weights::Fp32),
+            Dtype::Float16 | Dtype::Bfloat16 if weights == Weights::Fp32 => {
+                Err(invalid("--dtype", dtype, "fp32 weights are multiplied in float32"))
             }
-            Dtype::Bfloat16 if weights != Weights::Fp16 => {
+            Dtype::Float32 | Dtype::Bfloat16 if quantised => {
                 let expected = format!("{weights} weights are multiplied in float16 only");
                 Err(invalid("--dtype", dtype, expected))
             }
@@ -197,7 +202,7 @@ impl EngineConfig {
                 let expected = format!("needs compute capability 8.0, and {} has less", card.name);
                 Err(invalid("--dtype", dtype, expected))
             }
-            Dtype::Bfloat16 | Dtype::Float16 => Ok(weights),
+            Dtype::Float32 | Dtype::Bfloat16 | Dtype::Float16 => Ok(weights),
         }
     }
 
@@ -233,11 +238,14 @@ impl EngineConfig {
         Ok(tokens)
     }
 
-    fn resolve_parallel(&self) -> Result<u32, EngineError> {
+    /// Cards that share a layer, and stages that share the layers.
+    fn resolve_parallel(&self) -> Result<(u32, u32), EngineError> {
         let stages = self.pipeline_parallel_size.unwrap_or(1);
-        if stages != 1 {
-            let version = &self.profile.engine_version;
-            let expected = format!("vLLM {version} has no pipeline parallelism: must be 1");
+        let most = if self.profile.engine == "tgi" { 1 } else { self.model.layers };
+        if stages == 0 || stages > most {
+            let (engine, layers) = (&self.profile.engine, self.model.layers);
+            let expected =
+                format!("must be 1 to {most} stages: the engine is {engine}, of {layers} layers");
             return Err(invalid("--pipeline-parallel-size", stages, expected));
         }
         let cards = self.tensor_parallel_size.unwrap_or(self.profile.cards);
@@ -245,7 +253,7 @@ impl EngineConfig {
             let expected = format!("must divide the model's {} attention heads", self.model.heads);
             return Err(invalid("--tensor-parallel-size", cards, expected));
         }
-        Ok(cards)
+        Ok((cards, stages))
     }
 }
 
@@ -287,11 +295,39 @@ pub struct Resolved {
     pub block_size: u32,
     /// Share of a card's memory that the engine may use.
     pub gpu_memory_utilization: f64,
-    /// Cards.
+    /// Cards that share each layer.
     pub tensor_parallel_size: u32,
+    /// Stages that share the layers.
+    pub pipeline_parallel_size: u32,
 }
 
 impl Resolved {
+    /// Operations per second that the card states for products of the activations' type.
+    #[must_use]
+    pub fn flops_per_s(&self) -> f64 {
+        match self.weights {
+            Weights::Fp32 => self.card.single_flops_per_s,
+            Weights::Fp16 | Weights::Gptq | Weights::Awq | Weights::SqueezeLlm => {
+                self.card.dense_flops_per_s
+            }
+        }
+    }
+
+    /// What makes its cost one of a form that no row of any profile was measured of.
+    #[must_use]
+    pub fn unseen_form(&self) -> Option<String> {
+        if self.pipeline_parallel_size > 1 {
+            let stages = self.pipeline_parallel_size;
+            return Some(format!(
+                "no row of {stages} pipeline stages was fitted; a step goes through all in turn"
+            ));
+        }
+        self.model.experts.map(|experts| {
+            let Experts { count, per_token, .. } = experts;
+            format!("no row of a mixture of experts ({per_token} of {count}) was fitted")
+        })
+    }
+
     /// What no measured row stands behind, in sentences for a reader of predictions.
     #[must_use]
     pub fn caveats(&self) -> Vec<String> {
@@ -303,6 +339,16 @@ impl Resolved {
                 self.tensor_parallel_size
             ));
         }
+        let mut known = self.profile.provenance.iter();
+        if !self.profile.provenance.is_empty() && !known.any(|p| p.weights == self.weights) {
+            let weights = self.weights;
+            let analogy = match weights {
+                Weights::SqueezeLlm => "; they are priced by analogy with gptq",
+                _ => "",
+            };
+            caveats.push(format!("no row of {weights} weights was fitted{analogy}: uncalibrated"));
+        }
+        caveats.extend(self.unseen_form().map(|form| format!("{form}: uncalibrated")));
         if self.profile.provenance.is_empty() {
             let name = &self.profile.name;
             caveats.push(format!("profile {name} was held against no measured rows: uncalibrated"));
@@ -343,7 +389,7 @@ mod tests {
     #[test]
     fn what_the_engine_would_refuse_is_refused_by_the_flag() {
         type Change = fn(&mut EngineConfig);
-        let cases: [(&str, Change); 13] = [
+        let cases: [(&str, Change); 14] = [
             ("--max-model-len", |c| c.max_model_len = Some(8193)),
             ("--max-model-len", |c| c.max_model_len = Some(0)),
             ("--max-num-seqs", |c| c.max_num_seqs = Some(0)),
@@ -353,8 +399,12 @@ mod tests {
             ("--gpu-memory-utilization", |c| c.gpu_memory_utilization = Some(1.1)),
             ("--tensor-parallel-size", |c| c.tensor_parallel_size = Some(3)),
             ("--tensor-parallel-size", |c| c.tensor_parallel_size = Some(0)),
-            ("--pipeline-parallel-size", |c| c.pipeline_parallel_size = Some(2)),
-            ("--dtype", |c| c.dtype = Some(Dtype::Float32)),
+            ("--pipeline-parallel-size", |c| c.pipeline_parallel_size = Some(41)),
+            ("--pipeline-parallel-size", |c| c.pipeline_parallel_size = Some(0)),
+            ("--dtype", |c| {
+                c.weights = Some(Weights::Gptq);
+                c.dtype = Some(Dtype::Float32);
+            }),
             ("--quantization", |c| c.weights = Some(Weights::Awq)),
             ("--dtype", |c| {
                 c.weights = Some(Weights::Gptq);

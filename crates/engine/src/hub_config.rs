@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::error::EngineError;
-use crate::model::{Mlp, ModelSpec, Weights};
+use crate::model::{Experts, Mlp, ModelSpec, Weights};
 
 /// The profile of a model that has none of its own.
 const DEFAULT_PROFILE: &str = "a100-40g-vllm-0.2.7";
@@ -24,7 +24,7 @@ const CONTEXT_KEYS: [&str; 8] = [
 ];
 
 /// Model types whose feed-forward block has a gate.
-const GATED: [&str; 18] = [
+const GATED: [&str; 21] = [
     "llama",
     "mistral",
     "qwen",
@@ -43,7 +43,13 @@ const GATED: [&str; 18] = [
     "stablelm",
     "orion",
     "granite",
+    "mixtral",
+    "qwen3_moe",
+    "deepseek",
 ];
+
+/// Model types whose experts have the form that is priced: a router over gated blocks of one width.
+const MIXTURES: [&str; 3] = ["mixtral", "qwen3_moe", "deepseek"];
 
 /// Model types whose feed-forward block has none.
 const PLAIN: [&str; 10] = [
@@ -62,7 +68,7 @@ const PLAIN: [&str; 10] = [
 /// Reads the file.
 ///
 /// # Errors
-/// When it cannot be read or does not describe a dense decoder-only transformer.
+/// When it cannot be read or does not describe a decoder-only transformer of a form that is priced.
 pub(crate) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
     let shown = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| EngineError::Unreadable {
@@ -78,10 +84,12 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
     let config: Map<String, Value> =
         serde_json::from_str(text).map_err(|error| format!("is not a config.json: {error}"))?;
     let config = Config(config);
-    for key in ["num_local_experts", "num_experts", "n_routed_experts"] {
-        if config.number(&[key]).is_some_and(|experts| experts > 1) {
-            return Err(format!("`{key}`: mixtures of experts cannot be predicted"));
-        }
+    if config.number(&["kv_lora_rank"]).is_some() {
+        return Err(
+            "`kv_lora_rank`: latent attention (MLA) keeps no keys and values per head and \
+                    cannot be predicted"
+                .to_owned(),
+        );
     }
     let model_type = config.text("model_type").ok_or("has no `model_type`")?;
     let mlp = mlp(&model_type)?;
@@ -111,6 +119,7 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
         context_limit: None,
         weights: config.weights()?,
         mlp,
+        experts: config.experts(&model_type)?,
         tied_embeddings: config.0.get("tie_word_embeddings").and_then(Value::as_bool) == Some(true),
         default_profile: DEFAULT_PROFILE.to_owned(),
     })
@@ -164,6 +173,43 @@ impl Config {
         Ok((f64::from(stated) * factor) as u32)
     }
 
+    /// Experts of a form that is priced: chosen in every layer but the first few, all alike.
+    fn experts(&self, model_type: &str) -> Result<Option<Experts>, String> {
+        let keys = ["num_local_experts", "num_experts", "n_routed_experts"];
+        let found = keys.into_iter().find_map(|key| Some((key, self.number(&[key])?)));
+        let Some((key, count)) = found.filter(|&(_, count)| count > 1) else { return Ok(None) };
+        if !MIXTURES.contains(&model_type) {
+            return Err(format!(
+                "`{key}`: mixtures of experts of type \"{model_type}\" cannot be predicted; known \
+                 are {}",
+                MIXTURES.join(", ")
+            ));
+        }
+        for key in ["decoder_sparse_step", "moe_layer_freq"] {
+            if self.number(&[key]).is_some_and(|every| every != 1) {
+                return Err(format!("`{key}`: experts in some of the layers cannot be predicted"));
+            }
+        }
+        let dense = self.0.get("mlp_only_layers").and_then(Value::as_array);
+        if dense.is_some_and(|layers| !layers.is_empty()) {
+            return Err(
+                "`mlp_only_layers`: experts in some of the layers cannot be predicted".into()
+            );
+        }
+        let per_token = self.required(&["num_experts_per_tok"])?;
+        if per_token > count {
+            return Err(format!("`num_experts_per_tok` {per_token} is more than `{key}` {count}"));
+        }
+        let layers = self.required(&["num_hidden_layers"])?;
+        Ok(Some(Experts {
+            count,
+            per_token,
+            shared: self.number(&["n_shared_experts"]).unwrap_or(0),
+            intermediate: self.required(&["moe_intermediate_size", "intermediate_size"])?,
+            dense_layers: self.number(&["first_k_dense_replace"]).unwrap_or(0).min(layers),
+        }))
+    }
+
     fn weights(&self) -> Result<Weights, String> {
         let Some(quantization) = self.0.get("quantization_config") else {
             return Ok(Weights::Fp16);
@@ -174,7 +220,7 @@ impl Config {
             (Some(weights), Some(4)) => Ok(weights),
             _ => Err(format!(
                 "`quantization_config`: method {method} with {bits:?} bits is not known; \
-                 gptq and awq with 4 bits are"
+                 gptq, awq and squeezellm with 4 bits are"
             )),
         }
     }
@@ -215,11 +261,46 @@ mod tests {
     }
 
     #[test]
+    fn mixtures_of_experts_are_those_of_the_list() {
+        let mixtral = r#"{"model_type":"mixtral","hidden_size":4096,"num_hidden_layers":32,
+            "num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":14336,
+            "vocab_size":32000,"max_position_embeddings":32768,"num_local_experts":8,
+            "num_experts_per_tok":2}"#;
+        let qwen = r#"{"model_type":"qwen3_moe","hidden_size":2048,"num_hidden_layers":48,
+            "num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,
+            "intermediate_size":6144,"moe_intermediate_size":768,"num_experts":128,
+            "num_experts_per_tok":8,"decoder_sparse_step":1,"mlp_only_layers":[],
+            "vocab_size":151936,"max_position_embeddings":40960}"#;
+        for (text, name) in [(mixtral, "mixtral-8x7b"), (qwen, "qwen3-30b-a3b")] {
+            let known = crate::model::model(name).unwrap();
+            let spec = parse(text, name).unwrap();
+            assert_eq!(spec.context, known.context_limit.unwrap_or(known.context));
+            let (hub_id, context) = (known.hub_id.clone(), known.context);
+            let context_limit = known.context_limit;
+            assert_eq!(ModelSpec { hub_id, context, context_limit, ..spec }, known);
+        }
+        let sparse = qwen.replace("\"decoder_sparse_step\":1", "\"decoder_sparse_step\":2");
+        assert!(parse(&sparse, "x").unwrap_err().contains("decoder_sparse_step"));
+    }
+
+    #[test]
+    fn deepseek_s_first_layers_are_dense_and_some_experts_are_everyone_s() {
+        let text = r#"{"model_type":"deepseek","hidden_size":2048,"num_hidden_layers":28,
+            "num_attention_heads":16,"num_key_value_heads":16,"intermediate_size":10944,
+            "moe_intermediate_size":1408,"n_routed_experts":64,"n_shared_experts":2,
+            "num_experts_per_tok":6,"first_k_dense_replace":1,"moe_layer_freq":1,
+            "vocab_size":102400,"max_position_embeddings":4096}"#;
+        let found = parse(text, "x").unwrap().weight_bytes(Weights::Fp16) / 2e9;
+        assert!((found - 16.38).abs() < 0.01, "{found}");
+    }
+
+    #[test]
     fn what_cannot_be_predicted_is_an_error_that_names_the_key() {
         for (from, to, key) in [
             ("\"llama\"", "\"mamba\"", "model_type"),
             ("\"hidden_size\"", "\"width\"", "hidden_size"),
             ("\"intermediate_size\"", "\"x\"", "intermediate_size"),
+            ("\"torch_dtype\"", "\"kv_lora_rank\":512,\"torch_dtype\"", "kv_lora_rank"),
             ("\"torch_dtype\"", "\"num_local_experts\":8,\"torch_dtype\"", "num_local_experts"),
             (
                 "\"torch_dtype\"",

@@ -19,11 +19,16 @@ pub enum Weights {
     Gptq,
     /// Four bits with a scale per group of 128, AWQ's layout.
     Awq,
+    /// Four bits into a table of sixteen values per output, SqueezeLLM's layout.
+    #[serde(rename = "squeezellm")]
+    SqueezeLlm,
+    /// Thirty-two bits each, and so everything that is computed with them.
+    Fp32,
 }
 
 impl Weights {
     /// Every kind, in the order of lists.
-    pub const ALL: [Self; 3] = [Self::Fp16, Self::Gptq, Self::Awq];
+    pub const ALL: [Self; 5] = [Self::Fp16, Self::Gptq, Self::Awq, Self::SqueezeLlm, Self::Fp32];
 
     /// The name, as vLLM's `--quantization` spells it.
     #[must_use]
@@ -32,6 +37,8 @@ impl Weights {
             Self::Fp16 => "fp16",
             Self::Gptq => "gptq",
             Self::Awq => "awq",
+            Self::SqueezeLlm => "squeezellm",
+            Self::Fp32 => "fp32",
         }
     }
 
@@ -48,6 +55,18 @@ impl Weights {
             Self::Fp16 => 2.0,
             // Four bits, and per group of 128 one 16-bit scale and one 4-bit zero point.
             Self::Gptq | Self::Awq => (4.0 + 20.0 / 128.0) / 8.0,
+            // Sixteen 16-bit values per output, over some 4,096 inputs.
+            Self::SqueezeLlm => (4.0 + 16.0 * 16.0 / 4096.0) / 8.0,
+            Self::Fp32 => 4.0,
+        }
+    }
+
+    /// Bytes of a number that is not quantised: activations, embeddings, keys and values.
+    #[must_use]
+    pub fn bytes_per_activation(self) -> f64 {
+        match self {
+            Self::Fp32 => 4.0,
+            Self::Fp16 | Self::Gptq | Self::Awq | Self::SqueezeLlm => 2.0,
         }
     }
 }
@@ -66,6 +85,34 @@ pub enum Mlp {
     Gated,
     /// Up and down projections.
     Plain,
+}
+
+/// Feed-forward blocks of which each token passes through a few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experts {
+    /// Experts of a layer among which the router chooses.
+    pub count: u32,
+    /// How many of them a token passes through.
+    pub per_token: u32,
+    /// Experts through which every token passes beside those.
+    #[serde(default)]
+    pub shared: u32,
+    /// Width inside an expert.
+    pub intermediate: u32,
+    /// Layers that have a feed-forward block of their own instead of experts.
+    #[serde(default)]
+    pub dense_layers: u32,
+}
+
+impl Experts {
+    /// The expected number of distinct experts of a layer that so many tokens pass through, each
+    /// expert being as likely as any other.
+    #[must_use]
+    pub fn distinct(&self, tokens: f64) -> f64 {
+        let count = f64::from(self.count);
+        count * (1.0 - (1.0 - f64::from(self.per_token) / count).powf(tokens))
+    }
 }
 
 /// The sizes of a decoder-only transformer.
@@ -98,6 +145,8 @@ pub struct ModelSpec {
     pub weights: Weights,
     /// The feed-forward block.
     pub mlp: Mlp,
+    /// Experts, where the feed-forward block has them.
+    pub experts: Option<Experts>,
     /// Input and output embedding are one matrix.
     #[serde(default)]
     pub tied_embeddings: bool,
@@ -106,18 +155,50 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
-    /// Parameters of the linear layers of all blocks.
+    /// Parameters of the linear layers of all blocks, whatever a token passes through.
     #[must_use]
     pub fn linear_parameters(&self) -> f64 {
+        let experts = self.experts.map_or(0.0, |experts| f64::from(experts.count));
+        self.shared_parameters() + experts * self.expert_parameters()
+    }
+
+    /// Those that every token passes through: all of them but the experts that a router chooses.
+    #[must_use]
+    pub fn shared_parameters(&self) -> f64 {
         let (hidden, head_dim) = (f64::from(self.hidden), f64::from(self.head_dim));
         let query = hidden * f64::from(self.heads) * head_dim;
         let key_value = 2.0 * hidden * f64::from(self.kv_heads) * head_dim;
-        let projections = match self.mlp {
+        let attention = 2.0 * query + key_value;
+        let mlp = |width: u32| self.projections() * hidden * f64::from(width);
+        let layers = f64::from(self.layers);
+        match self.experts {
+            None => layers * (attention + mlp(self.intermediate)),
+            Some(experts) => {
+                let dense = f64::from(experts.dense_layers);
+                let router = hidden * f64::from(experts.count);
+                let shared = f64::from(experts.shared) * mlp(experts.intermediate);
+                layers * attention
+                    + dense * mlp(self.intermediate)
+                    + (layers - dense) * (router + shared)
+            }
+        }
+    }
+
+    /// Those of one expert in each of the layers that have experts.
+    #[must_use]
+    pub fn expert_parameters(&self) -> f64 {
+        self.experts.map_or(0.0, |experts| {
+            let layers = f64::from(self.layers - experts.dense_layers);
+            let one = self.projections() * f64::from(self.hidden) * f64::from(experts.intermediate);
+            layers * one
+        })
+    }
+
+    fn projections(&self) -> f64 {
+        match self.mlp {
             Mlp::Gated => 3.0,
             Mlp::Plain => 2.0,
-        };
-        let mlp = projections * hidden * f64::from(self.intermediate);
-        f64::from(self.layers) * (2.0 * query + key_value + mlp)
+        }
     }
 
     /// Parameters of the output projection to the vocabulary.
@@ -126,12 +207,12 @@ impl ModelSpec {
         f64::from(self.vocabulary) * f64::from(self.hidden)
     }
 
-    /// Bytes of all weights in memory; embeddings stay at sixteen bits.
+    /// Bytes of all weights in memory; embeddings are never quantised.
     #[must_use]
     pub fn weight_bytes(&self, weights: Weights) -> f64 {
         let embeddings = if self.tied_embeddings { 1.0 } else { 2.0 };
         self.linear_parameters() * weights.bytes_per_parameter()
-            + embeddings * self.head_parameters() * 2.0
+            + embeddings * self.head_parameters() * weights.bytes_per_activation()
     }
 
     /// Bytes of keys and values of one token, at sixteen bits.
@@ -206,10 +287,30 @@ mod tests {
             ("qwen3-4b", 4.02),
             ("qwen3-8b", 8.19),
             ("qwen3-14b", 14.77),
+            ("mixtral-8x7b", 46.70),
+            ("qwen3-30b-a3b", 30.53),
         ] {
             let found = model(name).unwrap().weight_bytes(Weights::Fp16) / 2e9;
             assert!((found - billions).abs() < 0.01, "{name}: {found} instead of {billions}");
         }
+    }
+
+    #[test]
+    fn a_token_passes_through_a_part_of_a_mixture_of_experts() {
+        for (name, billions) in [("mixtral-8x7b", 12.88), ("qwen3-30b-a3b", 3.35)] {
+            let model = model(name).unwrap();
+            let active = f64::from(model.experts.unwrap().per_token) * model.expert_parameters();
+            let found = model.shared_parameters() + active + 2.0 * model.head_parameters();
+            assert!((found / 1e9 - billions).abs() < 0.01, "{name}: {found}");
+        }
+    }
+
+    #[test]
+    fn more_tokens_touch_more_experts_but_never_more_than_there_are() {
+        let experts = model("mixtral-8x7b").unwrap().experts.unwrap();
+        let distinct: Vec<_> = [1.0, 2.0, 8.0, 64.0, 1e6].map(|n| experts.distinct(n)).to_vec();
+        assert!((distinct[0] - 2.0).abs() < 1e-12 && (distinct[1] - 3.5).abs() < 1e-12);
+        assert!(distinct.is_sorted() && distinct[4] <= 8.0, "{distinct:?}");
     }
 
     #[test]

@@ -233,7 +233,12 @@ impl Profile {
     /// Whether it has constants for these weights.
     #[must_use]
     pub fn supports(&self, weights: Weights) -> bool {
-        self.weights.contains(&weights)
+        match weights {
+            // The same products with wider numbers, and a kernel of the same kind: by analogy.
+            Weights::Fp32 => self.weights.contains(&Weights::Fp16),
+            Weights::SqueezeLlm => self.weights.contains(&Weights::Gptq),
+            weights => self.weights.contains(&weights),
+        }
     }
 
     /// Values that no card can have are refused: they would make costs that are not.
@@ -278,6 +283,9 @@ impl Profile {
         for weights in &self.weights {
             let has = match weights {
                 Weights::Fp16 => true,
+                Weights::Fp32 | Weights::SqueezeLlm => {
+                    return Err(format!("weights: {weights} has no constants; list fp16 or gptq"));
+                }
                 Weights::Gptq => self.kernels.gptq.is_some(),
                 Weights::Awq => self.kernels.awq.is_some(),
             };

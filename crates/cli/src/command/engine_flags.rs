@@ -12,11 +12,12 @@ use crate::exit::Failure;
 /// The flags; what is absent is resolved as vLLM does.
 #[derive(Args, Default, Serialize)]
 pub struct EngineFlags {
-    /// How the linear layers are stored: fp16, gptq, awq [default: the model's]
+    /// How the linear layers are stored: fp16, gptq, awq; uncalibrated: squeezellm, fp32 [default:
+    /// the model's]
     #[arg(long, alias = "quantization", value_name = "KIND", help_heading = "Engine")]
     #[serde(skip_serializing_if = "Option::is_none")]
     weights: Option<String>,
-    /// Type of activations and of weights that are not quantised
+    /// Type of activations and of weights that are not quantised; float32 is uncalibrated
     #[arg(long, help_heading = "Engine")]
     #[serde(skip_serializing_if = "Option::is_none")]
     dtype: Option<String>,
@@ -48,7 +49,7 @@ pub struct EngineFlags {
     #[arg(long, value_name = "N", help_heading = "Engine")]
     #[serde(skip_serializing_if = "Option::is_none")]
     tensor_parallel_size: Option<u32>,
-    /// Stages of layers
+    /// Stages of layers, which each step goes through in turn; more than one is uncalibrated
     #[arg(long, value_name = "N", help_heading = "Engine")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pipeline_parallel_size: Option<u32>,

@@ -22,7 +22,9 @@ pub fn models() -> Result<(), Failure> {
         );
     }
     text.push_str(
-        "  or the path of a config.json of a dense decoder-only transformer (fp16, gptq, awq)\n\n\
+        "  or the path of a config.json of a decoder-only transformer, dense or a mixture of \
+         experts;\n  uncalibrated by any row: mixtures of experts, squeezellm, fp32, pipeline \
+         stages\n\n\
          profiles:\n",
     );
     for profile in profiles() {
@@ -57,6 +59,8 @@ fn calibrated(model: &ModelSpec) -> &'static str {
     let Ok(config) = EngineConfig::of_model(&model.name) else { return "no profile" };
     if config.profile.provenance.iter().any(|known| known.table == model.name) {
         "calibrated on its own table"
+    } else if model.experts.is_some() {
+        "uncalibrated: a mixture of experts; too large for one card: needs --tensor-parallel-size"
     } else if inferometer_engine::Engine::new(config).is_ok() {
         "calibrated on other models"
     } else {

@@ -21,7 +21,9 @@
 //! - `chain`: few sequences are split into parts of 512 tokens; a part is read token after token by
 //!   one block of threads, so a batch too small to fill the card waits for it.
 //!
-//! Tensor parallelism divides products, attention and KV, and adds two reductions per layer.
+//! Tensor parallelism divides products, attention and KV, and adds two reductions per layer. A step
+//! goes through all pipeline stages in turn, with a hand-over between them. Of a mixture of experts,
+//! those weights stream by whose expert is touched by a token of the step.
 
 mod products;
 mod reduction;
@@ -88,9 +90,10 @@ impl CostModel {
         let reread = constants.kv_reread_efficiency * card.bandwidth_bytes_per_s;
         let width = model.attention_width() / cards;
         let kv_heads = f64::from(model.kv_heads.div_ceil(config.tensor_parallel_size));
-        let kv_bytes = model.kv_bytes_per_token() * kv_heads / f64::from(model.kv_heads);
+        let wider = config.weights.bytes_per_activation() / 2.0;
+        let kv_bytes = model.kv_bytes_per_token() * kv_heads / f64::from(model.kv_heads) * wider;
         let heads = f64::from(model.heads) / cards;
-        let flops = constants.dense_efficiency * card.dense_flops_per_s;
+        let flops = constants.dense_efficiency * config.flops_per_s();
         Self {
             cuda_graphs: config.profile.cuda_graphs,
             step_s: constants.step_us * 1e-6,
@@ -98,7 +101,7 @@ impl CostModel {
             batch_root_s: constants.batch_root_us * 1e-6,
             sequence_s: constants.sequence_layer_head_ns * 1e-9 * layers * heads,
             output_token_s: constants.output_token_ns * 1e-9,
-            context_token_s: (kv_bytes / bandwidth).max(4.0 * layers * width / reread),
+            context_token_s: (kv_bytes / bandwidth).max(4.0 * layers * width * wider / reread),
             chain_token_s: constants.chain_token_ns * 1e-9 * layers,
             heads,
             prompt_square_s: 2.0 * layers * width / flops,
@@ -220,7 +223,14 @@ fn overlapped(a: f64, b: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::EngineConfig;
+    use crate::config::{Dtype, EngineConfig};
+    use crate::model::Weights;
+
+    impl CostModel {
+        fn products_of(&self, (rows, sampled): (f64, f64)) -> f64 {
+            self.products.seconds(rows, sampled)
+        }
+    }
 
     fn cost(model: &str, change: impl FnOnce(&mut EngineConfig)) -> CostModel {
         let mut config = EngineConfig::of_model(model).unwrap();
@@ -272,6 +282,64 @@ mod tests {
         let one = cost("qwen-14b", |_| ()).seconds(prompt(1, 2048));
         let two = cost("qwen-14b", |c| c.tensor_parallel_size = Some(2)).seconds(prompt(1, 2048));
         assert!(two < one && two > one / 2.0, "{two} of {one}");
+    }
+
+    #[test]
+    fn single_precision_takes_twice_the_bytes_and_its_own_rate() {
+        let float32 = |c: &mut EngineConfig| c.dtype = Some(Dtype::Float32);
+        let (half, single) = (cost("qwen-14b", |_| ()), cost("qwen-14b", float32));
+        let ratio = |shape| single.products_of(shape) / half.products_of(shape);
+        assert!((ratio((1.0, 1.0)) - 2.0).abs() < 0.05, "{}", ratio((1.0, 1.0)));
+        assert!((ratio((2048.0, 1.0)) - 16.0).abs() < 1.0, "{}", ratio((2048.0, 1.0)));
+        let million = |cost: &CostModel| {
+            cost.seconds(decode(1, 2_000_000)) - cost.seconds(decode(1, 1_000_000))
+        };
+        assert!((million(&single) / million(&half) - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn squeezellm_reads_a_little_less_than_gptq_and_is_else_the_same() {
+        let of = |weights| cost("baichuan2-13b-gptq", |c| c.weights = Some(weights));
+        let (gptq, squeeze) = (of(Weights::Gptq), of(Weights::SqueezeLlm));
+        for shape in [decode(1, 0), decode(64, 0), prompt(1, 512)] {
+            let ratio = squeeze.seconds(shape) / gptq.seconds(shape);
+            assert!(ratio < 1.0 && ratio > 0.95, "{shape:?}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn stages_add_their_hand_overs_and_nothing_else() {
+        let of = |stages| cost("qwen-14b", |c| c.pipeline_parallel_size = Some(stages));
+        let (one, two, four) = (of(1), of(2), of(4));
+        for (shape, rows) in [(decode(3, 1000), 4.0), (prompt(2, 512), 1024.0)] {
+            let added = two.seconds(shape) - one.seconds(shape);
+            // 5,120 numbers of two bytes a row over 3.15e10 x 0.3 bytes per second, and 25 us.
+            let expected = 25e-6 + rows * 10_240.0 / 9.45e9;
+            assert!((added / expected - 1.0).abs() < 1e-6, "{added} {expected}");
+            let more = four.seconds(shape) - one.seconds(shape);
+            assert!((more / added - 3.0).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn experts_stream_by_when_a_token_touches_them() {
+        for model in ["mixtral-8x7b", "qwen3-30b-a3b"] {
+            let cost = cost(model, |_| ());
+            let seconds: Vec<f64> = [1, 2, 8, 32, 256].map(|n| cost.seconds(decode(n, 0))).to_vec();
+            assert!(seconds.is_sorted(), "{seconds:?}");
+            let mut dense = crate::model::model(model).unwrap();
+            // The same work per token with everything that it touches alone in memory.
+            let experts = dense.experts.take().unwrap();
+            dense.intermediate = experts.per_token * experts.intermediate;
+            let config = EngineConfig::of_model(model).unwrap();
+            let alike = EngineConfig { model: dense, ..config };
+            let alike = CostModel::new(&alike.resolve().unwrap());
+            // A router's few parameters apart, one token is priced alike, and many tokens are not.
+            let near = cost.products_of((1.0, 1.0)) / alike.products_of((1.0, 1.0));
+            assert!((near - 1.0).abs() < 0.01, "{near}");
+            let wide = cost.products_of((32.0, 32.0)) / alike.products_of((32.0, 32.0));
+            assert!(wide > 2.0, "{wide}");
+        }
     }
 
     #[test]

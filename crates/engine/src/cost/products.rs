@@ -2,14 +2,20 @@
 
 use super::overlapped;
 use crate::config::Resolved;
-use crate::model::Weights;
+use crate::model::{Experts, Weights};
 use crate::profile::{AwqKernel, GptqKernel};
 
 /// The products of one step, per kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Products {
     kernel: Kernel,
+    /// Parameters that a token passes through.
     linear: f64,
+    /// Those of one expert, of models that have experts.
+    expert: f64,
+    experts: Option<Experts>,
+    parameter_bytes: f64,
+    head_parameter_bytes: f64,
     head: f64,
     bandwidth: f64,
     flops: f64,
@@ -19,7 +25,7 @@ pub(super) struct Products {
 
 #[derive(Clone, Debug)]
 enum Kernel {
-    Fp16,
+    Dense,
     Gptq(GptqKernel),
     Awq(AwqKernel),
 }
@@ -29,8 +35,8 @@ impl Products {
         let cards = f64::from(config.tensor_parallel_size);
         let kernels = &config.profile.kernels;
         let kernel = match config.weights {
-            Weights::Fp16 => Kernel::Fp16,
-            Weights::Gptq => Kernel::Gptq(
+            Weights::Fp16 | Weights::Fp32 => Kernel::Dense,
+            Weights::Gptq | Weights::SqueezeLlm => Kernel::Gptq(
                 kernels.gptq.clone().expect("invariant: a resolved profile supports its weights"),
             ),
             Weights::Awq => Kernel::Awq(
@@ -38,23 +44,39 @@ impl Products {
             ),
         };
         let (constants, card) = (&config.profile.constants, &config.card);
+        let (model, weights) = (&config.model, config.weights);
+        let expert = model.expert_parameters() / cards;
+        let active = model.experts.map_or(0.0, |experts| f64::from(experts.per_token));
         Self {
             kernel,
-            linear: config.model.linear_parameters() / cards,
-            head: config.model.head_parameters() / cards,
+            linear: model.shared_parameters() / cards + active * expert,
+            expert,
+            experts: model.experts,
+            parameter_bytes: weights.bytes_per_parameter(),
+            head_parameter_bytes: weights.bytes_per_activation(),
+            head: model.head_parameters() / cards,
             bandwidth: constants.bandwidth_efficiency * card.bandwidth_bytes_per_s,
-            flops: constants.dense_efficiency * card.dense_flops_per_s,
+            flops: constants.dense_efficiency * config.flops_per_s(),
             card_bandwidth: card.bandwidth_bytes_per_s,
             card_flops: card.dense_flops_per_s,
         }
     }
 
+    /// Parameters of the layers that stream by when this many rows pass through.
+    fn streamed(&self, rows: f64) -> f64 {
+        self.experts.map_or(self.linear, |experts| {
+            let more = experts.distinct(rows) - f64::from(experts.per_token);
+            self.linear + more * self.expert
+        })
+    }
+
     /// Seconds for this many rows through the layers and `sampled` of them through the head.
     pub(super) fn seconds(&self, rows: f64, sampled: f64) -> f64 {
         match &self.kernel {
-            Kernel::Fp16 => {
+            Kernel::Dense => {
                 let work = 2.0 * (self.linear * rows + self.head * sampled);
-                overlapped(2.0 * (self.linear + self.head) / self.bandwidth, work / self.flops)
+                let read = self.parameter_bytes * (self.streamed(rows) + self.head);
+                overlapped(read / self.bandwidth, work / self.flops)
             }
             Kernel::Gptq(kernel) => self.gptq(kernel, rows) + self.dense(self.head, sampled),
             Kernel::Awq(kernel) => self.awq(kernel, rows) + self.dense(self.head, sampled),
@@ -62,26 +84,29 @@ impl Products {
     }
 
     fn dense(&self, parameters: f64, rows: f64) -> f64 {
-        overlapped(2.0 * parameters / self.bandwidth, 2.0 * parameters * rows / self.flops)
+        let read = self.head_parameter_bytes * parameters;
+        overlapped(read / self.bandwidth, 2.0 * parameters * rows / self.flops)
     }
 
     fn gptq(&self, kernel: &GptqKernel, rows: f64) -> f64 {
-        let bytes = self.linear * Weights::Gptq.bytes_per_parameter();
+        let streamed = self.streamed(rows);
+        let bytes = streamed * self.parameter_bytes;
         if rows <= f64::from(kernel.max_rows) {
             let read = bytes / (kernel.bandwidth_efficiency * self.card_bandwidth);
             let work = 2.0 * self.linear * rows / (kernel.dense_efficiency * self.card_flops);
             overlapped(read, work)
         } else {
-            let written = bytes + 2.0 * self.linear;
+            let written = bytes + 2.0 * streamed;
             let dequantise = written / (kernel.dequantise_efficiency * self.card_bandwidth);
-            dequantise + self.dense(self.linear, rows)
+            let read = self.head_parameter_bytes * streamed / self.bandwidth;
+            dequantise + overlapped(read, 2.0 * self.linear * rows / self.flops)
         }
     }
 
     fn awq(&self, kernel: &AwqKernel, rows: f64) -> f64 {
         let tile = f64::from(kernel.tile_rows);
         let padded = (rows / tile).ceil() * tile;
-        let bytes = self.linear * Weights::Awq.bytes_per_parameter();
+        let bytes = self.streamed(rows) * self.parameter_bytes;
         overlapped(
             bytes / (kernel.bandwidth_efficiency * self.card_bandwidth),
             2.0 * self.linear * padded / (kernel.dense_efficiency * self.card_flops),

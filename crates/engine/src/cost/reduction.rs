@@ -1,9 +1,10 @@
-//! Reductions between tensor-parallel cards: two per layer, after attention and after the MLP.
-//! Figures are the card's link, not calibrated.
+//! What cards hand to each other: two reductions per layer between tensor-parallel ones, after
+//! attention and after the MLP, and the residual stream from one pipeline stage to the next.
+//! Figures are the card's link; those between stages are not calibrated.
 
 use crate::config::Resolved;
 
-/// The reductions of one step.
+/// What is handed over in one step.
 #[derive(Clone, Debug)]
 pub(super) struct Reduction {
     empty_s: f64,
@@ -13,17 +14,18 @@ pub(super) struct Reduction {
 impl Reduction {
     pub(super) fn new(config: &Resolved) -> Self {
         let cards = f64::from(config.tensor_parallel_size);
+        let hidden = f64::from(config.model.hidden) * config.weights.bytes_per_activation();
+        let link = config.card.link_bytes_per_s * config.profile.constants.link_efficiency;
+        let latency_s = config.card.link_latency_us * 1e-6;
+        let next = f64::from(config.pipeline_parallel_size - 1);
+        let (empty_s, row_s) = (next * latency_s, next * hidden / link);
         if config.tensor_parallel_size == 1 {
-            return Self { empty_s: 0.0, row_s: 0.0 };
+            return Self { empty_s, row_s };
         }
         let count = 2.0 * f64::from(config.model.layers);
         // A ring sends each byte 2 (n - 1) / n times.
-        let bytes = 2.0 * f64::from(config.model.hidden) * 2.0 * (cards - 1.0) / cards;
-        Self {
-            empty_s: count * config.card.link_latency_us * 1e-6,
-            row_s: count * bytes
-                / (config.card.link_bytes_per_s * config.profile.constants.link_efficiency),
-        }
+        let bytes = 2.0 * hidden * (cards - 1.0) / cards;
+        Self { empty_s: empty_s + count * latency_s, row_s: row_s + count * bytes / link }
     }
 
     /// Seconds for a step of this many rows.

@@ -310,6 +310,7 @@ fn header(plan: &Plan, config: &EngineConfig, against: Option<&str>) -> Result<R
         ("block_size", resolved.block_size.to_string()),
         ("gpu_memory_utilization", resolved.gpu_memory_utilization.to_string()),
         ("tensor_parallel_size", resolved.tensor_parallel_size.to_string()),
+        ("pipeline_parallel_size", resolved.pipeline_parallel_size.to_string()),
         ("weights", resolved.weights.to_string()),
     ]
     .map(|(key, value)| (key.to_owned(), value))

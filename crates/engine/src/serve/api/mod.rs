@@ -71,6 +71,7 @@ fn simulated(engine: &Engine, config: &FrontConfig) -> Value {
         "kv_blocks": engine.stats().kv_blocks_total,
         "gpu_memory_utilization": resolved.gpu_memory_utilization,
         "tensor_parallel_size": resolved.tensor_parallel_size,
+        "pipeline_parallel_size": resolved.pipeline_parallel_size,
         "speed": config.speed,
     })
 }
