@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(keys["workload"], "random");
         let told = with("workload", "blocks").map(|_| ()).unwrap_err().words();
         assert!(told.contains("rag has the workload"), "{told}");
-        let told = with("scenario", "rga").map(|_| ()).unwrap_err().words();
-        assert!(told.contains("did you mean `rag`"), "{told}");
+        let told = with("scenario", "summarizing").map(|_| ()).unwrap_err().words();
+        assert!(told.contains("did you mean `summarising`"), "{told}");
     }
 }
