@@ -30,7 +30,47 @@ pub struct PassPlace<'a> {
 /// A pass that was played.
 pub struct PlayedPass {
     found: Vec<VirtualRecord>,
-    streams: Vec<Vec<(Nanos, u32)>>,
+    seen: Seen,
+}
+
+/// Tokens that came together: when, and how many.
+type Tokens = (Nanos, u32);
+
+/// Tokens as they came, in one line while requests are few: sorting them by request is left until
+/// it is asked for.
+#[derive(Default)]
+struct Seen {
+    line: Vec<(u32, Tokens)>,
+    /// Of many requests, by request; empty before.
+    in_brief: Vec<Vec<Tokens>>,
+    requests: usize,
+}
+
+impl Seen {
+    fn tokens(&mut self, TokensAt { request, at, count }: TokensAt) {
+        self.requests = self.requests.max(request + 1);
+        if self.requests <= DETAILED_REQUESTS {
+            self.line.push((request as u32, (at, count)));
+            return;
+        }
+        if self.in_brief.is_empty() {
+            self.in_brief = by_request(&std::mem::take(&mut self.line), self.requests);
+        }
+        self.in_brief.resize(self.requests, Vec::new());
+        let stream = &mut self.in_brief[request];
+        match stream.as_mut_slice() {
+            [_, .., last] => *last = (at, last.1 + count),
+            _ => stream.push((at, count)),
+        }
+    }
+}
+
+fn by_request(line: &[(u32, Tokens)], requests: usize) -> Vec<Vec<Tokens>> {
+    let mut streams = vec![Vec::new(); requests];
+    for &(request, tokens) in line {
+        streams[request as usize].push(tokens);
+    }
+    streams
 }
 
 /// Plays a pass against an idle engine.
@@ -44,38 +84,31 @@ pub fn play(
         PassPlan::Open { max_in_flight, .. } => *max_in_flight,
         _ => None,
     };
-    if !place.streamed {
-        let found = simulate_seen(engine, load, source, max_in_flight, |_| ());
-        return PlayedPass { found, streams: Vec::new() };
-    }
-    let mut streams: Vec<Vec<(Nanos, u32)>> = Vec::new();
-    let see = |tokens: TokensAt| {
-        if streams.len() <= tokens.request {
-            streams.resize(tokens.request + 1, Vec::new());
-        }
-        let in_brief = streams.len() > DETAILED_REQUESTS;
-        let stream = &mut streams[tokens.request];
-        match stream.as_mut_slice() {
-            [_, .., last] if in_brief => *last = (tokens.at, last.1 + tokens.count),
-            _ => stream.push((tokens.at, tokens.count)),
-        }
+    let mut seen = Seen::default();
+    // Nobody sees the tokens of an answer that comes as a whole.
+    let found = if place.streamed {
+        simulate_seen(engine, load, source, max_in_flight, |tokens| seen.tokens(tokens))
+    } else {
+        simulate_seen(engine, load, source, max_in_flight, |_| ())
     };
-    let found = simulate_seen(engine, load, source, max_in_flight, see);
-    streams.resize(found.len(), Vec::new());
-    PlayedPass { found, streams }
+    PlayedPass { found, seen }
 }
 
 impl PlayedPass {
     /// What a load generator would have written of it, in the order of starts.
     #[must_use]
     pub fn records(&self, place: PassPlace<'_>) -> Vec<Record> {
+        let in_line = by_request(&self.seen.line, self.found.len());
+        let streams = if self.seen.in_brief.is_empty() { &in_line } else { &self.seen.in_brief };
         let numbered = self.found.iter().zip(0..);
-        let record = |(found, index): (&VirtualRecord, u32)| match self.streams.get(index as usize)
-        {
-            Some(stream) => record(found, stream, place, index),
-            // Nobody sees tokens of an answer that comes as a whole.
-            None if found.output == 0 => record(found, &[], place, index),
-            None => record(found, &[(found.ended, found.output)], place, index),
+        let record = |(found, index): (&VirtualRecord, u32)| {
+            let whole = [(found.ended, found.output)];
+            let stream = match streams.get(index as usize) {
+                Some(stream) if place.streamed => stream,
+                _ if place.streamed || found.output == 0 => &[][..],
+                _ => &whole,
+            };
+            record(found, stream, place, index)
         };
         numbered.map(record).collect()
     }
@@ -111,5 +144,47 @@ fn record(
         ),
         usage: Usage { prompt: Some(found.prompt), completion: Some(found.output), cached: None },
         ..Record::planned(place.number, index, found.due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::EngineConfig;
+    use inferometer_core::load::load_model;
+
+    /// The records of so many requests at once.
+    fn records(requests: u32, streamed: bool) -> Vec<Record> {
+        let mut engine = Engine::new(EngineConfig::of_model("chatglm3-6b").unwrap()).unwrap();
+        let pass = PassPlan::Saturated { requests };
+        let cell = CellPlan { input_length: 64, output_length: 5 };
+        let place = PassPlace { cell, pass: &pass, number: 0, streamed };
+        let mut lengths = std::iter::repeat(Lengths::from((64, 5)));
+        play(&mut engine, &mut *load_model(&pass, 0), &mut lengths, place).records(place)
+    }
+
+    #[test]
+    fn a_stream_has_all_its_tokens_and_a_whole_answer_comes_at_its_end() {
+        let (streamed, whole) = (records(300, true), records(300, false));
+        assert_eq!((streamed.len(), whole.len()), (300, 300));
+        for (streamed, whole) in streamed.iter().zip(&whole) {
+            assert_eq!((streamed.ended, &streamed.usage), (whole.ended, &whole.usage));
+            let tokens: u32 = streamed.events.iter().filter_map(|event| event.tokens).sum();
+            assert_eq!((tokens, whole.events.len(), whole.events[0].tokens), (5, 1, Some(5)));
+            assert_eq!(whole.headers, whole.ended);
+            assert!(streamed.headers < streamed.ended && streamed.reads.len() > 1);
+        }
+    }
+
+    #[test]
+    fn streams_of_many_requests_are_kept_in_brief_and_lose_no_token() {
+        let found = records(DETAILED_REQUESTS as u32 + 500, true);
+        let last = found.last().unwrap();
+        assert_eq!(last.events.len(), 2);
+        for record in &found {
+            let tokens: u32 = record.events.iter().filter_map(|event| event.tokens).sum();
+            assert_eq!(tokens, 5);
+            assert_eq!(record.reads.last().map(|read| read.user), record.ended);
+        }
     }
 }
