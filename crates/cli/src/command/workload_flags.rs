@@ -6,8 +6,8 @@ use serde::Serialize;
 /// Each is the key of the same name.
 #[derive(Args, Serialize)]
 pub struct WorkloadFlags {
-    /// Where prompts come from: random, prefix, sharegpt, jsonl, csv, replay, trace,
-    /// conversation, blocks
+    /// Where prompts come from: random, prefix, sharegpt, jsonl, csv, parquet, replay,
+    /// trace, conversation, blocks
     #[arg(long, value_name = "NAME", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<String>,
@@ -58,11 +58,11 @@ pub struct WorkloadFlags {
     #[serde(skip_serializing_if = "Option::is_none")]
     reset_prefix_cache: Option<bool>,
     /// Which column of a file of one's own holds which field: prompt, messages, token_ids,
-    /// output_tokens, body (jsonl, csv)
+    /// output_tokens, body (jsonl, csv, parquet)
     #[arg(long, value_name = "FIELD=COLUMN,...", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     columns: Option<String>,
-    /// Output length in tokens of rows that have none (jsonl, csv)
+    /// Output length in tokens of rows that have none (jsonl, csv, parquet)
     #[arg(long, value_name = "N", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     output_length: Option<u32>,

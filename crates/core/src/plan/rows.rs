@@ -26,6 +26,8 @@ pub enum RowsFormat {
     Jsonl,
     /// Fields with commas between them; the first line names them.
     Csv,
+    /// Columns with types.
+    Parquet,
 }
 
 impl RowsFormat {
@@ -35,6 +37,7 @@ impl RowsFormat {
         match self {
             Self::Jsonl => "jsonl",
             Self::Csv => "csv",
+            Self::Parquet => "parquet",
         }
     }
 }

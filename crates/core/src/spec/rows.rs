@@ -8,7 +8,7 @@ use super::Mistakes;
 use crate::plan::{RowsFormat, RowsPlan};
 use crate::suggest::did_you_mean;
 
-/// The keys of the workloads `jsonl` and `csv`.
+/// The keys of the workloads `jsonl`, `csv` and `parquet`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RowsKeys {
@@ -61,7 +61,7 @@ impl RowsKeys {
             [("columns", self.columns.is_some()), ("output_length", self.output_length.is_some())]
         {
             if given {
-                mistakes.add(key, "belongs to --workload jsonl and csv");
+                mistakes.add(key, "belongs to --workload jsonl, csv and parquet");
             }
         }
     }

@@ -52,8 +52,18 @@ pub(super) struct Asked {
 }
 
 /// Every workload by name.
-pub const WORKLOADS: [&str; 9] =
-    ["random", "prefix", "sharegpt", "jsonl", "csv", "replay", "trace", "conversation", "blocks"];
+pub const WORKLOADS: [&str; 10] = [
+    "random",
+    "prefix",
+    "sharegpt",
+    "jsonl",
+    "csv",
+    "parquet",
+    "replay",
+    "trace",
+    "conversation",
+    "blocks",
+];
 
 impl WorkloadKeys {
     /// The workload; where it is not one, the mistakes are noted and a stand-in is returned.
@@ -61,7 +71,7 @@ impl WorkloadKeys {
         self.unused(asked, mistakes);
         let name = self.name();
         self.drawn.refuse(name, mistakes);
-        if !["jsonl", "csv"].contains(&name) {
+        if !["jsonl", "csv", "parquet"].contains(&name) {
             self.rows.refuse(mistakes);
         }
         match name {
@@ -73,9 +83,10 @@ impl WorkloadKeys {
                 self.no_dataset("prefix", mistakes);
                 WorkloadPlan::Prefix(self.drawn.prefix(mistakes))
             }
-            "jsonl" | "csv" => {
+            "jsonl" | "csv" | "parquet" => {
                 let (format, what) = match name {
                     "csv" => (RowsFormat::Csv, "a CSV file of rows"),
+                    "parquet" => (RowsFormat::Parquet, "a Parquet file of rows"),
                     _ => (RowsFormat::Jsonl, "a file of JSON lines"),
                 };
                 let dataset = self.dataset(what, mistakes);

@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
 
 use inferometer_core::plan::{RowsFormat, RowsPlan};
 use inferometer_core::request::{Message, Prompt};
 use serde_json::{Map, Value};
 
 use super::csv::Records;
+use crate::error::WorkloadError;
 
 /// Fields of a body that a row may have as columns of their own; others go into `body`.
 const BODY_FIELDS: [&str; 22] = [
@@ -35,6 +37,9 @@ const BODY_FIELDS: [&str; 22] = [
     "guided_grammar",
     "ignore_eos",
 ];
+
+/// Those of them that are text, whatever they look like.
+const TEXTS: [&str; 3] = ["model", "guided_regex", "guided_grammar"];
 
 /// The names under which a field of a request is sought, in this order.
 const NAMES: [(&str, &[&str]); 5] = [
@@ -68,6 +73,12 @@ pub enum RowReason {
     /// A CSV row with another number of fields than the header.
     #[error("another number of fields than the first line")]
     Fields,
+    /// A value that holds bytes that are no UTF-8 text.
+    #[error("bytes that are no text, in a column that is used")]
+    NotText,
+    /// A prompt of another type.
+    #[error("a prompt that is neither text nor a list")]
+    NotAPrompt,
     /// Nothing to ask.
     #[error("neither prompt, nor messages, nor token ids")]
     NoPrompt,
@@ -96,26 +107,32 @@ pub enum RowReason {
 
 /// Rows that are left out, by reason: how many, and the first of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut(pub BTreeMap<RowReason, (u64, u64)>);
+pub struct LeftOut {
+    /// For each reason: how many, and the place of the first, from 1.
+    pub by_reason: BTreeMap<RowReason, (u64, u64)>,
+    /// Whether places are rows, in a file that has no lines.
+    pub in_rows: bool,
+}
 
 impl LeftOut {
     /// How many rows are left out.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.0.values().map(|(count, _)| count).sum()
+        self.by_reason.values().map(|(count, _)| count).sum()
     }
 
-    fn add(&mut self, line: u64, reason: RowReason) {
-        self.0.entry(reason).or_insert((0, line)).0 += 1;
+    fn add(&mut self, place: u64, reason: RowReason) {
+        self.by_reason.entry(reason).or_insert((0, place)).0 += 1;
     }
 }
 
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = if self.in_rows { "row" } else { "line" };
         let parts: Vec<String> = self
-            .0
+            .by_reason
             .iter()
-            .map(|(reason, (count, line))| format!("{count} x {reason} (line {line})"))
+            .map(|(reason, (count, place))| format!("{count} x {reason} ({unit} {place})"))
             .collect();
         f.write_str(&parts.join("; "))
     }
@@ -132,10 +149,35 @@ pub struct Loaded {
     pub unused: BTreeSet<String>,
 }
 
-/// Reads the text of a file.
-pub fn read(text: &str, plan: &RowsPlan) -> Loaded {
+/// Reads the file of a plan.
+pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
+    if plan.format == RowsFormat::Parquet {
+        return super::parquet::read(path, plan);
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| WorkloadError::UnreadableDataSet {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })?;
+    Ok(of_text(&text, plan))
+}
+
+/// The names of columns that something is made of.
+pub fn used_columns(plan: &RowsPlan) -> BTreeSet<&str> {
+    let fields = NAMES.iter().flat_map(|(field, _)| columns_of(field, plan));
+    fields.chain(BODY_FIELDS).collect()
+}
+
+/// The names under which a field is sought, in this order.
+pub fn columns_of<'a>(field: &str, plan: &'a RowsPlan) -> Vec<&'a str> {
+    let usual = NAMES.iter().find(|(known, _)| *known == field).map(|(_, names)| *names);
+    let named = plan.columns.get(field).map(|name| vec![name.as_str()]);
+    named.unwrap_or_else(|| usual.unwrap_or_default().to_vec())
+}
+
+fn of_text(text: &str, plan: &RowsPlan) -> Loaded {
     let mut loaded = Loaded::default();
     match plan.format {
+        RowsFormat::Parquet => {}
         RowsFormat::Jsonl => {
             let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
             for (number, line) in lines {
@@ -165,27 +207,27 @@ fn named(names: &[String], fields: Option<Vec<String>>) -> Result<Map<String, Va
 }
 
 impl Loaded {
-    fn take(&mut self, line: u64, fields: Result<Map<String, Value>, RowReason>, plan: &RowsPlan) {
+    /// Takes in the row at a place of the file.
+    pub(super) fn take(
+        &mut self,
+        place: u64,
+        fields: Result<Map<String, Value>, RowReason>,
+        plan: &RowsPlan,
+    ) {
         match fields.and_then(|fields| self.row(fields, plan)) {
             Ok(row) => self.rows.push(row),
-            Err(reason) => self.left_out.add(line, reason),
+            Err(reason) => self.left_out.add(place, reason),
         }
     }
 
     fn row(&mut self, mut fields: Map<String, Value>, plan: &RowsPlan) -> Result<Row, RowReason> {
         let mut taken = |field: &str| -> Option<Value> {
-            let named = plan.columns.get(field).map(|name| vec![name.as_str()]);
-            let usual = NAMES.iter().find(|(known, _)| *known == field).map(|(_, names)| *names);
-            let names = named.unwrap_or_else(|| usual.unwrap_or_default().to_vec());
+            let names = columns_of(field, plan);
             let found: Vec<Value> =
-                names.iter().filter_map(|name| fields.shift_remove(*name)).collect();
+                names.into_iter().filter_map(|name| fields.shift_remove(name)).collect();
             found.into_iter().find(|value| !value.is_null())
         };
-        let is_csv = plan.format == RowsFormat::Csv;
-        let structured = |value: Value| match &value {
-            Value::String(text) if is_csv => serde_json::from_str(text).unwrap_or(value),
-            _ => value,
-        };
+        let structured = |value| structured(value, plan.format);
         let (text, messages, token_ids) = (taken("prompt"), taken("messages"), taken("token_ids"));
         let length = taken("output_tokens").map(structured);
         let own_body = taken("body").map(structured);
@@ -193,8 +235,7 @@ impl Loaded {
         let mut body = Map::new();
         for name in BODY_FIELDS {
             if let Some(value) = fields.shift_remove(name).filter(|value| !value.is_null()) {
-                // A model's name is text, whatever it looks like.
-                let value = if name == "model" { value } else { structured(value) };
+                let value = if TEXTS.contains(&name) { value } else { structured(value) };
                 body.insert(name.to_owned(), value);
             }
         }
@@ -212,8 +253,24 @@ impl Loaded {
     }
 }
 
+/// What a column's text says where it is JSON. CSV knows nothing but text; Parquet has types for
+/// all but what has fields and elements of its own.
+fn structured(value: Value, format: RowsFormat) -> Value {
+    let Value::String(text) = &value else { return value };
+    let read = || serde_json::from_str::<Value>(text).ok();
+    let found = match format {
+        RowsFormat::Jsonl => None,
+        RowsFormat::Csv => read(),
+        RowsFormat::Parquet => read().filter(|read| read.is_object() || read.is_array()),
+    };
+    found.unwrap_or(value)
+}
+
+/// A count. Tables write one as a decimal where others of its column are missing.
 fn whole(value: &Value) -> Option<u32> {
-    value.as_u64().and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 0)
+    let real = || value.as_f64().filter(|real| real.fract() == 0.0 && *real > 0.0);
+    let count = value.as_u64().or_else(|| real().map(|real| real as u64));
+    count.and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 0)
 }
 
 fn prompt(
@@ -234,7 +291,7 @@ fn prompt(
         },
         (None, Some(messages), None) => chat(messages),
         (None, None, Some(token_ids)) => ids(&token_ids),
-        (Some(_), None, None) => Err(RowReason::NoPrompt),
+        (Some(_), None, None) => Err(RowReason::NotAPrompt),
         _ => Err(RowReason::SeveralPrompts),
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of one's own, from JSON lines or CSV: a prompt, messages or token ids, an output length,
+//! Rows of one's own, from JSON lines, CSV or Parquet: a prompt, messages or token ids, an output length,
 //! and fields of the request's body (a LoRA adapter by `model`, structured output, sampling).
 //!
 //! Each pass sends the rows from the first on, in the file's order, as they are: nothing is cut,
@@ -7,6 +7,7 @@
 
 mod csv;
 mod file;
+mod parquet;
 
 use std::path::PathBuf;
 
@@ -21,9 +22,10 @@ use crate::parallel;
 use crate::place::PromptPlace;
 use crate::requests::{Built, Note, Shared, Workload, one_of_each};
 
-pub use file::{LeftOut, Loaded, Row, RowReason, read};
+use file::read;
+pub use file::{LeftOut, Loaded, Row, RowReason};
 
-/// The workloads `jsonl` and `csv`.
+/// The workloads `jsonl`, `csv` and `parquet`.
 pub(crate) struct Rows(Loaded);
 
 impl Rows {
@@ -33,10 +35,7 @@ impl Rows {
     /// When it cannot be read, or none of its rows can be used.
     pub(crate) fn open(plan: &RowsPlan) -> Result<Self, WorkloadError> {
         let path = PathBuf::from(&plan.dataset);
-        let text = std::fs::read_to_string(&path).map_err(|error| {
-            WorkloadError::UnreadableDataSet { path: path.clone(), reason: error.to_string() }
-        })?;
-        let loaded = read(&text, plan);
+        let loaded = read(&path, plan)?;
         if loaded.rows.is_empty() {
             let rows = loaded.left_out.total();
             let why = match rows {

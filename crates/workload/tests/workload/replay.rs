@@ -49,7 +49,7 @@ fn replay(path: &Path) -> Result<WorkloadSpec, WorkloadError> {
 #[test]
 fn what_was_written_is_sent_again_with_the_same_hash_whatever_seed_and_salt() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let [(_, jsonl), _] = rows::fixtures();
+    let [(_, jsonl), ..] = rows::fixtures();
     for (plan, cell, count) in [(groups(), cell(48), 30), (jsonl, CellPlan::OWN, 4)] {
         let place = PromptPlace::new(cell.to_string(), "saturated", 0);
         let sent = requests(&spec(&plan, "salt"), cell, &place, count).unwrap().requests;

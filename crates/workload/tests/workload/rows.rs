@@ -16,10 +16,11 @@ pub fn plan(format: RowsFormat, name: &str) -> RowsPlan {
 }
 
 /// The fixtures.
-pub fn fixtures() -> [(&'static str, WorkloadPlan); 2] {
+pub fn fixtures() -> [(&'static str, WorkloadPlan); 3] {
     [
         ("jsonl", WorkloadPlan::Rows(plan(RowsFormat::Jsonl, "rows.jsonl"))),
         ("csv", WorkloadPlan::Rows(plan(RowsFormat::Csv, "rows.csv"))),
+        ("parquet", WorkloadPlan::Rows(plan(RowsFormat::Parquet, "rows.parquet"))),
     ]
 }
 
@@ -55,12 +56,60 @@ fn each_form_of_prompt_in_a_file_is_known_before_anything_is_sent() {
 }
 
 #[test]
-fn csv_says_the_same_as_json_lines_where_it_can() {
+fn csv_and_parquet_say_the_same_as_json_lines_where_they_can() {
     let of = |format, name| {
         let spec = open(plan(format, name)).unwrap();
         requests(&spec, CellPlan::OWN, &place(), 4).unwrap().requests
     };
-    assert_eq!(of(RowsFormat::Csv, "rows.csv"), of(RowsFormat::Jsonl, "rows.jsonl"));
+    let lines = of(RowsFormat::Jsonl, "rows.jsonl");
+    assert_eq!(of(RowsFormat::Csv, "rows.csv"), lines);
+    assert_eq!(of(RowsFormat::Parquet, "rows.parquet"), lines);
+}
+
+#[test]
+fn broken_rows_of_parquet_are_left_out_and_told_by_reason_with_their_first_row() {
+    let spec = open(plan(RowsFormat::Parquet, "rows-broken.parquet")).unwrap();
+    let found: String =
+        spec.findings().iter().map(|finding| finding.message.clone() + "\n").collect();
+    for told in [
+        "left out: 8; that are used: 1",
+        "neither prompt, nor messages, nor token ids (row 2)",
+        "an empty prompt (row 3)",
+        "no output length (give --output-length for rows that have none) (row 4)",
+        "not a whole number from 1 on (row 5)",
+        "2 x messages that are not a list of objects with a `role` (row 6)",
+        "token ids that are not a list of whole numbers (row 8)",
+        "more than one of prompt, messages and token ids (row 9)",
+        "nothing is made of: id",
+    ] {
+        assert!(found.contains(told), "{told}: {found}");
+    }
+    let built = requests(&spec, CellPlan::OWN, &place(), 1).unwrap();
+    assert_eq!(built.requests[0].output_tokens, 4, "a whole number that is written as a decimal");
+}
+
+#[test]
+fn a_parquet_file_that_cannot_be_read_is_an_error_that_says_what_and_where() {
+    let other = BTreeMap::from([("prompt".to_owned(), "question".to_owned())]);
+    for (name, columns, told) in [
+        ("rows.jsonl", BTreeMap::new(), "rows.jsonl: is not a Parquet file"),
+        ("rows-gzip.parquet", BTreeMap::new(), "column `prompt`: compressed with GZIP"),
+        (
+            "rows-gzip.parquet",
+            other,
+            "no column question, messages, token_ids, prompt_token_ids; it has prompt, output",
+        ),
+        ("rows-absent.parquet", BTreeMap::new(), "No such file"),
+    ] {
+        let error = open(RowsPlan { columns, ..plan(RowsFormat::Parquet, name) }).err().unwrap();
+        assert!(error.to_string().contains(told), "{told}: {error}");
+    }
+    let whole = std::fs::read(plan(RowsFormat::Parquet, "rows.parquet").dataset).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &whole[..whole.len() / 2]).unwrap();
+    let dataset = file.path().display().to_string();
+    let error = open(RowsPlan { dataset, ..plan(RowsFormat::Parquet, "") }).err().unwrap();
+    assert!(error.to_string().contains("is not a Parquet file"), "{error}");
 }
 
 #[test]

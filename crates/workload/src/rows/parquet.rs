@@ -1,0 +1,160 @@
+//! Parquet files of rows, as the same fields that a line of JSON has. Only columns that something is
+//! made of are read. What the file's types say is kept: text is text, and a value of another type
+//! than a field takes is a row that is left out, never a value that is made over.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use inferometer_core::plan::RowsPlan;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
+use parquet::schema::types::Type;
+use serde_json::{Map, Number, Value};
+
+use super::file::{Loaded, RowReason, columns_of, used_columns};
+use crate::error::WorkloadError;
+
+/// Reads a file.
+///
+/// # Errors
+/// When it is not Parquet, has no column to ask with, or cannot be decoded: with what and where.
+pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
+    let unreadable =
+        |reason: String| WorkloadError::UnreadableDataSet { path: path.to_owned(), reason };
+    let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
+    let reader = SerializedFileReader::new(file)
+        .map_err(|error| unreadable(format!("is not a Parquet file: {}", told(&error))))?;
+    let (projection, unused) = columns(&reader, plan).map_err(unreadable)?;
+    let mut loaded = Loaded { unused, ..Loaded::default() };
+    loaded.left_out.in_rows = true;
+    let rows = reader
+        .get_row_iter(Some(projection))
+        .map_err(|error| unreadable(format!("cannot be read: {}", told(&error))))?;
+    for (number, row) in rows.enumerate() {
+        let number = number as u64 + 1;
+        let row = row.map_err(|error| unreadable(format!("row {number}: {}", told(&error))))?;
+        loaded.take(number, fields(&row), plan);
+    }
+    Ok(loaded)
+}
+
+/// The columns that are read, as a schema, and the names of the others.
+fn columns(
+    reader: &SerializedFileReader<File>,
+    plan: &RowsPlan,
+) -> Result<(Type, BTreeSet<String>), String> {
+    let metadata = reader.metadata();
+    let schema = metadata.file_metadata().schema();
+    let used = used_columns(plan);
+    let (taken, others): (Vec<Arc<Type>>, Vec<_>) =
+        schema.get_fields().iter().cloned().partition(|column| used.contains(column.name()));
+    let asks: Vec<&str> = ["prompt", "messages", "token_ids"]
+        .iter()
+        .flat_map(|field| columns_of(field, plan))
+        .collect();
+    if !taken.iter().any(|column| asks.contains(&column.name())) {
+        let names: Vec<&str> = schema.get_fields().iter().map(|column| column.name()).collect();
+        return Err(format!(
+            "has no column {}; it has {}; --columns says which column is what",
+            asks.join(", "),
+            names.join(", ")
+        ));
+    }
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        let of_taken = |name: &str| taken.iter().any(|column| column.name() == name);
+        for chunk in group.columns() {
+            let name = chunk.column_path().parts().first().map_or("", String::as_str);
+            let compression = chunk.compression();
+            if of_taken(name) && !is_known(compression) {
+                return Err(format!(
+                    "row group {}, column `{name}`: compressed with {compression}; Snappy, Zstandard \
+                     and no compression can be read: write it with one of them",
+                    number + 1
+                ));
+            }
+        }
+    }
+    let projection = Type::group_type_builder(schema.name())
+        .with_fields(taken)
+        .build()
+        .map_err(|error| told(&error))?;
+    Ok((projection, others.iter().map(|column| column.name().to_owned()).collect()))
+}
+
+fn is_known(compression: Compression) -> bool {
+    matches!(compression, Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_))
+}
+
+/// What the decoder says, without the name of its type.
+fn told(error: &ParquetError) -> String {
+    let text = error.to_string();
+    text.strip_prefix("Parquet error: ").unwrap_or(&text).to_owned()
+}
+
+/// The fields of a row or of a struct in it. A column of structs has every field in every row, so a
+/// field that is null is one that is not there.
+fn fields(row: &Row) -> Result<Map<String, Value>, RowReason> {
+    let mut fields = Map::new();
+    for (name, field) in row.get_column_iter() {
+        let value = value(field)?;
+        if !value.is_null() {
+            fields.insert(name.clone(), value);
+        }
+    }
+    Ok(fields)
+}
+
+/// The value of a field. A number that is none (NaN) is how tables write one that is missing.
+fn value(field: &Field) -> Result<Value, RowReason> {
+    let real = |number: f64| Number::from_f64(number).map_or(Value::Null, Value::Number);
+    Ok(match field {
+        Field::Null => Value::Null,
+        Field::Bool(value) => (*value).into(),
+        Field::Byte(value) => (*value).into(),
+        Field::Short(value) => (*value).into(),
+        Field::Int(value) => (*value).into(),
+        Field::Long(value) => (*value).into(),
+        Field::UByte(value) => (*value).into(),
+        Field::UShort(value) => (*value).into(),
+        Field::UInt(value) => (*value).into(),
+        Field::ULong(value) => (*value).into(),
+        Field::Float16(value) => real(f64::from(value.to_f32())),
+        // The shortest decimal of the single, as people wrote it: 0.7 rather than 0.699999988.
+        Field::Float(value) => real(value.to_string().parse().unwrap_or(f64::NAN)),
+        Field::Double(value) => real(*value),
+        Field::Str(text) => text.clone().into(),
+        // Some writers do not say that their bytes are text.
+        Field::Bytes(bytes) => {
+            std::str::from_utf8(bytes.data()).map_err(|_| RowReason::NotText)?.into()
+        }
+        Field::Group(row) => Value::Object(fields(row)?),
+        Field::ListInternal(list) => {
+            list.elements().iter().map(value).collect::<Result<Vec<_>, _>>()?.into()
+        }
+        Field::MapInternal(map) => {
+            let mut entries = Map::new();
+            for (key, entry) in map.entries() {
+                let Value::String(key) = value(key)? else { return Err(RowReason::NotText) };
+                entries.insert(key, value(entry)?);
+            }
+            Value::Object(entries)
+        }
+        Field::TimestampMillis(count) => seconds(*count, 1_000).into(),
+        Field::TimestampMicros(count) => seconds(*count, 1_000_000).into(),
+        Field::Decimal(_) | Field::Date(_) | Field::TimeMillis(_) | Field::TimeMicros(_) => {
+            field.to_string().into()
+        }
+    })
+}
+
+/// An instant in seconds, as text that is exact to its unit.
+fn seconds(count: i64, unit: i64) -> String {
+    let digits = unit.ilog10() as usize;
+    let sign = if count < 0 { "-" } else { "" };
+    let (count, unit) = (count.unsigned_abs(), unit.unsigned_abs());
+    format!("{sign}{}.{:0digits$}", count / unit, count % unit)
+}
