@@ -71,6 +71,8 @@ impl DumpHeader {
             "prompts_per_group",
             "prefix_zipf",
             "warm_share",
+            "columns",
+            "output_length",
         ] {
             keys.remove(own);
         }

@@ -193,8 +193,8 @@ impl WorkloadSpec {
     }
 }
 
-/// Reads what passes need to know of a workload before it is opened: the instants of a trace, the
-/// turns of conversations. Both are the same whatever tokenizer makes the prompts.
+/// Reads what passes need to know of a workload before it is opened: the instants of a trace or of
+/// rows, the turns of conversations. They are the same whatever tokenizer makes the prompts.
 ///
 /// # Errors
 /// When the data set cannot be used.
@@ -206,6 +206,13 @@ pub fn prepare(plan: &mut Plan) -> Result<(), WorkloadError> {
                 plan.passes.iter_mut().filter_map(PassPlan::recording_mut).filter(of_trace);
             if let Some(recording) = recordings.next() {
                 recording.write(Trace::open(trace)?.offsets());
+            }
+        }
+        WorkloadPlan::Rows(rows) if rows.timed => {
+            let of_rows = |recording: &&mut Recording| recording.file == rows.dataset;
+            let mut recordings = plan.passes.iter_mut().filter_map(PassPlan::recording_mut);
+            if let Some(recording) = recordings.find(of_rows) {
+                recording.write(Rows::open(rows)?.offsets());
             }
         }
         WorkloadPlan::Conversation(conversation) => {

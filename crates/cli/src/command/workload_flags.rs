@@ -58,7 +58,7 @@ pub struct WorkloadFlags {
     #[serde(skip_serializing_if = "Option::is_none")]
     reset_prefix_cache: Option<bool>,
     /// Which column of a file of one's own holds which field: prompt, messages, token_ids,
-    /// output_tokens, body (jsonl, csv, parquet)
+    /// output_tokens, body, timestamp (jsonl, csv, parquet)
     #[arg(long, value_name = "FIELD=COLUMN,...", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     columns: Option<String>,
@@ -66,6 +66,11 @@ pub struct WorkloadFlags {
     #[arg(long, value_name = "N", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     output_length: Option<u32>,
+    /// Send each row at its own instant, from the first one's: a column `timestamp` in seconds or as
+    /// date and time; --replay-speed plays them faster (jsonl, csv, parquet)
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay_rows: Option<bool>,
     /// Write the requests, as they are sent, to a file that --workload replay sends again
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     #[serde(skip_serializing_if = "Option::is_none")]

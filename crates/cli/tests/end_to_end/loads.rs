@@ -196,3 +196,19 @@ fn a_trace_is_replayed_with_its_lengths_and_what_it_leaves_out_is_told() {
     let findings = summary["findings"].to_string();
     assert!(findings.contains("`timestamp` is not an instant (row 3)"), "{findings}");
 }
+
+#[test]
+fn rows_with_instants_are_replayed_open_loop() {
+    let folder = folder();
+    let rows = "prompt,output_tokens,timestamp\nfirst,4,100\nthird,2,100.05\nsecond,8,100.02\n";
+    fs::write(folder.path().join("rows.csv"), rows).unwrap();
+    let flags = ["run", "--speed", "100", "--json", "--quiet", "--workload", "csv"];
+    let flags = [&flags[..], &["--dataset", "rows.csv", "--replay-rows"]].concat();
+    let output = inferometer(folder.path(), &flags);
+    let summary: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", told(&output)));
+    let passes = summary["cells"][0]["passes"].as_array().unwrap();
+    assert_eq!(passes.len(), 1);
+    assert_eq!((&passes[0]["kind"], &passes[0]["output_tokens"]), (&"open".into(), &14.into()));
+    assert_eq!(passes[0]["outcomes"]["complete"], 3);
+}

@@ -12,10 +12,13 @@ pub struct RowsPlan {
     /// Its format.
     pub format: RowsFormat,
     /// Names of columns, by the field that they hold: prompt, messages, `token_ids`,
-    /// `output_tokens`, body. Fields that are not here have their usual names.
+    /// `output_tokens`, body, timestamp. Fields that are not here have their usual names.
     pub columns: BTreeMap<String, String>,
     /// The output length of rows that have none.
     pub output_length: Option<u32>,
+    /// Rows have instants, at which they are due; they are sent in the order of their time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub timed: bool,
 }
 
 /// A format of rows.

@@ -187,15 +187,19 @@ impl Loads<'_> {
     fn replay(&self, passes: &mut Vec<PassPlan>, mistakes: &mut Mistakes) {
         let spec = self.spec;
         let speed = mistakes.read("replay_speed", spec.replay_speed.as_ref(), values::positive);
-        let trace = match self.workload {
+        if spec.replay.is_some() && spec.workload.rows.is_replayed() {
+            mistakes.add("replay_rows", "and --replay are two recordings of arrivals; give one");
+        }
+        let own = match self.workload {
             WorkloadPlan::Trace(trace) if !has_any_load(spec) => Some(&trace.dataset),
+            WorkloadPlan::Rows(rows) if rows.timed => Some(&rows.dataset),
             _ => None,
         };
-        let Some(file) = spec.replay.as_ref().or(trace) else {
+        let Some(file) = spec.replay.as_ref().or(own) else {
             if spec.replay_speed.is_some() {
                 mistakes.add(
                     "replay_speed",
-                    "has no recording to act on; add --replay or --workload trace",
+                    "has no recording to act on; add --replay, --replay-rows or --workload trace",
                 );
             }
             return;
@@ -275,6 +279,7 @@ pub(super) fn has_own_load(spec: &Spec) -> bool {
         || spec.rate.is_some()
         || spec.stages.is_some()
         || spec.replay.is_some()
+        || spec.workload.rows.is_replayed()
 }
 
 /// Whether any load was asked for.

@@ -16,10 +16,12 @@ pub struct RowsKeys {
     pub columns: Option<String>,
     /// Output length of rows that have none.
     pub output_length: Option<u32>,
+    /// Whether each row is due at its own timestamp.
+    pub replay_rows: Option<bool>,
 }
 
 /// What a column can hold.
-const FIELDS: [&str; 5] = ["prompt", "messages", "token_ids", "output_tokens", "body"];
+const FIELDS: [&str; 6] = ["prompt", "messages", "token_ids", "output_tokens", "body", "timestamp"];
 
 impl RowsKeys {
     /// The rows of this file.
@@ -49,17 +51,28 @@ impl RowsKeys {
                 None => mistakes.add("columns", format!("`{pair}` is not FIELD=COLUMN")),
             }
         }
+        if columns.contains_key("timestamp") && !self.is_replayed() {
+            mistakes.add("columns", "names a `timestamp`, which only --replay-rows reads");
+        }
         if self.output_length == Some(0) {
             mistakes.add("output_length", "is 0; give at least 1");
         }
-        RowsPlan { dataset, format, columns, output_length: self.output_length }
+        let (output_length, timed) = (self.output_length, self.is_replayed());
+        RowsPlan { dataset, format, columns, output_length, timed }
+    }
+
+    /// Whether the rows' own instants are the load.
+    pub(super) fn is_replayed(&self) -> bool {
+        self.replay_rows == Some(true)
     }
 
     /// Every key that was given, where the workload has no rows.
     pub(super) fn refuse(&self, mistakes: &mut Mistakes) {
-        for (key, given) in
-            [("columns", self.columns.is_some()), ("output_length", self.output_length.is_some())]
-        {
+        for (key, given) in [
+            ("columns", self.columns.is_some()),
+            ("output_length", self.output_length.is_some()),
+            ("replay_rows", self.is_replayed()),
+        ] {
             if given {
                 mistakes.add(key, "belongs to --workload jsonl, csv and parquet");
             }
@@ -73,7 +86,7 @@ mod tests {
 
     fn resolved(columns: &str) -> (RowsPlan, Vec<String>) {
         let mut mistakes = Mistakes::default();
-        let keys = RowsKeys { columns: Some(columns.to_owned()), output_length: None };
+        let keys = RowsKeys { columns: Some(columns.to_owned()), ..RowsKeys::default() };
         let plan = keys.resolve(RowsFormat::Csv, "x.csv".to_owned(), &mut mistakes);
         (plan, mistakes.0.iter().map(ToString::to_string).collect())
     }
@@ -93,6 +106,7 @@ mod tests {
             ("promt=question", "did you mean `prompt`"),
             ("prompt=", "names no field"),
             ("prompt=a,prompt=b", "twice"),
+            ("timestamp=at", "--replay-rows"),
         ] {
             let (_, mistakes) = resolved(text);
             assert!(mistakes[0].contains(told), "{text}: {mistakes:?}");

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::csv::Records;
 use crate::error::WorkloadError;
+use crate::trace::instant::seconds_or_date;
 
 /// Fields of a body that a row may have as columns of their own; others go into `body`.
 const BODY_FIELDS: [&str; 22] = [
@@ -41,13 +42,17 @@ const BODY_FIELDS: [&str; 22] = [
 /// Those of them that are text, whatever they look like.
 const TEXTS: [&str; 3] = ["model", "guided_regex", "guided_grammar"];
 
+/// The field that holds a row's instant.
+const TIMESTAMP: &str = "timestamp";
+
 /// The names under which a field of a request is sought, in this order.
-const NAMES: [(&str, &[&str]); 5] = [
+const NAMES: [(&str, &[&str]); 6] = [
     ("prompt", &["prompt"]),
     ("messages", &["messages"]),
     ("token_ids", &["token_ids", "prompt_token_ids"]),
     ("output_tokens", &["output_tokens", "output_length", "max_tokens", "max_completion_tokens"]),
     ("body", &["body", "extra_body"]),
+    (TIMESTAMP, &[TIMESTAMP]),
 ];
 
 /// One row that can be used.
@@ -59,6 +64,8 @@ pub struct Row {
     pub output_tokens: u32,
     /// Fields of the request's body.
     pub body: Map<String, Value>,
+    /// When it came, in nanoseconds from any origin; 0 where rows are not replayed.
+    pub at_ns: i64,
 }
 
 /// Why a row cannot be used.
@@ -100,6 +107,12 @@ pub enum RowReason {
     /// An output length that is none.
     #[error("an output length that is not a whole number from 1 on")]
     NotALength,
+    /// No instant, where rows are replayed.
+    #[error("no timestamp, which --replay-rows needs")]
+    NoInstant,
+    /// An instant that is none.
+    #[error("a timestamp that is neither seconds nor a date and a time")]
+    NotAnInstant,
     /// A body that is none.
     #[error("a body that is not a JSON object")]
     NotABody,
@@ -147,6 +160,8 @@ pub struct Loaded {
     pub left_out: LeftOut,
     /// Columns that nothing is made of.
     pub unused: BTreeSet<String>,
+    /// Rows whose instant lies before that of a row above them.
+    pub out_of_order: u64,
 }
 
 /// Reads the file of a plan.
@@ -163,7 +178,9 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
 
 /// The names of columns that something is made of.
 pub fn used_columns(plan: &RowsPlan) -> BTreeSet<&str> {
-    let fields = NAMES.iter().flat_map(|(field, _)| columns_of(field, plan));
+    let is_read = |field: &str| plan.timed || field != TIMESTAMP;
+    let fields = NAMES.iter().filter(|(field, _)| is_read(field));
+    let fields = fields.flat_map(|(field, _)| columns_of(field, plan));
     fields.chain(BODY_FIELDS).collect()
 }
 
@@ -207,6 +224,16 @@ fn named(names: &[String], fields: Option<Vec<String>>) -> Result<Map<String, Va
 }
 
 impl Loaded {
+    /// Puts rows in the order of their time; those of one instant stay in the file's.
+    pub(super) fn sort(&mut self) {
+        let mut latest = i64::MIN;
+        for row in &self.rows {
+            self.out_of_order += u64::from(row.at_ns < latest);
+            latest = latest.max(row.at_ns);
+        }
+        self.rows.sort_by_key(|row| row.at_ns);
+    }
+
     /// Takes in the row at a place of the file.
     pub(super) fn take(
         &mut self,
@@ -231,6 +258,10 @@ impl Loaded {
         let (text, messages, token_ids) = (taken("prompt"), taken("messages"), taken("token_ids"));
         let length = taken("output_tokens").map(structured);
         let own_body = taken("body").map(structured);
+        let at_ns = match plan.timed {
+            true => instant(&taken(TIMESTAMP).ok_or(RowReason::NoInstant)?)?,
+            false => 0,
+        };
         let prompt = prompt(text, messages.map(structured), token_ids.map(structured))?;
         let mut body = Map::new();
         for name in BODY_FIELDS {
@@ -249,7 +280,7 @@ impl Loaded {
             (None, default) => default.ok_or(RowReason::NoOutputLength)?,
             (Some(length), _) => whole(&length).ok_or(RowReason::NotALength)?,
         };
-        Ok(Row { prompt, output_tokens, body })
+        Ok(Row { prompt, output_tokens, body, at_ns })
     }
 }
 
@@ -264,6 +295,16 @@ fn structured(value: Value, format: RowsFormat) -> Value {
         RowsFormat::Parquet => read().filter(|read| read.is_object() || read.is_array()),
     };
     found.unwrap_or(value)
+}
+
+/// An instant: seconds, or a date and a time of day.
+fn instant(value: &Value) -> Result<i64, RowReason> {
+    let found = match value {
+        Value::Number(seconds) => seconds_or_date(&seconds.to_string()),
+        Value::String(text) => seconds_or_date(text),
+        _ => None,
+    };
+    found.ok_or(RowReason::NotAnInstant)
 }
 
 /// A count. Tables write one as a decimal where others of its column are missing.

@@ -3,7 +3,8 @@
 //!
 //! Each pass sends the rows from the first on, in the file's order, as they are: nothing is cut,
 //! salted or put in front of them. Where a pass has more requests than the file has rows, they
-//! begin again, and a note says so. A warm-up takes rows from the end.
+//! begin again, and a note says so. A warm-up takes rows from the end. Where rows are replayed at
+//! their own instants, their order is that of their time.
 
 mod csv;
 mod file;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::plan::{CellPlan, RowsPlan};
 use inferometer_core::request::{Message, Prompt, Request};
+use inferometer_core::time::Nanos;
 use inferometer_core::traits::TokenizerError;
 use serde_json::Value;
 
@@ -35,7 +37,8 @@ impl Rows {
     /// When it cannot be read, or none of its rows can be used.
     pub(crate) fn open(plan: &RowsPlan) -> Result<Self, WorkloadError> {
         let path = PathBuf::from(&plan.dataset);
-        let loaded = read(&path, plan)?;
+        let mut loaded = read(&path, plan)?;
+        loaded.sort();
         if loaded.rows.is_empty() {
             let rows = loaded.left_out.total();
             let why = match rows {
@@ -47,8 +50,14 @@ impl Rows {
         Ok(Self(loaded))
     }
 
+    /// When each row is due, from the first; all at once where rows have no instants.
+    pub(crate) fn offsets(&self) -> impl Iterator<Item = Nanos> + '_ {
+        let first = self.0.rows.first().map_or(0, |row| row.at_ns);
+        self.0.rows.iter().map(move |row| Nanos(row.at_ns.abs_diff(first)))
+    }
+
     fn request(&self, shared: &Shared, row: usize) -> Result<Request, TokenizerError> {
-        let Row { prompt, output_tokens, body } = &self.0.rows[row];
+        let Row { prompt, output_tokens, body, .. } = &self.0.rows[row];
         let tokens = match prompt {
             Prompt::Text(text) => shared.tokenizer.count(text)?,
             Prompt::TokenIds(ids) => ids.len() as u32,
@@ -103,7 +112,7 @@ impl Workload for Rows {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let Loaded { rows, left_out, unused } = &self.0;
+        let Loaded { rows, left_out, unused, out_of_order } = &self.0;
         let mut findings = Vec::new();
         if left_out.total() > 0 {
             let message = format!(
@@ -112,6 +121,13 @@ impl Workload for Rows {
                 rows.len()
             );
             findings.push(Finding::new("data_set_rows_left_out", Severity::Note, message));
+        }
+        if *out_of_order > 0 {
+            let message = format!(
+                "{out_of_order} rows stand below one that came later; they are sent in the order of \
+                 their time"
+            );
+            findings.push(Finding::new("rows_out_of_order", Severity::Note, message));
         }
         if !unused.is_empty() {
             let names: Vec<&str> = unused.iter().map(String::as_str).collect();

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use inferometer_core::plan::RowsPlan;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, LogicalType, TimeUnit};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
@@ -29,6 +29,7 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     let reader = SerializedFileReader::new(file)
         .map_err(|error| unreadable(format!("is not a Parquet file: {}", told(&error))))?;
     let (projection, unused) = columns(&reader, plan).map_err(unreadable)?;
+    let nanoseconds = nanoseconds(&projection);
     let mut loaded = Loaded { unused, ..Loaded::default() };
     loaded.left_out.in_rows = true;
     let rows = reader
@@ -37,7 +38,7 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     for (number, row) in rows.enumerate() {
         let number = number as u64 + 1;
         let row = row.map_err(|error| unreadable(format!("row {number}: {}", told(&error))))?;
-        loaded.take(number, fields(&row), plan);
+        loaded.take(number, fields(&row).map(|fields| in_seconds(fields, &nanoseconds)), plan);
     }
     Ok(loaded)
 }
@@ -83,6 +84,28 @@ fn columns(
         .build()
         .map_err(|error| told(&error))?;
     Ok((projection, others.iter().map(|column| column.name().to_owned()).collect()))
+}
+
+/// Columns of instants in nanoseconds, which the decoder hands on as plain numbers.
+fn nanoseconds(schema: &Type) -> BTreeSet<String> {
+    let is_ns = |column: &&Arc<Type>| {
+        let logical = column.get_basic_info().logical_type_ref();
+        matches!(logical, Some(LogicalType::Timestamp(of)) if of.unit == TimeUnit::NANOS)
+    };
+    schema.get_fields().iter().filter(is_ns).map(|column| column.name().to_owned()).collect()
+}
+
+fn in_seconds(
+    mut fields: Map<String, Value>,
+    nanoseconds: &BTreeSet<String>,
+) -> Map<String, Value> {
+    for name in nanoseconds {
+        let count = fields.get(name).and_then(Value::as_i64);
+        if let Some(count) = count {
+            fields.insert(name.clone(), seconds(count, 1_000_000_000).into());
+        }
+    }
+    fields
 }
 
 fn is_known(compression: Compression) -> bool {

@@ -6,7 +6,7 @@
 
 mod csv;
 mod file;
-mod instant;
+pub(crate) mod instant;
 mod json;
 mod prompts;
 mod timeline;

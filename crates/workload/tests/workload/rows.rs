@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_core::plan::{CellPlan, RowsFormat, RowsPlan, WorkloadPlan};
+use inferometer_core::load::Due;
+use inferometer_core::plan::{CellPlan, PassPlan, RowsFormat, RowsPlan, WorkloadPlan};
 use inferometer_core::request::Prompt;
-use inferometer_workload::{Note, PromptPlace, WorkloadError, WorkloadSpec, embedded, requests};
+use inferometer_core::spec::{Known, RowsKeys, Spec, Value, WorkloadKeys};
+use inferometer_workload::{
+    Note, PromptPlace, WorkloadError, WorkloadSpec, embedded, prepare, requests,
+};
 use serde_json::json;
 
 use crate::support::place;
@@ -12,7 +16,7 @@ use crate::support::place;
 /// A file of the fixtures, as a plan.
 pub fn plan(format: RowsFormat, name: &str) -> RowsPlan {
     let dataset = format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
-    RowsPlan { dataset, format, columns: BTreeMap::new(), output_length: None }
+    RowsPlan { dataset, format, columns: BTreeMap::new(), output_length: None, timed: false }
 }
 
 /// The fixtures.
@@ -166,7 +170,8 @@ fn columns_are_found_by_the_names_that_are_given_and_lengths_by_the_default() {
     std::fs::write(file.path(), "question,prompt\n\"What, then?\",ignored\n").unwrap();
     let columns = BTreeMap::from([("prompt".to_owned(), "question".to_owned())]);
     let dataset = file.path().display().to_string();
-    let spec = open(RowsPlan { dataset, format: RowsFormat::Csv, columns, output_length: Some(9) });
+    let asked = plan(RowsFormat::Csv, "");
+    let spec = open(RowsPlan { dataset, columns, output_length: Some(9), ..asked });
     let built = requests(&spec.unwrap(), CellPlan::OWN, &place(), 1).unwrap();
     assert_eq!(built.requests[0].prompt, Prompt::Text("What, then?".to_owned()));
     assert_eq!(built.requests[0].output_tokens, 9);
@@ -191,5 +196,63 @@ fn a_file_without_a_row_that_can_be_used_is_an_error_that_says_why() {
         let dataset = file.path().display().to_string();
         let error = open(RowsPlan { dataset, ..plan(RowsFormat::Jsonl, "") }).err().unwrap();
         assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+/// Due offsets in milliseconds of a plan that replays rows at twice their speed, the outputs of
+/// its requests, and what is told.
+fn replayed(rows: RowsPlan) -> (Vec<u64>, Vec<u32>, String) {
+    let known = Known { dialects: &["openai-completions"], models: &["chatglm3-6b"] };
+    let workload = WorkloadKeys {
+        workload: Some(rows.format.name().to_owned()),
+        dataset: Some(rows.dataset.clone()),
+        rows: RowsKeys { replay_rows: Some(true), ..RowsKeys::default() },
+        ..WorkloadKeys::default()
+    };
+    let asked = Spec { workload, replay_speed: Some(Value::Number(2.0)), ..Spec::default() };
+    let mut plan = asked.resolve(&known).expect("rows with instants");
+    assert_eq!(plan.workload, WorkloadPlan::Rows(rows.clone()));
+    prepare(&mut plan).expect("rows with instants");
+    let [pass @ PassPlan::Replay { .. }] = &plan.passes[..] else { panic!("{:?}", plan.passes) };
+    let (mut load, mut due) = (pass.load().start(1), Vec::new());
+    while let Due::At(at) = load.next_due() {
+        due.push(at.0 / 1_000_000);
+        load.take();
+    }
+    let spec = open(rows).expect("rows with instants");
+    let built = requests(&spec, CellPlan::OWN, &place(), 3).expect("rows with instants");
+    let told = spec.findings().iter().map(|finding| finding.message.clone() + "\n").collect();
+    (due, built.requests.iter().map(|request| request.output_tokens).collect(), told)
+}
+
+#[test]
+fn rows_are_replayed_at_their_own_instants_in_the_order_of_their_time() {
+    let lines = "{\"prompt\": \"b\", \"output_tokens\": 2, \"timestamp\": 1700000010.5}\n\
+        {\"prompt\": \"a\", \"output_tokens\": 1, \"timestamp\": \"2023-11-14T22:13:30.250Z\"}\n\
+        {\"prompt\": \"no instant\", \"output_tokens\": 9}\n\
+        {\"prompt\": \"c\", \"output_tokens\": 3, \"timestamp\": 1700000012.25}\n\
+        {\"prompt\": \"later\", \"output_tokens\": 9, \"timestamp\": \"later\"}\n";
+    let csv = "prompt,output_tokens,timestamp\nb,2,1700000010.5\na,1,2023-11-14 22:13:30.250\n\
+        no instant,9,\nc,3,1700000012.25\nlater,9,later\n";
+    let of = |format, text: &str| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let dataset = file.path().display().to_string();
+        replayed(RowsPlan { dataset, timed: true, ..plan(format, "") })
+    };
+    let parquet = RowsPlan { timed: true, ..plan(RowsFormat::Parquet, "rows-timed.parquet") };
+    for ((due, outputs, told), unit, places) in [
+        (of(RowsFormat::Jsonl, lines), "line", [3, 5]),
+        (of(RowsFormat::Csv, csv), "line", [4, 6]),
+        (replayed(parquet), "row", [3, 0]),
+    ] {
+        assert_eq!((due, outputs), (vec![0, 125, 1_000], vec![1, 2, 3]), "{unit}: {told}");
+        assert!(told.contains("1 rows stand below one that came later"), "{told}");
+        assert!(
+            told.contains(&format!("which --replay-rows needs ({unit} {})", places[0])),
+            "{told}"
+        );
+        let wrong = format!("neither seconds nor a date and a time ({unit} {})", places[1]);
+        assert_eq!(told.contains(&wrong), places[1] > 0, "{told}");
     }
 }
