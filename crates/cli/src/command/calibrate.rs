@@ -18,6 +18,8 @@ use crate::exit::{Failure, print};
 
 /// Fewer rows than this cannot tell all constants apart: they get multipliers.
 const ROWS_FOR_CONSTANTS: usize = 8;
+/// Requests of the saturated pass of the published tables.
+const PUBLISHED_REQUESTS: u32 = 399;
 /// Fewer than this cannot tell the multipliers apart.
 const ROWS_FOR_SCALES: usize = 2;
 
@@ -41,9 +43,9 @@ pub struct CalibrateArgs {
     /// Take only these rows, such as 128x128,2048x512 [default: all]
     #[arg(long, value_name = "INxOUT,...", value_delimiter = ',')]
     rows: Vec<String>,
-    /// Requests of the saturated pass that was measured
-    #[arg(long, value_name = "N", default_value_t = 399)]
-    requests: u32,
+    /// Requests of the saturated pass that was measured [default: those of the run; of a table 399]
+    #[arg(long, value_name = "N")]
+    requests: Option<u32>,
     /// The name of the new profile [default: calibrated-MODEL]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -95,7 +97,7 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
         weights,
         role: Role::Fitted,
         rows: table.rows.len() as u32,
-        requests: (arguments.requests, 1),
+        requests: (table.requests, 1),
         seen: seen(&fitted, &table).map_err(Failure::usage)?,
         errors: percent(&in_sample),
         left_out_lengths: percent(&errors_left_out),
@@ -120,6 +122,12 @@ fn measured(
     config: &EngineConfig,
 ) -> Result<(MeasuredTable, String), Failure> {
     let against = read_against(&arguments.measured, arguments.store.as_deref(), config)?;
+    if against.counts.is_some_and(|counts| counts.predicted) {
+        return Err(Failure::usage(format!(
+            "{}: a profile is fitted to measured rows",
+            against.origin
+        )));
+    }
     let mut text = format!("measured: {}\n", against.origin);
     let wanted = |cell: &str| arguments.rows.is_empty() || arguments.rows.iter().any(|r| r == cell);
     let mut rows = Vec::new();
@@ -157,7 +165,14 @@ fn measured(
             rows.len()
         )));
     }
-    let table = MeasuredTable { config: config.clone(), rows, requests: arguments.requests };
+    let measured = against.counts.map(|counts| counts.saturated);
+    let requests = match (arguments.requests, measured) {
+        (Some(said), Some(sent)) if said != sent => {
+            return Err(Failure::usage(format!("--requests: {said}, but the run sent {sent}")));
+        }
+        (said, sent) => said.or(sent).unwrap_or(PUBLISHED_REQUESTS),
+    };
+    let table = MeasuredTable { config: config.clone(), rows, requests };
     Ok((table, text))
 }
 

@@ -148,6 +148,9 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     if let Some(against) = against.as_ref().filter(|_| !own_lengths) {
         against.ask_for_its_grid(&mut spec);
     }
+    if let Some(against) = &against {
+        against.ask_for_its_counts(&mut spec);
+    }
     let mut resolved = resolve(&spec)?;
     if let TargetPlan::Embedded { engine_flags, .. } = &mut resolved.plan.target {
         *engine_flags = arguments.engine.given();

@@ -109,6 +109,37 @@ fn a_stored_prediction_can_be_reported_again_and_held_against() {
 }
 
 #[test]
+fn a_run_is_predicted_with_as_many_requests_as_it_sent_and_only_what_was_measured_is_fitted() {
+    let folder = folder();
+    let grid = ["--input-lengths", "32", "--output-lengths", "4,8", "--requests", "6"];
+    let measure = |speed: &str| {
+        let mut arguments = vec!["run", "--quiet", "--warmup", "0", "--one-by-one", "2"];
+        arguments.extend(grid);
+        arguments.extend(["--speed", speed]);
+        assert_eq!(inferometer(folder.path(), &arguments).status.code(), Some(0));
+    };
+    measure("1");
+    let held = predict(folder.path(), &["--against", "latest"]);
+    let planned = |at: usize| held["cells"][0]["passes"][at]["planned"].as_u64();
+    assert_eq!((planned(0), planned(1)), (Some(2), Some(6)));
+    let calibrate = |more: &[&str]| {
+        let arguments = [&["calibrate", "latest", "--model", "chatglm3-6b"], more].concat();
+        String::from_utf8(inferometer(folder.path(), &arguments).stderr).expect("text")
+    };
+    let told = calibrate(&[]);
+    assert!(told.contains("a profile is fitted to measured rows"), "{told}");
+    measure("50");
+    let told = calibrate(&[]);
+    assert!(told.contains("50 times as fast") && told.contains("--speed 1"), "{told}");
+    measure("1");
+    let told = calibrate(&["--requests", "399"]);
+    assert!(told.contains("399, but the run sent 6"), "{told}");
+    assert_eq!(calibrate(&[]), "");
+    let profile = std::fs::read_to_string(folder.path().join("profile.toml")).expect("written");
+    assert!(profile.contains("requests = [6, 1]"), "{profile}");
+}
+
+#[test]
 fn two_measured_rows_make_a_profile_that_predicts_the_others() {
     let folder = folder();
     let table = published("chatglm3-6b");

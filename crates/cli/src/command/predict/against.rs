@@ -6,6 +6,7 @@ use std::path::Path;
 use inferometer_core::plan::CellPlan;
 use inferometer_core::prediction::Columns;
 use inferometer_core::spec::{Spec, Value};
+use inferometer_core::summary::{PassKind, Summary};
 use inferometer_core::table_import::{
     LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, published_tables,
 };
@@ -26,6 +27,19 @@ pub struct Against {
     pub rows: Vec<PublishedRow>,
     /// What was asked of the engine in each of the rows, where a log says so.
     pub blocks: Vec<TextBlock>,
+    /// How the rows were measured, where that is known.
+    pub counts: Option<Counts>,
+}
+
+/// Requests of the passes that a stored run measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// One by one; absent where there was no such pass.
+    pub one_by_one: Option<u32>,
+    /// At once.
+    pub saturated: u32,
+    /// Nothing was measured: the run is a prediction itself.
+    pub predicted: bool,
 }
 
 impl Against {
@@ -38,6 +52,17 @@ impl Against {
     pub fn block(&self, cell: CellPlan) -> Option<TextBlock> {
         let logged = self.rows.iter().zip(&self.blocks).find(|(row, _)| row.cell == cell);
         logged.map(|(_, block)| *block)
+    }
+
+    /// Asks for as many requests as were measured, where that is known and nobody asked otherwise.
+    pub fn ask_for_its_counts(&self, spec: &mut Spec) {
+        let Some(counts) = self.counts else { return };
+        if spec.passes.is_none() && spec.concurrency.is_none() && spec.rate.is_none() {
+            spec.requests.get_or_insert(counts.saturated);
+            if let Some(one_by_one) = counts.one_by_one {
+                spec.one_by_one.get_or_insert(one_by_one);
+            }
+        }
     }
 
     /// Asks for the lengths of the rows.
@@ -111,6 +136,7 @@ fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Resul
             origin: format!("{path}, {}", table.headings.join(" / ")),
             rows: table.rows.clone(),
             blocks: Vec::new(),
+            counts: None,
         }),
         found => {
             let sections: Vec<String> =
@@ -150,6 +176,7 @@ fn of_log(path: &str, logged: &[LoggedBlock]) -> Against {
         origin: format!("{path}, the log under {headings}"),
         rows: rows.collect(),
         blocks: blocks.collect(),
+        counts: None,
     }
 }
 
@@ -160,12 +187,49 @@ fn stored(run: &str, store: &Path) -> Result<Against, Failure> {
     let store = Store::open_existing(store).map_err(|error| problem(&error))?;
     let found = store.run(run).map_err(|error| problem(&error))?;
     let summary = found.summary.ok_or_else(|| problem(&"it has no results"))?;
+    let counts = counts(&summary).map_err(|why| problem(&why))?;
     let rows = summary.cells.iter().map(|cell| PublishedRow {
         cell: CellPlan { input_length: cell.input_length, output_length: cell.output_length },
         measured: Columns::of(cell),
     });
-    let origin = format!("run {}", found.row.id);
-    Ok(Against { origin, rows: rows.collect(), blocks: Vec::new() })
+    let what = if summary.predicted { " (a prediction: nothing was measured)" } else { "" };
+    let origin = format!("run {}{what}", found.row.id);
+    Ok(Against { origin, rows: rows.collect(), blocks: Vec::new(), counts: Some(counts) })
+}
+
+/// How a run was measured.
+///
+/// # Errors
+/// Why its figures are none that a prediction can be held against.
+fn counts(summary: &Summary) -> Result<Counts, String> {
+    let speed = summary.target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
+    if let Some(speed) = speed.filter(|speed| *speed != 1.0) {
+        return Err(format!(
+            "the embedded engine was played {speed} times as fast as the hardware would be; measure \
+             it at --speed 1"
+        ));
+    }
+    let of_kind = |kind: PassKind| {
+        let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
+        let mut planned: Vec<u64> =
+            passes.filter(|pass| pass.kind == kind).map(|pass| pass.planned).collect();
+        planned.dedup();
+        planned
+    };
+    let all = summary.cells.iter().flat_map(|cell| &cell.passes);
+    let others = all.filter(|pass| !matches!(pass.kind, PassKind::OneByOne | PassKind::Saturated));
+    match (others.count(), of_kind(PassKind::Saturated).as_slice()) {
+        (0, [saturated]) => Ok(Counts {
+            one_by_one: of_kind(PassKind::OneByOne).first().map(|count| *count as u32),
+            saturated: *saturated as u32,
+            predicted: summary.predicted,
+        }),
+        _ => {
+            Err("it has no saturated pass, or others beside it: what is predicted are the passes \
+                  of the published tables"
+                .to_owned())
+        }
+    }
 }
 
 #[cfg(test)]
