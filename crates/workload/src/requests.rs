@@ -62,6 +62,11 @@ pub trait Workload: Send + Sync {
         Ok(None)
     }
 
+    /// Requests that its data has to play, where a pass of more begins the data again.
+    fn plays(&self) -> Option<u64> {
+        None
+    }
+
     /// What a reader should know of its data: rows that are left out, and why.
     fn findings(&self) -> Vec<Finding> {
         Vec::new()
@@ -279,6 +284,33 @@ pub enum Note {
         /// Blocks of that size that the corpus has.
         available: u64,
     },
+}
+
+impl Note {
+    /// Adds the note of a part to those of the parts before: notes of one kind become one.
+    pub fn add_to(self, notes: &mut Vec<Self>) {
+        for note in notes.iter_mut() {
+            match (&mut *note, &self) {
+                (
+                    Self::Inexact { prompts, asked, farthest },
+                    Self::Inexact { prompts: more, asked: other, farthest: reached },
+                ) => {
+                    *prompts += more;
+                    if other.abs_diff(*reached) > asked.abs_diff(*farthest) {
+                        (*asked, *farthest) = (*other, *reached);
+                    }
+                    return;
+                }
+                (Self::ShortTag { tokens, .. }, Self::ShortTag { tokens: fewer, .. }) => {
+                    *tokens = (*tokens).min(*fewer);
+                    return;
+                }
+                (note, part) if *note == *part => return,
+                _ => {}
+            }
+        }
+        notes.push(self);
+    }
 }
 
 impl fmt::Display for Note {

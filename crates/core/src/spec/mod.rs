@@ -168,8 +168,8 @@ fn flag_of(key: &str) -> String {
     if key == "server" { String::new() } else { format!(" (--{})", key.replace('_', "-")) }
 }
 
-/// The longest prompt or output that is believed, in tokens.
-const MAX_LENGTH: u32 = 10_000_000;
+/// The longest prompt or output that is believed, in tokens: of plans, traces and histograms alike.
+pub const MAX_LENGTH: u32 = 10_000_000;
 
 impl Spec {
     /// Resolves everything that was left open.

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use inferometer_core::seed::{below, unit};
+use inferometer_core::spec::MAX_LENGTH;
 use rand_core::RngCore;
 
 use crate::error::WorkloadError;
@@ -22,7 +23,7 @@ pub enum HistogramError {
     /// A line that is not a length and a weight.
     #[error(
         "line {line}: `{text}` is not a length and its weight; write `512 3.5`, or `256..512 3.5` \
-         for a range, lengths from 1 on and weights above 0"
+         for a range, lengths from 1 to {MAX_LENGTH} and weights above 0"
     )]
     NotABin {
         /// The line, from 1.
@@ -88,7 +89,8 @@ fn bin(line: &str) -> Option<(u32, u32, f64)> {
     let (least, most) = lengths.split_once("..").unwrap_or((lengths, lengths));
     let (least, most): (u32, u32) = (least.trim().parse().ok()?, most.trim().parse().ok()?);
     let weight: f64 = weight.trim().parse().ok()?;
-    let is_bin = least > 0 && most >= least && weight > 0.0 && weight.is_finite();
+    let is_length = least > 0 && most >= least && most <= MAX_LENGTH;
+    let is_bin = is_length && weight > 0.0 && weight.is_finite();
     is_bin.then_some((least, most, weight))
 }
 
@@ -114,7 +116,9 @@ mod tests {
 
     #[test]
     fn what_is_no_length_and_weight_is_told_with_its_line() {
-        for wrong in ["ten 1", "10", "0 1", "9..3 1", "10 0", "10 -1", "10 inf", "10 1 2"] {
+        for wrong in
+            ["ten 1", "10", "0 1", "9..3 1", "10 0", "10 -1", "10 inf", "10 1 2", "3000000000 1"]
+        {
             let error = Histogram::parse(&format!("5 1\n{wrong}\n")).unwrap_err().to_string();
             assert!(error.contains("line 2") && error.contains(wrong), "{error}");
         }

@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use inferometer_core::plan::TraceFormat;
+use inferometer_core::spec::MAX_LENGTH;
 
 use super::{csv, json};
 use crate::error::WorkloadError;
@@ -94,6 +95,9 @@ pub enum RowReason {
     /// Hashes that are not whole numbers, or not one for each block.
     #[error("`hash_ids` are not one number for each {BLOCK_TOKENS} tokens")]
     Blocks,
+    /// More tokens than are believed.
+    #[error("a prompt or an answer of more than {MAX_LENGTH} tokens")]
+    Unbelievable,
     /// More tokens than a request may have.
     #[error("more tokens together than --trace-max-tokens")]
     TooLong,
@@ -196,6 +200,9 @@ impl Rows {
         }
         if output == 0 {
             return Err(RowReason::NoOutput);
+        }
+        if input.max(output) > MAX_LENGTH {
+            return Err(RowReason::Unbelievable);
         }
         if max_tokens.is_some_and(|most| u64::from(input) + u64::from(output) > u64::from(most)) {
             return Err(RowReason::TooLong);

@@ -41,10 +41,15 @@ fn scientific(text: &str, unit_ns: i64) -> Option<i64> {
 
 /// `2023-11-16 18:17:03.9799600`, with `T` or a space between, and perhaps `Z` or `+08:00` behind.
 fn date_time(text: &str) -> Option<i64> {
-    let (date, time) = text.trim().split_once([' ', 'T'])?;
+    // Zones are cut by bytes.
+    let text = Some(text.trim()).filter(|text| text.is_ascii())?;
+    let (date, time) = text.split_once([' ', 'T'])?;
     let mut date = date.splitn(3, '-').map(|part| part.parse::<i64>().ok());
     let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(1900..2200).contains(&year) {
+    if !(1..=12).contains(&month) || !(1900..2200).contains(&year) {
+        return None;
+    }
+    if !(1..=days_of(year, month)).contains(&day) {
         return None;
     }
     let (time, zone_s) = zone(time.trim())?;
@@ -78,6 +83,12 @@ fn zone(time: &str) -> Option<(&str, i64)> {
     Some((time, sign * (hours * 3_600 + minutes * 60)))
 }
 
+/// The days of a month.
+fn days_of(year: i64, month: i64) -> i64 {
+    let (next_year, next) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+    days(next_year, next, 1) - days(year, month, 1)
+}
+
 /// Days from 1970-01-01, after Howard Hinnant, chrono-Compatible Low-Level Date Algorithms.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
@@ -103,6 +114,7 @@ mod tests {
             ("2024-05-10 00:00:00.009930+00:00", 1_715_299_200_009_930_000),
             ("2024-02-29T08:00:00+08:00", 1_709_164_800_000_000_000),
             ("2024-02-29T00:00Z", 1_709_164_800_000_000_000),
+            ("1970-12-31 00:00:00", 364 * 86_400_000_000_000),
         ] {
             assert_eq!(seconds_or_date(text), Some(ns), "{text}");
         }
@@ -117,6 +129,14 @@ mod tests {
             "12:00",
             "2024-13-01 00:00:00",
             "2024-01-01 25:00:00",
+            "2024-02-31 00:00:00",
+            "2023-02-29 00:00:00",
+            "2024-04-31 00:00:00",
+            "2024-12-32 00:00:00",
+            "2024-01-00 00:00:00",
+            "2024-01-01 00:00:00+€1",
+            "2024-01-01 00:00:00+1€",
+            "2024-01-01 00:00:00时",
             "1..2",
             "NaN",
             "inf",

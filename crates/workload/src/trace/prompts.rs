@@ -20,6 +20,8 @@ use crate::requests::{Built, Note, Parts, Shared, Workload, short_tag};
 pub struct Trace {
     rows: Rows,
     timeline: Timeline,
+    /// The most requests of the same row before one of them.
+    most_copies: u32,
 }
 
 impl Trace {
@@ -35,7 +37,9 @@ impl Trace {
             let (rows, why) = (rows.rows.len() as u64, "all are outside of --trace-window".into());
             return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows, why });
         }
-        Ok(Self { rows, timeline })
+        let copies = timeline.arrivals.iter().map(|arrival| arrival.copy);
+        let most_copies = copies.max().unwrap_or(0);
+        Ok(Self { rows, timeline, most_copies })
     }
 
     /// When each request is due, from the first.
@@ -49,11 +53,7 @@ impl Trace {
         let count = self.timeline.arrivals.len() as u64;
         let arrival = self.timeline.arrivals[(index % count) as usize];
         let again = (index / count) as u32;
-        Arrival { copy: arrival.copy + again * (1 + self.most_copies()), ..arrival }
-    }
-
-    fn most_copies(&self) -> u32 {
-        self.timeline.arrivals.iter().map(|arrival| arrival.copy).max().unwrap_or(0)
+        Arrival { copy: arrival.copy + again * (1 + self.most_copies), ..arrival }
     }
 
     fn request(
@@ -111,6 +111,10 @@ impl Workload for Trace {
         Some(self)
     }
 
+    fn plays(&self) -> Option<u64> {
+        Some(self.timeline.arrivals.len() as u64)
+    }
+
     fn findings(&self) -> Vec<Finding> {
         let timeline = &self.timeline;
         let note = |code, told: String| Finding::new(code, Severity::Note, told);
@@ -123,6 +127,17 @@ impl Workload for Trace {
                 self.rows.left_out
             );
             findings.push(note("data_set_rows_left_out", told));
+        }
+        let outside = timeline.before + timeline.behind;
+        if outside > 0 {
+            let told = format!(
+                "{outside} of {} rows of the trace are outside of --trace-window and not played: \
+                 {} before it begins, {} from its end on",
+                self.rows.rows.len(),
+                timeline.before,
+                timeline.behind
+            );
+            findings.push(note("trace_rows_outside_of_the_window", told));
         }
         if timeline.out_of_order > 0 {
             let told = format!(

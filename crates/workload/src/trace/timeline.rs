@@ -36,8 +36,10 @@ pub struct Timeline {
     pub arrivals: Vec<Arrival>,
     /// Rows whose instant lies before that of a row above them.
     pub out_of_order: u64,
-    /// Rows outside of the window.
-    pub outside: u64,
+    /// Rows before the window.
+    pub before: u64,
+    /// Rows from the window's end on.
+    pub behind: u64,
     /// Requests that are due at the very instant of the one before.
     pub simultaneous: u64,
 }
@@ -57,13 +59,15 @@ impl Timeline {
         order.sort_by_key(|row| row.at_ns);
         let origin = order.first().map_or(0, |row| row.at_ns);
         let since = |row: &Row| Duration::from_nanos(row.at_ns.abs_diff(origin));
+        let before = order.partition_point(|row| since(row) < window.from);
         let all = order.len();
         order.retain(|row| window.holds(since(row)));
         let arrivals = scaled(&order, scale);
         let simultaneous = arrivals.windows(2).filter(|pair| pair[0].due == pair[1].due).count();
         Self {
             out_of_order,
-            outside: (all - order.len()) as u64,
+            before: before as u64,
+            behind: (all - order.len() - before) as u64,
             simultaneous: simultaneous as u64,
             arrivals,
         }
@@ -75,7 +79,7 @@ fn scaled(rows: &[Row], scale: f64) -> Vec<Arrival> {
     let Some((first, last)) = rows.first().zip(rows.last()) else { return Vec::new() };
     let offset = |row: &Row| row.at_ns.abs_diff(first.at_ns);
     // Behind the last row stands one at the mean gap, so that its copies are spread like others.
-    let end = offset(last) + offset(last) / (rows.len() as u64 - 1).max(1);
+    let end = offset(last).saturating_add(offset(last) / (rows.len() as u64 - 1).max(1));
     let count = (rows.len() as f64 * scale).round().max(1.0) as usize;
     let mut arrivals: Vec<Arrival> = Vec::with_capacity(count);
     let mut copies = (usize::MAX, 0);

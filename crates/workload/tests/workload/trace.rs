@@ -7,7 +7,7 @@ use inferometer_core::plan::{TraceFormat, TracePlan, TraceWindow, WorkloadPlan};
 use inferometer_core::request::{Prompt, Request};
 use inferometer_core::time::Nanos;
 use inferometer_workload::trace::{Rows, Timeline};
-use inferometer_workload::{PromptForm, WorkloadError, embedded, requests};
+use inferometer_workload::{Note, PromptForm, WorkloadError, embedded, requests};
 use proptest::prelude::*;
 
 use crate::support::{cell, ids, place, spec};
@@ -118,6 +118,46 @@ fn what_is_no_trace_is_told_with_what_was_found() {
 }
 
 #[test]
+fn rows_outside_of_the_window_are_counted_and_told() {
+    let window = TraceWindow { from: Duration::from_millis(400), to: Some(Duration::from_secs(2)) };
+    let played = TracePlan { window, ..plan("plain.csv") };
+    let findings = spec(&WorkloadPlan::Trace(played), "salt").findings();
+    let told: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
+    let expected = "2 of 4 rows of the trace are outside of --trace-window and not played: 1 \
+                    before it begins, 1 from its end on";
+    assert!(told.contains(&expected), "{told:?}");
+}
+
+#[test]
+fn rows_of_more_tokens_than_are_believed_are_left_out_and_counted() {
+    let most = inferometer_core::spec::MAX_LENGTH;
+    let over = most + 1;
+    let text = format!("0,{most},5\n1,3000000000,5\n2,5,{over}\n");
+    let rows = read(&text).unwrap();
+    assert_eq!(played(&rows, TraceWindow::default(), 1.0), [(0, most, 5)]);
+    assert_eq!(
+        rows.left_out.to_string(),
+        "2 x a prompt or an answer of more than 10000000 tokens (first in row 2)"
+    );
+}
+
+#[test]
+fn notes_of_parts_become_one_of_each_kind() {
+    let inexact = |prompts, asked, farthest| Note::Inexact { prompts, asked, farthest };
+    let mut notes = Vec::new();
+    for note in [
+        inexact(2, 10, 11),
+        Note::ShortTag { tokens: 3, full: 6 },
+        inexact(1, 40, 37),
+        inexact(5, 7, 8),
+        Note::ShortTag { tokens: 2, full: 6 },
+    ] {
+        note.add_to(&mut notes);
+    }
+    assert_eq!(notes, [inexact(8, 40, 37), Note::ShortTag { tokens: 2, full: 6 }]);
+}
+
+#[test]
 fn rows_over_the_longest_request_are_left_out_and_counted() {
     let rows = Rows::load(Path::new(&path("burstgpt.csv")), None, Some(700)).unwrap();
     assert_eq!(played(&rows, TraceWindow::default(), 1.0).len(), 2);
@@ -130,7 +170,8 @@ fn a_window_is_counted_from_the_first_row_and_leaves_its_end_out() {
     let seconds = Duration::from_secs;
     let window = TraceWindow { from: seconds(1), to: Some(seconds(3)) };
     assert_eq!(played(&rows, window, 1.0), [(0, 2, 1), (1000, 3, 1)]);
-    assert_eq!(Timeline::of(&rows, window, 1.0).outside, 2);
+    let timeline = Timeline::of(&rows, window, 1.0);
+    assert_eq!((timeline.before, timeline.behind), (1, 1));
     let outside =
         TracePlan { window: TraceWindow { from: seconds(60), to: None }, ..plan("plain.csv") };
     let mut plan = plan_of(WorkloadPlan::Trace(outside));
