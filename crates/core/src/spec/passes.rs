@@ -315,9 +315,17 @@ fn loop_bound(spec: &Spec, requests: u32, duration: Option<Duration>) -> Bound {
     Bound { requests: (!by_time_alone).then_some(requests), duration }
 }
 
+/// The load that options act on: of conversations, the one that begins them.
+fn begins_by(pass: &PassPlan) -> &PassPlan {
+    match pass {
+        PassPlan::Conversations { begin, .. } => begin,
+        other => other,
+    }
+}
+
 /// An option that no pass listens to is a mistake, not a wish that is ignored.
 fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
-    let any = |wanted: fn(&PassPlan) -> bool| passes.iter().any(wanted);
+    let any = |wanted: fn(&PassPlan) -> bool| passes.iter().map(begins_by).any(wanted);
     let open = any(|pass| pass.load().is_scheduled());
     let drawn = any(|pass| matches!(pass, PassPlan::Open { .. }));
     let closed = any(|pass| matches!(pass, PassPlan::Closed { .. }));

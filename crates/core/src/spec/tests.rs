@@ -197,3 +197,28 @@ fn the_hash_of_a_plan_follows_what_it_measures() {
     assert_eq!(hash(&base), hash(&Spec { out: Some("elsewhere".into()), ..base.clone() }));
     assert_ne!(hash(&base), hash(&Spec { seed: Some(7), ..base.clone() }));
 }
+
+#[test]
+fn the_load_that_begins_conversations_takes_the_options_of_its_kind() {
+    let spec = |rate: bool| {
+        let mut spec = Spec { duration: Some(text("10s")), ..Spec::default() };
+        spec.workload.workload = Some("conversation".to_owned());
+        if rate {
+            spec.rate = Some(vec![text("2")]);
+            spec.max_in_flight = Some(4);
+            spec.burstiness = Some(text("0.5"));
+        }
+        spec
+    };
+    let plan = spec(true).resolve(&KNOWN).unwrap();
+    let [PassPlan::Conversations { begin, .. }] = &plan.passes[..] else {
+        panic!("{:?}", plan.passes)
+    };
+    assert_eq!(begin.bound().duration, Some(Duration::from_secs(10)));
+    assert_eq!(begin.limit().0, Some(4));
+    assert!(spec(false).resolve(&KNOWN).is_ok());
+    let closed = Spec { max_in_flight: Some(4), burstiness: Some(text("0.5")), ..spec(false) };
+    let told = mistakes(&closed);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().all(|mistake| mistake.contains("has no pass to act on")), "{told:?}");
+}

@@ -3,6 +3,7 @@
 use super::*;
 use crate::fixture::{ms, steady};
 use crate::fold::{PassFold, cell};
+use crate::load::{CountOf, Script};
 use crate::outcome::Outcome;
 use crate::plan::{Bound, PassPlan};
 use crate::record::Record;
@@ -111,6 +112,24 @@ fn send_delay_is_judged_in_open_loops_only() {
         let (validity, reasons) = judge(&cells(&pass, &sent_late(delay_ms)));
         assert_eq!(validity == Validity::Valid, valid, "{pass} {delay_ms} {reasons:?}");
     }
+}
+
+#[test]
+fn the_gap_of_conversations_is_that_of_their_requests() {
+    let begin = Box::new(open(0.1));
+    let mut script = Script::of(10);
+    script.turns = 100;
+    let pass = PassPlan::Conversations { script, begin, of: CountOf::Conversations };
+    // A hundred turns within 99 * 20 + 80 ms, of conversations that begin each 10 s.
+    let late = |delay_ms: f64| -> Vec<Record> {
+        let turn = |at: u32| {
+            let due_ms = f64::from(at) * 20.0 + 10.0;
+            Record { due: ms(due_ms), ..steady(due_ms + delay_ms, 50.0, 10.0, 4) }
+        };
+        (0..100).map(turn).collect()
+    };
+    assert_eq!(judge(&cells(&pass, &late(0.9))).0, Validity::Valid);
+    assert_eq!(judge(&cells(&pass, &late(1.2))).0, Validity::Suspect);
 }
 
 #[test]
