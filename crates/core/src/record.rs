@@ -258,6 +258,10 @@ impl Record {
     }
 }
 
+/// How the detail of a skipped turn begins whose conversation had failed before it; the outcome of
+/// the turn that failed follows.
+pub const EARLIER_TURN_FAILED: &str = "an earlier turn of its conversation failed";
+
 /// Cuts a message to what a record keeps.
 #[must_use]
 pub fn detail(message: &str) -> String {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use inferometer_core::load::{Due, Ended, LoadModel};
 use inferometer_core::outcome::{Outcome, Phase};
 use inferometer_core::plan::{OverLimit, Timeouts};
-use inferometer_core::record::{Record, detail};
+use inferometer_core::record::{EARLIER_TURN_FAILED, Record, detail};
 use inferometer_core::time::Nanos;
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::exchange::Progress;
@@ -36,7 +36,7 @@ pub struct Job {
     /// When to give requests up.
     pub timeouts: Timeouts,
     /// How many requests the pass has, where that is known: those not begun when it is
-    /// interrupted are recorded as skipped.
+    /// interrupted, or the source has no more, are recorded as skipped.
     pub planned: Option<u32>,
     /// The most in flight.
     pub max_in_flight: Option<u32>,
@@ -225,7 +225,10 @@ impl<R: Recorder> Driver<R> {
                 Next::Request(encoded) => self.begin(net, due, now, *encoded),
                 // What it waits for may be an end, or requests that are being made elsewhere.
                 Next::Wait => return Wake::At(now + ASK_AGAIN),
-                Next::Exhausted => self.dry = true,
+                Next::Exhausted => {
+                    self.skip_rest(now, "the source of requests ran dry before it was due");
+                    self.dry = true;
+                }
                 Next::Unspeakable(why) => {
                     // No request of this source can be said, so the rest is skipped.
                     self.skip_rest(now, &why);
@@ -383,7 +386,7 @@ impl<R: Recorder> Driver<R> {
         let offset = Nanos::ZERO + at.since(self.start);
         self.job.load.ended(offset, Ended { conversation, complete });
         let skipped = self.job.encoder.ended(conversation, record, answer);
-        let why = || format!("an earlier turn of its conversation failed: {}", record.outcome);
+        let why = || format!("{EARLIER_TURN_FAILED}: {}", record.outcome);
         for asked in skipped {
             self.never_begun(at, Outcome::Skipped, &why(), Some(asked));
         }

@@ -113,6 +113,8 @@ pub struct Encoder {
     turns: BTreeMap<u32, Box<Encoded>>,
     hasher: BodyHasher,
     stopped: Option<Stop>,
+    /// Requests that the source gave and the dialect cannot say.
+    unspeakable: Vec<Asked>,
 }
 
 #[derive(Clone)]
@@ -146,6 +148,7 @@ impl Encoder {
             turns: BTreeMap::new(),
             hasher: BodyHasher::new(),
             stopped: None,
+            unspeakable: Vec::new(),
         }
     }
 
@@ -162,8 +165,13 @@ impl Encoder {
 
     /// The next request, or the next turn of a conversation; encoded now if it was not before.
     pub(crate) fn next(&mut self, of: Option<u32>) -> Next {
-        if let Some(turn) = of.and_then(|conversation| self.turns.remove(&conversation)) {
-            return Next::Request(turn);
+        if let Some(conversation) = of {
+            // Another conversation's turn is never sent in the place of one that is not there.
+            return match (self.turns.remove(&conversation), &self.stopped) {
+                (Some(turn), _) => Next::Request(turn),
+                (None, Some(Stop::Unspeakable(why))) => Next::Unspeakable(why.clone()),
+                (None, _) => Next::Exhausted,
+            };
         }
         if self.queue.is_empty() {
             self.draw();
@@ -188,7 +196,7 @@ impl Encoder {
                 Ok(encoded) => {
                     self.turns.insert(of, encoded);
                 }
-                Err(why) => self.stopped = Some(Stop::Unspeakable(why)),
+                Err(why) => self.give_up(&request, why),
             },
             Follows::Skipped(requests) => return requests.iter().map(Asked::of).collect(),
         }
@@ -197,6 +205,9 @@ impl Encoder {
 
     /// A request that will never be sent.
     pub(crate) fn unsent(&mut self) -> Option<Asked> {
+        if let Some(asked) = self.unspeakable.pop() {
+            return Some(asked);
+        }
         let encoded =
             self.turns.pop_first().map(|(_, turn)| turn).or_else(|| self.queue.pop_front());
         encoded.map_or_else(|| self.source.unsent().as_ref().map(Asked::of), |it| Some(it.asked))
@@ -225,7 +236,7 @@ impl Encoder {
                     true
                 }
                 Err(why) => {
-                    self.stopped = Some(Stop::Unspeakable(why));
+                    self.give_up(&request, why);
                     false
                 }
             },
@@ -235,6 +246,11 @@ impl Encoder {
                 false
             }
         }
+    }
+
+    fn give_up(&mut self, request: &Request, why: String) {
+        self.unspeakable.push(Asked::of(request));
+        self.stopped = Some(Stop::Unspeakable(why));
     }
 
     fn encode(&mut self, request: &Request, of: u32) -> Result<Box<Encoded>, String> {

@@ -347,12 +347,33 @@ fn an_interruption_leaves_one_record_for_every_planned_request() {
     assert!(records.iter().all(|record| record.outcome == Outcome::Skipped));
 }
 
+#[test]
+fn a_source_that_runs_dry_leaves_one_record_for_every_planned_request() {
+    for pass in [
+        PassPlan::closed(2, Bound::requests(7)),
+        PassPlan::Saturated { requests: 7 },
+        PassPlan::open(100.0, Bound::requests(7)),
+    ] {
+        let setup = Setup::of(pass, 4);
+        let (records, _) = setup.play(Server::new(ms(5), ms(5), 5), true);
+        assert_eq!(records.len(), 7, "{}", setup.pass);
+        let skipped: Vec<&Record> =
+            records.iter().filter(|record| record.outcome == Outcome::Skipped).collect();
+        assert_eq!(skipped.len(), 3, "{}", setup.pass);
+        for record in skipped {
+            assert!(record.detail.as_deref().is_some_and(|why| why.contains("ran dry")));
+        }
+    }
+}
+
 /// Conversations of so many turns each: each turn is all that was said before it, and its name.
 struct Talks {
     turns: Vec<u32>,
     begun: u32,
     at: BTreeMap<u32, (u32, String)>,
     tokens: u32,
+    /// The conversation whose later turns the dialect cannot say.
+    unspeakable: Option<u32>,
 }
 
 impl Talks {
@@ -378,7 +399,11 @@ impl Source for Talks {
         if rest.is_empty() {
             Follows::Nothing
         } else if record.outcome.is_complete() {
-            Follows::Turn(Box::new(self.turn(conversation, turn + 1, &(said + answer))))
+            let mut request = self.turn(conversation, turn + 1, &(said + answer));
+            if self.unspeakable == Some(conversation) {
+                request.prompt = Prompt::Messages(Vec::new());
+            }
+            Follows::Turn(Box::new(request))
         } else {
             Follows::Skipped(rest.map(|_| request("never".into(), self.tokens)).collect())
         }
@@ -388,12 +413,17 @@ impl Source for Talks {
 /// Plays conversations with these think times in milliseconds, one at a time, against a server
 /// that takes 30 ms for the answer " w w". Returns their records, the start, and what was heard.
 fn converse(think: &[&[u64]], refuses: Option<usize>, stop: bool) -> Conversed {
+    let turns = think.iter().map(|talk| talk.len() as u32).collect();
+    let source = Talks { turns, begun: 0, at: BTreeMap::new(), tokens: 2, unspeakable: None };
+    converse_from(source, think, refuses, stop)
+}
+
+/// As [`converse`], with these conversations.
+fn converse_from(source: Talks, think: &[&[u64]], refuses: Option<usize>, stop: bool) -> Conversed {
     let mut script = Script::of(0);
     script.write(think.iter().map(|talk| talk.iter().map(|&span| ms(span)).collect()));
     let begin = Box::new(PassPlan::closed(1, Bound::none()));
     let pass = PassPlan::Conversations { script, begin, of: CountOf::Conversations };
-    let turns = think.iter().map(|talk| talk.len() as u32).collect();
-    let source = Talks { turns, begun: 0, at: BTreeMap::new(), tokens: 2 };
     let setup = Setup { keep_text: true, ..Setup::of(pass, 0) };
     setup.stop.store(stop, Ordering::Relaxed);
     let server = Server { refuses, ..Server::new(ms(20), ms(10), 2) };
@@ -449,4 +479,17 @@ fn interrupted_conversations_leave_one_record_for_every_planned_turn() {
     let played = converse(&[&[0, 50, 7], &[0, 20]], None, true);
     assert_eq!(played.records.len(), 5);
     assert!(played.records.iter().all(|record| record.outcome == Outcome::Skipped));
+}
+
+#[test]
+fn nothing_is_sent_in_the_place_of_a_turn_that_the_dialect_cannot_say() {
+    let think: [&[u64]; 2] = [&[0, 50, 7], &[0, 20]];
+    let (turns, at, unspeakable) = (vec![3, 2], BTreeMap::new(), Some(0));
+    let source = Talks { turns, begun: 0, at, tokens: 2, unspeakable };
+    let played = converse_from(source, &think, None, false);
+    assert_eq!(played.heard, ["<0.0>"]);
+    let outcomes: Vec<_> = played.records.iter().map(|record| record.outcome).collect();
+    let skipped = Outcome::Skipped;
+    assert_eq!(outcomes, [Outcome::Complete, skipped, skipped, skipped, skipped]);
+    assert_eq!(played.records[1].asked_output, 2);
 }

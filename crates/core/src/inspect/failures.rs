@@ -2,7 +2,7 @@
 
 use crate::finding::{Finding, Severity};
 use crate::outcome::{Outcome, OutcomeKind};
-use crate::record::Record;
+use crate::record::{EARLIER_TURN_FAILED, Record};
 
 /// The most kinds of failure that get a finding each; statuses could be many.
 const MOST_KINDS: usize = 8;
@@ -14,6 +14,8 @@ pub(super) struct Failures(Vec<Kind>);
 #[derive(Clone, Debug)]
 struct Kind {
     outcome: Outcome,
+    /// Skipped for what became of an earlier turn, while the run went on.
+    by_earlier_turn: bool,
     count: u64,
     /// The first request's that had one.
     detail: Option<String>,
@@ -21,9 +23,13 @@ struct Kind {
 
 impl Failures {
     pub(super) fn add(&mut self, record: &Record) {
-        let at = self.0.iter().position(|kind| kind.outcome == record.outcome);
+        let by_earlier_turn = is_by_earlier_turn(record);
+        let same =
+            |kind: &Kind| kind.outcome == record.outcome && kind.by_earlier_turn == by_earlier_turn;
+        let at = self.0.iter().position(same);
         let at = at.unwrap_or_else(|| {
-            self.0.push(Kind { outcome: record.outcome, count: 0, detail: None });
+            let outcome = record.outcome;
+            self.0.push(Kind { outcome, by_earlier_turn, count: 0, detail: None });
             self.0.len() - 1
         });
         self.0[at].count += 1;
@@ -53,14 +59,29 @@ impl Failures {
 
 impl Kind {
     fn finding(&self) -> Finding {
-        let Self { outcome, count, detail } = self;
+        let Self { outcome, by_earlier_turn, count, detail } = self;
         let requests = if *count == 1 { "request" } else { "requests" };
         let said = detail.as_ref().map_or_else(String::new, |detail| format!(" First: {detail}"));
         let message = format!("{count} {requests} {}.{said}", became(*outcome));
+        if *by_earlier_turn {
+            let message = format!(
+                "{count} {requests} never began, because an earlier turn of the conversation \
+                 failed.{said}"
+            );
+            let advice = "Findings about the turns that failed say why; a conversation ends with \
+                          its first failed turn.";
+            return Finding::new("requests_failed", Severity::Warning, message).advise(advice);
+        }
         let stopped = matches!(outcome.kind(), OutcomeKind::Cancelled | OutcomeKind::Skipped);
         let severity = if stopped { Severity::Note } else { Severity::Warning };
         Finding::new("requests_failed", severity, message).advise(advice(outcome.kind()))
     }
+}
+
+/// Whether it is a turn that did not begin because one before it failed.
+fn is_by_earlier_turn(record: &Record) -> bool {
+    let detail = record.detail.as_deref().unwrap_or_default();
+    record.outcome == Outcome::Skipped && detail.starts_with(EARLIER_TURN_FAILED)
 }
 
 /// The predicate of a sentence about such requests.

@@ -214,6 +214,36 @@ fn failures_are_told_by_kind_with_the_first_words_about_them() {
 }
 
 #[test]
+fn turns_behind_a_failed_one_are_told_apart_from_those_that_the_end_of_a_run_skipped() {
+    let earlier = format!("{}: rejected (503)", crate::record::EARLIER_TURN_FAILED);
+    let records = [
+        good(),
+        failed(Outcome::Skipped, Some(&earlier)),
+        failed(Outcome::Skipped, Some(&earlier)),
+        failed(Outcome::Skipped, Some("the run was interrupted before it was due")),
+    ];
+    let found = inspect(&records);
+    let told: Vec<_> = found.iter().map(|f| (f.severity, f.message.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (
+                Severity::Warning,
+                "2 requests never began, because an earlier turn of the conversation failed. \
+                 First: an earlier turn of its conversation failed: rejected (503)"
+            ),
+            (
+                Severity::Note,
+                "1 request never began, because the run ended before. First: the run was \
+                 interrupted before it was due"
+            ),
+        ]
+    );
+    let advice = found[0].advice.as_deref().unwrap_or_default();
+    assert!(!advice.contains("repeat the run"), "{advice}");
+}
+
+#[test]
 fn a_pass_without_a_completed_request_is_found() {
     let found = inspect(&[failed(Outcome::Malformed, Some("not JSON"))]);
     let codes: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
