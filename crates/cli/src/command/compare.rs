@@ -25,7 +25,8 @@ pub struct CompareArgs {
     #[arg(required = true, value_name = "RUN")]
     contenders: Vec<String>,
     /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; exit code 3
-    /// when one is not met
+    /// when one is not met. The interval over repeats decides; below 3 repeats there is none, and
+    /// the difference itself does
     #[arg(long, value_name = "CONDITIONS")]
     gate: Option<String>,
     /// A condition that is neither met nor missed for sure is not met

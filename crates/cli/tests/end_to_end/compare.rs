@@ -22,6 +22,8 @@ fn summary(folder: &TempDir, name: &str, slower: f64, workload: &str) -> String 
             "1",
             "--warmup",
             "0",
+            "--salt",
+            "s",
             "--quiet",
             "--json",
         ],

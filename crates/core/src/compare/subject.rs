@@ -12,6 +12,11 @@ use crate::table_import::PublishedRow;
 /// The load of the four columns of the published table, which come from two passes.
 pub const TABLE_LOAD: &str = "table";
 
+/// Names of facts that explain one another.
+const WORKLOAD: &str = "workload";
+const PLAN: &str = "plan";
+const SALT: &str = "salt";
+
 /// The figures of each pass that are compared. Throughput is that of the table's columns.
 const OF_PASSES: [(SloMetric, Statistic); 6] = [
     (SloMetric::Ttft, Statistic::P50),
@@ -75,15 +80,17 @@ impl Subject {
     #[must_use]
     pub fn of_run(name: impl Into<String>, summary: &Summary) -> Self {
         let conditions = [
-            ("workload", Some(summary.workload_hash.clone())),
+            (WORKLOAD, Some(summary.workload_hash.clone())),
             ("tokenizer", summary.environment.tokenizer.clone()),
             ("predicted", Some(summary.predicted.to_string())),
             ("metric definitions", Some(summary.schema.clone())),
+            ("speed", summary.target.facts.get("speed").cloned()),
         ];
         let target = &summary.target;
         let mut facts: BTreeMap<String, String> = target.facts.clone();
         let others = [
-            ("plan", Some(summary.plan_hash.clone())),
+            (PLAN, Some(summary.plan_hash.clone())),
+            (SALT, summary.environment.salt.clone()),
             ("engine", target.engine.clone()),
             ("engine version", target.engine_version.clone()),
             ("model", Some(target.model.clone())),
@@ -123,7 +130,11 @@ impl Subject {
     /// What must be told of the differences to another, and the facts that differ.
     pub(super) fn differences(&self, other: &Self) -> (Vec<String>, Vec<[String; 3]>) {
         let mut warnings = Vec::new();
-        for (key, ours) in &self.conditions {
+        // One plan with two salts asks for prompts of the same kind, and never for the same ones.
+        let differs = |key: &str| self.facts.get(key) != other.facts.get(key);
+        let by_salt = differs(SALT) && !differs(PLAN);
+        for (key, ours) in self.conditions.iter().filter(|(key, _)| !(by_salt && **key == WORKLOAD))
+        {
             if let Some(theirs) = other.conditions.get(key).filter(|theirs| *theirs != ours) {
                 warnings.push(format!(
                     "{key} differs ({ours} against {theirs}): the two did not do the same work, or \

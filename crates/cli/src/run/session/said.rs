@@ -51,6 +51,8 @@ pub(super) fn estimate(progress: Progress, guess: Option<(Duration, Duration)>) 
             spoken(least),
             spoken(most)
         )),
-        None => progress.say("estimate: unknown; the server did not answer a first request"),
+        None => progress.say(
+            "estimate: unknown: a first request was not answered, or lengths are the requests' own",
+        ),
     }
 }
