@@ -46,11 +46,7 @@ impl InParts {
         let mut at = 0;
         while let Some(built) = self.part(at)? {
             see(&built.requests)?;
-            for note in built.notes {
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
-            }
+            built.notes.into_iter().for_each(|note| note.add_to(&mut notes));
             at += u64::from(BATCH);
             if self.count.is_none() {
                 break;

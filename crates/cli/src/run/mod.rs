@@ -4,6 +4,7 @@
 pub mod cells;
 pub mod child;
 mod converse;
+mod enough;
 mod environment;
 mod estimate;
 mod group;

@@ -263,7 +263,10 @@ fn batches(
 /// Requests that another thread makes ahead, batch by batch, for as long as they are wanted.
 pub(super) struct Made {
     batch: std::vec::IntoIter<Request>,
-    batches: Receiver<Vec<Request>>,
+    /// The batches, then nothing once; a thread that ends without saying so has failed.
+    batches: Receiver<Option<Vec<Request>>>,
+    is_over: bool,
+    trouble: Trouble,
 }
 
 impl Made {
@@ -274,13 +277,18 @@ impl Made {
         trouble: Trouble,
     ) -> Self {
         let (sender, batches) = sync_channel(4);
+        let told = Arc::clone(&trouble);
         std::thread::spawn(move || {
             loop {
                 let wanted = match next() {
-                    Ok(Some(requests)) => sender.send(requests).is_ok(),
-                    Ok(None) => false,
+                    Ok(Some(requests)) => sender.send(Some(requests)).is_ok(),
+                    Ok(None) => {
+                        // Who does not listen any more has enough.
+                        let _ = sender.send(None);
+                        false
+                    }
                     Err(failure) => {
-                        let _ = trouble.set(failure.words());
+                        let _ = told.set(failure.words());
                         false
                     }
                 };
@@ -289,7 +297,7 @@ impl Made {
                 }
             }
         });
-        Self { batch: first.into_iter(), batches }
+        Self { batch: first.into_iter(), batches, is_over: false, trouble }
     }
 }
 
@@ -299,10 +307,19 @@ impl Source for Made {
             if let Some(request) = self.batch.next() {
                 return Supply::Request(Box::new(request));
             }
+            if self.is_over {
+                return Supply::Exhausted;
+            }
             match self.batches.try_recv() {
-                Ok(batch) => self.batch = batch.into_iter(),
+                Ok(Some(batch)) => self.batch = batch.into_iter(),
+                Ok(None) => self.is_over = true,
                 Err(TryRecvError::Empty) => return Supply::Wait,
-                Err(TryRecvError::Disconnected) => return Supply::Exhausted,
+                Err(TryRecvError::Disconnected) => {
+                    // What the thread itself said, if it did, stays.
+                    let why = "what makes them ended before it had made all".to_owned();
+                    let _ = self.trouble.set(why);
+                    self.is_over = true;
+                }
             }
         }
     }
@@ -354,6 +371,37 @@ impl Source for Shuffled {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a source has until it ends, and the trouble that it had.
+    fn all_of(
+        next: impl FnMut() -> Result<Option<Vec<Request>>, Failure> + Send + 'static,
+    ) -> (usize, Option<String>) {
+        let trouble = Trouble::default();
+        let request = || Request::new(Prompt::Text("a".to_owned()), 1, 1);
+        let mut source = Made::on_a_thread(vec![request()], next, Arc::clone(&trouble));
+        let mut count = 0;
+        loop {
+            match source.next() {
+                Supply::Request(_) => count += 1,
+                Supply::Wait => std::thread::yield_now(),
+                Supply::Exhausted => {
+                    assert_eq!(source.next(), Supply::Exhausted);
+                    return (count, trouble.get().cloned());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn requests_made_beside_a_pass_end_in_trouble_unless_their_maker_says_that_it_is_done() {
+        let request = || Request::new(Prompt::Text("a".to_owned()), 1, 1);
+        let mut batches = vec![vec![request()], vec![request(), request()]];
+        assert_eq!(all_of(move || Ok(batches.pop())), (4, None));
+        let (count, trouble) = all_of(|| Err(Failure::not_carried_out("no words")));
+        assert!(count == 1 && trouble.is_some_and(|told| told.contains("no words")));
+        let (count, trouble) = all_of(|| panic!("as a test of one that ends without a word"));
+        assert!(count == 1 && trouble.is_some_and(|told| told.contains("ended before")));
+    }
 
     #[test]
     fn shuffled_prompts_have_the_same_words_and_differ() {

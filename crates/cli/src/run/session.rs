@@ -15,7 +15,7 @@ use inferometer_core::record::Record;
 use inferometer_core::repeat::Precision;
 use inferometer_core::request::BodyHasher;
 use inferometer_core::slo;
-use inferometer_core::summary::{Environment, PassKind, SUMMARY_SCHEMA, Summary, Target, Tool};
+use inferometer_core::summary::{Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
 use inferometer_core::validity;
 use inferometer_core::verdict::{Validity, Verdict};
 use inferometer_drive::{Endpoint, Live, Recorder};
@@ -26,6 +26,7 @@ use inferometer_workload::PromptPlace;
 use inferometer_workload::conversation::History;
 
 use super::cells::Grid;
+use super::enough;
 use super::estimate;
 use super::identity::Identity;
 use super::outputs::Outputs;
@@ -410,13 +411,15 @@ impl Session<'_> {
         }
         self.body_hasher.body(body_hash.as_bytes());
         let records = recorded.summary.planned;
-        // These have no bound in time that could end them before their count.
-        let counted = matches!(recorded.summary.kind, PassKind::OneByOne | PassKind::Saturated);
-        if counted && pass.requests().is_some_and(|planned| u64::from(planned) != records) {
+        if !pass.may_end_before_its_count()
+            && pass.requests().is_some_and(|planned| u64::from(planned) != records)
+        {
             self.broken.get_or_insert(format!(
                 "{label}: {records} records where {pass} has another number of requests"
             ));
         }
+        let played = self.prompts.spec().workload().plays();
+        self.findings.extend(enough::findings(pass, records, played).map(|it| it.at(&label)));
         self.note(cell, &label, recorded);
         Ok(())
     }

@@ -171,6 +171,23 @@ impl PassPlan {
         }
     }
 
+    /// Whether something else than its count of requests may end it: a time, or a load that runs
+    /// out. It may then have fewer records than [`PassPlan::requests`] says.
+    #[must_use]
+    pub fn may_end_before_its_count(&self) -> bool {
+        match self {
+            Self::Saturated { .. } => false,
+            Self::OneByOne { bound } | Self::Replay { bound, .. } => bound.duration.is_some(),
+            Self::Closed { bound, concurrency: level } | Self::Open { bound, rate: level, .. } => {
+                bound.duration.is_some() || level.duration().is_some()
+            }
+            // A recording may have fewer instants than there are conversations.
+            Self::Conversations { begin, .. } => {
+                matches!(**begin, Self::Replay { .. }) || begin.may_end_before_its_count()
+            }
+        }
+    }
+
     /// The recording that has to be read before it is played.
     pub fn recording_mut(&mut self) -> Option<&mut Recording> {
         match self {
