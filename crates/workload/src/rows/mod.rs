@@ -1,9 +1,9 @@
 //! Rows of one's own, from JSON lines, CSV or Parquet: a prompt, messages or token ids, an output length,
 //! and fields of the request's body (a LoRA adapter by `model`, structured output, sampling).
 //!
-//! Each pass sends the rows from the first on, in the file's order, as they are: nothing is cut,
-//! salted or put in front of them. Where a pass has more requests than the file has rows, they
-//! begin again, and a note says so. A warm-up takes rows from the end.
+//! Rows are sent in the file's order, as they are: nothing is cut, salted or put in front of them.
+//! Each pass goes on where the one before it ended. Where a run has more requests than the file has
+//! rows, they begin again, and a note says so.
 
 mod csv;
 mod file;
@@ -88,12 +88,12 @@ impl Workload for Rows {
         count: usize,
     ) -> Result<Built, WorkloadError> {
         let rows = self.0.rows.len();
-        let is_warm_up = place.pass == "warm-up";
         let requests = parallel::in_order(count, |index| {
-            let row = index % rows;
-            self.request(shared, if is_warm_up { rows - 1 - row } else { row })
+            let row = (place.taken + index as u64) % rows as u64;
+            self.request(shared, row as usize)
         })?;
-        let again = (count as u64).saturating_sub(rows as u64);
+        // Requests at places from the number of rows on send a row again.
+        let again = (place.taken + count as u64).saturating_sub(rows as u64).min(count as u64);
         let note = Note::RowsAgain { prompts: again, rows: rows as u64 };
         Ok(Built { requests, notes: (again > 0).then_some(note).into_iter().collect() })
     }
