@@ -45,7 +45,7 @@ pub fn merge_several(
     }
     keys.extend(flags);
     scenario::lay_under(&mut keys)?;
-    Ok((checked(keys, &origin)?, several))
+    Ok((checked(as_it_was_sent(keys)?, &origin)?, several))
 }
 
 /// Reads the plan file of a single run, if there is one, and lays the flags over it.

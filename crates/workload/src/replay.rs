@@ -24,24 +24,31 @@ pub const SCHEMA: &str = "inferometer.workload/1";
 /// What a request is made for elsewhere than in a pass; these are random words.
 const BESIDE: [&str; 2] = ["warm-up", "check"];
 
-/// Keys of a plan that say whom to ask and where results go, and so are not the workload's.
-const NOT_THE_WORKLOADS: [&str; 16] = [
-    "target",
-    "endpoint",
-    "dialect",
-    "model",
-    "profile",
-    "speed",
-    "tokenizer",
-    "header",
-    "api_key_env",
-    "store",
-    "out",
-    "dump_workload",
-    "workload",
-    "dataset",
-    "token_ids",
-    "count_template",
+/// Keys of a plan that say how requests are sent. Lengths, passes, counts, seed and salt are those
+/// of the resolved plan; where prompts come from is the file itself.
+const HOW_IT_WAS_SENT: [&str; 22] = [
+    "concurrency",
+    "rate",
+    "stages",
+    "burstiness",
+    "max_in_flight",
+    "over_limit",
+    "duration",
+    "warmup",
+    "cooldown",
+    "repeat",
+    "until",
+    "max_repeats",
+    "timeout",
+    "connect_timeout",
+    "first_token_timeout",
+    "event_timeout",
+    "max_failures",
+    "extra_body",
+    "temperature",
+    "ignore_eos",
+    "stream",
+    "reset_prefix_cache",
 ];
 
 /// The first line of the file: how the requests were sent, as keys of a plan.
@@ -53,6 +60,9 @@ pub struct DumpHeader {
     pub plan: Map<String, Value>,
 }
 
+/// A key of the grid, and the length of a cell that it lists.
+type Axis = (&'static str, fn(&CellPlan) -> u32);
+
 impl DumpHeader {
     /// That of a plan with this salt.
     #[must_use]
@@ -61,21 +71,7 @@ impl DumpHeader {
             Ok(Value::Object(keys)) => keys,
             _ => Map::new(),
         };
-        keys.retain(|key, value| !value.is_null() && !NOT_THE_WORKLOADS.contains(&key.as_str()));
-        for own in [
-            "range_ratio",
-            "input_distribution",
-            "output_distribution",
-            "prefix_length",
-            "prefix_groups",
-            "prompts_per_group",
-            "prefix_zipf",
-            "warm_share",
-            "columns",
-            "output_length",
-        ] {
-            keys.remove(own);
-        }
+        keys.retain(|key, value| !value.is_null() && HOW_IT_WAS_SENT.contains(&key.as_str()));
         let axis = |length: fn(&CellPlan) -> u32| {
             let mut lengths: Vec<u32> = Vec::new();
             for length in plan.cells.iter().map(length) {
@@ -83,10 +79,26 @@ impl DumpHeader {
                     lengths.push(length);
                 }
             }
-            Value::from(lengths)
+            lengths
         };
-        keys.insert("input_lengths".to_owned(), axis(|cell| cell.input_length));
-        keys.insert("output_lengths".to_owned(), axis(|cell| cell.output_length));
+        let axes: [Axis; 2] = [
+            ("input_lengths", |cell| cell.input_length),
+            ("output_lengths", |cell| cell.output_length),
+        ];
+        for (key, length) in axes {
+            // Requests with lengths of their own have no such axis.
+            let lengths = axis(length);
+            if lengths != [0] {
+                keys.insert(key.to_owned(), lengths.into());
+            }
+        }
+        // Which passes there are without being asked for depends on the workload.
+        let named: Vec<&str> = plan.passes.iter().filter_map(name_of).collect();
+        if !named.is_empty() {
+            keys.insert("passes".to_owned(), named.into());
+        }
+        // Its default depends on the workload too.
+        keys.insert("ignore_eos".to_owned(), plan.sampling.ignore_eos.into());
         keys.insert("salt".to_owned(), salt.into());
         keys.insert("seed".to_owned(), plan.seed.into());
         // Counts that were a default are a default of that plan alone.
@@ -111,6 +123,15 @@ impl DumpHeader {
     /// When the file cannot be read, or is no such file.
     pub fn read(path: &Path) -> Result<Self, WorkloadError> {
         open(path).map(|(header, _)| header)
+    }
+}
+
+/// The name of a pass that is asked for by name.
+fn name_of(pass: &PassPlan) -> Option<&'static str> {
+    match pass {
+        PassPlan::OneByOne { .. } => Some("one_by_one"),
+        PassPlan::Saturated { .. } => Some("saturated"),
+        _ => None,
     }
 }
 

@@ -270,7 +270,7 @@ pub enum Note {
         /// Conversations of the length asked for.
         available: u64,
     },
-    /// Prompts that are rows which the pass has sent before.
+    /// Prompts that are rows which the run has sent before.
     RowsAgain {
         /// How many.
         prompts: u64,
@@ -327,7 +327,7 @@ impl fmt::Display for Note {
             ),
             Self::RowsAgain { prompts, rows } => write!(
                 f,
-                "{prompts} prompts were sent before in the same pass, for the file has {rows} rows \
+                "{prompts} prompts were sent before in the same run, for the file has {rows} rows \
                  that can be used: a cache may have answered them"
             ),
             Self::Reused { prompts, available } => write!(

@@ -96,6 +96,7 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         .filter(|recording| !recording.is_read())
         .try_for_each(read_recording)?;
     plan.workload.template_mut().map_or(Ok(()), read_template)?;
+    check_counts(spec, &plan)?;
     let mut headers = spec
         .headers()
         .map_err(|errors| Failure::Usage(errors.iter().map(ToString::to_string).collect()))?;
@@ -110,6 +111,28 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         kept: Vec::new(),
         dump: spec.dump_workload.clone().map(PathBuf::from),
     })
+}
+
+/// Refuses what is made for a known number of requests where a pass has none.
+fn check_counts(spec: &Spec, plan: &Plan) -> Result<(), Failure> {
+    let Some(pass) = plan.passes.iter().find(|pass| pass.requests().is_none()) else {
+        return Ok(());
+    };
+    let mut mistakes = Vec::new();
+    let is_missing = format!("give --requests: the pass {pass} has no number of requests");
+    if plan.workload.prefix_length() > 0 {
+        mistakes.push(format!(
+            "workload (--workload): prompts with a shared beginning are made for a counted pass; \
+             {is_missing}"
+        ));
+    }
+    if spec.dump_workload.is_some() {
+        mistakes.push(format!(
+            "dump_workload (--dump-workload): requests that are made while a pass runs are not \
+             written; {is_missing}"
+        ));
+    }
+    if mistakes.is_empty() { Ok(()) } else { Err(Failure::Usage(mistakes)) }
 }
 
 /// Reads a template that is none of our own, and checks it.
@@ -146,6 +169,12 @@ pub fn run(
 ) -> Result<(), Failure> {
     let mut variants = group::variants(spec, several)?;
     if earlier.is_none() && (variants.len() > 1 || several.rounds > 1) {
+        if spec.dump_workload.is_some() {
+            return Err(Failure::usage(
+                "dump_workload (--dump-workload): is one file, which each of several runs would \
+                 write anew; give it where one server is measured once",
+            ));
+        }
         return group::run(&variants, several.rounds, options);
     }
     let only = variants.pop().ok_or_else(|| Failure::usage("target: there is none"))?;

@@ -96,6 +96,61 @@ fn a_serving_run_sends_conversations_with_lengths_of_their_own() {
 }
 
 #[test]
+fn what_was_dumped_is_replayed_with_the_same_hash() {
+    let rows = r#"{"question": "one two three", "n": 4}
+{"question": "four five six seven", "n": 5}
+"#;
+    let sent: [&[&str]; 3] = [
+        &["--input-lengths", "24,32", "--output-lengths", "4", "--requests", "3"],
+        &["--input-lengths", "24", "--output-lengths", "4", "--rate", "200", "--requests", "5"],
+        &[
+            "--workload",
+            "jsonl",
+            "--dataset",
+            "rows.jsonl",
+            "--columns",
+            "prompt=question,output_tokens=n",
+            "--passes",
+            "saturated",
+            "--requests",
+            "3",
+        ],
+    ];
+    for flags in sent {
+        let folder = folder();
+        fs::write(folder.path().join("rows.jsonl"), rows).unwrap();
+        let hash = |flags: &[&str]| {
+            let flags = [&["run", "--speed", "100", "--json", "--quiet"], flags].concat();
+            let output = inferometer(folder.path(), &flags);
+            let summary: Value = serde_json::from_slice(&output.stdout)
+                .unwrap_or_else(|error| panic!("{error}: {}", told(&output)));
+            summary["workload_hash"].as_str().unwrap().to_owned()
+        };
+        let first = hash(&[flags, &["--dump-workload", "sent.jsonl"]].concat());
+        let again = hash(&["--workload", "replay", "--dataset", "sent.jsonl"]);
+        assert_eq!(again, first, "{flags:?}");
+    }
+}
+
+#[test]
+fn what_needs_a_number_of_requests_or_a_single_run_is_refused_without_it() {
+    let folder = folder();
+    let plan = "[[target]]\nurl = 'http://127.0.0.1:1'\n[[target]]\nurl = 'http://127.0.0.1:2'\n";
+    fs::write(folder.path().join("two.toml"), plan).unwrap();
+    let stages = ["--rate", "1s@1..4"];
+    for (flags, words) in [
+        (&["--duration", "1s", "--concurrency", "2", "--dump-workload", "f"][..], "dump_workload"),
+        (&[&stages[..], &["--dump-workload", "f"]].concat(), "dump_workload"),
+        (&[&stages[..], &["--workload", "prefix"]].concat(), "shared beginning"),
+        (&["two.toml", "--dump-workload", "f"], "each of several runs"),
+    ] {
+        let output = inferometer(folder.path(), &[&["run"], flags].concat());
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {}", told(&output));
+        assert!(told(&output).contains(words), "{flags:?}: {}", told(&output));
+    }
+}
+
+#[test]
 fn a_template_and_a_corpus_of_ones_own_are_read_or_refused_with_their_names() {
     let folder = folder();
     fs::write(folder.path().join("ask.txt"), "{text}\n{wanted}").unwrap();

@@ -1,10 +1,10 @@
 //! Rows of one's own, from JSON lines, CSV or Parquet: a prompt, messages or token ids, an output length,
 //! and fields of the request's body (a LoRA adapter by `model`, structured output, sampling).
 //!
-//! Each pass sends the rows from the first on, in the file's order, as they are: nothing is cut,
-//! salted or put in front of them. Where a pass has more requests than the file has rows, they
-//! begin again, and a note says so. A warm-up takes rows from the end. Where rows are replayed at
-//! their own instants, their order is that of their time.
+//! Rows are sent in the file's order, as they are: nothing is cut, salted or put in front of them.
+//! Each pass goes on where the one before it ended. Where a run has more requests than the file has
+//! rows, they begin again, and a note says so. Rows that are replayed at their own instants are in
+//! the order of their time, and each such pass sends all of them; a warm-up takes some from the end.
 
 mod csv;
 mod file;
@@ -28,7 +28,11 @@ use file::read;
 pub use file::{LeftOut, Loaded, Row, RowReason};
 
 /// The workloads `jsonl`, `csv` and `parquet`.
-pub(crate) struct Rows(Loaded);
+pub(crate) struct Rows {
+    loaded: Loaded,
+    /// Whether they are replayed at their own instants.
+    timed: bool,
+}
 
 impl Rows {
     /// Reads the file.
@@ -47,17 +51,17 @@ impl Rows {
             };
             return Err(WorkloadError::EmptyDataSet { path, rows, why });
         }
-        Ok(Self(loaded))
+        Ok(Self { loaded, timed: plan.timed })
     }
 
     /// When each row is due, from the first; all at once where rows have no instants.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = Nanos> + '_ {
-        let first = self.0.rows.first().map_or(0, |row| row.at_ns);
-        self.0.rows.iter().map(move |row| Nanos(row.at_ns.abs_diff(first)))
+        let first = self.loaded.rows.first().map_or(0, |row| row.at_ns);
+        self.loaded.rows.iter().map(move |row| Nanos(row.at_ns.abs_diff(first)))
     }
 
     fn request(&self, shared: &Shared, row: usize) -> Result<Request, TokenizerError> {
-        let Row { prompt, output_tokens, body, .. } = &self.0.rows[row];
+        let Row { prompt, output_tokens, body, .. } = &self.loaded.rows[row];
         let tokens = match prompt {
             Prompt::Text(text) => shared.tokenizer.count(text)?,
             Prompt::TokenIds(ids) => ids.len() as u32,
@@ -96,23 +100,26 @@ impl Workload for Rows {
         place: &PromptPlace,
         count: usize,
     ) -> Result<Built, WorkloadError> {
-        let rows = self.0.rows.len();
-        let is_warm_up = place.pass == "warm-up";
+        let rows = self.loaded.rows.len();
+        // The instants of a replay are those of the rows from the first on.
+        let taken = if self.timed { 0 } else { place.taken };
+        let from_the_end = self.timed && place.pass == "warm-up";
         let requests = parallel::in_order(count, |index| {
-            let row = index % rows;
-            self.request(shared, if is_warm_up { rows - 1 - row } else { row })
+            let row = ((taken + index as u64) % rows as u64) as usize;
+            self.request(shared, if from_the_end { rows - 1 - row } else { row })
         })?;
-        let again = (count as u64).saturating_sub(rows as u64);
+        // Requests at places from the number of rows on send a row again.
+        let again = (taken + count as u64).saturating_sub(rows as u64).min(count as u64);
         let note = Note::RowsAgain { prompts: again, rows: rows as u64 };
         Ok(Built { requests, notes: (again > 0).then_some(note).into_iter().collect() })
     }
 
     fn as_they_are(&self) -> Vec<&Prompt> {
-        one_of_each(self.0.rows.iter().map(|row| &row.prompt))
+        one_of_each(self.loaded.rows.iter().map(|row| &row.prompt))
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let Loaded { rows, left_out, unused, out_of_order } = &self.0;
+        let Loaded { rows, left_out, unused, out_of_order } = &self.loaded;
         let mut findings = Vec::new();
         if left_out.total() > 0 {
             let message = format!(

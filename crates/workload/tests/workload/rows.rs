@@ -6,9 +6,7 @@ use inferometer_core::load::Due;
 use inferometer_core::plan::{CellPlan, PassPlan, RowsFormat, RowsPlan, WorkloadPlan};
 use inferometer_core::request::Prompt;
 use inferometer_core::spec::{Known, RowsKeys, Spec, Value, WorkloadKeys};
-use inferometer_workload::{
-    Note, PromptPlace, WorkloadError, WorkloadSpec, embedded, prepare, requests,
-};
+use inferometer_workload::{Note, WorkloadError, WorkloadSpec, embedded, prepare, requests};
 use serde_json::json;
 
 use crate::support::place;
@@ -178,14 +176,22 @@ fn columns_are_found_by_the_names_that_are_given_and_lengths_by_the_default() {
 }
 
 #[test]
-fn rows_begin_again_where_there_are_too_few_and_a_warm_up_takes_the_last() {
+fn passes_go_on_in_the_file_and_rows_that_come_again_in_the_run_are_counted() {
     let spec = open(plan(RowsFormat::Jsonl, "rows.jsonl")).unwrap();
-    let built = requests(&spec, CellPlan::OWN, &place(), 6).unwrap();
-    assert_eq!(built.notes, [Note::RowsAgain { prompts: 2, rows: 4 }]);
-    assert_eq!(built.requests[4..], built.requests[..2]);
-    let warm_up = PromptPlace::new("own lengths", "warm-up", 0);
-    let warm = requests(&spec, CellPlan::OWN, &warm_up, 1).unwrap();
-    assert_eq!(warm.requests[0], built.requests[3]);
+    let all = requests(&spec, CellPlan::OWN, &place(), 4).unwrap().requests;
+    for (taken, count, rows, again) in [
+        (0, 4, &[0, 1, 2, 3][..], 0),
+        (0, 6, &[0, 1, 2, 3, 0, 1], 2),
+        (1, 2, &[1, 2], 0),
+        (3, 3, &[3, 0, 1], 2),
+        (9, 2, &[1, 2], 2),
+    ] {
+        let built = requests(&spec, CellPlan::OWN, &place().after(taken), count).unwrap();
+        let expected: Vec<_> = rows.iter().map(|&row: &usize| all[row].clone()).collect();
+        assert_eq!(built.requests, expected, "{count} after {taken}");
+        let notes = (again > 0).then_some(Note::RowsAgain { prompts: again, rows: 4 });
+        assert_eq!(built.notes, Vec::from_iter(notes), "{count} after {taken}");
+    }
 }
 
 #[test]
