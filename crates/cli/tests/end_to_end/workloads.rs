@@ -141,7 +141,7 @@ fn what_needs_a_number_of_requests_or_a_single_run_is_refused_without_it() {
     for (flags, words) in [
         (&["--duration", "1s", "--concurrency", "2", "--dump-workload", "f"][..], "dump_workload"),
         (&[&stages[..], &["--dump-workload", "f"]].concat(), "dump_workload"),
-        (&[&stages[..], &["--workload", "prefix"]].concat(), "shared beginning"),
+        (&[&stages[..], &["--prefix-length", "8"]].concat(), "shared beginning"),
         (&["two.toml", "--dump-workload", "f"], "each of several runs"),
     ] {
         let output = inferometer(folder.path(), &[&["run"], flags].concat());
