@@ -3,8 +3,8 @@
 //!
 //! The unit is a repeat: what varies within a pass says nothing of how the next pass would have
 //! come out. Whether a difference is one is judged by relabelling the repeats of both runs, over
-//! all figures at once ([`permutation`]), so that a server compared with itself differs in any
-//! figure in at most one of twenty comparisons. Intervals are for one figure each ([`interval`]).
+//! all figures at once (`permutation`), so that a server compared with itself differs in any
+//! figure in at most one of twenty comparisons. Intervals are for one figure each (`interval`).
 
 mod gate;
 mod interval;

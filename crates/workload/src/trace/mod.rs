@@ -1,8 +1,8 @@
 //! Traces of production traffic: when requests came, how long they and their answers were, and,
 //! where the trace says so, what they had in common. A trace holds no text; its words are seeded.
 //!
-//! Reading ([`file`]) and choosing what to play ([`timeline`]) are pure in the file's text; prompts
-//! are made of rows in [`prompts`].
+//! Reading ([`file`]) and choosing what to play (`timeline`) are pure in the file's text; prompts
+//! are made of rows in `prompts`.
 
 mod csv;
 mod file;
