@@ -5,8 +5,8 @@ use rand_chacha::ChaCha8Rng;
 use super::*;
 use crate::seed;
 
-/// The noise of ten repeats of a small model under llama.cpp on two shared cores, as the standard
-/// deviation of logarithms: throughput, then latencies, then tails.
+/// Noise of repeats that is assumed, not measured, as the standard deviation of logarithms: small
+/// for throughput and medians, larger for tails.
 const NOISE: [(&str, bool, f64); 6] = [
     ("output_tokens_per_s", true, 0.02),
     ("requests_per_s", true, 0.02),
