@@ -4,8 +4,8 @@
 use inferometer_engine::EngineConfig;
 use inferometer_engine::fit::{
     MeasuredTable, Outputs, TGI_CONSTANTS, V100_CONSTANTS, block_error_percent, constants_of,
-    error_percent, leave_blocks_out, leave_lengths_out, leave_table_out, parse_blocks, parse_rows,
-    round_start,
+    error_percent, fit, leave_blocks_out, leave_lengths_out, leave_table_out, parse_blocks,
+    parse_rows, round_start,
 };
 use inferometer_engine::model::Weights;
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, profile};
@@ -51,8 +51,8 @@ fn assert_same(place: &str, found: &ColumnErrors, stated: &ColumnErrors) {
 /// Holds the errors without the rows of each length against those that a profile states.
 fn lengths_left_out(name: &str, tables: &[MeasuredTable], constants: &[&str]) {
     let profile = profile(name).expect("a known profile");
-    // Other lengths speak of every constant, so the search may begin where it is soon at its end.
-    let found = leave_lengths_out(&profile, tables, constants).expect("fits");
+    let start = round_start(&profile, constants);
+    let found = leave_lengths_out(tables, |kept| fit(&start, kept, constants)).expect("fits");
     for (table, errors) in tables.iter().zip(&found) {
         let model = &table.config.model.name;
         let stated = &stated(&profile, model).left_out_lengths;
@@ -64,9 +64,10 @@ fn lengths_left_out(name: &str, tables: &[MeasuredTable], constants: &[&str]) {
 fn a_table_that_is_left_out_has_the_errors_that_are_stated() {
     let tables = sixteen_bits();
     let profile = profile("a100-40g-vllm-0.2.7").expect("a known profile");
-    let start = round_start(&profile);
+    let constants = constants_of(Weights::Fp16);
+    let start = round_start(&profile, constants);
     for (at, table) in tables.iter().enumerate() {
-        let errors = leave_table_out(&start, &tables, constants_of(Weights::Fp16), at);
+        let errors = leave_table_out(&start, &tables, constants, at);
         let model = &table.config.model.name;
         let stated = &stated(&profile, model).left_out_table;
         assert_same(model, &error_percent(&errors.expect("a fit")), stated);

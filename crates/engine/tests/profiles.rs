@@ -106,6 +106,21 @@ fn the_profiles_predict_what_they_were_fitted_on_within_a_few_percent() {
 }
 
 #[test]
+fn rows_and_tables_that_were_left_out_are_missed_at_most_half_as_much_again() {
+    for profile in profiles() {
+        for provenance in &profile.provenance {
+            for left_out in [&provenance.left_out_lengths, &provenance.left_out_table] {
+                for (column, error) in left_out {
+                    let place = format!("{} on {}: {column}", profile.name, provenance.table);
+                    let most = 1.5 * provenance.errors[column].median;
+                    assert!(error.median <= most, "{place}: {} above {most}", error.median);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn the_serving_run_that_nothing_was_fitted_on_has_the_published_latencies_too() {
     let mut config = EngineConfig::of_model("sus-chat-34b").expect("a known model");
     config.profile = profile("v100-32g-x4-vllm-0.2").expect("a known profile");

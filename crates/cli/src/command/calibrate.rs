@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use inferometer_engine::EngineConfig;
 use inferometer_engine::fit::{
-    MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, error_percent, errors, fit,
+    MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, error_percent, errors, fit_scaled,
     fit_scales, leave_lengths_out, seen,
 };
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role};
@@ -80,8 +80,9 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
         let names = constants_of(weights);
         let _ = writeln!(text, "fitted {} constants to {} rows", names.len(), table.rows.len());
         let tables = std::slice::from_ref(&table);
-        let fitted = fit(&profile, tables, names).map_err(Failure::usage)?;
-        let left_out = leave_lengths_out(&profile, tables, names).map_err(Failure::usage)?;
+        let fit_to = |tables: &[MeasuredTable]| fit_scaled(&profile, tables, names);
+        let fitted = fit_to(tables).map_err(Failure::usage)?;
+        let left_out = leave_lengths_out(tables, fit_to).map_err(Failure::usage)?;
         (fitted, left_out.concat())
     };
     let in_sample = errors(&fitted, &table).map_err(Failure::usage)?;

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! B' is B, padded to a captured graph where the engine captures graphs. Products depend on how the
-//! weights are stored; `kv` is the bytes of keys and values of a token, `width` that of all query
+//! weights are stored, and end with sampling from a row of logits for each sequence; `kv` is the bytes of keys and values of a token, `width` that of all query
 //! heads, F the operations per second of dense products.
 //!
 //! - `output`: the sampler of vLLM 0.2.6 and later makes nested lists and a tensor of every output

@@ -5,7 +5,14 @@ use crate::config::Resolved;
 use crate::model::{Experts, Weights};
 use crate::profile::{AwqKernel, GptqKernel};
 
-/// The products of one step, per kernel.
+/// Bytes that the sampler of vLLM 0.2.x moves for each logit of a sampled row: it is written in half
+/// precision (2) and divided by the temperature (4), probabilities and their logarithms are made of
+/// it in single precision (6 each), copied (8), divided by noise that is drawn (4 + 12), and the
+/// largest is looked for (4). Counted in `model_executor/layers/sampler.py`, not fitted: two tables
+/// cannot tell the cost of a vocabulary from that of heads.
+const SAMPLER_BYTES_PER_LOGIT: f64 = 46.0;
+
+/// The products of one step, per kernel, and what is made of their last ones.
 #[derive(Clone, Debug)]
 pub(super) struct Products {
     kernel: Kernel,
@@ -21,6 +28,8 @@ pub(super) struct Products {
     flops: f64,
     card_bandwidth: f64,
     card_flops: f64,
+    /// Seconds for sampling from one row of logits.
+    sampler_row_s: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -46,6 +55,7 @@ impl Products {
         let (constants, card) = (&config.profile.constants, &config.card);
         let (model, weights) = (&config.model, config.weights);
         let expert = model.expert_parameters() / cards;
+        let bandwidth = constants.bandwidth_efficiency * card.bandwidth_bytes_per_s;
         let active = model.experts.map_or(0.0, |experts| f64::from(experts.per_token));
         Self {
             kernel,
@@ -55,10 +65,12 @@ impl Products {
             parameter_bytes: weights.bytes_per_parameter(),
             head_parameter_bytes: weights.bytes_per_activation(),
             head: model.head_parameters() / cards,
-            bandwidth: constants.bandwidth_efficiency * card.bandwidth_bytes_per_s,
+            bandwidth,
             flops: constants.dense_efficiency * config.flops_per_s(),
             card_bandwidth: card.bandwidth_bytes_per_s,
             card_flops: card.dense_flops_per_s,
+            // Every card samples alike from logits that were gathered from all.
+            sampler_row_s: SAMPLER_BYTES_PER_LOGIT * f64::from(model.vocabulary) / bandwidth,
         }
     }
 
@@ -70,9 +82,11 @@ impl Products {
         })
     }
 
-    /// Seconds for this many rows through the layers and `sampled` of them through the head.
+    /// Seconds for this many rows through the layers and `sampled` of them through the head and the
+    /// sampler.
     pub(super) fn seconds(&self, rows: f64, sampled: f64) -> f64 {
-        match &self.kernel {
+        let sampler_s = sampled * self.sampler_row_s;
+        let products_s = match &self.kernel {
             Kernel::Dense => {
                 let work = 2.0 * (self.linear * rows + self.head * sampled);
                 let read = self.parameter_bytes * (self.streamed(rows) + self.head);
@@ -80,7 +94,8 @@ impl Products {
             }
             Kernel::Gptq(kernel) => self.gptq(kernel, rows) + self.dense(self.head, sampled),
             Kernel::Awq(kernel) => self.awq(kernel, rows) + self.dense(self.head, sampled),
-        }
+        };
+        sampler_s + products_s
     }
 
     fn dense(&self, parameters: f64, rows: f64) -> f64 {

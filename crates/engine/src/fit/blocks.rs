@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{search, spread_of_errors};
+use super::{BLOCKS_TETHER, search, spread_of_errors};
 use crate::config::EngineConfig;
 use crate::error::EngineError;
 use crate::profile::{ColumnErrors, Profile};
@@ -93,7 +93,7 @@ pub fn fit_blocks(
     names: &[&str],
 ) -> Result<Profile, EngineError> {
     block_errors(start, config, blocks)?;
-    search(start, names, |profile, mut residuals| {
+    search(start, names, BLOCKS_TETHER, |profile, mut residuals| {
         for error in block_errors(profile, config, blocks).ok()? {
             let error = error.ln_1p();
             residuals.push(error / (1.0 + error.abs() / ROBUST).sqrt());

@@ -14,7 +14,7 @@ pub use blocks::{
 };
 pub use parameter::{PARAMETERS, Parameter, parameter};
 pub use rows::{MeasuredRow, Outputs, parse_rows};
-pub use scale::{SCALES, fit_scales};
+pub use scale::{SCALES, fit_scaled, fit_scales};
 pub use serving::{PUBLISHED, ServingFigures, serving_run};
 pub use validate::{leave_lengths_out, leave_table_out, seen};
 
@@ -29,9 +29,13 @@ use solve::least_squares;
 /// Requests of the one by one pass where outputs end by themselves.
 const ENDING_ONE_BY_ONE: u32 = 10;
 
-/// How little the search is held to where it starts. It moves freely where rows speak; a constant
-/// that no row depends on stays. (A residual of 0.01 per unit is a hundredth of a typical row's.)
-const TETHER: f64 = 0.003;
+/// How firmly the search of a profile's constants is held to where it starts (a ridge; the residual
+/// of one unit on its axis). Rows scatter by about one percent, so a sixth of a unit weighs as much as
+/// one row: a fortieth of a bandwidth, a third of a time. Without it the fit follows the scatter of
+/// few rows, and rows that are left out are missed by up to twice as much.
+const TETHER: f64 = 0.06;
+/// The same for the blocks of a log, whose few constants its many rows tell apart.
+const BLOCKS_TETHER: f64 = 0.003;
 
 /// Measured rows of one model, and how they were made.
 #[derive(Clone, Debug)]
@@ -106,15 +110,16 @@ pub fn fit(
     for table in tables {
         errors(start, table)?;
     }
-    search(start, names, |profile, tether| residuals(profile, tables, tether))
+    search(start, names, TETHER, |profile, held| residuals(profile, tables, held))
 }
 
 /// Searches the named constants, all others kept, for which the squares of residuals are least.
-/// `residuals` adds to those that hold the search to its start, and gives nothing where a profile
-/// cannot run.
+/// `residuals` adds to those that hold the search to its start by `tether`, and gives nothing where
+/// a profile cannot run.
 fn search(
     start: &Profile,
     names: &[&str],
+    tether: f64,
     residuals: impl Fn(&Profile, Vec<f64>) -> Option<Vec<f64>>,
 ) -> Result<Profile, EngineError> {
     let parameters = names.iter().map(|name| parameter(name)).collect::<Result<Vec<_>, _>>()?;
@@ -128,8 +133,8 @@ fn search(
     let origin: Vec<f64> =
         parameters.iter().map(|parameter| parameter.place((parameter.get)(start))).collect();
     let point = least_squares(&origin, |point| {
-        let tether = point.iter().zip(&origin).map(|(x, o)| TETHER * (x - o)).collect();
-        residuals(&with(point), tether)
+        let held = point.iter().zip(&origin).map(|(x, o)| tether * (x - o)).collect();
+        residuals(&with(point), held)
     });
     Ok(with(&point))
 }
@@ -150,16 +155,17 @@ fn residuals(
     residuals.iter().all(|residual| residual.is_finite()).then_some(residuals)
 }
 
-/// A profile from which the search for the constants of sixteen-bit models begins: round numbers,
-/// so that a constant on which the tables that are left in say nothing is not taken from one that is
-/// left out.
+/// A profile from which the search for the named constants begins: round numbers, so that a
+/// constant on which the rows that are left in say little is not taken from those that are left out.
+/// Constants without one begin where the profile that is built upon has them.
 #[must_use]
-pub fn round_start(profile: &Profile) -> Profile {
+pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
     let mut start = profile.clone();
     start.provenance.clear();
-    for (name, value) in SHARED.iter().zip(ROUND) {
-        if let Ok(parameter) = parameter(name) {
-            (parameter.set)(&mut start, value);
+    let tgi = if profile.engine == "tgi" { &ROUND_TGI[..] } else { &[] };
+    for (name, value) in ROUND.iter().chain(tgi) {
+        if let (true, Ok(parameter)) = (names.contains(name), parameter(name)) {
+            (parameter.set)(&mut start, *value);
         }
     }
     start
@@ -179,9 +185,9 @@ pub fn constants_of(weights: Weights) -> &'static [&'static str] {
 /// weights.
 pub const TGI_CONSTANTS: [&str; 4] =
     ["step_us", "sequence_layer_head_ns", "awq.bandwidth_efficiency", "awq.dense_efficiency"];
-/// What four V100 take beside the constants of the A100: workers in processes of their own, a slow
-/// link, and another attention kernel.
-pub const V100_CONSTANTS: [&str; 3] = ["batch_root_us", "link_efficiency", "kv_reread_efficiency"];
+/// What four V100 take beside the constants of the A100: workers in processes of their own and a
+/// slow link.
+pub const V100_CONSTANTS: [&str; 2] = ["batch_root_us", "link_efficiency"];
 
 /// The constants of sixteen-bit models.
 const SHARED: [&str; 8] = [
@@ -194,8 +200,24 @@ const SHARED: [&str; 8] = [
     "chain_token_ns",
     "activation_bytes_per_token_hidden",
 ];
-/// Where their search begins, in the same order.
-const ROUND: [f64; 8] = [4000.0, 150.0, 50.0, 0.8, 0.5, 2.0, 50.0, 50.0];
+/// Where the search begins: near what both tables say of sixteen bits, rounded to one or two digits.
+const ROUND: [(&str, f64); 13] = [
+    ("step_us", 4000.0),
+    ("sequence_layer_head_ns", 150.0),
+    ("output_token_ns", 50.0),
+    ("bandwidth_efficiency", 0.8),
+    ("dense_efficiency", 0.5),
+    ("kv_reread_efficiency", 2.0),
+    ("chain_token_ns", 50.0),
+    ("activation_bytes_per_token_hidden", 50.0),
+    ("gptq.bandwidth_efficiency", 0.7),
+    ("gptq.dense_efficiency", 0.05),
+    ("gptq.dequantise_efficiency", 0.8),
+    ("awq.bandwidth_efficiency", 0.5),
+    ("awq.dense_efficiency", 0.15),
+];
+/// Where it begins elsewhere under TGI: its step is hardly the host's.
+const ROUND_TGI: [(&str, f64); 2] = [("step_us", 100.0), ("awq.bandwidth_efficiency", 0.15)];
 /// GPTQ's own.
 const GPTQ: [&str; 3] =
     ["gptq.bandwidth_efficiency", "gptq.dense_efficiency", "gptq.dequantise_efficiency"];

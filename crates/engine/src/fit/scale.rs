@@ -2,10 +2,12 @@
 //! tell eight constants apart.
 
 use super::solve::least_squares;
-use super::{MeasuredTable, TETHER, residuals};
+use super::{MeasuredTable, fit, residuals};
 use crate::error::EngineError;
 use crate::profile::Profile;
 
+/// How little the search is held to factors of one: they move freely where rows speak.
+const TETHER: f64 = 0.003;
 /// The largest factor, either way.
 const MOST: f64 = 4.0;
 /// The share of what a data sheet promises that no product reaches.
@@ -32,6 +34,20 @@ pub fn fit_scales(
     });
     let found = factors(&point);
     Ok((scaled(start, found), found))
+}
+
+/// Fits the named constants of a card that the profile is not of: multipliers first, then the
+/// constants, held to what the multipliers make of them.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_scaled(
+    start: &Profile,
+    tables: &[MeasuredTable],
+    names: &[&str],
+) -> Result<Profile, EngineError> {
+    let (scaled, _) = fit_scales(start, tables)?;
+    fit(&scaled, tables, names)
 }
 
 fn factors(point: &[f64]) -> [f64; 3] {

@@ -8,15 +8,14 @@ use crate::engine::{Engine, RequestId};
 use crate::error::EngineError;
 use crate::profile::{Profile, Seen};
 
-/// Errors of every row, by table, with the rows of its input length left out of the fit, then with
-/// those of its output length left out.
+/// Errors of every row, by table, with the rows of its input length left out of what `fit_to` fits
+/// to, then with those of its output length left out.
 ///
 /// # Errors
-/// As [`fit`].
+/// As `fit_to`.
 pub fn leave_lengths_out(
-    start: &Profile,
     tables: &[MeasuredTable],
-    names: &[&str],
+    fit_to: impl Fn(&[MeasuredTable]) -> Result<Profile, EngineError>,
 ) -> Result<Vec<Vec<RowError>>, EngineError> {
     let mut found = vec![Vec::new(); tables.len()];
     let input = |row: &MeasuredRow| row.cell.input_length;
@@ -28,7 +27,7 @@ pub fn leave_lengths_out(
         for length in lengths.iter().filter(|_| lengths.len() > 1) {
             let kept: Vec<_> =
                 tables.iter().map(|table| table.only(|row| length_of(row) != *length)).collect();
-            let fitted = fit(start, &kept, names)?;
+            let fitted = fit_to(&kept)?;
             for (table, found) in tables.iter().zip(&mut found) {
                 found.extend(errors(&fitted, &table.only(|row| length_of(row) == *length))?);
             }
