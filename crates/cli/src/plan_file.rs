@@ -89,6 +89,11 @@ fn as_it_was_sent(keys: Map<String, Value>) -> Result<Map<String, Value>, Failur
     let header = DumpHeader::read(Path::new(dataset))
         .map_err(|error| Failure::usage(format!("dataset (--dataset): {error}")))?;
     let mut sent = header.plan;
+    let own_load = ["concurrency", "rate", "stages", "replay", "passes"];
+    if header.recorded && !own_load.iter().any(|key| keys.contains_key(*key)) {
+        // The file is its own recording: its requests say when they were due.
+        sent.insert("replay".to_owned(), dataset.into());
+    }
     sent.extend(keys);
     Ok(sent)
 }

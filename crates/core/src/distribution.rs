@@ -10,6 +10,7 @@ use std::fmt;
 use rand_core::RngCore;
 use serde::{Deserialize, Serialize};
 
+use crate::portable;
 use crate::seed::{normal, unit};
 use crate::suggest::did_you_mean;
 
@@ -127,18 +128,20 @@ impl Distribution {
             Self::Constant { value } => value,
             Self::Uniform { least, most } => least + unit(rng) * (most - least),
             // Inversion: -ln(1 - u) is exponential with mean 1 for u uniform in [0, 1).
-            Self::Exponential { mean } => -(1.0 - unit(rng)).ln() * mean,
+            Self::Exponential { mean } => -portable::ln(1.0 - unit(rng)) * mean,
             Self::Geometric { mean } if mean <= 1.0 => 1.0,
             // Inversion of 1 - (1 - p)^k with p = 1 / mean.
             Self::Geometric { mean } => {
-                ((1.0 - unit(rng)).ln() / (1.0 - 1.0 / mean).ln()).floor() + 1.0
+                (portable::ln(1.0 - unit(rng)) / portable::ln(1.0 - 1.0 / mean)).floor() + 1.0
             }
             Self::Normal { mean, deviation } => (mean + deviation * normal(rng)).max(0.0),
             // With s^2 = ln(1 + (deviation / mean)^2) and m = ln(mean) - s^2 / 2, exp(m + s z) has
             // this mean and this deviation.
             Self::Lognormal { mean, deviation } => {
-                let variance = (deviation / mean).powi(2).ln_1p();
-                (mean.ln() - variance / 2.0 + variance.sqrt() * normal(rng)).exp()
+                let spread = deviation / mean;
+                let variance = portable::ln_1p(spread * spread);
+                let middle = portable::ln(mean) - variance / 2.0;
+                portable::exp(middle + variance.sqrt() * normal(rng))
             }
         }
     }
@@ -233,6 +236,27 @@ mod tests {
             assert!((variance.sqrt() - deviation).abs() <= deviation * 0.03, "{text}: {variance}");
             assert!(drawn.iter().all(|&one| one >= 0.0), "{text}");
         }
+    }
+
+    #[test]
+    fn numbers_are_the_same_to_the_last_bit_on_every_machine() {
+        let hash = |text| {
+            let (distribution, mut rng) = (parse(text).unwrap(), rng(1, &["golden"]));
+            let bits = (0..1_000).flat_map(|_| distribution.draw(&mut rng).to_le_bytes());
+            crate::request::sha256_hex(&bits.collect::<Vec<u8>>())[..16].to_owned()
+        };
+        let texts =
+            ["uniform:2..8", "exponential:8", "geometric:8", "normal:80,7", "lognormal:8,3"];
+        assert_eq!(
+            texts.map(hash),
+            [
+                "d1f59044619b3324",
+                "4917f2ddd871ed0a",
+                "39c9751171bece80",
+                "fc0857aa11e7822a",
+                "8765472723480996"
+            ]
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod plan;
 pub mod spec;
 pub mod suggest;
 
+pub mod portable;
 pub mod request;
 pub mod seed;
 pub mod traits;

@@ -22,7 +22,7 @@ use crate::spec::Spec;
 
 pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
 pub use launch::LaunchPlan;
-pub use pass::{Bound, OverLimit, PassPlan};
+pub use pass::{Bound, OverLimit, PassPlan, RECORDED};
 pub use rows::{RowsFormat, RowsPlan};
 pub use trace::{TraceFormat, TracePlan, TraceWindow};
 pub use workload::{Grid, InFlight, ServingLimits, WorkloadPlan};

@@ -4,6 +4,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use sha2::{Digest, Sha256};
 
+use crate::portable;
+
 /// The random stream of a purpose. Labels keep streams apart: no two purposes share draws.
 #[must_use]
 pub fn rng(seed: u64, labels: &[&str]) -> ChaCha8Rng {
@@ -32,8 +34,8 @@ pub fn unit(rng: &mut impl RngCore) -> f64 {
 
 /// A standard normal number, after Box and Muller.
 pub fn normal(rng: &mut impl RngCore) -> f64 {
-    let radius = (-2.0 * (1.0 - unit(rng)).ln()).sqrt();
-    radius * (std::f64::consts::TAU * unit(rng)).cos()
+    let radius = (-2.0 * portable::ln(1.0 - unit(rng))).sqrt();
+    radius * portable::cos(std::f64::consts::TAU * unit(rng))
 }
 
 /// A uniform whole number below `limit`, which must not be 0; without modulo bias.

@@ -19,7 +19,7 @@ const PLAIN_TRIES: u32 = 4;
 
 /// Bits that tell one prompt's tag from another's: among a million prompts, two have the same tag
 /// with a probability below 1e-7.
-const TAG_BITS: f64 = 64.0;
+const TAG_BITS: u32 = 64;
 
 /// A prompt and the tokens it has by the tokenizer that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,13 @@ impl<'a> Words<'a> {
 
 /// Tokens of a full tag for a vocabulary with so many plain ids: enough to be unique.
 pub fn full_tag(plain_ids: usize) -> u32 {
-    (TAG_BITS / (plain_ids.max(2) as f64).log2()).ceil() as u32
+    // Whole numbers, for a logarithm is another in the last digit on another machine.
+    let (mut tags, mut tokens) = (1_u128, 0);
+    while tags < 1 << TAG_BITS {
+        tags = tags.saturating_mul(plain_ids.max(2) as u128);
+        tokens += 1;
+    }
+    tokens
 }
 
 /// Tokens of the tag of a prompt of `length` tokens: at most half of it.

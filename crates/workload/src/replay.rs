@@ -8,8 +8,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use inferometer_core::plan::{CellPlan, PassPlan, Plan};
+use inferometer_core::plan::{CellPlan, PassPlan, Plan, RECORDED};
 use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_core::time::Nanos;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -58,6 +59,9 @@ pub struct DumpHeader {
     pub schema: String,
     /// Lengths of the grid, loads, counts, sampling, seed and salt.
     pub plan: Map<String, Value>,
+    /// Whether a pass sent at recorded instants: its requests are due at their own `due_ns` again.
+    #[serde(default)]
+    pub recorded: bool,
 }
 
 /// A key of the grid, and the length of a cell that it lists.
@@ -114,7 +118,8 @@ impl DumpHeader {
                 keys.insert(key.to_owned(), count.into());
             }
         }
-        Self { schema: SCHEMA.to_owned(), plan: keys }
+        let recorded = plan.passes.iter().any(|pass| matches!(pass, PassPlan::Replay { .. }));
+        Self { schema: SCHEMA.to_owned(), plan: keys, recorded }
     }
 
     /// Reads the first line of a file.
@@ -144,11 +149,12 @@ pub struct DumpLine {
     pub repeat: u32,
     /// The cell of the grid; 0 where requests have lengths of their own.
     pub cell: CellPlan,
-    /// The load of the pass, as people call it.
+    /// The load of the pass: [`PassPlan::prompt_label`].
     pub load: String,
     /// How its output is chosen and delivered.
     pub sampling: Sampling,
-    /// When it is due, in nanoseconds from the start of the pass; absent where ends decide.
+    /// When it is due, in nanoseconds from the start of the pass; absent where ends decide. Drawn
+    /// instants are drawn again by the seed; those of a recording are read from here.
     pub due_ns: Option<u64>,
     /// The request.
     pub request: Request,
@@ -180,6 +186,44 @@ fn malformed(path: &Path, line: usize, reason: String) -> WorkloadError {
     WorkloadError::MalformedDataSet { path, row, line, column: 1, reason }
 }
 
+/// The instants of the requests that were sent at recorded ones. Each cell and each repeat has the
+/// same ones, so that the first says them.
+///
+/// # Errors
+/// As [`Replay::open`]; and when a request has no instant.
+pub(crate) fn instants(dataset: &str) -> Result<Vec<Nanos>, WorkloadError> {
+    let path = Path::new(dataset);
+    let mut first_pass = None;
+    let mut instants = Vec::new();
+    for line in dump_lines(path)? {
+        let (number, line) = line?;
+        if line.load == RECORDED && *first_pass.get_or_insert(line.pass) == line.pass {
+            let due = line.due_ns.map(Nanos);
+            let reason = || "due_ns is missing, though its arrivals were recorded".to_owned();
+            instants.push(due.ok_or_else(|| malformed(path, number, reason()))?);
+        }
+    }
+    if !instants.is_sorted() {
+        let reason = "the instants (due_ns) go back in time".to_owned();
+        return Err(malformed(path, 2, reason));
+    }
+    Ok(instants)
+}
+
+/// The requests of a file with the numbers of their lines.
+fn dump_lines(
+    path: &Path,
+) -> Result<impl Iterator<Item = Result<(usize, DumpLine), WorkloadError>> + '_, WorkloadError> {
+    let (_, lines) = open(path)?;
+    Ok(lines.enumerate().map(move |(at, line)| {
+        let number = at + 2;
+        let line = line.map_err(|error| malformed(path, number, error.to_string()))?;
+        let line = serde_json::from_str(&line)
+            .map_err(|error| malformed(path, number, error.to_string()))?;
+        Ok((number, line))
+    }))
+}
+
 /// The workload `replay`.
 pub(crate) struct Replay {
     path: std::path::PathBuf,
@@ -194,12 +238,9 @@ impl Replay {
     /// another workload.
     pub(crate) fn open(dataset: &str) -> Result<Self, WorkloadError> {
         let path = Path::new(dataset);
-        let (_, lines) = open(path)?;
         let mut passes: BTreeMap<_, Vec<Request>> = BTreeMap::new();
-        for (number, line) in lines.enumerate() {
-            let line = line.map_err(|error| malformed(path, number + 2, error.to_string()))?;
-            let line: DumpLine = serde_json::from_str(&line)
-                .map_err(|error| malformed(path, number + 2, error.to_string()))?;
+        for line in dump_lines(path)? {
+            let (_, line) = line?;
             let place = (line.cell.to_string(), line.load, line.repeat);
             passes.entry(place).or_default().push(line.request);
         }

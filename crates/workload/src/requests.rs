@@ -17,7 +17,7 @@ use crate::fetch::{self, FetchConfig};
 use crate::fit::Made;
 use crate::place::{PromptForm, PromptPlace};
 use crate::random::{RandomWords, check_plain_ids};
-use crate::replay::Replay;
+use crate::replay::{self, Replay};
 use crate::rows::Rows;
 use crate::sharegpt::{ServingRun, ShareGpt};
 use crate::trace::Trace;
@@ -218,6 +218,13 @@ pub fn prepare(plan: &mut Plan) -> Result<(), WorkloadError> {
             let mut recordings = plan.passes.iter_mut().filter_map(PassPlan::recording_mut);
             if let Some(recording) = recordings.find(of_rows) {
                 recording.write(Rows::open(rows)?.offsets());
+            }
+        }
+        WorkloadPlan::Replay { dataset } => {
+            let of_dump = |recording: &&mut Recording| recording.file == *dataset;
+            let mut recordings = plan.passes.iter_mut().filter_map(PassPlan::recording_mut);
+            if let Some(recording) = recordings.find(of_dump) {
+                recording.write(replay::instants(dataset)?);
             }
         }
         WorkloadPlan::Conversation(conversation) => {

@@ -46,7 +46,7 @@ impl Identity {
     pub fn begin<'a>(&'a mut self, plan: &'a Plan, begin: &'a PassBegin) -> PassIdentity<'a> {
         self.hasher.pass(&plan.sampling);
         let offsets = Offsets::of(&begin.plan, of_repeat(plan.seed, begin.repeat));
-        PassIdentity { identity: self, plan, begin, offsets, load: begin.plan.to_string() }
+        PassIdentity { identity: self, plan, begin, offsets, load: begin.plan.prompt_label() }
     }
 
     /// A pass of conversations: the turns of users, the lengths of answers, and the think times

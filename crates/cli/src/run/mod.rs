@@ -95,6 +95,7 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         .filter_map(PassPlan::recording_mut)
         .filter(|recording| !recording.is_read())
         .try_for_each(read_recording)?;
+    plan.passes.iter_mut().for_each(PassPlan::count_what_is_due);
     plan.workload.template_mut().map_or(Ok(()), read_template)?;
     check_counts(spec, &plan)?;
     let mut headers = spec

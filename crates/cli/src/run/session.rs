@@ -359,7 +359,7 @@ impl Session<'_> {
         let begin = PassBegin { pass: self.pass_number, cell, plan: pass.clone(), repeat };
         let of = if plan.repeat.at_most > 1 { format!(", repeat {repeat}") } else { String::new() };
         let label = format!("{cell}, {pass}{of}");
-        let place = self.place(cell, &pass.to_string(), repeat, most_requests(pass));
+        let place = self.place(cell, &pass.prompt_label(), repeat, most_requests(pass));
         self.findings.extend(self.cache.empty(self.progress));
         let hasher = &mut self.identity;
         let Supplied { source, notes, trouble } =

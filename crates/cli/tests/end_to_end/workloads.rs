@@ -100,7 +100,9 @@ fn what_was_dumped_is_replayed_with_the_same_hash() {
     let rows = r#"{"question": "one two three", "n": 4}
 {"question": "four five six seven", "n": 5}
 "#;
-    let sent: [&[&str]; 3] = [
+    // Half a second of it is played; what comes later is not made.
+    let trace = "0,30,2\n0.2,20,3\n0.4,25,2\n9,25,2\n";
+    let sent: [&[&str]; 5] = [
         &["--input-lengths", "24,32", "--output-lengths", "4", "--requests", "3"],
         &["--input-lengths", "24", "--output-lengths", "4", "--rate", "200", "--requests", "5"],
         &[
@@ -115,10 +117,23 @@ fn what_was_dumped_is_replayed_with_the_same_hash() {
             "--requests",
             "3",
         ],
+        &["--workload", "trace", "--dataset", "trace.csv", "--duration", "0.5s"],
+        &[
+            "--replay",
+            "instants.txt",
+            "--replay-speed",
+            "2",
+            "--input-lengths",
+            "24",
+            "--output-lengths",
+            "4",
+        ],
     ];
     for flags in sent {
         let folder = folder();
         fs::write(folder.path().join("rows.jsonl"), rows).unwrap();
+        fs::write(folder.path().join("trace.csv"), trace).unwrap();
+        fs::write(folder.path().join("instants.txt"), "3\n3.05\n3.1\n").unwrap();
         let hash = |flags: &[&str]| {
             let flags = [&["run", "--speed", "100", "--json", "--quiet"], flags].concat();
             let output = inferometer(folder.path(), &flags);

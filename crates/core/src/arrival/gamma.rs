@@ -2,6 +2,7 @@
 
 use rand_chacha::ChaCha8Rng;
 
+use crate::portable;
 use crate::seed::{normal, rng, unit};
 
 /// Arrivals with gamma-distributed gaps of mean 1.
@@ -25,7 +26,7 @@ impl Gamma {
     fn draw(&mut self) -> f64 {
         let (shape, factor) = if self.shape < 1.0 {
             let u = 1.0 - unit(&mut self.rng);
-            (self.shape + 1.0, u.powf(1.0 / self.shape))
+            (self.shape + 1.0, portable::pow(u, 1.0 / self.shape))
         } else {
             (self.shape, 1.0)
         };
@@ -33,9 +34,10 @@ impl Gamma {
         let c = 1.0 / (9.0 * d).sqrt();
         loop {
             let x = normal(&mut self.rng);
-            let v = (1.0 + c * x).powi(3);
+            let root = 1.0 + c * x;
+            let v = root * root * root;
             let u = 1.0 - unit(&mut self.rng);
-            if v > 0.0 && u.ln() < 0.5 * x * x + d - d * v + d * v.ln() {
+            if v > 0.0 && portable::ln(u) < 0.5 * x * x + d - d * v + d * portable::ln(v) {
                 return d * v * factor;
             }
         }

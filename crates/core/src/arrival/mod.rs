@@ -108,6 +108,19 @@ mod tests {
     }
 
     #[test]
+    fn arrivals_are_the_same_to_the_last_bit_on_every_machine() {
+        let hash = |burstiness| {
+            let seconds = Arrivals::of_burstiness(burstiness).seconds(1).take(1_000);
+            let bits: Vec<u8> = seconds.flat_map(f64::to_le_bytes).collect();
+            crate::request::sha256_hex(&bits)[..16].to_owned()
+        };
+        assert_eq!(
+            [1.0, 0.4, 3.0].map(hash),
+            ["ea7f22bc1a8ba8ba", "be75c1c24a058677", "0a40de634e544a21"]
+        );
+    }
+
+    #[test]
     fn the_spread_of_the_gaps_is_that_of_the_burstiness() {
         for shape in [0.25, 0.5, 1.0, 4.0, 100.0] {
             let gaps = gaps(Arrivals::of_burstiness(shape), 7, 200_000);

@@ -2,6 +2,7 @@
 
 use rand_chacha::ChaCha8Rng;
 
+use crate::portable;
 use crate::seed::{rng, unit};
 
 /// Poisson arrivals, one per second on average.
@@ -24,7 +25,7 @@ impl Iterator for Poisson {
 
     fn next(&mut self) -> Option<f64> {
         // Inversion: -ln(1 - u) is exponential with mean 1 for u uniform in [0, 1).
-        self.second += -(1.0 - unit(&mut self.rng)).ln();
+        self.second += -portable::ln(1.0 - unit(&mut self.rng));
         Some(self.second)
     }
 }

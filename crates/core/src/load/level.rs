@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::nanoseconds;
+use crate::portable;
 use crate::time::Nanos;
 
 /// How high a load is, as a function of the time since its pass started.
@@ -132,7 +133,7 @@ impl Level {
 impl Stage {
     /// The integral of the level over the stage.
     fn area(&self) -> f64 {
-        let ratio = (self.to / self.from).ln();
+        let ratio = portable::ln(self.to / self.from);
         let mean = match self.curve {
             Curve::Exponential if ratio != 0.0 => (self.to - self.from) / ratio,
             _ => 0.5 * (self.from + self.to),
@@ -145,10 +146,10 @@ impl Stage {
     fn time_of_area_s(&self, area: f64) -> f64 {
         let whole_s = self.duration.as_secs_f64();
         let mean = area / whole_s;
-        let ratio = (self.to / self.from).ln();
+        let ratio = portable::ln(self.to / self.from);
         let share = match self.curve {
             // From the integral, from (r^u - 1) / ln r = mean for r = to / from.
-            Curve::Exponential if ratio != 0.0 => (mean * ratio / self.from).ln_1p() / ratio,
+            Curve::Exponential if ratio != 0.0 => portable::ln_1p(mean * ratio / self.from) / ratio,
             // From from u + (to - from) u^2 / 2 = mean, in the form that loses no digits when
             // both levels are equal.
             _ => {
@@ -164,7 +165,9 @@ impl Stage {
     fn crossing_s(&self, level: f64) -> f64 {
         let share = match self.curve {
             Curve::Linear => (level - self.from) / (self.to - self.from),
-            Curve::Exponential => (level / self.from).ln() / (self.to / self.from).ln(),
+            Curve::Exponential => {
+                portable::ln(level / self.from) / portable::ln(self.to / self.from)
+            }
         };
         share.clamp(0.0, 1.0) * self.duration.as_secs_f64()
     }

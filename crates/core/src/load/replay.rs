@@ -94,10 +94,21 @@ impl Recording {
         self.requests > 0
     }
 
+    /// How many arrivals are due before this offset, at so many times the recorded speed.
+    #[must_use]
+    pub fn due_before(&self, end: Nanos, speed: f64) -> u32 {
+        self.offsets.partition_point(|offset| at_speed(*offset, speed) < end) as u32
+    }
+
     /// The last offset in seconds.
     fn span_s(&self) -> f64 {
         self.offsets.last().map_or(0.0, |last| last.seconds_after(Nanos::ZERO))
     }
+}
+
+/// When an arrival is due that was recorded at this offset.
+fn at_speed(offset: Nanos, speed: f64) -> Nanos {
+    Nanos((offset.0 as f64 / speed) as u64)
 }
 
 /// The plan of a replay.
@@ -149,7 +160,7 @@ impl LoadPlan for ReplayPlan<'_> {
         );
         let speed = self.speed;
         let offsets = Arc::clone(&self.recording.offsets);
-        let due = (0..offsets.len()).map(move |at| Nanos((offsets[at].0 as f64 / speed) as u64));
+        let due = (0..offsets.len()).map(move |at| at_speed(offsets[at], speed));
         Box::new(Open::new(due, self.bound))
     }
 }
@@ -163,6 +174,8 @@ impl fmt::Display for ReplayPlan<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::load::Due;
 
@@ -184,6 +197,22 @@ mod tests {
         assert!(load.next_due() == Due::Never);
         assert_eq!((plan.last_due_s(9.0), plan.requests()), (1.0, Some(3)));
         assert_eq!(plan.to_string(), "replay of trace.txt at 2 times its speed");
+    }
+
+    #[test]
+    fn as_many_are_due_before_an_offset_as_the_load_has_there() {
+        let recording = read("0\n1\n2\n2\n3\n").unwrap();
+        for (limit_s, speed) in [(1.0, 1.0), (1.5, 1.0), (1.0, 2.0), (9.0, 1.0)] {
+            let duration = Duration::from_secs_f64(limit_s);
+            let bound = Bound { requests: None, duration: Some(duration) };
+            let mut load = ReplayPlan { recording: &recording, speed, bound }.start(1);
+            let mut due = 0;
+            while matches!(load.next_due(), Due::At(_)) {
+                load.take();
+                due += 1;
+            }
+            assert_eq!(recording.due_before(Nanos::ZERO + duration, speed), due, "{limit_s}");
+        }
     }
 
     #[test]

@@ -9,6 +9,10 @@ use super::duration_ns;
 use crate::arrival::Arrivals;
 use crate::load::{self, CountOf, Level, LoadPlan, Recording, Script};
 use crate::summary::PassKind;
+use crate::time::Nanos;
+
+/// The [`PassPlan::prompt_label`] of arrivals at recorded instants.
+pub const RECORDED: &str = "recorded arrivals";
 
 /// How a pass loads the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -188,6 +192,31 @@ impl PassPlan {
         }
     }
 
+    /// What tells its prompts from those of the other passes of a plan: the load, as people call
+    /// it. Of recorded arrivals, which a plan has once at most, never the file's name: the same
+    /// bytes in another place are the same workload.
+    #[must_use]
+    pub fn prompt_label(&self) -> String {
+        match self {
+            Self::Replay { .. } => RECORDED.to_owned(),
+            Self::Conversations { begin, .. } if matches!(**begin, Self::Replay { .. }) => {
+                format!("conversations, {RECORDED}")
+            }
+            other => other.to_string(),
+        }
+    }
+
+    /// Gives recorded arrivals that end after a time the count of those that are due until then, so
+    /// that no others are made. The recording has been read.
+    pub fn count_what_is_due(&mut self) {
+        if let Self::Replay { recording, speed, bound, .. } = self
+            && let Some(limit) = bound.duration
+        {
+            let due = recording.due_before(Nanos::ZERO + limit, *speed);
+            bound.requests = Some(bound.requests.map_or(due, |most| most.min(due)));
+        }
+    }
+
     /// The recording that has to be read before it is played.
     pub fn recording_mut(&mut self) -> Option<&mut Recording> {
         match self {
@@ -209,5 +238,33 @@ impl PassPlan {
 impl fmt::Display for PassPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.load().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{CountOf, Script};
+
+    #[test]
+    fn the_place_of_a_recording_tells_no_prompts_apart() {
+        let replay = |file: &str| PassPlan::Replay {
+            recording: Recording::of_file(file),
+            speed: 1.0,
+            bound: Bound::none(),
+            max_in_flight: None,
+            over_limit: OverLimit::Queue,
+        };
+        let talks = |file: &str| PassPlan::Conversations {
+            script: Script::of(2),
+            begin: Box::new(replay(file)),
+            of: CountOf::Conversations,
+        };
+        assert_eq!(replay("a/x").prompt_label(), replay("b/y").prompt_label());
+        assert_eq!(talks("a/x").prompt_label(), talks("b/y").prompt_label());
+        let others = [talks("a/x"), replay("a/x"), PassPlan::closed(2, Bound::requests(3))];
+        let labels = others.map(|pass| pass.prompt_label());
+        assert!(labels[0] != labels[1] && labels[1] != labels[2]);
+        assert_eq!(labels[2], "closed loop, 2 in flight");
     }
 }

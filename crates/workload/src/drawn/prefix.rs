@@ -4,6 +4,7 @@
 //! group is `unshared`.
 
 use inferometer_core::plan::{CellPlan, PrefixPlan};
+use inferometer_core::portable;
 use inferometer_core::seed::{self, below, unit};
 
 use super::words::{self, Shape};
@@ -57,7 +58,7 @@ impl Groups {
 
 /// The shares of the groups, summed up: the k-th has a share in proportion to k^-zipf.
 fn zipf_shares(groups: u32, zipf: f64) -> Vec<f64> {
-    let weights = (1..=groups).map(|rank| f64::from(rank).powf(-zipf));
+    let weights = (1..=groups).map(|rank| portable::pow(f64::from(rank), -zipf));
     let mut up_to: Vec<f64> = weights
         .scan(0.0, |sum, weight| {
             *sum += weight;

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use inferometer_core::plan::CellPlan;
-use inferometer_core::plan::WorkloadPlan;
+use inferometer_core::load::{Due, load_model};
+use inferometer_core::plan::{CellPlan, RECORDED, WorkloadPlan};
 use inferometer_core::request::{Request, Sampling, WorkloadHasher};
+use inferometer_core::spec::{Known, Spec, WorkloadKeys};
 use inferometer_workload::replay::{DumpLine, SCHEMA};
-use inferometer_workload::{PromptPlace, WorkloadError, WorkloadSpec, embedded, requests};
+use inferometer_workload::{PromptPlace, WorkloadError, WorkloadSpec, embedded, prepare, requests};
 use serde_json::{Map, json};
 
 use crate::drawn::groups;
@@ -76,6 +77,43 @@ fn a_pass_that_is_not_in_the_file_is_an_error_and_a_warm_up_is_words() {
     let warm_up = PromptPlace::new(cell(48).to_string(), "warm-up", 0);
     let warm = requests(&spec, cell(48), &warm_up, 2).unwrap().requests;
     assert!(warm.iter().all(|request| request.input_tokens == 48 && !sent.contains(request)));
+}
+
+#[test]
+fn recorded_instants_are_read_back_and_what_is_none_is_told_with_its_line() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let place = PromptPlace::new(cell(48).to_string(), RECORDED, 0);
+    let sent = requests(&spec(&groups(), "salt"), cell(48), &place, 2).unwrap().requests;
+    let read = |due_ns: [Option<u64>; 2]| {
+        let mut text = json!({"schema": SCHEMA, "plan": {}, "recorded": true}).to_string() + "\n";
+        for (request, due_ns) in sent.iter().zip(due_ns) {
+            let (cell, load, request) = (cell(48), RECORDED.to_owned(), request.clone());
+            let line =
+                DumpLine { pass: 0, repeat: 1, cell, load, sampling: sampling(), due_ns, request };
+            text += &(serde_json::to_string(&line).expect("plain data") + "\n");
+        }
+        std::fs::write(file.path(), text).unwrap();
+        let dataset = file.path().display().to_string();
+        let keys = WorkloadKeys {
+            workload: Some("replay".to_owned()),
+            dataset: Some(dataset.clone()),
+            ..WorkloadKeys::default()
+        };
+        let target = Some("http://localhost:1".to_owned());
+        let spec = Spec { target, workload: keys, replay: Some(dataset), ..Spec::default() };
+        let mut plan = spec.resolve(&Known { dialects: &[], models: &[] }).expect("it resolves");
+        prepare(&mut plan).map_err(|error| error.to_string())?;
+        let mut load = load_model(&plan.passes[0], 1);
+        let mut due = Vec::new();
+        while let Due::At(at) = load.next_due() {
+            due.push(at.0);
+            load.take();
+        }
+        Ok::<_, String>(due)
+    };
+    assert_eq!(read([Some(0), Some(7_000_001)]), Ok(vec![0, 7_000_001]));
+    assert!(read([Some(0), None]).unwrap_err().contains("line 3"));
+    assert!(read([Some(5), Some(4)]).unwrap_err().contains("back in time"));
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Session<'_> {
         let plan = &self.resolved.plan;
         let PassBegin { cell, plan: pass, repeat, .. } = kept.begin.clone();
         let label = format!("{cell}, {pass}, taken over");
-        let place = self.place(cell, &pass.to_string(), repeat, most_requests(&pass));
+        let place = self.place(cell, &pass.prompt_label(), repeat, most_requests(&pass));
         let begin = PassBegin { pass: self.pass_number, cell, plan: pass, repeat };
         prompts::supply(&self.prompts, plan, &begin, &place, &mut self.identity)?;
         // What was counted is in the records; texts are not.
