@@ -14,7 +14,8 @@ pub(crate) struct ClassFold(Vec<Class>);
 struct Class {
     name: Box<str>,
     outcomes: OutcomeCounts,
-    input_tokens: u64,
+    /// Unknown from the first request on whose prompt nobody counted.
+    input_tokens: Option<u64>,
     output_tokens: u64,
     ttft_ms: Sample,
     tpot_ms: Sample,
@@ -34,7 +35,8 @@ impl ClassFold {
         let class = &mut self.0[at];
         class.outcomes.add(record.outcome);
         if record.outcome.is_complete() {
-            class.input_tokens += record.input_tokens().map_or(0, u64::from);
+            let counted = record.input_tokens().map(u64::from);
+            class.input_tokens = class.input_tokens.zip(counted).map(|(sum, one)| sum + one);
             class.output_tokens += u64::from(timeline.output_tokens);
             class.ttft_ms.extend(ttft::from_sent(timeline));
             class.tpot_ms.extend(tpot::tpot_ms(timeline));
@@ -64,7 +66,7 @@ impl Class {
         Self {
             name,
             outcomes: OutcomeCounts::default(),
-            input_tokens: 0,
+            input_tokens: Some(0),
             output_tokens: 0,
             ttft_ms: Sample::default(),
             tpot_ms: Sample::default(),
@@ -108,11 +110,25 @@ mod tests {
         assert_eq!(names, ["turn 2", "turn 10"]);
         let second = &classes[0];
         assert_eq!((second.planned, second.outcomes.complete), (3, 2));
-        assert_eq!((second.input_tokens, second.output_tokens), (16, 8));
+        assert_eq!((second.input_tokens, second.output_tokens), (Some(16), 8));
         let mean = |of: Option<crate::summary::Distribution>| of.map(|of| (of.mean, of.n));
         assert_eq!(mean(second.ttft_ms), Some((50.0, 2)));
         assert_eq!(mean(second.tpot_ms), Some((10.0, 2)));
         assert_eq!(mean(second.e2e_ms), Some((80.0, 2)));
         assert_eq!(mean(classes[1].ttft_ms), Some((100.0, 1)));
+    }
+
+    #[test]
+    fn a_class_with_a_prompt_that_nobody_counted_has_no_sum_of_prompt_tokens() {
+        let mut fold = ClassFold::default();
+        for counted in [Some(8), None, Some(8)] {
+            let mut record = steady(0.0, 40.0, 10.0, 3);
+            record.class = Some("cold".into());
+            record.usage.prompt = counted;
+            record.prompt_tokens_tokenizer = None;
+            fold.add(&Timeline::new(&record, true));
+        }
+        let classes = fold.finish(1);
+        assert_eq!((classes[0].input_tokens, classes[0].output_tokens), (None, 9));
     }
 }

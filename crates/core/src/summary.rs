@@ -278,8 +278,8 @@ pub struct ClassSummary {
     pub planned: u64,
     /// What became of them.
     pub outcomes: OutcomeCounts,
-    /// Prompt tokens of the completed requests.
-    pub input_tokens: u64,
+    /// Prompt tokens of the completed requests; absent where nobody counted one of them.
+    pub input_tokens: Option<u64>,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
     /// First visible output after the send.

@@ -85,7 +85,7 @@ fn classes(summary: &Summary) -> Table {
                 cell.place(pass),
                 class.class.clone(),
                 format!("{} / {}", count(complete), count(class.planned)),
-                count(class.input_tokens),
+                class.input_tokens.map_or(MISSING.to_owned(), count),
                 count(class.output_tokens),
             ];
             let figure = |of: Option<f64>| of.map_or(MISSING.to_owned(), significant);
