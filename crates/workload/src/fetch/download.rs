@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -58,7 +59,7 @@ pub(super) fn to_part(
     if let Some(token) = token {
         request = request.header("authorization", format!("Bearer {token}"));
     }
-    let mut response = request.call().map_err(|error| failed(error.to_string()))?;
+    let response = request.call().map_err(|error| failed(error.to_string()))?;
     let total = response.body().content_length();
     let folder = place.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
@@ -67,16 +68,21 @@ pub(super) fn to_part(
     let file = File::create(&part.path).map_err(|error| unwritable(&part.path, &error))?;
     let mut out = BufWriter::new(file);
     let mut digest = Sha256::new();
-    let mut body = response.body_mut().as_reader();
-    let (mut bytes, mut chunk) = (0_u64, vec![0; CHUNK]);
+    let chunks = chunks_of(response.into_body().into_reader());
+    let mut bytes = 0_u64;
     loop {
-        let count = body.read(&mut chunk).map_err(|error| failed(error.to_string()))?;
-        if count == 0 {
-            break;
-        }
-        out.write_all(&chunk[..count]).map_err(|error| unwritable(&part.path, &error))?;
-        digest.update(&chunk[..count]);
-        bytes += count as u64;
+        let chunk = match chunks.recv_timeout(PATIENCE) {
+            Ok(Ok(chunk)) if chunk.is_empty() => break,
+            Ok(Ok(chunk)) => chunk,
+            Ok(Err(error)) => return Err(failed(error.to_string())),
+            Err(_) => {
+                let seconds = PATIENCE.as_secs();
+                return Err(failed(format!("sent nothing for {seconds} s after {bytes} bytes")));
+            }
+        };
+        out.write_all(&chunk).map_err(|error| unwritable(&part.path, &error))?;
+        digest.update(&chunk);
+        bytes += chunk.len() as u64;
         progress(bytes, total);
     }
     out.flush().map_err(|error| unwritable(&part.path, &error))?;
@@ -85,6 +91,23 @@ pub(super) fn to_part(
     }
     part.sha256 = hex(digest);
     Ok(part)
+}
+
+/// What is read, chunk by chunk, up to an empty one at the end. It is read on another thread, for a
+/// read has no limit in time of its own; a thread that is stuck in one ends with the process.
+fn chunks_of(mut body: impl Read + Send + 'static) -> Receiver<std::io::Result<Vec<u8>>> {
+    let (sender, receiver) = sync_channel(4);
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            let read = body.read(&mut buffer).map(|count| buffer[..count].to_vec());
+            let is_last = read.as_ref().map_or(true, Vec::is_empty);
+            if sender.send(read).is_err() || is_last {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
 /// The checksum of a file.
