@@ -31,10 +31,15 @@ pub trait Tokenizer: Send + Sync {
     /// Ids of ordinary tokens that make good random prompts.
     fn plain_ids(&self) -> &[u32];
 
-    /// The plain ids as text, where the tokenizer is known to keep them apart: any sequence of
-    /// them, written by [`PlainWords::text`], is encoded as these very ids. Absent where that is
-    /// not known: each text has to be counted then.
+    /// The plain ids as text, where they can be written one behind another. Absent where that is
+    /// not known: text is then what [`Tokenizer::decode`] makes of them.
     fn plain_words(&self) -> Option<&PlainWords> {
+        None
+    }
+
+    /// Calls that are worth making at once; absent: as many as there are processors. One that asks
+    /// a server waits more than it works.
+    fn calls_at_once(&self) -> Option<usize> {
         None
     }
 }
@@ -46,6 +51,9 @@ pub struct PlainWords {
     pub first: Vec<Box<str>>,
     /// Each behind another word, the space before it included.
     pub behind: Vec<Box<str>>,
+    /// Whether the tokenizer is known to keep them apart: any sequence of them, written by
+    /// [`PlainWords::text`], is encoded as these very ids. Otherwise each text has to be counted.
+    pub apart: bool,
 }
 
 impl PlainWords {

@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use inferometer_core::plan::Url;
@@ -25,6 +26,52 @@ pub struct Server {
     pub headers: Vec<(String, String)>,
     /// How long to wait for the connection and for each part of an answer.
     pub timeout: Duration,
+}
+
+/// A server that is asked many questions, over connections that are kept between them. As many are
+/// open as there are threads that ask at once.
+pub struct KeptServer {
+    server: Server,
+    idle: Mutex<Vec<TcpStream>>,
+}
+
+impl KeptServer {
+    /// Nothing is opened yet.
+    #[must_use]
+    pub fn of(server: &Server) -> Self {
+        Self { server: server.clone(), idle: Mutex::default() }
+    }
+
+    /// The server.
+    #[must_use]
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Sends JSON to a path, and takes any status for an answer. What is asked must change nothing:
+    /// where a kept connection turns out to be closed, it is asked again on a new one.
+    ///
+    /// # Errors
+    /// When no answer comes or what comes is not HTTP.
+    pub fn post(&self, path: &str, body: &serde_json::Value) -> Result<Answer, ControlError> {
+        let body = body.to_string();
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = |mut stream: TcpStream| {
+            let asked =
+                self.server.ask_on(&mut stream, "keep-alive", "POST", path, Some(body.clone()));
+            asked.map(|(answer, is_kept)| {
+                if is_kept {
+                    idle().push(stream);
+                }
+                answer
+            })
+        };
+        let kept = idle().pop();
+        match kept.map(&ask) {
+            Some(Ok(answer)) => Ok(answer),
+            None | Some(Err(_)) => ask(self.server.connect()?),
+        }
+    }
 }
 
 /// Why a question got no useful answer.
@@ -146,26 +193,48 @@ impl Server {
     }
 
     fn ask(&self, method: &str, path: &str, body: Option<String>) -> Result<Answer, ControlError> {
-        let broken = |source| ControlError::Broken {
-            url: self.url.to_string(),
-            path: path.to_owned(),
-            source,
-        };
-        let mut stream = TcpStream::connect_timeout(&self.address, self.timeout)
-            .map_err(|source| ControlError::Unreachable { url: self.url.to_string(), source })?;
-        stream.set_read_timeout(Some(self.timeout)).map_err(broken)?;
-        stream.set_write_timeout(Some(self.timeout)).map_err(broken)?;
+        let mut stream = self.connect()?;
+        self.ask_on(&mut stream, "close", method, path, body).map(|(answer, _)| answer)
+    }
+
+    fn connect(&self) -> Result<TcpStream, ControlError> {
+        let unreachable = |source| ControlError::Unreachable { url: self.url.to_string(), source };
+        let stream =
+            TcpStream::connect_timeout(&self.address, self.timeout).map_err(unreachable)?;
+        stream.set_read_timeout(Some(self.timeout)).map_err(unreachable)?;
+        stream.set_write_timeout(Some(self.timeout)).map_err(unreachable)?;
+        stream.set_nodelay(true).map_err(unreachable)?;
+        Ok(stream)
+    }
+
+    /// Asks on an open connection; says also whether it can carry another question.
+    fn ask_on(
+        &self,
+        stream: &mut TcpStream,
+        connection: &str,
+        method: &str,
+        path: &str,
+        body: Option<String>,
+    ) -> Result<(Answer, bool), ControlError> {
         let mut headers = self.headers.clone();
-        headers.push(("connection".to_owned(), "close".to_owned()));
+        headers.push(("connection".to_owned(), connection.to_owned()));
         let full_path = format!("{}{path}", self.url.prefix);
         let length = body.as_ref().map(String::len);
         let mut bytes = request_head(method, &full_path, &self.url.authority(), &headers, length);
         bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
-        stream.write_all(&bytes).map_err(broken)?;
-        self.read_answer(path, &mut stream)
+        stream.write_all(&bytes).map_err(|source| ControlError::Broken {
+            url: self.url.to_string(),
+            path: path.to_owned(),
+            source,
+        })?;
+        self.read_answer(path, stream)
     }
 
-    fn read_answer(&self, path: &str, stream: &mut TcpStream) -> Result<Answer, ControlError> {
+    fn read_answer(
+        &self,
+        path: &str,
+        stream: &mut TcpStream,
+    ) -> Result<(Answer, bool), ControlError> {
         let mut parser = ResponseParser::new();
         let mut answer = Answer { status: 0, server: None, body: Vec::new() };
         let mut buffer = [0; 16 << 10];
@@ -194,7 +263,7 @@ impl Server {
                 return Err(self.garbled(path, "the answer is longer than 64 MiB"));
             }
         }
-        Ok(answer)
+        Ok((answer, parser.keep_alive()))
     }
 
     fn garbled(&self, path: &str, what: impl ToString) -> ControlError {

@@ -4,11 +4,12 @@
 
 use inferometer_core::request::Prompt;
 use inferometer_core::seed;
-use inferometer_core::traits::{Tokenizer, TokenizerError};
+use inferometer_core::traits::{PlainWords, Tokenizer, TokenizerError};
 use rand_chacha::ChaCha8Rng;
 
 use crate::parallel;
 use crate::place::PromptForm;
+use crate::requests::Shared;
 use crate::tokenizer::is_han;
 
 /// Corrections of one prompt.
@@ -90,22 +91,26 @@ pub fn words(
 /// Of prompts that are put together from words that stand apart, one in so many is counted.
 const COUNTED_ONE_IN: usize = 256;
 
-/// `count` texts of words. Where the tokenizer keeps words apart, each is put together from the
-/// words of `positions`, and one in 256 is counted to see that it does; otherwise `search` makes
-/// and counts each one.
+/// `count` texts of words, each put together from the words of `positions` where the tokenizer has
+/// them as text. Where it keeps them apart, one text in 256 is counted to see that it does; if not,
+/// each is counted. What has another length is made by `search`, which counts and corrects.
 pub fn texts(
-    tokenizer: &dyn Tokenizer,
+    shared: &Shared,
     count: usize,
     positions: impl Fn(usize) -> Vec<usize> + Sync,
     search: impl Fn(usize) -> Result<Made, TokenizerError> + Sync,
 ) -> Result<Vec<Made>, TokenizerError> {
-    if let Some(plain) = tokenizer.plain_words() {
-        let composed = parallel::in_order(count, |at| {
+    let tokenizer = shared.tokenizer.as_ref();
+    let Some(plain) = tokenizer.plain_words() else {
+        return shared.make(count, search);
+    };
+    if plain.apart {
+        let composed = shared.make(count, |at| {
             let words = positions(at);
             let counted = words.len() as u32;
             Ok::<_, TokenizerError>(Made { prompt: Prompt::Text(plain.text(&words)), counted })
         })?;
-        let holds = parallel::in_order(count.div_ceil(COUNTED_ONE_IN), |part| {
+        let holds = parallel::in_order(tokenizer, count.div_ceil(COUNTED_ONE_IN), |part| {
             let made = &composed[part * COUNTED_ONE_IN];
             let Prompt::Text(text) = &made.prompt else { return Ok(true) };
             Ok(tokenizer.count(text)? == made.counted)
@@ -114,7 +119,21 @@ pub fn texts(
             return Ok(composed);
         }
     }
-    parallel::in_order(count, search)
+    shared.make(count, |at| match composed(tokenizer, plain, &positions(at))? {
+        Some(made) => Ok(made),
+        None => search(at),
+    })
+}
+
+/// The text of these words, if it has as many tokens.
+fn composed(
+    tokenizer: &dyn Tokenizer,
+    plain: &PlainWords,
+    positions: &[usize],
+) -> Result<Option<Made>, TokenizerError> {
+    let (text, counted) = (plain.text(positions), positions.len() as u32);
+    let holds = tokenizer.count(&text)? == counted;
+    Ok(holds.then_some(Made { prompt: Prompt::Text(text), counted }))
 }
 
 /// The text `head`, then words: `length` tokens together.
@@ -136,17 +155,24 @@ pub fn at_positions(
     form: PromptForm,
 ) -> Result<Made, TokenizerError> {
     let counted = positions.len() as u32;
-    let ids = || positions.iter().map(|&position| tokenizer.plain_ids()[position]).collect();
+    let ids = || -> Vec<u32> {
+        positions.iter().map(|&position| tokenizer.plain_ids()[position]).collect()
+    };
     match (form, tokenizer.plain_words()) {
-        (PromptForm::TokenIds, _) => Ok(Made { prompt: Prompt::TokenIds(ids()), counted }),
+        (PromptForm::TokenIds, _) => {
+            return Ok(Made { prompt: Prompt::TokenIds(ids()), counted });
+        }
+        (PromptForm::Text, Some(plain)) if plain.apart => {
+            return Ok(Made { prompt: Prompt::Text(plain.text(positions)), counted });
+        }
         (PromptForm::Text, Some(plain)) => {
-            Ok(Made { prompt: Prompt::Text(plain.text(positions)), counted })
+            if let Some(made) = composed(tokenizer, plain, positions)? {
+                return Ok(made);
+            }
         }
-        (PromptForm::Text, None) => {
-            let ids: Vec<u32> = ids();
-            text_after(tokenizer, words, counted, "", &ids)
-        }
+        (PromptForm::Text, None) => {}
     }
+    text_after(tokenizer, words, counted, "", &ids())
 }
 
 /// The tag of `tag` words, then as much of `body` as fits; then further words, where cutting at a

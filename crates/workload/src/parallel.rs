@@ -4,8 +4,12 @@
 use std::num::NonZero;
 use std::thread;
 
-/// `work(0)` to `work(count - 1)`, or the error of the lowest index that failed.
+use inferometer_core::traits::Tokenizer;
+
+/// `work(0)` to `work(count - 1)`, or the error of the lowest index that failed; on as many threads
+/// as calls of this tokenizer are worth having at once.
 pub fn in_order<T, E>(
+    tokenizer: &dyn Tokenizer,
     count: usize,
     work: impl Fn(usize) -> Result<T, E> + Sync,
 ) -> Result<Vec<T>, E>
@@ -13,7 +17,8 @@ where
     T: Send,
     E: Send,
 {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let processors = || thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = tokenizer.calls_at_once().unwrap_or_else(processors);
     on_threads(threads, count, work)
 }
 

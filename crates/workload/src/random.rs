@@ -5,15 +5,12 @@
 //! KV block. A prompt shorter than a full tag (about six tokens) has fewer bits to differ in:
 //! prompts of one or two tokens do repeat.
 
-use std::sync::Arc;
-
 use inferometer_core::plan::CellPlan;
 use inferometer_core::request::Prompt;
 use inferometer_core::traits::Tokenizer;
 
 use crate::error::WorkloadError;
 use crate::fit::{self, Made, Words};
-use crate::parallel;
 use crate::place::{PromptForm, PromptPlace};
 use crate::requests::{Built, Shared, Workload, inexact, short_tag};
 
@@ -29,9 +26,7 @@ impl Workload for RandomWords {
         count: usize,
     ) -> Result<Built, WorkloadError> {
         let length = shared.own_length(cell.input_length)?;
-        let tokenizer = Arc::clone(&shared.tokenizer);
-        let random = Random::new(tokenizer, shared.seed, &*shared.salt, place.clone());
-        let made = random.prompts(count, length, shared.form)?;
+        let made = Random { shared, place }.prompts(count, length)?;
         let notes = short_tag(shared, length).into_iter().chain(inexact(shared, &made, length));
         let notes = notes.collect();
         let requests = made.into_iter().map(|made| shared.request(made, cell)).collect();
@@ -40,70 +35,33 @@ impl Workload for RandomWords {
 }
 
 /// Makes the prompts of one place.
-pub struct Random {
-    tokenizer: Arc<dyn Tokenizer>,
-    seed: u64,
-    salt: String,
-    place: PromptPlace,
+struct Random<'a> {
+    shared: &'a Shared,
+    place: &'a PromptPlace,
 }
 
-impl Random {
-    /// Prompts by this tokenizer, for this place of the run with this seed and salt.
-    #[must_use]
-    pub fn new(
-        tokenizer: Arc<dyn Tokenizer>,
-        seed: u64,
-        salt: impl Into<String>,
-        place: PromptPlace,
-    ) -> Self {
-        Self { tokenizer, seed, salt: salt.into(), place }
-    }
-
-    /// The first `count` prompts, of `length` tokens each. Where the tokenizer keeps words apart,
-    /// they are put together from words, and one in 256 is counted to see that it does; otherwise
-    /// each one is counted, and corrected until it fits.
-    ///
-    /// # Errors
-    /// As [`Random::prompt`].
-    pub fn prompts(
-        &self,
-        count: usize,
-        length: u32,
-        form: PromptForm,
-    ) -> Result<Vec<Made>, WorkloadError> {
-        let tokenizer = self.tokenizer.as_ref();
+impl Random<'_> {
+    /// The first `count` prompts, of `length` tokens each.
+    fn prompts(&self, count: usize, length: u32) -> Result<Vec<Made>, WorkloadError> {
+        let tokenizer = self.shared.tokenizer.as_ref();
         check_plain_ids(tokenizer)?;
-        Ok(match form {
+        Ok(match self.shared.form {
             PromptForm::Text => fit::texts(
-                tokenizer,
+                self.shared,
                 count,
-                |index| self.words(index as u64).positions(length),
-                |index| fit::words(tokenizer, &mut self.words(index as u64), length),
+                |index| self.words(index).positions(length),
+                |index| fit::words(tokenizer, &mut self.words(index), length),
             )?,
-            PromptForm::TokenIds => {
-                parallel::in_order(count, |index| self.prompt(index as u64, length, form))?
-            }
+            PromptForm::TokenIds => self.shared.make(count, |index| {
+                let ids = self.words(index).take(length);
+                Ok::<_, WorkloadError>(Made { prompt: Prompt::TokenIds(ids), counted: length })
+            })?,
         })
     }
 
-    fn words(&self, index: u64) -> Words<'_> {
-        Words::new(self.tokenizer.as_ref(), self.place.rng(self.seed, &self.salt, index))
-    }
-
-    /// The prompt with this index, of `length` tokens; [`Made::counted`] says whether it has them.
-    ///
-    /// # Errors
-    /// When the tokenizer fails, or has no words to draw.
-    pub fn prompt(&self, index: u64, length: u32, form: PromptForm) -> Result<Made, WorkloadError> {
-        let tokenizer = self.tokenizer.as_ref();
-        check_plain_ids(tokenizer)?;
-        let mut words = self.words(index);
-        Ok(match form {
-            PromptForm::Text => fit::words(tokenizer, &mut words, length)?,
-            PromptForm::TokenIds => {
-                Made { prompt: Prompt::TokenIds(words.take(length)), counted: length }
-            }
-        })
+    fn words(&self, index: usize) -> Words<'_> {
+        let Shared { tokenizer, seed, salt, .. } = self.shared;
+        Words::new(tokenizer.as_ref(), self.place.rng(*seed, salt, index as u64))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use inferometer_core::finding::Finding;
 use inferometer_core::load::Recording;
@@ -15,6 +16,7 @@ use crate::drawn::{Drawn, Groups};
 use crate::error::WorkloadError;
 use crate::fetch::{self, FetchConfig};
 use crate::fit::Made;
+use crate::parallel;
 use crate::place::{PromptForm, PromptPlace};
 use crate::random::{RandomWords, check_plain_ids};
 use crate::replay::{self, Replay};
@@ -106,9 +108,30 @@ pub struct Shared {
     /// Tokens that the server adds to a prompt, such as a beginning-of-sequence token or a chat
     /// template that is to count; prompts are made shorter by as many.
     pub reserve: u32,
+    /// Prompts made so far.
+    made: Arc<AtomicU64>,
 }
 
 impl Shared {
+    /// Counts the prompts that are made, for who shows it while they are.
+    #[must_use]
+    pub fn made(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.made)
+    }
+
+    /// Prompts `0` to `count - 1`, or the error of the lowest one that failed.
+    pub(crate) fn make<T: Send, E: Send>(
+        &self,
+        count: usize,
+        make: impl Fn(usize) -> Result<T, E> + Sync,
+    ) -> Result<Vec<T>, E> {
+        parallel::in_order(self.tokenizer.as_ref(), count, |at| {
+            let made = make(at);
+            self.made.fetch_add(1, Ordering::Relaxed);
+            made
+        })
+    }
+
     /// The tokens that a prompt of this length has of its own, without what the server adds.
     ///
     /// # Errors
@@ -150,7 +173,8 @@ impl WorkloadSpec {
     ) -> Result<Self, WorkloadError> {
         check_plain_ids(tokenizer.as_ref())?;
         let (salt, form) = (salt.into(), PromptForm::Text);
-        let shared = Shared { tokenizer, seed, salt, form, reserve: 0 };
+        let made = Arc::default();
+        let shared = Shared { tokenizer, seed, salt, form, reserve: 0, made };
         let file = |dataset: &str| fetch::local(dataset, &FetchConfig::from_env());
         let workload: Arc<dyn Workload> = match plan {
             WorkloadPlan::Random => Arc::new(RandomWords),

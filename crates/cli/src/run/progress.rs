@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -15,6 +16,11 @@ use crate::exit::tell;
 
 /// How often a bar is drawn.
 const REDRAW: Duration = Duration::from_millis(200);
+/// What takes less than this is not shown.
+const A_MOMENT: Duration = Duration::from_millis(500);
+/// How prompts are shown while they are made, of a known number and of none.
+const PROMPTS_OF: &str = "  {prefix} {bar:24} {pos}/{len} prompts made  {eta} left";
+const PROMPTS: &str = "  {prefix} {spinner}  {pos} prompts made  {elapsed}";
 /// Looks at the counters that the rate shown is taken over.
 const RATE_LOOKS: usize = 10;
 
@@ -53,20 +59,44 @@ impl Progress {
         output_tokens: u32,
         live: Arc<Live>,
     ) -> Showing {
+        let expected = Expected { requests, output_tokens };
+        let mut looks = VecDeque::new();
+        self.redrawing(Duration::ZERO, bar(label, expected), move |bar| {
+            draw(bar, &live, expected, &mut looks);
+        })
+    }
+
+    /// Shows prompts while they are made: as many, where that is known, by a counter that earlier
+    /// ones have counted on already. What takes less than a moment is not shown.
+    pub fn making(self, label: &str, prompts: Option<u32>, made: Arc<AtomicU64>) -> Showing {
+        let before = made.load(Ordering::Relaxed);
+        let template = if prompts.is_some() { PROMPTS_OF } else { PROMPTS };
+        let bar = styled(template, ProgressBar::hidden()).with_prefix(label.to_owned());
+        bar.set_length(u64::from(prompts.unwrap_or(0)));
+        self.redrawing(A_MOMENT, bar, move |bar| {
+            if bar.is_hidden() {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+            bar.set_position(made.load(Ordering::Relaxed) - before);
+        })
+    }
+
+    /// Draws a bar from a moment on until what it shows has ended.
+    fn redrawing(
+        self,
+        from: Duration,
+        bar: ProgressBar,
+        mut draw: impl FnMut(&ProgressBar) + Send + 'static,
+    ) -> Showing {
         if !self.bars {
             return Showing { stop: None, thread: None };
         }
         let (stop, stopped) = channel::<()>();
-        let expected = Expected { requests, output_tokens };
-        let bar = bar(label, expected);
         let thread = std::thread::spawn(move || {
-            let mut looks = VecDeque::new();
-            loop {
-                draw(&bar, &live, expected, &mut looks);
-                match stopped.recv_timeout(REDRAW) {
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
-                }
+            let mut next = from;
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(next) {
+                draw(&bar);
+                next = REDRAW;
             }
             bar.finish_and_clear();
         });
@@ -96,17 +126,20 @@ fn bar(label: &str, expected: Expected) -> ProgressBar {
         Some(_) => "  {prefix} {bar:24} {percent:>3} %  {msg}  {eta} left",
         None => "  {prefix} {spinner}  {msg}  {elapsed}",
     };
-    let style = ProgressStyle::with_template(template)
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
-        .progress_chars("━╸ ");
     let bar = match expected.requests {
         Some(count) => ProgressBar::new(u64::from(count) * u64::from(expected.output_tokens)),
         None => ProgressBar::no_length(),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr());
-    bar.set_style(style);
-    bar.set_prefix(label.to_owned());
-    bar
+    styled(template, bar).with_prefix(label.to_owned())
+}
+
+/// A bar as all of ours look.
+fn styled(template: &str, bar: ProgressBar) -> ProgressBar {
+    let style = ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("━╸ ");
+    bar.with_style(style)
 }
 
 fn draw(bar: &ProgressBar, live: &Live, expected: Expected, looks: &mut VecDeque<u64>) {

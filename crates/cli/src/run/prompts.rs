@@ -1,5 +1,6 @@
 //! The tokenizer of a run, and the requests of its passes.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, OnceLock};
 
@@ -135,6 +136,11 @@ impl Prompts {
     /// How what was said before is told.
     pub(super) fn history(&self) -> History {
         self.history
+    }
+
+    /// Counts the prompts that are made.
+    pub fn made(&self) -> Arc<AtomicU64> {
+        self.spec.shared.made()
     }
 
     /// The workload, opened.

@@ -362,8 +362,10 @@ impl Session<'_> {
         let place = self.place(cell, &pass.prompt_label(), repeat, most_requests(pass));
         self.findings.extend(self.cache.empty(self.progress));
         let hasher = &mut self.identity;
+        let making = self.progress.making(&label, pass.requests(), self.prompts.made());
         let Supplied { source, notes, trouble } =
             prompts::supply(&self.prompts, plan, &begin, &place, hasher)?;
+        drop(making);
         self.findings.extend(notes.iter().map(|note| {
             Finding::new("prompts_not_as_asked", Severity::Note, note.to_string()).at(&label)
         }));

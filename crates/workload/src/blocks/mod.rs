@@ -14,7 +14,6 @@ use inferometer_core::plan::CellPlan;
 use inferometer_core::request::{Prompt, Request};
 
 use crate::error::WorkloadError;
-use crate::parallel;
 use crate::place::{PromptForm, PromptPlace};
 use crate::requests::{Built, Note, Shared, Workload};
 
@@ -92,7 +91,7 @@ impl Workload for TextBlocks {
         }
         let deal = Deal { chars, block, seed: shared.seed, salt: &shared.salt };
         let starts = deal.starts(place.taken, count);
-        let requests = parallel::in_order(count, |at| self.request(shared, cell, starts[at]))?;
+        let requests = shared.make(count, |at| self.request(shared, cell, starts[at]))?;
         let overlapping = deal.reused(place.taken, count);
         let available = deal.per_round();
         let notes =

@@ -17,7 +17,6 @@ use inferometer_core::seed;
 use crate::error::WorkloadError;
 use crate::fetch::{self, FetchConfig};
 use crate::fit::{self, Words};
-use crate::parallel;
 use crate::place::{PromptForm, PromptPlace};
 use crate::requests::{Built, Shared, Workload};
 
@@ -130,7 +129,8 @@ impl Workload for Conversations {
                 ..Request::new(Prompt::Text(turn.text), turn.input_tokens, turn.output_tokens)
             })
         };
-        Ok(Built { requests: parallel::in_order(count, turn)?, notes: Vec::new() })
+        let requests = shared.make(count, turn)?;
+        Ok(Built { requests, notes: Vec::new() })
     }
 
     fn conversations(
@@ -140,7 +140,7 @@ impl Workload for Conversations {
         count: u32,
     ) -> Result<Option<Vec<Vec<Turn>>>, WorkloadError> {
         let talks =
-            parallel::in_order(count as usize, |number| self.said(shared, place, number as u32))?;
+            shared.make(count as usize, |number| self.said(shared, place, number as u32))?;
         Ok(Some(talks))
     }
 

@@ -56,7 +56,7 @@ pub fn requests(
     shapes: &[Shape],
 ) -> Result<Built, WorkloadError> {
     let groups = shapes.iter().filter_map(|shape| shape.group).max().map_or(0, |most| most + 1);
-    let beginnings = parallel::in_order(groups as usize, |group| {
+    let beginnings = parallel::in_order(shared.tokenizer.as_ref(), groups as usize, |group| {
         Beginning::new(shared, place, group as u32, prefix_length)
     })?;
     let made = prompts(shared, place, &beginnings, prefix_length, shapes)?;
@@ -95,7 +95,7 @@ fn prompts(
     let beginning = |at: usize| shapes[at].group.map(|group| &beginnings[group as usize]);
     let words = |at: usize| Words::new(tokenizer, place.rng(shared.seed, &shared.salt, at as u64));
     if shared.form == PromptForm::TokenIds {
-        return parallel::in_order(shapes.len(), |at| {
+        return shared.make(shapes.len(), |at| {
             let mut ids = beginning(at).map_or_else(Vec::new, |beginning| beginning.ids.clone());
             ids.extend(words(at).take(length(at) - ids.len() as u32));
             Ok(Made { prompt: Prompt::TokenIds(ids), counted: length(at) })
@@ -112,7 +112,7 @@ fn prompts(
         }
         None => fit::words(tokenizer, &mut words(at), length(at)),
     };
-    Ok(fit::texts(tokenizer, shapes.len(), positions, search)?)
+    Ok(fit::texts(shared, shapes.len(), positions, search)?)
 }
 
 /// Prompts that do not have the length that was drawn for them.

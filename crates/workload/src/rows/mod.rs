@@ -20,7 +20,6 @@ use inferometer_core::traits::TokenizerError;
 use serde_json::Value;
 
 use crate::error::WorkloadError;
-use crate::parallel;
 use crate::place::PromptPlace;
 use crate::requests::{Built, Note, Shared, Workload, one_of_each};
 
@@ -104,7 +103,7 @@ impl Workload for Rows {
         // The instants of a replay are those of the rows from the first on.
         let taken = if self.timed { 0 } else { place.taken };
         let from_the_end = self.timed && place.pass == "warm-up";
-        let requests = parallel::in_order(count, |index| {
+        let requests = shared.make(count, |index| {
             let row = ((taken + index as u64) % rows as u64) as usize;
             self.request(shared, if from_the_end { rows - 1 - row } else { row })
         })?;

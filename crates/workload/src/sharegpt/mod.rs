@@ -17,7 +17,6 @@ use inferometer_core::request::Prompt;
 
 use crate::error::WorkloadError;
 use crate::fit::{self, Made, Words};
-use crate::parallel;
 use crate::place::{PromptForm, PromptPlace};
 use crate::requests::{Built, Note, Shared, Workload, inexact, short_tag};
 
@@ -77,7 +76,7 @@ impl Workload for ShareGpt {
             let available = picked.available as u64;
             notes.push(Note::Reused { prompts: picked.reused, available });
         }
-        let made = parallel::in_order(count, |at| {
+        let made = shared.make(count, |at| {
             let rng = place.rng(shared.seed, &shared.salt, at as u64);
             let mut words = Words::new(tokenizer, rng);
             self.cut(shared, picked.conversations[at], &mut words, length)

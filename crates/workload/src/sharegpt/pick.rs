@@ -95,7 +95,8 @@ impl Corpus {
             if fitting.len() as u64 >= needed {
                 break;
             }
-            let lengths = parallel::in_order(block.len(), |at| self.length(block[at]))?;
+            let tokenizer = self.tokenizer.as_ref();
+            let lengths = parallel::in_order(tokenizer, block.len(), |at| self.length(block[at]))?;
             let fits = |length: u32| {
                 length >= input_length && u64::from(length) * 2 < u64::from(input_length) * 3
             };

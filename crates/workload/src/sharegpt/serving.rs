@@ -60,7 +60,8 @@ impl ServingRun {
             if fitting.len() as u64 >= needed {
                 break;
             }
-            let lengths = parallel::in_order(block.len(), |at| self.length(block[at]))?;
+            let tokenizer = self.tokenizer.as_ref();
+            let lengths = parallel::in_order(tokenizer, block.len(), |at| self.length(block[at]))?;
             let found = block.iter().zip(lengths).filter(|(_, lengths)| self.fits(*lengths));
             fitting.extend(found.map(|(conversation, _)| *conversation));
         }
@@ -104,7 +105,7 @@ impl Workload for ServingRun {
         count: usize,
     ) -> Result<Built, WorkloadError> {
         let (picked, available) = self.pick(place.taken, count)?;
-        let requests = parallel::in_order(count, |at| -> Result<Request, WorkloadError> {
+        let requests = shared.make(count, |at| -> Result<Request, WorkloadError> {
             let text = &self.loaded.conversations[picked[at]].0;
             let (prompt_tokens, answer_tokens) = self.length(picked[at])?;
             let prompt = match shared.form {

@@ -26,7 +26,7 @@ pub fn words(
     if vocabulary.any(may_join) {
         return None;
     }
-    let mut words = PlainWords::default();
+    let mut words = PlainWords { apart: true, ..PlainWords::default() };
     for id in plain {
         // A Chinese character has nothing that sets it apart from the next.
         if !tokenizer.is_word(*id) {

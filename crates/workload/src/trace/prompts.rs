@@ -12,7 +12,6 @@ use super::timeline::{Arrival, Timeline};
 use crate::error::WorkloadError;
 use crate::fetch::{self, FetchConfig};
 use crate::fit::{self, Words};
-use crate::parallel;
 use crate::place::PromptPlace;
 use crate::requests::{Built, Note, Parts, Shared, Workload, short_tag};
 
@@ -172,8 +171,7 @@ impl Parts for Trace {
         first: u64,
         count: usize,
     ) -> Result<Built, WorkloadError> {
-        let requests =
-            parallel::in_order(count, |at| self.request(shared, place, first + at as u64))?;
+        let requests = shared.make(count, |at| self.request(shared, place, first + at as u64))?;
         let notes = notes(shared, &requests, self.rows.has_blocks());
         Ok(Built { requests, notes })
     }

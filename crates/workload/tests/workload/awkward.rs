@@ -36,11 +36,11 @@ impl Awkward {
         Arc::new(Self { kind, plain: (0..words).collect(), words: None })
     }
 
-    /// The same, which claims that its words stand apart.
-    fn claiming(kind: Kind) -> Arc<dyn Tokenizer> {
+    /// The same with the text of its words, which it may claim to keep apart.
+    fn writing(kind: Kind, apart: bool) -> Arc<dyn Tokenizer> {
         let plain: Vec<u32> = (0..100).collect();
         let texts: Vec<Box<str>> = plain.iter().map(|id| format!(" w{id}").into()).collect();
-        let words = Some(PlainWords { first: texts.clone(), behind: texts });
+        let words = Some(PlainWords { first: texts.clone(), behind: texts, apart });
         Arc::new(Self { kind, plain, words })
     }
 }
@@ -103,15 +103,17 @@ fn a_tokenizer_that_joins_or_splits_words_is_corrected_until_the_count_is_exact(
 }
 
 #[test]
-fn words_that_are_said_to_stand_apart_and_do_not_are_corrected_one_by_one() {
+fn words_that_do_not_stand_apart_whatever_is_said_of_them_are_corrected_one_by_one() {
     for kind in [Kind::Merges, Kind::Splits] {
         let of = |tokenizer| {
             let spec = WorkloadSpec::open(&WorkloadPlan::Random, tokenizer, 1, "salt").unwrap();
             requests(&spec, cell(777), &place(), 50).unwrap()
         };
-        let built = of(Awkward::claiming(kind));
-        assert!(built.requests.iter().all(|request| request.counted_tokens == Some(777)));
-        assert_eq!(built, of(Awkward::tokenizer(kind)));
+        for apart in [true, false] {
+            let built = of(Awkward::writing(kind, apart));
+            assert!(built.requests.iter().all(|request| request.counted_tokens == Some(777)));
+            assert_eq!(built, of(Awkward::tokenizer(kind)));
+        }
     }
 }
 
