@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use crate::metric::{Timeline, Weighted, tpot};
-use crate::record::Record;
-use crate::stats::{Pool, Sample};
+use crate::record::{Read, Record};
+use crate::stats::{Pool, Sample, VALUES_KEPT};
 use crate::summary::Instrument;
 
 /// How far before its stamp each token event may have arrived, in the order of the events.
@@ -27,11 +27,11 @@ pub fn arrival_widths(record: &Record) -> impl Iterator<Item = Duration> {
 }
 
 /// Folds the records of a pass into its [`Instrument`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct InstrumentFold {
     reads: u64,
     stamped: u64,
-    lateness_us: Sample,
+    lateness_us: Pool,
     widths_us: Pool,
     ttft_bounds_us: Sample,
     tpot_bounds_us: Sample,
@@ -42,17 +42,34 @@ pub(crate) struct InstrumentFold {
     widths: Vec<f64>,
 }
 
+impl Default for InstrumentFold {
+    fn default() -> Self {
+        Self {
+            reads: 0,
+            stamped: 0,
+            // Every read is late by a little: fewer are kept than of widths, nearly all zero.
+            lateness_us: Pool::keeping(VALUES_KEPT),
+            widths_us: Pool::default(),
+            ttft_bounds_us: Sample::default(),
+            tpot_bounds_us: Sample::default(),
+            itl_bounds_us: Pool::default(),
+            e2e_bounds_us: Sample::default(),
+            coalesced: 0,
+            widths: Vec::new(),
+        }
+    }
+}
+
 impl InstrumentFold {
     /// Takes in one record. A body that came as a whole has reads but no arrivals of tokens.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
         self.reads += record.reads.len() as u64;
-        for read in &record.reads {
-            if let Some(kernel) = read.kernel {
-                self.stamped += 1;
-                self.lateness_us.push(read.user.ms_after(kernel) * 1e3);
-            }
-        }
+        self.stamped += record.reads.iter().filter(|read| read.kernel.is_some()).count() as u64;
+        let late_us = |read: &Read| Some(read.user.ms_after(read.kernel?) * 1e3);
+        let lateness = record.reads.iter().filter_map(late_us);
+        let lateness = lateness.map(|value| Weighted { value, weight: 1.0 });
+        self.lateness_us.add_request(|pool| pool.extend(lateness));
         if !timeline.streamed {
             return;
         }

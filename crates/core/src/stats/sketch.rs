@@ -1,11 +1,17 @@
 //! A sketch of many weighted values: percentiles within a stated relative error, in memory that
 //! does not grow. Deterministic, and the order of values changes nothing.
 //!
-//! The buckets are those of Masson, Rim and Lee, DDSketch (VLDB 2019): their bounds are powers of
-//! one factor, so that the middle of a bucket is within [`RELATIVE_ERROR`] of every value in it.
+//! A value's bucket is its exponent and the first [`MANTISSA_BITS`] bits of its mantissa: each
+//! octave is cut into equal parts, so that the middle of a bucket is within [`RELATIVE_ERROR`] of
+//! every value in it, and no logarithm is taken.
 
 /// How far a percentile may be from the exact one, as a share of it.
 pub const RELATIVE_ERROR: f64 = 0.001;
+
+/// Half a bucket is then 1/1024 of its lower bound.
+const MANTISSA_BITS: u32 = 9;
+/// How far these lie from the lowest bit of a number.
+const SHIFT: u32 = f64::MANTISSA_DIGITS - 1 - MANTISSA_BITS;
 
 /// Values nearer to zero than this count as zero: times are whole nanoseconds, so there are none
 /// in milliseconds, and in microseconds none that matters.
@@ -29,7 +35,7 @@ pub(super) struct Sketch {
 
 impl Sketch {
     pub fn add(&mut self, value: f64, weight: f64) {
-        let weight = (weight * UNIT).round() as u64;
+        let weight = (weight * UNIT + 0.5) as u64;
         self.max = Some(self.max.map_or(value, |max| max.max(value)));
         self.min = Some(self.min.map_or(value, |min| min.min(value)));
         self.total += weight;
@@ -82,16 +88,18 @@ impl Sketch {
     }
 }
 
-/// The logarithm of the factor between the bounds of a bucket.
-fn log_factor() -> f64 {
-    ((1.0 + RELATIVE_ERROR) / (1.0 - RELATIVE_ERROR)).ln()
-}
-
+/// The bucket of a value of at least [`SMALLEST`].
 fn bucket(magnitude: f64) -> usize {
-    ((magnitude.min(LARGEST) / SMALLEST).ln() / log_factor()).ceil() as usize
+    (magnitude.min(LARGEST).to_bits() >> SHIFT) as usize - first()
 }
 
-/// The value that is nearest, in relation, to both bounds of a bucket.
+/// The middle of a bucket.
 fn middle(bucket: usize) -> f64 {
-    SMALLEST * (bucket as f64 * log_factor()).exp() * (1.0 - RELATIVE_ERROR)
+    let bound = |bucket: usize| f64::from_bits(((bucket + first()) as u64) << SHIFT);
+    f64::midpoint(bound(bucket), bound(bucket + 1))
+}
+
+/// What stands before the buckets: exponents of values that are too small.
+const fn first() -> usize {
+    (SMALLEST.to_bits() >> SHIFT) as usize
 }

@@ -3,6 +3,9 @@
 
 use super::{HttpError, MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES};
 
+/// Sixteen hexadecimal digits hold every size; more are zeros or nonsense.
+const MOST_DIGITS: usize = 16;
+
 /// Takes chunk framing away.
 #[derive(Debug)]
 pub(super) struct Chunked {
@@ -37,9 +40,14 @@ enum State {
     Done,
 }
 
+impl State {
+    /// At the beginning of a size line.
+    const SIZE: Self = Self::Size { size: 0, line: 0 };
+}
+
 impl Chunked {
     pub(super) fn new() -> Self {
-        Self { state: State::Size { size: 0, line: 0 }, at: 0 }
+        Self { state: State::SIZE, at: 0 }
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -55,15 +63,27 @@ impl Chunked {
         let mut taken = 0;
         while taken < bytes.len() && self.state != State::Done {
             let rest = &bytes[taken..];
-            let used = if let State::Data { left } = self.state {
-                let used = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
-                data(&rest[..used]);
-                let left = left - used as u64;
-                self.state = if left == 0 { State::DataCr } else { State::Data { left } };
-                used
-            } else {
-                self.state = self.framing(rest[0])?;
-                1
+            let used = match self.state {
+                State::Data { left } => {
+                    let used = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
+                    data(&rest[..used]);
+                    let left = left - used as u64;
+                    self.state = if left == 0 { State::DataCr } else { State::Data { left } };
+                    used
+                }
+                // Nearly all framing lies whole in a read, and then needs no state for each byte.
+                State::DataCr if rest.starts_with(b"\r\n") => {
+                    self.state = State::SIZE;
+                    2
+                }
+                State::SIZE if let Some((size, used)) = whole_size_line(rest) => {
+                    self.state = State::Data { left: size };
+                    used
+                }
+                _ => {
+                    self.state = self.framing(rest[0])?;
+                    1
+                }
             };
             taken += used;
             self.at += used as u64;
@@ -75,8 +95,7 @@ impl Chunked {
     fn framing(&self, byte: u8) -> Result<State, HttpError> {
         Ok(match (self.state, byte) {
             (State::Size { size, line }, _) if byte.is_ascii_hexdigit() => {
-                // Sixteen digits hold every size; more are zeros or nonsense.
-                if line >= 16 {
+                if line >= MOST_DIGITS {
                     return Err(self.error("a chunk size of more than 16 digits"));
                 }
                 let digit = (byte as char).to_digit(16).expect("invariant: a hexadecimal digit");
@@ -100,7 +119,7 @@ impl Chunked {
             (State::SizeLf { size: 0 }, b'\n') => State::TrailerStart { total: 0 },
             (State::SizeLf { size }, b'\n') => State::Data { left: size },
             (State::DataCr, b'\r') => State::DataLf,
-            (State::DataLf, b'\n') => State::Size { size: 0, line: 0 },
+            (State::DataLf, b'\n') => State::SIZE,
             (State::TrailerStart { .. }, b'\r') => State::EndLf,
             (State::Trailer { total }, b'\r') => State::TrailerLf { total },
             (State::TrailerLf { total }, b'\n') => State::TrailerStart { total },
@@ -122,4 +141,17 @@ impl Chunked {
     fn error(&self, what: &'static str) -> HttpError {
         HttpError::Chunk { what, at: self.at }
     }
+}
+
+/// The size, unless it is zero, and the length of a size line without extensions that lies whole
+/// at the beginning of some bytes.
+fn whole_size_line(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut size = 0;
+    let mut digits = 0;
+    for &byte in bytes.iter().take(MOST_DIGITS) {
+        let Some(digit) = (byte as char).to_digit(16) else { break };
+        size = size << 4 | u64::from(digit);
+        digits += 1;
+    }
+    (size > 0 && bytes[digits..].starts_with(b"\r\n")).then_some((size, digits + 2))
 }
