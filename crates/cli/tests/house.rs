@@ -8,13 +8,14 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Which room may lean on which, and on which crates of others that bring I/O or a runtime.
-const MAY_LEAN_ON: [(&str, &[&str]); 11] = [
+const MAY_LEAN_ON: [(&str, &[&str]); 12] = [
     ("core", &[]),
     ("wire", &["core"]),
     ("net", &["core"]),
     ("workload", &["core"]),
     ("drive", &["core", "wire", "net"]),
     ("launch", &["core", "net", "drive"]),
+    ("observe", &["core", "net", "drive"]),
     ("engine", &["core", "wire", "net"]),
     ("truth", &["core", "wire", "net"]),
     ("store", &["core"]),
@@ -22,8 +23,8 @@ const MAY_LEAN_ON: [(&str, &[&str]); 11] = [
     (
         "cli",
         &[
-            "core", "wire", "net", "workload", "drive", "launch", "engine", "truth", "store",
-            "report",
+            "core", "wire", "net", "workload", "drive", "launch", "observe", "engine", "truth",
+            "store", "report",
         ],
     ),
 ];

@@ -11,6 +11,7 @@ use crate::metric::{
     itl, latency_per_output_token, latency_per_token, send_delay, steady_state, throughput, tpot,
     ttft,
 };
+use crate::observed::{HardwareUse, Observed, ServerSays};
 use crate::outcome::OutcomeCounts;
 use crate::plan::PassPlan;
 use crate::prediction::CellPrediction;
@@ -53,6 +54,7 @@ pub struct PassFold {
     itl: Pool,
     classes: ClassFold,
     dialect: Dialect,
+    observed: Observed,
     instrument: InstrumentFold,
 }
 
@@ -91,6 +93,7 @@ impl PassFold {
             itl: Pool::default(),
             classes: ClassFold::default(),
             dialect: Dialect::None,
+            observed: Observed::default(),
             instrument: InstrumentFold::default(),
         }
     }
@@ -122,6 +125,11 @@ impl PassFold {
     pub fn as_serving_run(mut self) -> Self {
         self.dialect = Dialect::ServingRun(Box::default());
         self
+    }
+
+    /// Takes in what the server and the cards said of themselves.
+    pub fn observe(&mut self, observed: Observed) {
+        self.observed.extend(observed);
     }
 
     /// Takes in the record of one planned request, whatever became of it.
@@ -188,6 +196,7 @@ impl PassFold {
             Dialect::Blocks(fold) => (Some(fold.finish(self.concurrency, seed)), None),
             Dialect::ServingRun(fold) => (None, Some(fold.finish())),
         };
+        let (server, hardware) = observed(&self.window, &self.observed);
         PassSummary {
             kind: self.kind,
             load: self.load,
@@ -223,9 +232,26 @@ impl PassFold {
             classes: self.classes.finish(seed),
             blocks,
             serving_run,
+            server,
+            hardware,
             instrument: self.instrument.finish(seed),
         }
     }
+}
+
+/// What was said between the first send and the last end of a pass.
+fn observed(window: &Window, observed: &Observed) -> (Option<ServerSays>, Option<HardwareUse>) {
+    let in_flight = &window.in_flight;
+    let (Some(first), Some(end)) = (in_flight.first_send(), in_flight.last_end()) else {
+        return (None, None);
+    };
+    if observed.samples.is_empty() {
+        return (None, None);
+    }
+    (
+        ServerSays::of(observed, (first, end), &in_flight.steps()),
+        HardwareUse::of(observed, (first, end), window.output_tokens, window.completed),
+    )
 }
 
 /// How little a count of tokens can be relied on.

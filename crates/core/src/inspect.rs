@@ -5,11 +5,14 @@
 
 mod failures;
 mod lengths;
+mod server;
 
 use crate::finding::{Finding, Severity};
 use crate::plan::{CellPlan, PassPlan};
 use crate::record::{Record, TokensFrom};
 use crate::request::Sampling;
+
+pub use server::server_findings;
 
 use failures::Failures;
 use lengths::{Counts, InputLengths, OutputLengths};
@@ -68,6 +71,12 @@ impl Inspector {
     pub fn with_template(mut self, tokens: u32) -> Self {
         self.inputs.template = tokens;
         self
+    }
+
+    /// What its findings are about: `128 x 32, saturated`.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.place
     }
 
     /// Takes in the record of one planned request, whatever became of it.

@@ -31,6 +31,7 @@ pub mod blocks;
 mod class;
 pub mod fold;
 pub mod instrument;
+pub mod observed;
 pub mod prediction;
 pub mod serving_run;
 pub mod summary;

@@ -4,6 +4,7 @@
 
 mod drawn;
 mod launch;
+mod observe;
 mod pass;
 mod rows;
 mod trace;
@@ -22,6 +23,7 @@ use crate::spec::Spec;
 
 pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
 pub use launch::LaunchPlan;
+pub use observe::{MetricsAt, ObservePlan};
 pub use pass::{Bound, OverLimit, PassPlan, RECORDED};
 pub use rows::{RowsFormat, RowsPlan};
 pub use trace::{TraceFormat, TracePlan, TraceWindow};
@@ -66,6 +68,9 @@ pub struct Plan {
     pub timeouts: Timeouts,
     /// The share of failed requests of a pass above which the run fails.
     pub max_failures: f64,
+    /// What is asked of the server and its cards while passes run.
+    #[serde(default, skip_serializing_if = "ObservePlan::is_default")]
+    pub observe: ObservePlan,
     /// Objectives judged on the run.
     pub slo: Vec<Objective>,
     /// Objectives judged on each request; those that meet all of them are the goodput.

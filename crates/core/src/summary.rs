@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blocks::BlockFigures;
 use crate::finding::Finding;
+use crate::observed::{HardwareUse, ServerSays};
 use crate::outcome::OutcomeCounts;
 use crate::plan::CellPlan;
 use crate::prediction::{CellPrediction, ErrorSummary};
@@ -97,6 +98,12 @@ pub struct Environment {
     pub memory_bytes: Option<u64>,
     /// Operating system and kernel release.
     pub kernel: Option<String>,
+    /// What decides the clock of the processors (`performance`, `powersave`, ...).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
+    /// The cards of the machine on which the server runs, as far as they can be seen from here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<Card>,
     /// Where arrival stamps come from: `kernel` or `user`.
     pub stamps: Option<String>,
     /// The tokenizer that shaped the prompts.
@@ -104,6 +111,21 @@ pub struct Environment {
     /// What keeps this run's prompts apart from every other's: give it again to repeat the run.
     #[serde(default)]
     pub salt: Option<String>,
+}
+
+/// A card, as its driver states it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Card {
+    /// Which of the machine's cards.
+    pub index: u32,
+    /// `NVIDIA H200`, ...
+    pub name: Option<String>,
+    /// Memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Version of its driver.
+    pub driver: Option<String>,
+    /// Who says so: `nvml`, `dcgm`, `sysfs`.
+    pub source: String,
 }
 
 /// One cell of the grid: an input length and an output length.
@@ -265,6 +287,12 @@ pub struct PassSummary {
     /// The six figures of the published serving script; absent where the workload is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serving_run: Option<ServingRun>,
+    /// What the server said of itself; absent where it was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerSays>,
+    /// What the cards of the server's machine did; absent where none was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<HardwareUse>,
     /// The instrument's own error in this pass.
     pub instrument: Instrument,
 }

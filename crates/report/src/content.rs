@@ -1,6 +1,7 @@
 //! What a report says, in which order. Never how it is written: that is `markdown` and `html`.
 
 mod passes;
+mod server;
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::metric::{self, Origin, Over};
@@ -48,6 +49,8 @@ pub(crate) fn blocks(input: &ReportInput<'_>) -> Vec<Block> {
     results(&mut out, summary);
     plots(&mut out, input);
     passes::passes(&mut out, summary);
+    server::server(&mut out, summary);
+    server::hardware(&mut out, summary);
     passes::instrument(&mut out, summary);
     findings(&mut out, summary);
     environment(&mut out, summary);
@@ -197,14 +200,24 @@ fn environment(out: &mut Vec<Block>, summary: &Summary) {
         ("Logical processors", env.cpus.map(|cpus| count(u64::from(cpus)))),
         ("Memory", env.memory_bytes.map(bytes)),
         ("System", env.kernel.clone()),
+        ("Governor of the clock", env.governor.clone()),
         ("Arrival stamps", env.stamps.clone()),
         ("Tokenizer that shaped the prompts", env.tokenizer.clone()),
     ];
-    let items = facts
+    let known = facts
         .into_iter()
-        .map(|(name, value)| fact(name, value.unwrap_or_else(|| "unknown".to_owned())))
-        .collect();
-    out.push(Block::List(items));
+        .map(|(name, value)| fact(name, value.unwrap_or_else(|| "unknown".to_owned())));
+    let cards = env.cards.iter().map(|card| {
+        let said = [
+            card.name.clone(),
+            card.memory_bytes.map(bytes),
+            card.driver.as_ref().map(|driver| format!("driver {driver}")),
+            Some(format!("by {}", card.source)),
+        ];
+        let said: Vec<String> = said.into_iter().flatten().collect();
+        fact(&format!("Card {} of the server's machine", card.index), said.join(", "))
+    });
+    out.push(Block::List(known.chain(cards).collect()));
 }
 
 /// The columns of the published table, then every metric as the code that computes it defines it.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use inferometer_core::observed::Observed;
 use inferometer_core::plan::{PassPlan, Plan};
 use inferometer_core::record::Record;
 use inferometer_core::request::{Prompt, Request};
@@ -209,7 +210,13 @@ fn play(
     let (played, (recorded, error)) = std::thread::scope(|scope| {
         let begin = &begin;
         let writer = scope.spawn(move || {
-            recording.pass(plan, begin, &receiver, || (Ending::Complete, None), || ())
+            recording.pass(
+                plan,
+                begin,
+                &receiver,
+                || (Ending::Complete, None, Observed::default()),
+                || (),
+            )
         });
         let played = passes.play(plan, begin, source, ToWriter(sender), Arc::<Live>::default());
         (played.map(|_| ()), writer.join().expect("invariant: the writer does not panic"))

@@ -93,6 +93,11 @@ fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Failure> {
                     folded.add(&record);
                 }
             }
+            Ok(Entry::Observed(said)) => {
+                if let Some((_, folded)) = &mut current {
+                    folded.observe(*said);
+                }
+            }
             Ok(Entry::PassEnd(end)) => close(&mut current, end.process),
             Ok(Entry::RunEnd(_)) => close(&mut current, None),
             Err(error) if error.is_cut() => {

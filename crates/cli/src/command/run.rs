@@ -25,6 +25,9 @@ pub struct RunArgs {
     /// Ask for whole answers instead of streams
     #[arg(long)]
     no_stream: bool,
+    /// Do not ask the server for its metrics while passes run
+    #[arg(long)]
+    no_server_metrics: bool,
     /// Further fields of the body, as a JSON object; they replace fields of the same name
     #[arg(long, value_name = "JSON")]
     extra_body: Option<String>,
@@ -80,6 +83,19 @@ struct SpecArgs {
     #[arg(long, value_name = "'NAME: VALUE'", help_heading = "Target")]
     #[serde(skip_serializing_if = "Option::is_none")]
     header: Option<Vec<String>>,
+    /// Where the server's metrics are, as an address or a path of the server [default: /metrics, if
+    /// there is something]
+    #[arg(long, value_name = "URL|PATH", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metrics_url: Option<String>,
+    /// How long to wait between two looks at the server's metrics and its cards [default: 1s]
+    #[arg(long, value_name = "TIME", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metrics_period: Option<String>,
+    /// DCGM exporter of the server's machine, such as http://HOST:9400: clocks, power and energy
+    #[arg(long, value_name = "URL", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dcgm_url: Option<String>,
     /// Environment variable that holds the key [default: OPENAI_API_KEY]
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -240,6 +256,9 @@ impl RunArgs {
         }
         if self.no_stream {
             keys.insert("stream".to_owned(), Value::Bool(false));
+        }
+        if self.no_server_metrics {
+            keys.insert("server_metrics".to_owned(), Value::Bool(false));
         }
         if let Some(text) = &self.extra_body {
             match serde_json::from_str(text) {

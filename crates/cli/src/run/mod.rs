@@ -5,12 +5,12 @@ pub mod cells;
 pub mod child;
 mod converse;
 mod enough;
-mod environment;
 mod estimate;
 mod group;
 mod identity;
 mod in_parts;
 mod interrupt;
+mod observe;
 pub mod outputs;
 mod overhead;
 pub mod pass;
@@ -97,6 +97,8 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         .try_for_each(read_recording)?;
     plan.passes.iter_mut().for_each(PassPlan::count_what_is_due);
     plan.workload.template_mut().map_or(Ok(()), read_template)?;
+    inferometer_observe::Names::with(&plan.observe.names)
+        .map_err(|told| Failure::usage(format!("metrics_names: {told}")))?;
     check_counts(spec, &plan)?;
     let mut headers = spec
         .headers()

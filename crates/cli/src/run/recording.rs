@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use inferometer_core::finding::Finding;
 use inferometer_core::fold::PassFold;
-use inferometer_core::inspect::Inspector;
+use inferometer_core::inspect::{Inspector, server_findings};
+use inferometer_core::observed::Observed;
 use inferometer_core::plan::{Plan, WorkloadPlan};
 use inferometer_core::record::Record;
 use inferometer_core::summary::{PassSummary, Process};
@@ -83,7 +84,7 @@ impl Recording {
         plan: &Plan,
         begin: &PassBegin,
         records: &Receiver<Message>,
-        ending: impl FnOnce() -> (Ending, Option<Process>),
+        ending: impl FnOnce() -> (Ending, Option<Process>, Observed),
         give_up: impl FnOnce(),
     ) -> (Recorded, Option<StoreError>) {
         let mut taken = Taken {
@@ -118,10 +119,12 @@ impl Recording {
             }
         }
         self.make_sure(&mut taken);
-        let (ending, process) = ending();
+        let (ending, process, observed) = ending();
         if taken.error.is_none() {
-            taken.error = self.log.end_pass_of(ending, process).err();
+            let written = self.log.observed(&observed);
+            taken.error = written.and_then(|()| self.log.end_pass_of(ending, process)).err();
         }
+        taken.folded.observe(observed);
         (taken.folded.finish(process), taken.error)
     }
 
@@ -216,10 +219,18 @@ impl Folded {
         self.inspector.add(record);
     }
 
+    /// Takes in what the server and the cards said of themselves.
+    pub fn observe(&mut self, observed: Observed) {
+        self.fold.observe(observed);
+    }
+
     /// What came out, with what the client's process went through, which no record shows.
     pub fn finish(self, process: Option<Process>) -> Recorded {
         let mut summary = self.fold.finish();
         summary.instrument.process = process;
-        Recorded { summary, findings: self.inspector.finish() }
+        let place = self.inspector.place().to_owned();
+        let mut findings = self.inspector.finish();
+        findings.extend(server_findings(&summary).into_iter().map(|finding| finding.at(&place)));
+        Recorded { summary, findings }
     }
 }

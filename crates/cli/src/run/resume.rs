@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::channel;
 
+use inferometer_core::observed::Observed;
 use inferometer_core::plan::{CellPlan, Plan};
 use inferometer_core::record::Record;
 use inferometer_core::spec::Spec;
@@ -23,6 +24,8 @@ pub struct Kept {
     pub records: Vec<Record>,
     /// What this program went through.
     pub process: Option<Process>,
+    /// What the server and the cards said.
+    pub observed: Observed,
 }
 
 /// A run to go on with.
@@ -100,11 +103,17 @@ impl Earlier {
         for entry in log {
             match entry {
                 Ok(Entry::PassBegin(begin)) => {
-                    current = Some(Kept { begin, records: Vec::new(), process: None });
+                    let observed = Observed::default();
+                    current = Some(Kept { begin, records: Vec::new(), process: None, observed });
                 }
                 Ok(Entry::Record(record)) => {
                     if let Some(kept) = &mut current {
                         kept.records.push(*record);
+                    }
+                }
+                Ok(Entry::Observed(said)) => {
+                    if let Some(kept) = &mut current {
+                        kept.observed.extend(*said);
                     }
                 }
                 Ok(Entry::PassEnd(end)) => {

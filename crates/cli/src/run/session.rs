@@ -1,5 +1,6 @@
 //! A run from its first question to its last file.
 
+mod head;
 mod launched;
 mod said;
 mod taken_over;
@@ -9,6 +10,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 
 use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::observed::Observed;
 use inferometer_core::outcome::OutcomeCounts;
 use inferometer_core::plan::{CellPlan, PassPlan, Plan, Repeat, WorkloadPlan};
 use inferometer_core::record::Record;
@@ -19,7 +21,8 @@ use inferometer_core::summary::{Environment, SUMMARY_SCHEMA, Summary, Target, To
 use inferometer_core::validity;
 use inferometer_core::verdict::{Validity, Verdict};
 use inferometer_drive::{Endpoint, Live, Recorder};
-use inferometer_net::{EpollNet, Net, wall_clock_ns};
+use inferometer_net::{EpollNet, wall_clock_ns};
+use inferometer_observe::Observer;
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store};
 use inferometer_workload::PromptPlace;
@@ -36,7 +39,7 @@ use super::progress::Progress;
 use super::prompts::{self, Prompts, Shaper, Supplied};
 use super::recording::{Counter, Recorded, Recording, ToWriter};
 use super::servers::{Servers, Start};
-use super::{Options, Resolved, environment, interrupt, overhead, precision, target};
+use super::{Options, Resolved, interrupt, observe, overhead, precision, target};
 use crate::exit::Failure;
 
 /// A run that was carried out, as far as it was.
@@ -74,11 +77,12 @@ pub fn carry_out(
     let stop = interrupt::on_interrupt(net.waker())?;
 
     let start = Start { folder: outputs.folder(), stop: &stop, progress };
-    let ready = match target::prepare(resolved, options, servers, start) {
+    let mut ready = match target::prepare(resolved, options, servers, start) {
         Err(_) if stop.load(Ordering::Relaxed) => return Err(stopped_before()),
         ready => ready?,
     };
     said::announce(progress, &ready.target, plan);
+    let observer = observe::observer(plan, &mut ready)?;
     let mut findings = ready.findings.clone();
     let shaper = match named {
         Some(shaper) => shaper,
@@ -134,7 +138,7 @@ pub fn carry_out(
     }
     said::estimate(progress, guess);
 
-    let header = run_header(resolved, &ready.target, prompts.shaper(), &passes);
+    let header = head::of_run(resolved, &ready.target, prompts.shaper(), &passes, &observer);
     let run = store.begin_run(&header).map_err(Failure::not_carried_out)?;
     let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
     let log =
@@ -150,6 +154,7 @@ pub fn carry_out(
         passes,
         prompts,
         recording,
+        observer,
         header,
         grid: Grid::default(),
         findings,
@@ -181,30 +186,6 @@ fn counter(plan: &Plan, endpoint: &Endpoint, shaper: &Shaper) -> Counter {
     }
 }
 
-fn run_header(resolved: &Resolved, target: &Target, shaper: &Shaper, passes: &Passes) -> RunHeader {
-    let wall_ns = wall_clock_ns();
-    let started_unix_ns = i64::try_from(wall_ns).unwrap_or(i64::MAX);
-    let monotonic_ns = i64::try_from(passes.net.now().0).unwrap_or(i64::MAX);
-    let environment = Environment {
-        tokenizer: Some(shaper.tokenizer.name()),
-        salt: Some(resolved.salt.clone()),
-        ..environment::environment()
-    };
-    RunHeader {
-        started_unix_ns,
-        // Two runs of one second differ in the nanosecond or in the process.
-        suffix: (wall_ns / 1_000) as u16 ^ (std::process::id() as u16).rotate_left(7),
-        origin_unix_ns: started_unix_ns - monotonic_ns,
-        plan: resolved.plan.clone(),
-        workload_hash: None,
-        body_hash: None,
-        target: target.clone(),
-        environment,
-        predicted: false,
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-    }
-}
-
 /// A run in progress.
 struct Session<'a> {
     resolved: &'a Resolved,
@@ -214,6 +195,7 @@ struct Session<'a> {
     passes: Passes,
     prompts: Prompts,
     recording: Recording,
+    observer: Observer,
     header: RunHeader,
     grid: Grid,
     findings: Vec<Finding>,
@@ -375,14 +357,21 @@ impl Session<'_> {
         let (sender, receiver) = channel();
         let stop = Arc::clone(&self.passes.stop);
         let waker = self.passes.net.waker();
-        let process = OnceLock::new();
+        let (process, said) = (OnceLock::new(), OnceLock::new());
+        let begun = self.observer.begin();
+        let (over, is_over) = channel::<()>();
         let (played, recorded) = std::thread::scope(|scope| {
             let recording = &mut self.recording;
-            let (begin, process) = (&begin, &process);
+            let observer = &mut self.observer;
+            let (begin, process, said) = (&begin, &process, &said);
+            let watcher = scope.spawn(move || observer.watch(begun, &is_over));
             let writer = scope.spawn(move || {
-                let ending = || match stop.load(Ordering::Relaxed) {
-                    true => (Ending::Interrupted, process.get().copied()),
-                    false => (Ending::Complete, process.get().copied()),
+                let ending = || {
+                    let ending = match stop.load(Ordering::Relaxed) {
+                        true => Ending::Interrupted,
+                        false => Ending::Complete,
+                    };
+                    (ending, process.get().copied(), said.get().cloned().unwrap_or_default())
                 };
                 // A pass whose records cannot be kept is not worth its time.
                 let give_up = || {
@@ -392,14 +381,16 @@ impl Session<'_> {
                 recording.pass(plan, begin, &receiver, ending, give_up)
             });
             let recorder = ToWriter(sender);
-            let played = self.passes.play(plan, begin, source, recorder, live).map(
-                |Played { body_hash, process: went_through, recorder }| {
-                    process.get_or_init(|| went_through);
-                    // The writer ends the pass when nobody can send it records any more.
-                    drop::<ToWriter>(recorder);
-                    body_hash
-                },
-            );
+            let played = self.passes.play(plan, begin, source, recorder, live);
+            drop(over);
+            let observed: Observed = watcher.join().expect("invariant: the watcher does not panic");
+            said.get_or_init(|| observed);
+            let played = played.map(|Played { body_hash, process: went_through, recorder }| {
+                process.get_or_init(|| went_through);
+                // The writer ends the pass when nobody can send it records any more.
+                drop::<ToWriter>(recorder);
+                body_hash
+            });
             (played, writer.join())
         });
         drop(showing);

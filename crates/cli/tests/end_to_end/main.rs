@@ -6,6 +6,7 @@ mod compare;
 mod instrument;
 mod launch;
 mod loads;
+mod observe;
 mod outcomes;
 mod predict;
 mod run;

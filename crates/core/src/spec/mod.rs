@@ -5,6 +5,7 @@ mod blocks;
 mod conversation;
 mod drawn;
 mod levels;
+mod observe;
 mod passes;
 mod repeats;
 mod rows;
@@ -23,6 +24,7 @@ pub use blocks::BlockKeys;
 pub use conversation::ConversationKeys;
 pub use drawn::DrawnKeys;
 pub use levels::{StageTable, Stages};
+pub use observe::ObserveKeys;
 pub use rows::RowsKeys;
 pub use server::{CommandLine, ServerSpec};
 pub use serving::ServingKeys;
@@ -136,6 +138,9 @@ pub struct Spec {
     pub stream: Option<bool>,
     /// Name of the environment variable that holds the key.
     pub api_key_env: Option<String>,
+    /// What is asked of the server and its cards while passes run.
+    #[serde(flatten)]
+    pub observe: ObserveKeys,
     /// The database.
     pub store: Option<String>,
     /// The folder for reports and plots.
@@ -199,6 +204,7 @@ impl Spec {
             max_failures: mistakes
                 .read("max_failures", self.max_failures.as_ref(), values::share)
                 .unwrap_or(0.01),
+            observe: self.observe.resolve(&mut mistakes),
             slo: self.objectives(&mut mistakes),
             goodput: self.request_objectives(&mut mistakes),
             seed: self.seed.unwrap_or(0),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::{ServerSpec, Spec, Value};
+use super::{ObserveKeys, ServerSpec, Spec, Value};
 
 /// The keys of a `[[target]]`: what may differ between servers that get the same requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,10 @@ pub struct TargetSpec {
     pub api_key_env: Option<String>,
     /// As in a plan.
     pub extra_body: Option<Map<String, Json>>,
+    /// As in a plan.
+    pub metrics_url: Option<String>,
+    /// As in a plan.
+    pub dcgm_url: Option<String>,
 }
 
 /// One of the servers of a plan.
@@ -109,6 +113,11 @@ impl TargetSpec {
             header: self.header.clone(),
             api_key_env: self.api_key_env.clone().or_else(|| base.api_key_env.clone()),
             extra_body: self.extra_body.clone().or_else(|| base.extra_body.clone()),
+            observe: ObserveKeys {
+                metrics_url: self.metrics_url.clone().or_else(|| base.observe.metrics_url.clone()),
+                dcgm_url: self.dcgm_url.clone().or_else(|| base.observe.dcgm_url.clone()),
+                ..base.observe.clone()
+            },
             ..base.clone()
         };
         (name.unwrap_or_else(|| format!("target {number}")), spec)

@@ -110,14 +110,16 @@ pub fn figures(summaries: &[Summary]) -> Vec<Named> {
     {
         return vec![blocks];
     }
-    METRICS
-        .iter()
-        .map(|metric| Named {
-            name: metric.name,
-            title: metric.title,
-            svg: figure(metric, summaries).to_svg(),
-        })
-        .collect()
+    let grid = METRICS.iter().map(|metric| Named {
+        name: metric.name,
+        title: metric.title,
+        svg: figure(metric, summaries).to_svg(),
+    });
+    let timeline = match summaries {
+        [summary] => super::timeline::figure(summary),
+        _ => None,
+    };
+    grid.chain(timeline).collect()
 }
 
 /// The two lengths of a cell.

@@ -15,6 +15,7 @@ mod scale;
 mod style;
 mod svg;
 mod text;
+mod timeline;
 
 pub use axis::Axis;
 pub use figure::{Figure, Key, Mark, Panel, Point, Series};

@@ -64,7 +64,7 @@ fn the_html_report_is_one_file_without_network_and_without_foreign_markup() {
     let summary = full();
     let plots = plot::figures(std::slice::from_ref(&summary));
     let report = html::report(&input(&summary, &plots));
-    assert_eq!(report.matches("<svg ").count(), 4);
+    assert_eq!(report.matches("<svg ").count(), 5);
     for outside in ["src=", "href=", "url(", "@import", "<script", "<link"] {
         assert!(!report.contains(outside), "{outside}");
     }

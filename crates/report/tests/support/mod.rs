@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::observed::{
+    CardUse, Energy, HardwareUse, Instant, Level, ServerLatency, ServerSays,
+};
 use inferometer_core::outcome::OutcomeCounts;
 use inferometer_core::prediction::CellPrediction;
 use inferometer_core::record::TokensFrom;
 use inferometer_core::summary::{
-    Cell, CellSpread, Distribution, Environment, Goodput, Instrument, PassKind, PassSummary,
+    Card, Cell, CellSpread, Distribution, Environment, Goodput, Instrument, PassKind, PassSummary,
     SUMMARY_SCHEMA, Spread, SteadyState, Summary, Target, Tool,
 };
 use inferometer_core::verdict::{SloResult, Validity, Verdict};
@@ -139,6 +142,8 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         classes: Vec::new(),
         blocks: None,
         serving_run: None,
+        server: None,
+        hardware: None,
         instrument: Instrument {
             reads: 1000,
             kernel_stamped_reads: 990,
@@ -148,6 +153,57 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
             ..Instrument::default()
         },
     }
+}
+
+/// What a server said in 5 samples, one of which failed.
+pub fn server() -> ServerSays {
+    let level = |mean| Some(Level { mean, max: 2.0 * mean, n: 4 });
+    let latency = |mean, p50_above, p50_below| ServerLatency { mean, p50_above, p50_below, n: 9.0 };
+    ServerSays {
+        scrapes: 7,
+        failed: 1,
+        first_failure: Some("it answered 500".to_owned()),
+        took_ms_mean: 2.5,
+        took_ms_min: 1.25,
+        took_ms_max: 6.0,
+        client_cpu_ms: 3.5,
+        running: level(128.0),
+        waiting: level(71.5),
+        kv_use: level(0.45),
+        preemptions: Some(3.0),
+        prefix_queries: Some(1_000.0),
+        prefix_hits: Some(125.0),
+        drafted: None,
+        accepted: None,
+        generation_tokens: Some(12_768.0),
+        ttft_ms: Some(latency(18.5, 10.0, Some(20.0))),
+        itl_ms: Some(latency(13.25, 0.0, None)),
+        timeline: [(0.5, 399, 128.0), (1.0, 300, 256.0), (1.5, 20, 20.0)]
+            .map(|(at_s, in_flight, running)| Instant {
+                at_s,
+                in_flight,
+                running: Some(running),
+                waiting: Some(in_flight as f64 - running),
+                kv_use: Some(running / 512.0),
+            })
+            .to_vec(),
+    }
+}
+
+/// What two cards did, one of which says nothing of its energy.
+pub fn hardware() -> HardwareUse {
+    let level = |mean| Some(Level { mean, max: 1.25 * mean, n: 12 });
+    let card = CardUse {
+        index: 0,
+        utilisation: level(0.75),
+        power_w: level(320.0),
+        clock_mhz: level(1_400.0),
+        memory_bytes: Some(30 << 30),
+        energy_j: Some(4_000.0),
+        energy_from: Some(Energy::Power),
+    };
+    let other = CardUse { index: 1, ..CardUse::default() };
+    HardwareUse { cards: vec![card, other], ..HardwareUse::default() }
 }
 
 /// A run of the embedded engine with every field filled: three kinds of passes, failures,
@@ -162,6 +218,14 @@ pub fn full() -> Summary {
         cpus: Some(16),
         memory_bytes: Some(64 << 30),
         kernel: Some("Linux 6.1".to_owned()),
+        governor: Some("performance".to_owned()),
+        cards: vec![Card {
+            index: 0,
+            name: Some("A100 <40G>".to_owned()),
+            memory_bytes: Some(40 << 30),
+            driver: Some("550.1".to_owned()),
+            source: "nvml".to_owned(),
+        }],
         stamps: Some("kernel".to_owned()),
         tokenizer: Some("built-in".to_owned()),
         salt: Some("0a1b2c3d".to_owned()),
@@ -193,6 +257,8 @@ pub fn full() -> Summary {
     let mut saturated = pass(PassKind::Saturated, 399);
     saturated.outcomes =
         OutcomeCounts { complete: 396, timed_out: 2, rejected: 1, ..OutcomeCounts::default() };
+    saturated.server = Some(server());
+    saturated.hardware = Some(hardware());
     let mut closed = pass(PassKind::Closed, 64);
     closed.concurrency = Some(8);
     closed.load = "closed loop, 8 in flight".to_owned();

@@ -28,11 +28,12 @@ pub(super) enum Kind {
     Records = 3,
     PassEnd = 4,
     RunEnd = 5,
+    Observed = 6,
 }
 
 impl Kind {
     fn from_code(code: u8) -> Option<Self> {
-        [Self::Header, Self::PassBegin, Self::Records, Self::PassEnd, Self::RunEnd]
+        [Self::Header, Self::PassBegin, Self::Records, Self::PassEnd, Self::RunEnd, Self::Observed]
             .into_iter()
             .find(|kind| *kind as u8 == code)
     }

@@ -15,6 +15,7 @@ mod frame;
 mod reader;
 mod writer;
 
+use inferometer_core::observed::Observed;
 use inferometer_core::plan::{CellPlan, PassPlan};
 use inferometer_core::record::{RECORD_VERSION, Record};
 use inferometer_core::summary::Process;
@@ -25,7 +26,7 @@ pub use resolution::{TICK_NS, as_stored, into_stored};
 pub use writer::LogWriter;
 
 /// The version of the log's byte format. Earlier ones are read; later ones are refused.
-pub const LOG_VERSION: u32 = 2;
+pub const LOG_VERSION: u32 = 3;
 
 /// What stands at the head of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,6 +106,9 @@ pub enum Entry {
     PassBegin(PassBegin),
     /// The record of one request of the pass that began last.
     Record(Box<Record>),
+    /// What the server and the cards said during the pass that began last; several follow one
+    /// another where it was much.
+    Observed(Box<Observed>),
     /// The pass ended.
     PassEnd(PassEnd),
     /// The run ended; nothing follows.

@@ -161,6 +161,7 @@ impl LogReader {
             Kind::Header => Err(self.corrupt("it is a second header".to_owned())),
             Kind::PassBegin => self.pass_begin(&payload).map(Some),
             Kind::Records => self.load(&payload).map(|()| None),
+            Kind::Observed => self.observed(&payload).map(Some),
             Kind::PassEnd => self.pass_end(&payload).map(Some),
             Kind::RunEnd => {
                 if let Some((open, _)) = self.pass {
@@ -193,6 +194,13 @@ impl LogReader {
         }
         self.pass = Some((begin.pass, 0));
         Ok(Entry::PassBegin(begin))
+    }
+
+    fn observed(&mut self, payload: &[u8]) -> Result<Entry, StoreError> {
+        if self.pass.is_none() {
+            return Err(self.corrupt("its samples belong to no pass".to_owned()));
+        }
+        self.json(payload).map(|observed| Entry::Observed(Box::new(observed)))
     }
 
     fn pass_end(&mut self, payload: &[u8]) -> Result<Entry, StoreError> {

@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use inferometer_core::observed::Observed;
 use inferometer_core::record::Record;
 use inferometer_core::summary::Process;
 use serde::Serialize;
@@ -14,6 +15,9 @@ use super::column::PayloadWriter;
 use super::frame::{self, Kind, MAGIC};
 use super::{Ending, LogHeader, PassBegin, PassEnd};
 use crate::error::StoreError;
+
+/// A sample is some hundred bytes, one with histograms some thousand: far below what a frame holds.
+const SAMPLES_PER_FRAME: usize = 10_000;
 
 /// The writer of one run's log.
 ///
@@ -107,6 +111,27 @@ impl LogWriter {
     pub fn flush(&mut self) -> Result<(), StoreError> {
         self.write_batch()?;
         self.sync()
+    }
+
+    /// Adds what the server and the cards said during the pass. Nothing said is nothing written.
+    ///
+    /// # Errors
+    /// [`StoreError::LogOrder`] when no pass has begun, [`StoreError::Io`],
+    /// [`StoreError::LogBroken`].
+    pub fn observed(&mut self, observed: &Observed) -> Result<(), StoreError> {
+        if self.pass.is_none() {
+            return Err(self.order("samples come outside of a pass".to_owned()));
+        }
+        self.write_batch()?;
+        for (samples, part) in observed.samples.chunks(SAMPLES_PER_FRAME).zip(0..) {
+            let part = Observed {
+                cpu_us: if part == 0 { observed.cpu_us } else { 0 },
+                samples: samples.to_vec(),
+                ..*observed
+            };
+            self.frame(Kind::Observed, &json(&part))?;
+        }
+        Ok(())
     }
 
     /// Ends the pass and acknowledges its records.

@@ -7,7 +7,8 @@ use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::fold::PassFold;
 use inferometer_core::outcome::{Outcome, Phase};
 use inferometer_core::plan::{
-    Bound, CellPlan, PassPlan, Plan, Repeat, TargetPlan, Timeouts, Url, Warmup, WorkloadPlan,
+    Bound, CellPlan, ObservePlan, PassPlan, Plan, Repeat, TargetPlan, Timeouts, Url, Warmup,
+    WorkloadPlan,
 };
 use inferometer_core::prediction::CellPrediction;
 use inferometer_core::record::Record;
@@ -54,6 +55,7 @@ pub fn plan(stream: bool) -> Plan {
         },
         token_ids: false,
         reset_prefix_cache: false,
+        observe: ObservePlan::default(),
         count_template: false,
         timeouts: Timeouts {
             connect: Some(Duration::from_secs(10)),

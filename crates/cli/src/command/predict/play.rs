@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::load::{self, load_model};
+use inferometer_core::observed::Observed;
 use inferometer_core::plan::{self, CellPlan, OverLimit, PassPlan, Plan};
 use inferometer_core::prediction::{CellPrediction, Columns, Intervals};
 use inferometer_core::record::Record;
@@ -219,7 +220,7 @@ pub fn store(
             let _ = sender.send((record, None));
         }
         drop(sender);
-        let ending = || (Ending::Complete, None);
+        let ending = || (Ending::Complete, None, Observed::default());
         let (recorded, error) = recording.pass(&resolved.plan, &begin, &receiver, ending, || ());
         if let Some(error) = error {
             return Err(Failure::not_carried_out(error));

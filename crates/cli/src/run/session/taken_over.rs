@@ -38,7 +38,8 @@ impl Session<'_> {
         let counter = std::mem::replace(&mut self.recording.counter, Counter::None);
         let records = replayed(kept.records.clone(), self.pass_number);
         let process = kept.process;
-        let ending = || (Ending::Complete, process);
+        let observed = kept.observed.clone();
+        let ending = || (Ending::Complete, process, observed);
         let (recorded, error) = self.recording.pass(plan, &begin, &records, ending, || {});
         self.recording.counter = counter;
         if let Some(error) = error {

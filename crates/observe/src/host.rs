@@ -5,6 +5,7 @@ use std::fs;
 use inferometer_core::summary::Environment;
 
 /// What this machine is.
+#[must_use]
 pub fn environment() -> Environment {
     let read = |path: &str| fs::read_to_string(path).ok();
     let line = |path: &str| read(path).map(|text| text.trim().to_owned());
@@ -18,9 +19,8 @@ pub fn environment() -> Environment {
         cpus: std::thread::available_parallelism().ok().map(|count| count.get() as u32),
         memory_bytes: read("/proc/meminfo").and_then(|text| memory_bytes(&text)),
         kernel,
-        stamps: None,
-        tokenizer: None,
-        salt: None,
+        governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        ..Environment::default()
     }
 }
 

@@ -1,0 +1,72 @@
+//! Who is asked what while passes run, from the plan and the server that was reached. Never asks
+//! while one runs: that is the observer itself.
+
+use std::time::Duration;
+
+use inferometer_core::plan::{MetricsAt, Plan, Url};
+use inferometer_drive::control::Server;
+use inferometer_observe::{Cards, Dcgm, Names, Observer, Scrape, of_this_machine};
+
+use super::target::Ready;
+use crate::exit::Failure;
+
+/// Where servers usually have their metrics.
+const USUAL: &str = "/metrics";
+/// The fact of a target that says where its metrics were read, or why they were not.
+const FACT: &str = "server_metrics";
+/// How long an answer may take. Longer would hold up the end of a pass.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The observer of a run. What was asked for by name and cannot be had is told before anything is
+/// measured; what is only usual, and is not there, is a fact of the target.
+///
+/// # Errors
+/// When metrics or cards were asked for that do not answer.
+pub fn observer(plan: &Plan, ready: &mut Ready) -> Result<Observer, Failure> {
+    let scrape = scrape(plan, ready)?;
+    let cards = cards(plan, ready)?;
+    Ok(Observer { scrape, cards, period: plan.observe.period })
+}
+
+fn scrape(plan: &Plan, ready: &mut Ready) -> Result<Option<Scrape>, Failure> {
+    let names = Names::with(&plan.observe.names).map_err(Failure::not_carried_out)?;
+    let server = Server { timeout: TIMEOUT, ..ready.server.clone() };
+    let told =
+        |why: String| Failure::not_carried_out(format!("metrics_url (--metrics-url): {why}"));
+    let scrape = match &plan.observe.metrics {
+        MetricsAt::Nowhere => return Ok(None),
+        MetricsAt::Usual => {
+            let scrape = Scrape::new(server, USUAL, names);
+            let (fact, scrape) = match scrape.check() {
+                Ok(()) => (scrape.address(), Some(scrape)),
+                Err(why) => (format!("none: {why}"), None),
+            };
+            ready.target.facts.insert(FACT.to_owned(), fact);
+            return Ok(scrape);
+        }
+        MetricsAt::Path(path) => Scrape::new(server, path, names),
+        MetricsAt::Address(url) => Scrape::new(other(url, ready).map_err(told)?, "", names),
+    };
+    scrape.check().map_err(told)?;
+    ready.target.facts.insert(FACT.to_owned(), scrape.address());
+    Ok(Some(scrape))
+}
+
+fn cards(plan: &Plan, ready: &Ready) -> Result<Vec<Box<dyn Cards>>, Failure> {
+    if let Some(url) = &plan.observe.dcgm {
+        let told = |why: String| Failure::not_carried_out(format!("dcgm_url (--dcgm-url): {why}"));
+        let scrape = Scrape::new(other(url, ready).map_err(told)?, "", Names::known());
+        return Ok(vec![Box::new(Dcgm::reach(scrape).map_err(told)?)]);
+    }
+    // The embedded engine uses no card, and a server elsewhere none of this machine.
+    let is_here = ready.server.address.ip().is_loopback();
+    if ready.target.simulated || !is_here { Ok(Vec::new()) } else { Ok(of_this_machine()) }
+}
+
+/// Another address than the target's. It gets the target's headers, which may hold a key, only
+/// where it is the same server.
+fn other(url: &Url, ready: &Ready) -> Result<Server, String> {
+    let same = url.authority() == ready.server.url.authority();
+    let headers = if same { ready.server.headers.clone() } else { Vec::new() };
+    Server::reach(url, headers, TIMEOUT).map_err(|error| error.to_string())
+}

@@ -1,0 +1,45 @@
+//! What the server says of itself beside the measurement: read, kept, made again, or left.
+
+use serde_json::Value;
+
+use crate::support::{Engine, folder, inferometer, measure, told};
+
+#[test]
+fn the_servers_own_account_is_kept_with_the_run_and_made_again_from_its_log() {
+    let engine = Engine::start(&[]);
+    let folder = folder();
+    let flags = ["run", "--target", &engine.url, "--input-lengths", "24", "--output-lengths", "12"];
+    let load = ["--passes", "saturated", "--requests", "6", "--warmup", "0", "--json"];
+    let output = inferometer(folder.path(), &[&flags[..], &load[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    let says = &summary["cells"][0]["passes"][0]["server"];
+    assert_eq!((&says["failed"], &says["generation_tokens"]), (&0.into(), &72.0.into()), "{says}");
+    assert!(says["scrapes"].as_u64() >= Some(2), "before and after: {says}");
+    assert_eq!(says["ttft_ms"]["n"], 6.0);
+    let fact = summary["target"]["facts"]["server_metrics"].as_str().expect("a fact");
+    assert_eq!(fact, format!("{}/metrics", engine.url));
+    let again = inferometer(folder.path(), &["report", "latest", "--json"]);
+    assert_eq!(again.stdout, output.stdout, "{}", told(&again));
+}
+
+#[test]
+fn metrics_that_are_not_wanted_are_not_asked_for_and_those_that_are_must_be_there() {
+    let engine = Engine::start(&[]);
+    let (_, summary) = measure(&engine.url, &["--no-server-metrics"]);
+    let summary = summary.expect("a summary");
+    assert!(summary["cells"][0]["passes"][0].get("server").is_none());
+    assert!(summary["target"]["facts"].get("server_metrics").is_none());
+    let models = format!("{}/v1/models", engine.url);
+    for (flags, code, words) in [
+        (["--metrics-url", "/nothing"], 1, "/nothing answered 404"),
+        (["--metrics-url", &models], 1, "holds no metric that is known"),
+        (["--dcgm-url", &engine.url], 1, "no card is in what it says"),
+        (["--metrics-period", "1ms"], 2, "100ms"),
+    ] {
+        let (output, _) = measure(&engine.url, &flags);
+        let told = told(&output);
+        assert_eq!(output.status.code(), Some(code), "{told}");
+        assert!(told.contains(words) && told.contains(flags[0]), "{told}");
+    }
+}

@@ -1,0 +1,130 @@
+//! NVIDIA's cards of another machine, by the DCGM exporter that runs there. Asked like a server's
+//! metrics.
+
+use std::collections::BTreeMap;
+
+use inferometer_core::observed::CardSample;
+use inferometer_core::summary::Card;
+
+use super::Cards;
+use crate::exposition::{Metric, metrics};
+use crate::scrape::Scrape;
+
+/// The cards of an exporter.
+pub struct Dcgm {
+    scrape: Scrape,
+    cards: Vec<Card>,
+}
+
+impl Dcgm {
+    /// The cards that an exporter knows.
+    ///
+    /// # Errors
+    /// When it does not answer, or knows none.
+    pub fn reach(scrape: Scrape) -> Result<Self, String> {
+        let cards = cards(&scrape.text()?);
+        if cards.is_empty() {
+            return Err(format!("{}: no card is in what it says", scrape.address()));
+        }
+        Ok(Self { scrape, cards })
+    }
+}
+
+impl Cards for Dcgm {
+    fn cards(&self) -> Vec<Card> {
+        self.cards.clone()
+    }
+
+    fn sample(&mut self) -> Result<Vec<CardSample>, String> {
+        let text = self.scrape.text()?;
+        let samples = samples(&text);
+        if samples.is_empty() {
+            return Err(format!("{}: no card is in what it says", self.scrape.address()));
+        }
+        Ok(samples)
+    }
+}
+
+/// Which card a line is of. Parts of a card that are given out on their own (MIG) are its own.
+fn card_of(metric: &Metric<'_>) -> Option<u32> {
+    metric.name.starts_with("DCGM_FI_").then(|| metric.label("gpu"))??.parse().ok()
+}
+
+fn cards(text: &str) -> Vec<Card> {
+    let mut found: BTreeMap<u32, (Card, f64)> = BTreeMap::new();
+    for metric in metrics(text) {
+        let Some(index) = card_of(&metric) else { continue };
+        let (card, memory_mib) = found
+            .entry(index)
+            .or_insert_with(|| (Card { index, source: "dcgm".to_owned(), ..Card::default() }, 0.0));
+        let named = |label| metric.label(label).map(str::to_owned);
+        card.name = card.name.take().or_else(|| named("modelName"));
+        card.driver = card.driver.take().or_else(|| named("DCGM_FI_DRIVER_VERSION"));
+        if ["DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED"]
+            .contains(&metric.name)
+        {
+            *memory_mib += metric.value;
+        }
+    }
+    let with_memory = |(mut card, memory_mib): (Card, f64)| {
+        card.memory_bytes = (memory_mib > 0.0).then(|| mib(memory_mib));
+        card
+    };
+    found.into_values().map(with_memory).collect()
+}
+
+fn samples(text: &str) -> Vec<CardSample> {
+    let mut found: BTreeMap<u32, CardSample> = BTreeMap::new();
+    for metric in metrics(text) {
+        let Some(index) = card_of(&metric) else { continue };
+        let sample =
+            found.entry(index).or_insert_with(|| CardSample { index, ..CardSample::default() });
+        let value = Some(metric.value);
+        match metric.name {
+            "DCGM_FI_DEV_GPU_UTIL" => sample.utilisation = value.map(|percent| percent / 100.0),
+            "DCGM_FI_DEV_POWER_USAGE" => sample.power_w = value,
+            "DCGM_FI_DEV_SM_CLOCK" => sample.clock_mhz = value,
+            "DCGM_FI_DEV_FB_USED" => sample.memory_bytes = value.map(mib),
+            "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" => {
+                sample.energy_j = value.map(|millijoules| millijoules / 1e3);
+            }
+            _ => {}
+        }
+    }
+    found.into_values().collect()
+}
+
+fn mib(count: f64) -> u64 {
+    (count * f64::from(1 << 20)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines in the form that the exporter's documentation shows.
+    const TEXT: &str = r#"# HELP DCGM_FI_DEV_SM_CLOCK SM clock frequency (in MHz).
+# TYPE DCGM_FI_DEV_SM_CLOCK gauge
+DCGM_FI_DEV_SM_CLOCK{gpu="0",UUID="GPU-a",device="nvidia0",modelName="NVIDIA H100",Hostname="h",DCGM_FI_DRIVER_VERSION="550.1"} 1980
+DCGM_FI_DEV_SM_CLOCK{gpu="1",UUID="GPU-b",device="nvidia1",modelName="NVIDIA H100",Hostname="h",DCGM_FI_DRIVER_VERSION="550.1"} 345
+DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-a"} 64
+DCGM_FI_DEV_POWER_USAGE{gpu="0",UUID="GPU-a"} 412.5
+DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu="0",UUID="GPU-a"} 90000500
+DCGM_FI_DEV_FB_FREE{gpu="0",UUID="GPU-a"} 1024
+DCGM_FI_DEV_FB_USED{gpu="0",UUID="GPU-a"} 3072
+another_metric{gpu="7"} 1
+"#;
+
+    #[test]
+    fn cards_and_what_they_do_are_read_from_the_exporters_lines() {
+        let found = cards(TEXT);
+        assert_eq!(found.iter().map(|card| card.index).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(found[0].name.as_deref(), Some("NVIDIA H100"));
+        assert_eq!(found[0].driver.as_deref(), Some("550.1"));
+        assert_eq!((found[0].memory_bytes, found[1].memory_bytes), (Some(4 << 30), None));
+        let said = samples(TEXT);
+        assert_eq!((said[0].utilisation, said[0].power_w), (Some(0.64), Some(412.5)));
+        assert_eq!((said[0].energy_j, said[0].memory_bytes), (Some(90_000.5), Some(3 << 30)));
+        assert_eq!((said[1].clock_mhz, said[1].power_w), (Some(345.0), None));
+    }
+}

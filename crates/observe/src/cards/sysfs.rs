@@ -1,0 +1,162 @@
+//! AMD's cards by the files in which their driver says what they do. Reads, and never writes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use inferometer_core::observed::CardSample;
+use inferometer_core::summary::Card;
+
+use super::Cards;
+
+/// AMD's number among the makers of devices.
+const AMD: &str = "0x1002";
+
+/// The cards of this machine.
+pub struct AmdCards {
+    devices: Vec<Device>,
+}
+
+struct Device {
+    index: u32,
+    folder: PathBuf,
+    /// Where its sensors are.
+    sensors: Option<PathBuf>,
+}
+
+impl AmdCards {
+    /// The cards below `/sys/class/drm`, if there are any.
+    pub fn find(drm: &Path) -> Option<Self> {
+        let mut folders: Vec<(u32, PathBuf)> = entries(drm)
+            .into_iter()
+            .filter_map(|entry| {
+                let name = entry.file_name()?.to_str()?.strip_prefix("card")?.to_owned();
+                // `card0-DP-1` is a plug of the card.
+                Some((name.parse().ok()?, entry.join("device")))
+            })
+            .filter(|(_, folder)| line(&folder.join("vendor")).as_deref() == Some(AMD))
+            // A display without an engine of its own has no use.
+            .filter(|(_, folder)| folder.join("gpu_busy_percent").exists())
+            .collect();
+        folders.sort_unstable();
+        let devices: Vec<Device> = folders
+            .into_iter()
+            .zip(0..)
+            .map(|((_, folder), index)| {
+                let sensors = entries(&folder.join("hwmon")).into_iter().next();
+                Device { index, folder, sensors }
+            })
+            .collect();
+        (!devices.is_empty()).then_some(Self { devices })
+    }
+}
+
+impl Cards for AmdCards {
+    fn cards(&self) -> Vec<Card> {
+        let card = |device: &Device| Card {
+            index: device.index,
+            name: line(&device.folder.join("product_name"))
+                .or_else(|| line(&device.folder.join("device")).map(|id| format!("AMD {id}"))),
+            memory_bytes: number(&device.folder.join("mem_info_vram_total")),
+            driver: line(Path::new("/sys/module/amdgpu/version")),
+            source: "sysfs".to_owned(),
+        };
+        self.devices.iter().map(card).collect()
+    }
+
+    fn sample(&mut self) -> Result<Vec<CardSample>, String> {
+        self.devices.iter().map(Device::sample).collect()
+    }
+}
+
+impl Device {
+    fn sample(&self) -> Result<CardSample, String> {
+        if !self.folder.exists() {
+            return Err(format!("{}: the card is gone", self.folder.display()));
+        }
+        let sensor = |name: &str| number::<f64>(&self.sensors.as_ref()?.join(name));
+        // Newer cards say their power at the instant, older ones a mean over some milliseconds.
+        let power_uw = sensor("power1_average").or_else(|| sensor("power1_input"));
+        let busy: Option<f64> = number(&self.folder.join("gpu_busy_percent"));
+        Ok(CardSample {
+            index: self.index,
+            utilisation: busy.map(|percent| percent / 100.0),
+            power_w: power_uw.map(|microwatts| microwatts / 1e6),
+            clock_mhz: sensor("freq1_input").map(|hertz| hertz / 1e6),
+            memory_bytes: number(&self.folder.join("mem_info_vram_used")),
+            energy_j: None,
+        })
+    }
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}
+
+fn line(file: &Path) -> Option<String> {
+    let text = fs::read_to_string(file).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn number<T: FromStr>(file: &Path) -> Option<T> {
+    line(file)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(folder: &Path, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            let file = folder.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+    }
+
+    #[test]
+    fn amds_cards_are_found_among_others_and_read_in_our_units() {
+        let drm = tempfile::tempdir().unwrap();
+        write(
+            drm.path(),
+            &[
+                ("card0/device/vendor", "0x10de\n"),
+                ("card0/device/gpu_busy_percent", "99\n"),
+                ("card1-DP-1/device/vendor", "0x1002\n"),
+                ("card1/device/vendor", "0x1002\n"),
+                ("card1/device/product_name", "AMD Instinct MI300X\n"),
+                ("card1/device/gpu_busy_percent", "42\n"),
+                ("card1/device/mem_info_vram_total", "206141652992\n"),
+                ("card1/device/mem_info_vram_used", "1048576\n"),
+                ("card1/device/hwmon/hwmon3/power1_average", "350000000\n"),
+                ("card1/device/hwmon/hwmon3/freq1_input", "2100000000\n"),
+                ("card2/device/vendor", "0x1002\n"),
+                ("card2/device/device", "0x74a1\n"),
+                ("card2/device/gpu_busy_percent", "0\n"),
+                ("card2/device/hwmon/hwmon4/power1_input", "90500000\n"),
+            ],
+        );
+        let mut amd = AmdCards::find(drm.path()).unwrap();
+        let cards = amd.cards();
+        let names: Vec<_> = cards.iter().filter_map(|card| card.name.as_deref()).collect();
+        assert_eq!(names, ["AMD Instinct MI300X", "AMD 0x74a1"]);
+        assert_eq!(cards[0].memory_bytes, Some(206_141_652_992));
+        let said = amd.sample().unwrap();
+        assert_eq!((said[0].index, said[0].utilisation), (0, Some(0.42)));
+        assert_eq!((said[0].power_w, said[0].clock_mhz), (Some(350.0), Some(2_100.0)));
+        assert_eq!((said[1].power_w, said[1].memory_bytes), (Some(90.5), None));
+        fs::remove_dir_all(drm.path().join("card2")).unwrap();
+        assert!(amd.sample().unwrap_err().contains("is gone"));
+    }
+
+    #[test]
+    fn a_machine_without_such_a_card_has_none() {
+        let drm = tempfile::tempdir().unwrap();
+        write(drm.path(), &[("card0/device/vendor", "0x8086\n")]);
+        assert!(AmdCards::find(drm.path()).is_none());
+        assert!(AmdCards::find(&drm.path().join("nothing")).is_none());
+    }
+}

@@ -1,0 +1,185 @@
+//! Which names of metrics mean what, as data, and what a server's text says by them. Never asks a
+//! server.
+
+use std::collections::BTreeMap;
+
+use inferometer_core::observed::{Buckets, Latency, Quantity, ServerSample};
+use serde::Deserialize;
+
+use crate::exposition::{Metric, metrics};
+
+/// The names that are known.
+const KNOWN: &str = include_str!("names.toml");
+
+/// One name, or several of which the first that is there counts.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Spelling {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(untagged)]
+enum Meaning {
+    Value(Quantity),
+    Latency(Latency),
+}
+
+/// One way to spell a quantity: names that are added up.
+#[derive(Clone, Debug)]
+struct Way {
+    meaning: Meaning,
+    names: Vec<String>,
+}
+
+/// Names with their meanings, the preferred ones first.
+#[derive(Clone, Debug)]
+pub struct Names {
+    ways: Vec<Way>,
+}
+
+/// Whether histograms are read too: they are long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Histograms {
+    /// They are.
+    Read,
+    /// Only gauges and counters are.
+    Left,
+}
+
+impl Names {
+    /// The names that are known, behind `own` ones of the user: a quantity, and a name or a sum
+    /// of names.
+    ///
+    /// # Errors
+    /// When there is no such quantity.
+    pub fn with(own: &BTreeMap<String, String>) -> Result<Self, String> {
+        let mut ways = Vec::new();
+        for (quantity, name) in own {
+            ways.push(Way { meaning: meaning(quantity)?, names: terms(name) });
+        }
+        ways.extend(Self::known().ways);
+        Ok(Self { ways })
+    }
+
+    /// The names that are known.
+    #[must_use]
+    pub fn known() -> Self {
+        let engines: BTreeMap<String, BTreeMap<String, Spelling>> =
+            toml::from_str(KNOWN).expect("invariant: the names that the program carries");
+        let mut ways = Vec::new();
+        for (quantity, spelling) in engines.into_values().flatten() {
+            let meaning = meaning(&quantity).expect("invariant: quantities of the own names");
+            let spellings = match spelling {
+                Spelling::One(name) => vec![name],
+                Spelling::Several(names) => names,
+            };
+            ways.extend(spellings.iter().map(|name| Way { meaning, names: terms(name) }));
+        }
+        Self { ways }
+    }
+
+    /// What a server's text says; empty where none of the names occurs.
+    #[must_use]
+    pub fn read(&self, text: &str, histograms: Histograms) -> ServerSample {
+        // A server with several engines has a line for each, told apart by labels.
+        let mut found: BTreeMap<&str, Vec<Metric<'_>>> = BTreeMap::new();
+        for way in &self.ways {
+            for name in &way.names {
+                found.entry(name).or_default();
+            }
+        }
+        for metric in metrics(text) {
+            let base = match histograms {
+                Histograms::Read => histogram_of(metric.name),
+                Histograms::Left => None,
+            };
+            let name = if found.contains_key(metric.name) { Some(metric.name) } else { base };
+            if let Some(lines) = name.and_then(|name| found.get_mut(name)) {
+                lines.push(metric);
+            }
+        }
+        let mut sample = ServerSample::default();
+        for way in &self.ways {
+            let lines: Vec<Metric<'_>> =
+                way.names.iter().flat_map(|name| &found[name.as_str()]).copied().collect();
+            if lines.is_empty() {
+                continue;
+            }
+            match way.meaning {
+                Meaning::Value(quantity) => {
+                    if let Some(value) = value(quantity, &lines) {
+                        sample.values.entry(quantity).or_insert(value);
+                    }
+                }
+                Meaning::Latency(latency) => {
+                    if let Some(buckets) = buckets(&lines) {
+                        sample.histograms.entry(latency).or_insert(buckets);
+                    }
+                }
+            }
+        }
+        sample
+    }
+}
+
+/// The quantity of a name in a table.
+fn meaning(quantity: &str) -> Result<Meaning, String> {
+    let name = toml::Value::String(quantity.to_owned());
+    name.try_into().map_err(|_| {
+        format!(
+            "`{quantity}` is nothing that is asked of a server; there are running, waiting, \
+             kv_use, preemptions, prefix_queries, prefix_hits, drafted, accepted, \
+             generation_tokens, ttft, itl"
+        )
+    })
+}
+
+fn terms(name: &str) -> Vec<String> {
+    name.split('+').map(|term| term.trim().to_owned()).collect()
+}
+
+/// The histogram that a line belongs to.
+fn histogram_of(name: &str) -> Option<&str> {
+    ["_bucket", "_sum", "_count"].into_iter().find_map(|suffix| name.strip_suffix(suffix))
+}
+
+/// Over all lines: shares are averaged, all else is added up.
+fn value(quantity: Quantity, lines: &[Metric<'_>]) -> Option<f64> {
+    let values: Vec<f64> =
+        lines.iter().map(|metric| metric.value).filter(|value| value.is_finite()).collect();
+    let sum: f64 = values.iter().sum();
+    match (quantity, values.len()) {
+        (_, 0) => None,
+        (Quantity::KvUse, count) => Some(sum / count as f64),
+        _ => Some(sum),
+    }
+}
+
+/// The histograms of all label sets as one.
+fn buckets(lines: &[Metric<'_>]) -> Option<Buckets> {
+    let mut buckets = Buckets::default();
+    let mut counted = false;
+    for metric in lines {
+        if metric.name.ends_with("_sum") {
+            buckets.sum += metric.value;
+        } else if metric.name.ends_with("_count") {
+            buckets.count += metric.value;
+            counted = true;
+        } else if let Some(bound) = metric.label("le").and_then(|bound| bound.parse::<f64>().ok())
+            && bound.is_finite()
+        {
+            match buckets.below.iter_mut().find(|(known, _)| known.to_bits() == bound.to_bits()) {
+                Some((_, below)) => *below += metric.value,
+                None => buckets.below.push((bound, metric.value)),
+            }
+        }
+    }
+    buckets.below.sort_by(|one, other| one.0.total_cmp(&other.0));
+    counted.then_some(buckets)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Recorded answers of real servers, by what they mean.
+
+use super::*;
+use Quantity::{
+    Accepted, Drafted, GenerationTokens, KvUse, Preemptions, PrefixHits, PrefixQueries, Running,
+    Waiting,
+};
+
+const VLLM: &str = include_str!("../../fixtures/vllm-0.32.txt");
+const SGLANG: &str = include_str!("../../fixtures/sglang-0.5.23.txt");
+const TGI: &str = include_str!("../../fixtures/tgi-3.3.6.txt");
+const LLAMA_CPP: &str = include_str!("../../fixtures/llama-cpp-b11434.txt");
+
+#[test]
+fn what_each_server_says_is_known_by_its_own_names() {
+    for (text, expected) in [
+        (
+            VLLM,
+            vec![
+                (Running, 0.0),
+                (Waiting, 0.0),
+                (KvUse, 0.0),
+                (Preemptions, 0.0),
+                (PrefixQueries, 68.0),
+                (PrefixHits, 0.0),
+                (GenerationTokens, 39.0),
+            ],
+        ),
+        (
+            SGLANG,
+            vec![
+                (Running, 0.0),
+                (Waiting, 0.0),
+                (KvUse, 0.39),
+                (PrefixQueries, 6_591.0),
+                (PrefixHits, 3_448.0),
+                (GenerationTokens, 2_203.0),
+            ],
+        ),
+        (TGI, vec![(Running, 0.0), (Waiting, 0.0), (GenerationTokens, 88.0)]),
+        (
+            LLAMA_CPP,
+            vec![
+                (Running, 0.0),
+                (Waiting, 0.0),
+                (PrefixQueries, 0.0),
+                (PrefixHits, 0.0),
+                (Drafted, 0.0),
+                (Accepted, 0.0),
+                (GenerationTokens, 0.0),
+            ],
+        ),
+    ] {
+        let said = Names::known().read(text, Histograms::Read).values;
+        assert_eq!(said, expected.into_iter().collect::<BTreeMap<_, _>>());
+    }
+}
+
+#[test]
+fn histograms_are_read_whole_or_left() {
+    let said = Names::known().read(VLLM, Histograms::Read).histograms;
+    let ttft = &said[&Latency::Ttft];
+    assert_eq!((ttft.count, ttft.sum), (11.0, 13.395433187484741));
+    assert_eq!((ttft.below.len(), ttft.below[0].0), (22, 0.001));
+    let itl = &said[&Latency::Itl];
+    assert_eq!((itl.count, itl.quantile_within(0.5)), (28.0, Some([0.0, 0.01])));
+    // Two kinds of requests, each with a histogram, are one.
+    let said = Names::known().read(SGLANG, Histograms::Read).histograms;
+    assert_eq!(said[&Latency::Ttft].count, 57.0);
+    assert!(Names::known().read(VLLM, Histograms::Left).histograms.is_empty());
+}
+
+#[test]
+fn several_engines_behind_one_address_are_added_up_and_their_shares_averaged() {
+    let text = "vllm:num_requests_running{engine=\"0\"} 3\nvllm:num_requests_running{engine=\"1\"} \
+                5\nvllm:kv_cache_usage_perc{engine=\"0\"} 0.2\nvllm:kv_cache_usage_perc{engine=\"1\"} \
+                0.4\nvllm:gpu_cache_usage_perc{engine=\"0\"} 0.9\n";
+    let said = Names::known().read(text, Histograms::Read).values;
+    assert_eq!(said[&Running], 8.0);
+    assert!((said[&KvUse] - 0.3).abs() < 1e-12, "the current name counts, not the older one");
+}
+
+#[test]
+fn names_of_ones_own_come_first_and_wrong_quantities_are_told() {
+    let own = |quantity: &str, name: &str| {
+        Names::with(&BTreeMap::from([(quantity.to_owned(), name.to_owned())]))
+    };
+    let names = own("running", "mine_a + mine_b").unwrap();
+    let said = names.read("mine_a 1\nmine_b 2\nvllm:num_requests_running 9\n", Histograms::Left);
+    assert_eq!(said.values[&Running], 3.0);
+    let told = own("speed", "mine").unwrap_err();
+    assert!(told.contains("`speed`") && told.contains("kv_use"), "{told}");
+}

@@ -1,0 +1,157 @@
+//! The parts of a report about what the server and its cards said of themselves, pass by pass.
+//! Never compares them with the client: that is a finding.
+
+use inferometer_core::observed::{CardUse, Energy, Level, ServerLatency, ServerSays};
+use inferometer_core::summary::{PassSummary, Summary};
+
+use crate::document::{Block, plain};
+use crate::layout::{Align, Table};
+use crate::number::{MISSING, bytes, count, significant};
+
+/// The passes with their names.
+fn passes(summary: &Summary) -> impl Iterator<Item = (String, &PassSummary)> {
+    summary.cells.iter().flat_map(|cell| cell.passes.iter().map(|pass| (cell.place(pass), pass)))
+}
+
+/// What the server said of each pass; nothing where it was not asked.
+pub(super) fn server(out: &mut Vec<Block>, summary: &Summary) {
+    let said: Vec<(String, &PassSummary, &ServerSays)> = passes(summary)
+        .filter_map(|(place, pass)| Some((place, pass, pass.server.as_ref()?)))
+        .collect();
+    if said.is_empty() {
+        return;
+    }
+    out.push(Block::Heading(2, "What the server says".to_owned()));
+    out.push(Block::Paragraph(plain(
+        "By its own metrics, asked for on a thread of their own. Gauges are mean / largest over the \
+         samples within the pass; counters and latencies are what was added from before its first \
+         request to after its last. The client's figure stands in parentheses.",
+    )));
+    let mut gauges = Table::new([
+        ("Pass", Align::Left),
+        ("Running", Align::Right),
+        ("Waiting", Align::Right),
+        ("KV use (%)", Align::Right),
+        ("Preemptions", Align::Right),
+        ("Prefix hits (%)", Align::Right),
+        ("Drafts accepted (%)", Align::Right),
+        ("Output tokens", Align::Right),
+        ("TTFT mean (ms)", Align::Right),
+        ("ITL mean (ms)", Align::Right),
+    ]);
+    let mut cost = Table::new([
+        ("Pass", Align::Left),
+        ("Asked", Align::Right),
+        ("Failed", Align::Right),
+        ("Answer took (ms)", Align::Right),
+        ("Client's processor time (ms)", Align::Right),
+    ]);
+    for (place, pass, says) in said {
+        gauges.push(vec![
+            place.clone(),
+            level(says.running, 1.0),
+            level(says.waiting, 1.0),
+            level(says.kv_use, 100.0),
+            number(says.preemptions),
+            share(says.prefix_hits, says.prefix_queries),
+            share(says.accepted, says.drafted),
+            beside(says.generation_tokens, Some(pass.output_tokens as f64)),
+            latency(says.ttft_ms, pass.ttft_ms.map(|client| client.mean)),
+            latency(says.itl_ms, pass.itl_ms.map(|client| client.mean)),
+        ]);
+        cost.push(vec![
+            place,
+            count(says.scrapes),
+            count(says.failed),
+            format!("{} / {}", significant(says.took_ms_mean), significant(says.took_ms_max)),
+            significant(says.client_cpu_ms),
+        ]);
+    }
+    out.push(Block::Table(gauges));
+    let sentence = plain("What asking cost; answers as mean / slowest.");
+    out.push(Block::Details(
+        "The cost of asking".to_owned(),
+        vec![Block::Paragraph(sentence), Block::Table(cost)],
+    ));
+}
+
+/// What the cards did in each pass; nothing where none was seen.
+pub(super) fn hardware(out: &mut Vec<Block>, summary: &Summary) {
+    let mut table = Table::new([
+        ("Pass", Align::Left),
+        ("Card", Align::Right),
+        ("At work (%)", Align::Right),
+        ("Clock (MHz)", Align::Right),
+        ("Power (W)", Align::Right),
+        ("Memory", Align::Right),
+        ("Energy (J)", Align::Right),
+        ("J/output token", Align::Right),
+        ("J/request", Align::Right),
+    ]);
+    for (place, pass) in passes(summary) {
+        let Some(hardware) = &pass.hardware else { continue };
+        for card in &hardware.cards {
+            let mut row = vec![place.clone(), card.index.to_string()];
+            row.extend(card_figures(card));
+            row.extend([MISSING.to_owned(), MISSING.to_owned()]);
+            table.push(row);
+        }
+        let mut all = vec![place, "all".to_owned()];
+        all.extend(std::iter::repeat_n(MISSING.to_owned(), 4));
+        all.extend([
+            number(hardware.energy_j),
+            number(hardware.energy_per_output_token_j),
+            number(hardware.energy_per_request_j),
+        ]);
+        table.push(all);
+    }
+    if table.is_empty() {
+        return;
+    }
+    out.push(Block::Heading(2, "What the cards did".to_owned()));
+    out.push(Block::Paragraph(plain(
+        "Mean / largest over the samples within the pass. Energy is from the first send to the last \
+         end, by the card's own counter; where it has none (marked ~), its power summed up between \
+         samples. Per token and request: of those that completed.",
+    )));
+    out.push(Block::Table(table));
+}
+
+fn card_figures(card: &CardUse) -> [String; 5] {
+    let energy = number(card.energy_j);
+    [
+        level(card.utilisation, 100.0),
+        level(card.clock_mhz, 1.0),
+        level(card.power_w, 1.0),
+        card.memory_bytes.map_or(MISSING.to_owned(), bytes),
+        match card.energy_from {
+            Some(Energy::Power) => format!("~{energy}"),
+            _ => energy,
+        },
+    ]
+}
+
+fn level(level: Option<Level>, factor: f64) -> String {
+    level.map_or(MISSING.to_owned(), |level| {
+        format!("{} / {}", significant(level.mean * factor), significant(level.max * factor))
+    })
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or(MISSING.to_owned(), significant)
+}
+
+fn share(part: Option<f64>, whole: Option<f64>) -> String {
+    match (part, whole) {
+        (Some(part), Some(whole)) if whole > 0.0 => significant(part / whole * 100.0),
+        _ => MISSING.to_owned(),
+    }
+}
+
+fn beside(server: Option<f64>, client: Option<f64>) -> String {
+    format!("{} ({})", number(server), number(client))
+}
+
+fn latency(server: Option<ServerLatency>, client: Option<f64>) -> String {
+    beside(server.map(|server| server.mean), client)
+}
