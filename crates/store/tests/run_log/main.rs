@@ -9,6 +9,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::streamed;
+use inferometer_core::observed::{Observed, Quantity, Sample, ServerSample};
 use inferometer_core::outcome::{Outcome, Phase};
 use inferometer_core::plan::{CellPlan, PassPlan};
 use inferometer_core::record::{Event, EventKind, Record};
@@ -400,6 +401,7 @@ fn calls_out_of_order_are_refused() {
     };
     refused(writer.append(&streamed(0, 0, 1)));
     refused(writer.end_pass(Ending::Complete));
+    refused(writer.observed(&Observed::default()));
     writer.begin_pass(&begin(0)).unwrap();
     refused(writer.begin_pass(&begin(1)));
     refused(writer.append(&streamed(1, 0, 1)));
@@ -407,12 +409,41 @@ fn calls_out_of_order_are_refused() {
 }
 
 #[test]
+fn samples_of_a_pass_are_read_as_they_were_written_however_many_they_are() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a.log");
+    let sample = |index: u64| {
+        let value = (index as f64).sqrt() / 3.0;
+        let values = [(Quantity::KvUse, value)].into_iter().collect();
+        let server = ServerSample { values, ..ServerSample::default() };
+        Sample { at: Nanos(index), server: Some(server), ..Sample::default() }
+    };
+    let samples = (0..25_000).map(sample).collect();
+    let observed = Observed { asks_server: true, cpu_us: 7, samples };
+    let mut writer = LogWriter::create(&path, &header()).unwrap();
+    writer.begin_pass(&begin(0)).unwrap();
+    writer.append(&streamed(0, 0, 1)).unwrap();
+    writer.observed(&observed).unwrap();
+    writer.end_pass(Ending::Complete).unwrap();
+    writer.finish(Ending::Complete).unwrap();
+    let (entries, error) = read(&path);
+    assert!(error.is_none(), "{error:?}");
+    let mut found = Observed::default();
+    for entry in entries {
+        if let Entry::Observed(part) = entry {
+            found.extend(*part);
+        }
+    }
+    assert_eq!(found, observed);
+}
+
+#[test]
 fn a_log_of_a_newer_version_is_refused_by_name() {
     let folder = TempDir::new().unwrap();
-    let newer_format = LogHeader { format: 3, ..header() };
+    let newer_format = LogHeader { format: 4, ..header() };
     let newer_records = LogHeader { record_version: 7, ..header() };
     let cases = [
-        (newer_format, "the format of the log is version 3, this program reads version 2"),
+        (newer_format, "the format of the log is version 4, this program reads version 3"),
         (newer_records, "the meaning of records is version 7, this program reads version 1"),
     ];
     for (index, (header, message)) in cases.into_iter().enumerate() {
