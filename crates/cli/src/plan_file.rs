@@ -32,7 +32,9 @@ pub fn merge_several(
     let origin = file.map_or_else(|| "the flags".to_owned(), |path| path.display().to_string());
     let problem = |what: String| Failure::usage(format!("{origin}: {what}"));
     let mut several = Several { targets: Vec::new(), rounds: 1 };
-    if keys.get("target").is_some_and(Value::is_array) && !flags.contains_key("target") {
+    keys.extend(flags);
+    scenario::lay_under(&mut keys)?;
+    if keys.get("target").is_some_and(Value::is_array) {
         let tables = keys.remove("target").unwrap_or_default();
         several.targets = serde_path_to_error::deserialize(&tables)
             .map_err(|error| problem(format!("`target{}`: {}", error.path(), error.inner())))?;
@@ -43,8 +45,6 @@ pub fn merge_several(
             problem(format!("`rounds`: {rounds} is not a number of rounds from 1 to 1000"))
         })?;
     }
-    keys.extend(flags);
-    scenario::lay_under(&mut keys)?;
     Ok((checked(as_it_was_sent(keys)?, &origin)?, several))
 }
 

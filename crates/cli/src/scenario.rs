@@ -18,9 +18,15 @@ pub struct Scenario {
     pub asks: String,
     /// Where its numbers come from.
     pub source: String,
+    /// The model that the embedded engine plays where none is named: one whose context holds what
+    /// the scenario sends, where the default's does not.
+    pub embedded_model: Option<String>,
     /// Its keys of a plan.
     pub plan: Map<String, Value>,
 }
+
+/// Keys that say which server or model is measured.
+const WHAT_IS_MEASURED: [&str; 3] = ["target", "server", "model"];
 
 #[derive(Deserialize)]
 struct Scenarios {
@@ -57,6 +63,11 @@ pub fn lay_under(keys: &mut Map<String, Value>) -> Result<(), Failure> {
     for (key, value) in &scenario.plan {
         keys.entry(key.clone()).or_insert_with(|| value.clone());
     }
+    if let Some(model) = &scenario.embedded_model
+        && !WHAT_IS_MEASURED.iter().any(|key| keys.contains_key(*key))
+    {
+        keys.insert("model".to_owned(), model.as_str().into());
+    }
     Ok(())
 }
 
@@ -77,6 +88,19 @@ mod tests {
             assert_eq!(plan.plan.workload.name(), scenario.plan["workload"]);
             assert!(!scenario.source.is_empty() && !scenario.asks.is_empty());
         }
+    }
+
+    #[test]
+    fn a_model_is_chosen_only_where_no_server_and_no_model_is_named() {
+        let model = |key: &str| {
+            let pair = |key: &str, value: &str| (key.to_owned(), Value::String(value.to_owned()));
+            let mut keys = Map::from_iter([pair("scenario", "agent"), pair(key, "x")]);
+            lay_under(&mut keys).unwrap_or_else(|error| panic!("{}", error.words()));
+            keys.get("model").and_then(Value::as_str).map(str::to_owned)
+        };
+        assert_eq!(model("salt"), Some("mistral-7b-openorca-awq".to_owned()));
+        assert_eq!((model("target"), model("server")), (None, None));
+        assert_eq!(model("model"), Some("x".to_owned()));
     }
 
     #[test]

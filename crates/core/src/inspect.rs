@@ -3,6 +3,7 @@
 //! Never here: a record kept, or a finding per request. Each finding gathers a whole pass, so
 //! that their number is bounded however many requests there are.
 
+mod arrivals;
 mod failures;
 mod lengths;
 mod server;
@@ -14,6 +15,7 @@ use crate::request::Sampling;
 
 pub use server::server_findings;
 
+use arrivals::ArrivalRate;
 use failures::Failures;
 use lengths::{Counts, InputLengths, OutputLengths};
 
@@ -24,6 +26,7 @@ pub struct Inspector {
     ignore_eos: bool,
     streamed: bool,
     completed: u64,
+    arrivals: ArrivalRate,
     failures: Failures,
     inputs: InputLengths,
     outputs: OutputLengths,
@@ -44,6 +47,7 @@ impl Inspector {
             ignore_eos: sampling.ignore_eos,
             streamed: sampling.stream,
             completed: 0,
+            arrivals: ArrivalRate::of(pass),
             failures: Failures::default(),
             inputs: InputLengths::default(),
             outputs: OutputLengths::default(),
@@ -81,6 +85,7 @@ impl Inspector {
 
     /// Takes in the record of one planned request, whatever became of it.
     pub fn add(&mut self, record: &Record) {
+        self.arrivals.add(record);
         if !record.outcome.is_complete() {
             self.failures.add(record);
             return;
@@ -106,6 +111,7 @@ impl Inspector {
             findings.extend(self.nothing_completed());
         }
         findings.extend(self.failures.findings());
+        findings.extend(self.arrivals.findings());
         findings.extend(self.outputs.empty());
         if self.ignore_eos {
             findings.extend(self.outputs.short());

@@ -143,6 +143,9 @@ fn results(out: &mut Vec<Block>, summary: &Summary) {
         return;
     }
     out.push(Block::Table(records));
+    if let Some(sentence) = table::which_pass(summary) {
+        out.push(Block::Paragraph(plain(sentence)));
+    }
     let failures = table::failures(summary);
     if !failures.is_empty() {
         out.push(Block::List(failures.into_iter().map(plain).collect()));

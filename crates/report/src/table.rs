@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use inferometer_core::summary::{Cell, PassKind, Summary};
+use inferometer_core::summary::{Cell, PassKind, PassSummary, Summary};
 
 use crate::beside;
 use crate::label;
@@ -60,11 +60,11 @@ pub(crate) fn body(summary: &Summary) -> String {
             let _ = writeln!(out, "- {line}");
         }
     }
+    if let Some(sentence) = which_pass(summary) {
+        let _ = writeln!(out, "\n{sentence}");
+    }
     let loads = loads(summary);
     if !loads.is_empty() {
-        if let Some(sentence) = which_pass(summary) {
-            let _ = writeln!(out, "\n{sentence}");
-        }
         let _ = write!(out, "\n{}", loads.to_markdown());
     }
     for (heading, table) in beside::tables(summary) {
@@ -78,8 +78,8 @@ pub(crate) fn records(summary: &Summary) -> Table {
     let mut table = Table::new(RECORD_COLUMNS.map(|name| (name, Align::Centre)));
     for cell in &summary.cells {
         table.push(vec![
-            length(cell.input_length),
-            length(cell.output_length),
+            input_length(cell),
+            output_length(cell),
             two_decimals(cell.requests_per_s),
             two_decimals(cell.output_tokens_per_s),
             two_decimals(cell.latency_per_token_ms),
@@ -87,6 +87,28 @@ pub(crate) fn records(summary: &Summary) -> Table {
         ]);
     }
     table
+}
+
+/// The input length of a cell; where its requests have their own, the mean of those that
+/// completed.
+fn input_length(cell: &Cell) -> String {
+    own_length(cell.input_length, cell, |pass| pass.input_tokens)
+}
+
+/// The same for the output.
+fn output_length(cell: &Cell) -> String {
+    own_length(cell.output_length, cell, |pass| pass.output_tokens)
+}
+
+fn own_length(of_grid: u32, cell: &Cell, tokens: fn(&PassSummary) -> u64) -> String {
+    let complete: u64 = cell.passes.iter().map(|pass| pass.outcomes.complete).sum();
+    let sum: u64 = cell.passes.iter().map(tokens).sum();
+    match of_grid {
+        0 if complete > 0 && sum > 0 => {
+            format!("{} (mean {:.0})", length(0), sum as f64 / complete as f64)
+        }
+        length_of_grid => length(length_of_grid),
+    }
 }
 
 /// A row per pass that holds a concurrency or a rate; empty when there is none.
@@ -114,8 +136,8 @@ pub(crate) fn loads(summary: &Summary) -> Table {
                 continue;
             }
             table.push(vec![
-                length(cell.input_length),
-                length(cell.output_length),
+                input_length(cell),
+                output_length(cell),
                 label::kind(pass),
                 label::load(pass),
                 format!("{} / {}", count(pass.outcomes.complete), count(pass.planned)),
@@ -135,7 +157,8 @@ pub(crate) fn loads(summary: &Summary) -> Table {
     table
 }
 
-/// Which pass the table shows, where a cell has several that load the server.
+/// Which pass the table shows, where a cell has several that load the server; and that latencies
+/// are those under load, where all requests were sent at once.
 pub(crate) fn which_pass(summary: &Summary) -> Option<String> {
     let loading = |cell: &Cell| {
         cell.passes
@@ -150,11 +173,19 @@ pub(crate) fn which_pass(summary: &Summary) -> Option<String> {
     } else {
         "latencies of the same pass"
     };
-    several.then(|| {
-        format!(
+    if several {
+        return Some(format!(
             "Each row shows the pass with the most requests/s, and {latencies}; every pass stands \
              below."
-        )
+        ));
+    }
+    let at_once = |cell: &Cell| {
+        !alone(cell) && cell.passes.iter().any(|pass| pass.kind == PassKind::Saturated)
+    };
+    summary.cells.iter().any(at_once).then(|| {
+        "Latencies are of requests that were sent all at once, the time in which they wait for \
+         one another included; --passes table measures them alone."
+            .to_owned()
     })
 }
 

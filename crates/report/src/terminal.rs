@@ -61,10 +61,10 @@ fn write_summary(out: &mut String, summary: &Summary, colour: Colour) {
     out.push('\n');
     write_table(out, &table::records(summary), RECORD_HEADING, colour);
     let loads = table::loads(summary);
+    if let Some(sentence) = table::which_pass(summary) {
+        let _ = writeln!(out, "{}", paint(Paint::Dim, &sentence));
+    }
     if !loads.is_empty() {
-        if let Some(sentence) = table::which_pass(summary) {
-            let _ = writeln!(out, "{}", paint(Paint::Dim, &sentence));
-        }
         out.push('\n');
         write_table(out, &loads, LOAD_HEADING, colour);
     }

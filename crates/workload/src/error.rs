@@ -132,6 +132,21 @@ pub enum WorkloadError {
         /// The first reasons.
         why: String,
     },
+    /// A trace that is scaled to more requests than can be held.
+    #[error(
+        "data set {}: --trace-scale {scale} makes more than {most} requests of the {rows} rows \
+         that are played; give a smaller one, or a shorter --trace-window", path.display()
+    )]
+    TooMuchOfATrace {
+        /// The file.
+        path: PathBuf,
+        /// Its rows within the window.
+        rows: u64,
+        /// The factor asked for.
+        scale: String,
+        /// The most requests that are made.
+        most: u32,
+    },
     /// A pass that a file of requests does not have.
     #[error(
         "data set {}: {wanted} are asked for, it has {found}; leave lengths, loads and counts to \

@@ -318,6 +318,15 @@ pub enum Note {
 }
 
 impl Note {
+    /// Whether it counts what earlier passes had.
+    #[must_use]
+    pub fn depends_on_earlier(&self) -> bool {
+        match self {
+            Self::Reused { .. } | Self::RowsAgain { .. } | Self::Overlapping { .. } => true,
+            Self::Inexact { .. } | Self::ShortTag { .. } => false,
+        }
+    }
+
     /// Adds the note of a part to those of the parts before: notes of one kind become one.
     pub fn add_to(self, notes: &mut Vec<Self>) {
         for note in notes.iter_mut() {

@@ -15,6 +15,9 @@ pub fn scenarios() -> Result<(), Failure> {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let _ = writeln!(text, "    {key} = {value}");
         }
+        if let Some(model) = &scenario.embedded_model {
+            let _ = writeln!(text, "    model = {model:?} where no server and no model is named");
+        }
         let _ = writeln!(text, "    source  {}\n", scenario.source);
     }
     text += "Flags and the keys of a plan file win over those of a scenario.\n";

@@ -32,7 +32,8 @@ pub struct WorkloadFlags {
     #[serde(skip_serializing_if = "Option::is_none")]
     output_distribution: Option<String>,
     /// Tokens at the beginning of each prompt, within its input length, that all prompts of a pass
-    /// share (random), or those of a group (prefix)
+    /// share (random), or those of a group (prefix). Lengths of --input-distribution are those of
+    /// what stands behind it, so that a prompt is longer by as many
     #[arg(long, value_name = "N", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     prefix_length: Option<u32>,

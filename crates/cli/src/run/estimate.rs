@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use inferometer_core::plan::{CellPlan, Grid, PassPlan, Plan, TargetPlan};
+use inferometer_core::plan::{CellPlan, Grid, PassPlan, Plan, TargetPlan, WorkloadPlan};
 use inferometer_core::record::Record;
+use inferometer_core::request::Request;
 use inferometer_engine::{EngineConfig, profile::profile, table};
+use inferometer_workload::PromptPlace;
 
+use super::prompts::Prompts;
 use crate::exit::Failure;
 
 /// How long a plan takes on the embedded engine, by the engine itself in virtual time; nothing
@@ -125,6 +128,44 @@ pub fn from_request(plan: &Plan, record: &Record) -> Option<(Duration, Duration)
     }
     let (least, most) = (least + rests(plan).as_secs_f64(), most + rests(plan).as_secs_f64());
     Some((Duration::from_secs_f64(least), Duration::from_secs_f64(most)))
+}
+
+/// Requests of a cell that are made to see how long they are.
+const SAMPLE: u32 = 64;
+
+/// How long a plan takes whose requests have lengths of their own: as long as with requests of
+/// their mean lengths, by a few of them. Nothing for conversations, whose prompts grow by answers.
+pub fn of_sample(
+    plan: &Plan,
+    prompts: &Prompts,
+    record: Option<&Record>,
+) -> Option<(Duration, Duration)> {
+    let (mut least, mut most) = (Duration::ZERO, Duration::ZERO);
+    for &cell in &plan.cells {
+        let passes = plan.passes_of(cell);
+        if passes.iter().any(|pass| matches!(pass, PassPlan::Conversations { .. })) {
+            return None;
+        }
+        let count = passes.iter().filter_map(PassPlan::requests).fold(SAMPLE, u32::min);
+        let place = PromptPlace::new(cell.to_string(), "check", 0);
+        let built = prompts.build(cell, &place, count).ok()?;
+        let mean = |of: fn(&Request) -> u32| {
+            let sum: u64 = built.requests.iter().map(|request| u64::from(of(request))).sum();
+            (sum / built.requests.len().max(1) as u64).max(1) as u32
+        };
+        let cell = CellPlan {
+            input_length: mean(|request| request.input_tokens),
+            output_length: mean(|request| request.output_tokens),
+        };
+        let workload = WorkloadPlan::Random;
+        let stand_in = Plan { workload, cells: vec![cell], passes, ..plan.clone() };
+        let (low, high) = match of_plan(&stand_in).ok()? {
+            Some(span) => (span, span),
+            None => from_request(&stand_in, record?)?,
+        };
+        (least, most) = (least + low, most + high);
+    }
+    Some((least, most))
 }
 
 /// The estimate in words.

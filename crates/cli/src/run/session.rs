@@ -91,6 +91,7 @@ pub fn carry_out(
     let counter = counter(plan, &ready.endpoint, &shaper);
     let mut prompts = Prompts::open(plan, shaper, &resolved.salt)?;
     findings.extend(prompts::data_set_findings(&prompts));
+    findings.extend(said::identity(plan));
     prompts::check_dialect(&prompts, plan, ready.endpoint.dialect)?;
     let talks = matches!(plan.workload, WorkloadPlan::Conversation(_));
     if ready.endpoint.dialect.accepts_messages() {
@@ -115,7 +116,11 @@ pub fn carry_out(
     }
     let guess = match estimate {
         Some(span) => Some((span, span)),
-        None => seen.record.as_ref().and_then(|record| estimate::from_request(plan, record)),
+        None => {
+            let record = seen.record.as_ref();
+            let by_record = record.and_then(|record| estimate::from_request(plan, record));
+            by_record.or_else(|| estimate::of_sample(plan, &prompts, record))
+        }
     };
     let template = ready.endpoint.dialect.applies_chat_template();
     let known = seen.tokens.filter(|_| prompts.shaper().is_models_own);
@@ -164,6 +169,7 @@ pub fn carry_out(
         pass_number: 0,
         cache: PrefixCache::of(&ready, plan),
         taken: Vec::new(),
+        taken_is_a_bound: false,
         broken: None,
     };
     session.play()
@@ -207,6 +213,8 @@ struct Session<'a> {
     cache: PrefixCache,
     /// Prompts asked for so far, by input length.
     taken: Vec<(u32, u64)>,
+    /// Whether a pass had no number of requests: more is counted as taken then than was sent.
+    taken_is_a_bound: bool,
     /// Why the run cannot go on, if it cannot.
     broken: Option<String>,
 }
@@ -348,9 +356,9 @@ impl Session<'_> {
         let Supplied { source, notes, trouble } =
             prompts::supply(&self.prompts, plan, &begin, &place, hasher)?;
         drop(making);
-        self.findings.extend(notes.iter().map(|note| {
-            Finding::new("prompts_not_as_asked", Severity::Note, note.to_string()).at(&label)
-        }));
+        let of_a_bound = self.taken_is_a_bound;
+        self.findings.extend(notes.iter().map(|note| said::note(note, of_a_bound).at(&label)));
+        self.taken_is_a_bound |= pass.requests().is_none();
         let live = Arc::new(Live::default());
         let showing =
             self.progress.show(&label, pass.requests(), cell.output_length, Arc::clone(&live));

@@ -2,6 +2,7 @@
 //! server's pace changes nothing. Reading the recording's file is never done here.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -167,7 +168,10 @@ impl LoadPlan for ReplayPlan<'_> {
 
 impl fmt::Display for ReplayPlan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "replay of {}", self.recording.file)?;
+        // The name tells people enough, and a folder may be long.
+        let file = Path::new(&self.recording.file);
+        let name = file.file_name().unwrap_or(file.as_os_str());
+        write!(f, "replay of {}", name.display())?;
         if self.speed == 1.0 { Ok(()) } else { write!(f, " at {} times its speed", self.speed) }
     }
 }

@@ -16,7 +16,8 @@ pub struct DrawnKeys {
     pub input_distribution: Option<String>,
     /// The same for output lengths.
     pub output_distribution: Option<String>,
-    /// Tokens of a shared beginning.
+    /// Tokens of a shared beginning: within the lengths of the grid, in front of those that a
+    /// distribution draws.
     pub prefix_length: Option<u32>,
     /// Groups of prompts that share a beginning.
     pub prefix_groups: Option<u32>,

@@ -101,11 +101,18 @@ impl Workload for TextBlocks {
 
     fn findings(&self) -> Vec<Finding> {
         let left_out = self.corpus.left_out();
-        let message = format!(
-            "rows and files of the corpus that are left out: {}. {left_out}",
-            left_out.total()
-        );
-        let finding = Finding::new("data_set_rows_left_out", Severity::Note, message);
-        (left_out.total() > 0).then_some(finding).into_iter().collect()
+        let unit = "the lengths of cells are characters: Input Length is the size of the text \
+                    block, Output Length the length asked for; tokens and characters of what was \
+                    sent and generated stand under Text blocks";
+        let mut findings = Vec::new();
+        if left_out.total() > 0 {
+            let message = format!(
+                "rows and files of the corpus that are left out: {}. {left_out}",
+                left_out.total()
+            );
+            findings.push(Finding::new("data_set_rows_left_out", Severity::Note, message));
+        }
+        findings.push(Finding::new("lengths_are_characters", Severity::Note, unit.to_owned()));
+        findings
     }
 }

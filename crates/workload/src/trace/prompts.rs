@@ -15,6 +15,9 @@ use crate::fit::{self, Words};
 use crate::place::PromptPlace;
 use crate::requests::{Built, Note, Parts, Shared, Workload, short_tag};
 
+/// The most requests that a trace is scaled to: their instants alone take a gigabyte.
+const MOST_REQUESTS: u32 = 1 << 24;
+
 /// The workload `trace`.
 pub struct Trace {
     rows: Rows,
@@ -31,6 +34,12 @@ impl Trace {
     pub fn open(plan: &TracePlan) -> Result<Self, WorkloadError> {
         let path = &fetch::local(&plan.dataset, &FetchConfig::from_env())?;
         let rows = Rows::load(path, plan.format, plan.max_tokens)?;
+        let played = Timeline::of(&rows, plan.window, 1.0).arrivals.len();
+        if played as f64 * plan.scale > f64::from(MOST_REQUESTS) {
+            let (rows, scale) = (played as u64, plan.scale.to_string());
+            let path = path.to_owned();
+            return Err(WorkloadError::TooMuchOfATrace { path, rows, scale, most: MOST_REQUESTS });
+        }
         let timeline = Timeline::of(&rows, plan.window, plan.scale);
         if timeline.arrivals.is_empty() {
             let (rows, why) = (rows.rows.len() as u64, "all are outside of --trace-window".into());

@@ -7,7 +7,7 @@ use inferometer_core::plan::{TraceFormat, TracePlan, TraceWindow, WorkloadPlan};
 use inferometer_core::request::{Prompt, Request};
 use inferometer_core::time::Nanos;
 use inferometer_workload::trace::{Rows, Timeline};
-use inferometer_workload::{Note, PromptForm, WorkloadError, embedded, requests};
+use inferometer_workload::{Note, PromptForm, WorkloadError, WorkloadSpec, embedded, requests};
 use proptest::prelude::*;
 
 use crate::support::{cell, ids, place, spec};
@@ -32,9 +32,15 @@ fn plan(name: &str) -> TracePlan {
 }
 
 /// The traces of which golden prompts are kept, by name.
-pub fn traces() -> [(&'static str, WorkloadPlan); 2] {
-    ["mooncake.jsonl", "plain.csv"]
-        .map(|name| (name.split('.').next().expect("a name"), WorkloadPlan::Trace(plan(name))))
+pub fn traces() -> [(String, WorkloadPlan); 6] {
+    FILES.map(|(file, _)| {
+        let name = match file {
+            // Both files of the plain format have the same name.
+            "plain.jsonl" => "plain-jsonl",
+            other => other.split('.').next().expect("a name"),
+        };
+        (name.to_owned(), WorkloadPlan::Trace(plan(file)))
+    })
 }
 
 fn read(text: &str) -> Result<Rows, WorkloadError> {
@@ -115,6 +121,15 @@ fn what_is_no_trace_is_told_with_what_was_found() {
     let azure = Some(TraceFormat::Azure);
     let error = Rows::load(Path::new(&path("burstgpt.csv")), azure, None).unwrap_err();
     assert!(error.to_string().contains("azure has TIMESTAMP"), "{error}");
+}
+
+#[test]
+fn a_scale_that_makes_more_requests_than_can_be_held_is_an_error() {
+    let trace = TracePlan { scale: 1e9, ..plan("plain.csv") };
+    let open = |trace| WorkloadSpec::open(&WorkloadPlan::Trace(trace), embedded(), 1, "s");
+    let error = open(trace.clone()).err().unwrap().to_string();
+    assert!(error.contains("--trace-scale 1000000000") && error.contains("rows"), "{error}");
+    assert!(open(TracePlan { scale: 2.0, ..trace }).is_ok());
 }
 
 #[test]

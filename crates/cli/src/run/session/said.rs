@@ -2,11 +2,38 @@
 
 use std::time::Duration;
 
+use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::plan::Plan;
 use inferometer_core::summary::Target;
+use inferometer_workload::Note;
 
 use crate::run::estimate::spoken;
 use crate::run::progress::Progress;
+use crate::run::prompts::BATCH;
+
+/// What of the prompts of a pass is not as asked for; `of_a_bound` where an earlier pass had no
+/// number of requests, so that what it sent is less than what is counted for it.
+pub(super) fn note(note: &Note, of_a_bound: bool) -> Finding {
+    let mut message = note.to_string();
+    if of_a_bound && note.depends_on_earlier() {
+        message += "; this is the most that it can be, for an earlier pass had no number of \
+                    requests, and is counted with all that is set aside for it";
+    }
+    Finding::new("prompts_not_as_asked", Severity::Note, message)
+}
+
+/// What the identity of the workload does not cover.
+pub(super) fn identity(plan: &Plan) -> Option<Finding> {
+    let passes = plan.cells.iter().flat_map(|&cell| plan.passes_of(cell));
+    let uncounted = passes.filter(|pass| pass.requests().is_none()).count();
+    let message = format!(
+        "passes without a number of requests: {uncounted}. Their prompts are made while they are \
+         sent, and workload_hash covers the first {BATCH} of each; the others follow from seed, \
+         salt and plan"
+    );
+    let finding = Finding::new("workload_hash_covers_a_part", Severity::Note, message);
+    (uncounted > 0).then(|| finding.advise("give --requests to have every request in the hash"))
+}
 
 /// What is measured against what.
 pub(super) fn announce(progress: Progress, target: &Target, plan: &Plan) {
@@ -52,7 +79,8 @@ pub(super) fn estimate(progress: Progress, guess: Option<(Duration, Duration)>) 
             spoken(most)
         )),
         None => progress.say(
-            "estimate: unknown: a first request was not answered, or lengths are the requests' own",
+            "estimate: unknown: a first request was not answered, or turns of conversations grow by \
+             answers that are not known",
         ),
     }
 }
