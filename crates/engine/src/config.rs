@@ -5,6 +5,7 @@ use std::fmt;
 use crate::card::Card;
 use crate::error::EngineError;
 use crate::model::{Experts, ModelSpec, Weights};
+use crate::policy::{Scheduler, scheduler};
 use crate::profile::{Profile, default_profile};
 
 /// The type of activations and of weights that are not quantised.
@@ -69,6 +70,8 @@ pub struct EngineConfig {
     pub tensor_parallel_size: Option<u32>,
     /// `--pipeline-parallel-size`, in stages.
     pub pipeline_parallel_size: Option<u32>,
+    /// `--enable-prefix-caching`
+    pub prefix_caching: Option<bool>,
 }
 
 impl EngineConfig {
@@ -88,6 +91,7 @@ impl EngineConfig {
             gpu_memory_utilization: None,
             tensor_parallel_size: None,
             pipeline_parallel_size: None,
+            prefix_caching: None,
         }
     }
 
@@ -108,8 +112,14 @@ impl EngineConfig {
     pub fn resolve(&self) -> Result<Resolved, EngineError> {
         let card = self.profile.card()?;
         let weights = self.resolve_weights(card)?;
-        let is_tgi = self.profile.engine == "tgi";
-        let limits = if is_tgi { self.tgi_limits()? } else { self.vllm_limits()? };
+        let scheduler = scheduler(&self.profile)?;
+        let is_tgi = scheduler == Scheduler::Tgi13;
+        let limits = match scheduler {
+            Scheduler::Tgi13 => self.tgi_limits()?,
+            Scheduler::Vllm02 => self.vllm_limits()?,
+            Scheduler::VllmV1 => self.vllm_v1_limits()?,
+        };
+        let prefix_caching = self.resolve_prefix_caching(scheduler)?;
         let block_size = self.block_size.unwrap_or(16);
         if ![8, 16, 32].contains(&block_size) {
             return Err(invalid("--block-size", block_size, "must be 8, 16 or 32 tokens"));
@@ -132,7 +142,35 @@ impl EngineConfig {
             gpu_memory_utilization: utilization,
             tensor_parallel_size,
             pipeline_parallel_size,
+            prefix_caching,
         })
+    }
+
+    /// Beginnings of prompts are shared by vLLM since 0.8 unless that is turned off.
+    fn resolve_prefix_caching(&self, scheduler: Scheduler) -> Result<bool, EngineError> {
+        if scheduler == Scheduler::VllmV1 {
+            return Ok(self.prefix_caching.unwrap_or(true));
+        }
+        if self.prefix_caching == Some(true) {
+            let Profile { engine, engine_version, .. } = &self.profile;
+            let expected =
+                format!("{engine} {engine_version} does not share beginnings of prompts");
+            return Err(invalid("--enable-prefix-caching", true, expected));
+        }
+        Ok(false)
+    }
+
+    /// Steps of a budget of tokens need not hold a whole prompt, and pad nothing.
+    fn vllm_v1_limits(&self) -> Result<Limits, EngineError> {
+        if let Some(paddings) = self.max_paddings {
+            let expected = "this engine's steps have no padding; leave it out";
+            return Err(invalid("--max-paddings", paddings, expected));
+        }
+        let max_num_seqs = self.max_num_seqs.unwrap_or(256);
+        let max_num_batched_tokens = self.max_num_batched_tokens.unwrap_or(2048.max(max_num_seqs));
+        check_batch(max_num_batched_tokens, max_num_seqs)?;
+        let max_model_len = self.resolve_max_model_len()?;
+        Ok(Limits { max_model_len, max_num_seqs, max_num_batched_tokens, max_paddings: 0 })
     }
 
     fn vllm_limits(&self) -> Result<Limits, EngineError> {
@@ -221,20 +259,13 @@ impl EngineConfig {
     }
 
     fn resolve_batched_tokens(&self, model_len: u32, seqs: u32) -> Result<u32, EngineError> {
-        if seqs == 0 {
-            return Err(invalid("--max-num-seqs", 0, "must be at least 1"));
-        }
         let tokens = self.max_num_batched_tokens.unwrap_or(model_len.max(2048));
-        let flag = "--max-num-batched-tokens";
-        if tokens < model_len {
+        if seqs > 0 && tokens < model_len {
             let expected =
                 format!("must be at least the {model_len} of --max-model-len, or it limits it");
-            return Err(invalid(flag, tokens, expected));
+            return Err(invalid("--max-num-batched-tokens", tokens, expected));
         }
-        if tokens < seqs {
-            let expected = format!("must be at least the {seqs} of --max-num-seqs");
-            return Err(invalid(flag, tokens, expected));
-        }
+        check_batch(tokens, seqs)?;
         Ok(tokens)
     }
 
@@ -255,6 +286,18 @@ impl EngineConfig {
         }
         Ok((cards, stages))
     }
+}
+
+/// A step has room for a token of each sequence.
+fn check_batch(tokens: u32, sequences: u32) -> Result<(), EngineError> {
+    if sequences == 0 {
+        return Err(invalid("--max-num-seqs", 0, "must be at least 1"));
+    }
+    if tokens < sequences {
+        let expected = format!("must be at least the {sequences} of --max-num-seqs");
+        return Err(invalid("--max-num-batched-tokens", tokens, expected));
+    }
+    Ok(())
 }
 
 fn invalid(
@@ -299,6 +342,8 @@ pub struct Resolved {
     pub tensor_parallel_size: u32,
     /// Stages that share the layers.
     pub pipeline_parallel_size: u32,
+    /// Beginnings of prompts that are in memory are not computed again.
+    pub prefix_caching: bool,
 }
 
 impl Resolved {

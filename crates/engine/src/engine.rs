@@ -8,7 +8,8 @@ use crate::config::{EngineConfig, Resolved};
 use crate::cost::{CostModel, StepShape};
 use crate::error::EngineError;
 use crate::kv::BlockManager;
-use crate::policy::{Batch, Policy, Queues, Sequence, policy};
+use crate::policy::{Batch, Policy, Queues, Scheduler, Sequence, scheduler};
+use crate::prefix_cache::Prefix;
 
 /// The caller's number of a request; unique among those in the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,6 +44,8 @@ pub enum StepKind {
     Prompt,
     /// Every running sequence got a token.
     Decode,
+    /// Parts of prompts were computed beside sequences that each got a token.
+    Mixed,
 }
 
 /// One step: outputs appear when its duration is over.
@@ -84,6 +87,10 @@ pub struct Stats {
     pub generation_tokens: u64,
     /// Steps so far.
     pub steps: u64,
+    /// Tokens of prompts that were looked for in memory so far.
+    pub prefix_queries: u64,
+    /// Those that were found there, and not computed again.
+    pub prefix_hits: u64,
 }
 
 /// A serving engine.
@@ -92,6 +99,10 @@ pub struct Engine {
     cost: CostModel,
     policy: Box<dyn Policy>,
     queues: Queues,
+    /// Tokens, prompt and output, with which a sequence ends.
+    most_tokens: u32,
+    /// Prompts may be computed in parts.
+    in_parts: bool,
     prompt_tokens: u64,
     generation_tokens: u64,
     steps: u64,
@@ -104,19 +115,28 @@ impl Engine {
     /// When the configuration is one that the engine would refuse to start with.
     pub fn new(config: EngineConfig) -> Result<Self, EngineError> {
         let config = config.resolve()?;
-        let queues = Queues {
-            waiting: std::collections::VecDeque::new(),
-            running: Vec::new(),
-            kv: BlockManager::new(kv_blocks(&config)?, config.block_size),
-            limits: config.limits,
-            preemptions: 0,
-            decodes_since_prompt: 0,
-        };
+        let mut kv = BlockManager::new(kv_blocks(&config)?, config.block_size);
+        if config.prefix_caching {
+            kv = kv.with_prefix_cache();
+        }
+        let scheduler = scheduler(&config.profile)?;
+        let policy = scheduler.policy();
+        let (holds, needs) = (kv.total() * config.block_size, config.limits.max_model_len);
+        // It does not start where a sequence could not run even alone.
+        if scheduler == Scheduler::VllmV1 && holds < needs {
+            return Err(EngineError::Invalid {
+                flag: "--max-model-len",
+                found: needs.to_string(),
+                expected: format!("the KV cache holds {holds} tokens; take no more than that"),
+            });
+        }
         Ok(Self {
+            in_parts: scheduler == Scheduler::VllmV1,
             cost: CostModel::new(&config),
-            policy: policy(&config.profile)?,
+            most_tokens: policy.most_tokens(config.limits),
+            policy,
+            queues: Queues::new(kv, config.limits),
             config,
-            queues,
             prompt_tokens: 0,
             generation_tokens: 0,
             steps: 0,
@@ -143,10 +163,26 @@ impl Engine {
     /// # Panics
     /// When one of the numbers is 0.
     pub fn add_ending(&mut self, id: RequestId, prompt: u32, max_tokens: u32, ends_after: u32) {
+        self.add_known(id, prompt, max_tokens, ends_after, Vec::new());
+    }
+
+    /// The same for a prompt whose whole blocks are known by these hashes
+    /// ([`crate::prefix_cache::block_hashes`]), for engines that share them.
+    ///
+    /// # Panics
+    /// When one of the numbers is 0.
+    pub fn add_known(
+        &mut self,
+        id: RequestId,
+        prompt: u32,
+        max_tokens: u32,
+        ends_after: u32,
+        blocks: Vec<u64>,
+    ) {
         let some = prompt > 0 && max_tokens > 0 && ends_after > 0;
         assert!(some, "a request has a prompt, asks for tokens and gets some");
-        let (generated, blocks) = (0, 0);
-        let sequence = Sequence { id, prompt, generated, max_tokens, ends_after, blocks };
+        let prefix = Prefix::new(blocks).filter(|_| self.config.prefix_caching);
+        let sequence = Sequence { max_tokens, ends_after, prefix, ..Sequence::new(id, prompt) };
         self.queues.waiting.push_back(sequence);
     }
 
@@ -155,7 +191,7 @@ impl Engine {
         self.queues.waiting.retain(|sequence| sequence.id != id);
         if let Some(at) = self.queues.running.iter().position(|sequence| sequence.id == id) {
             let sequence = self.queues.running.remove(at);
-            self.queues.kv.release(sequence.blocks);
+            self.queues.release(sequence);
         }
     }
 
@@ -164,9 +200,8 @@ impl Engine {
     ///
     /// It is the same as [`Engine::step`] again and again: the same tokens, blocks and nanoseconds.
     pub fn run(&mut self, limit: Duration) -> Option<Run> {
-        let max_model_len = self.config.limits.max_model_len;
         let Load { sequences, context, generated, remaining } =
-            Load::of(&self.queues.running, max_model_len);
+            Load::of(&self.queues.running, self.most_tokens);
         // The step in which a sequence ends is not one of the run.
         let most = remaining.checked_sub(1).filter(|&steps| steps > 0 && sequences > 0)?;
         let most = self.policy.steady_steps(&self.queues, most);
@@ -181,7 +216,8 @@ impl Engine {
         let Queues { running, kv, .. } = &mut self.queues;
         for sequence in running {
             // Keys and values of the last token are not stored yet.
-            kv.append(&mut sequence.blocks, sequence.prompt + sequence.generated + steps - 1);
+            sequence.computed = sequence.prompt + sequence.generated + steps - 1;
+            kv.append(&mut sequence.blocks, sequence.computed);
             sequence.generated += steps;
         }
         self.queues.decodes_since_prompt += steps;
@@ -204,22 +240,22 @@ impl Engine {
                 self.queues.decodes_since_prompt = 0;
                 let from = self.queues.running.len() - admitted;
                 let shape = prompt_shape(&self.queues.running[from..]);
-                let finished = Some(Finish::Ignored);
-                let mut outputs: Vec<_> = ignored
-                    .iter()
-                    .map(|Sequence { id, generated, .. }| StepOutput {
-                        id: *id,
-                        tokens_so_far: *generated,
-                        finished,
-                    })
-                    .collect();
+                let mut outputs = endings(&ignored);
                 self.emit(from, &mut outputs);
                 (shape, StepKind::Prompt, outputs)
+            }
+            Batch::Mixed { ignored } => {
+                let shape = mixed_shape(&self.queues.running);
+                let decodes = matches!(shape, Some(StepShape::Decode { .. }));
+                let mut outputs = endings(&ignored);
+                self.compute();
+                self.emit(0, &mut outputs);
+                (shape, if decodes { StepKind::Decode } else { StepKind::Mixed }, outputs)
             }
             Batch::Decode => {
                 self.queues.decodes_since_prompt += 1;
                 let Load { sequences, context, generated, .. } =
-                    Load::of(&self.queues.running, self.config.limits.max_model_len);
+                    Load::of(&self.queues.running, self.most_tokens);
                 let shape = StepShape::Decode { sequences, context, generated };
                 let mut outputs = Vec::with_capacity(sequences as usize);
                 self.emit(0, &mut outputs);
@@ -243,16 +279,38 @@ impl Engine {
             prompt_tokens: self.prompt_tokens,
             generation_tokens: self.generation_tokens,
             steps: self.steps,
+            prefix_queries: self.queues.prefix_queries,
+            prefix_hits: self.queues.prefix_hits,
         }
     }
 
-    /// Gives a token to each running sequence from `from` on, and lets go of those that ended.
+    /// Does what running sequences were scheduled for.
+    fn compute(&mut self) {
+        let Queues { running, kv, .. } = &mut self.queues;
+        for sequence in running {
+            sequence.computed += sequence.scheduled;
+            if let Some(prefix) = &mut sequence.prefix {
+                kv.offer(prefix, sequence.computed);
+            }
+        }
+    }
+
+    /// Gives a token to each running sequence from `from` on whose tokens are all computed, and lets
+    /// go of those that ended.
     fn emit(&mut self, from: usize, outputs: &mut Vec<StepOutput>) {
-        let max_model_len = self.config.limits.max_model_len;
         let running = &mut self.queues.running;
+        let in_parts = self.in_parts;
+        let mut ended = Vec::new();
         let mut kept = from;
         for at in from..running.len() {
             let sequence = &mut running[at];
+            if in_parts && sequence.computed < sequence.tokens() {
+                if kept < at {
+                    running.swap(kept, at);
+                }
+                kept += 1;
+                continue;
+            }
             if sequence.generated == 0 {
                 self.prompt_tokens += u64::from(sequence.prompt);
             }
@@ -260,7 +318,8 @@ impl Engine {
             self.generation_tokens += 1;
             let finished = if sequence.generated >= sequence.max_tokens {
                 Some(Finish::Length)
-            } else if sequence.tokens() > max_model_len || sequence.generated >= sequence.ends_after
+            } else if sequence.tokens() >= self.most_tokens
+                || sequence.generated >= sequence.ends_after
             {
                 Some(Finish::Stop)
             } else {
@@ -269,7 +328,8 @@ impl Engine {
             let (id, tokens_so_far) = (sequence.id, sequence.generated);
             outputs.push(StepOutput { id, tokens_so_far, finished });
             if finished.is_some() {
-                self.queues.kv.release(sequence.blocks);
+                let gone = Sequence::new(sequence.id, sequence.prompt);
+                ended.push(std::mem::replace(sequence, gone));
             } else {
                 if kept < at {
                     running.swap(kept, at);
@@ -278,6 +338,9 @@ impl Engine {
             }
         }
         running.truncate(kept);
+        for sequence in ended {
+            self.queues.release(sequence);
+        }
     }
 }
 
@@ -291,15 +354,49 @@ struct Load {
 }
 
 impl Load {
-    fn of(running: &[Sequence], max_model_len: u32) -> Self {
+    fn of(running: &[Sequence], most_tokens: u32) -> Self {
         let sequences = running.len() as u32;
         let none = Self { sequences, context: 0, generated: 0, remaining: u32::MAX };
         running.iter().fold(none, |load, sequence| Self {
             sequences,
             context: load.context + u64::from(sequence.tokens()),
             generated: load.generated + u64::from(sequence.generated),
-            remaining: load.remaining.min(sequence.remaining(max_model_len)),
+            remaining: load.remaining.min(sequence.remaining(most_tokens)),
         })
+    }
+}
+
+/// What is told of requests that can never run.
+fn endings(ignored: &[Sequence]) -> Vec<StepOutput> {
+    let ending = |sequence: &Sequence| StepOutput {
+        id: sequence.id,
+        tokens_so_far: sequence.generated,
+        finished: Some(Finish::Ignored),
+    };
+    ignored.iter().map(ending).collect()
+}
+
+/// A step of what running sequences were scheduled for: a decode step where each gets a token.
+fn mixed_shape(running: &[Sequence]) -> Option<StepShape> {
+    let (mut sequences, mut rows, mut sampled) = (0, 0, 0);
+    let (mut context, mut squares, mut generated) = (0_u64, 0_u64, 0_u64);
+    for sequence in running.iter().filter(|sequence| sequence.scheduled > 0) {
+        let until = sequence.computed + sequence.scheduled;
+        sequences += 1;
+        rows += sequence.scheduled;
+        sampled += u32::from(until == sequence.tokens());
+        generated += u64::from(sequence.generated);
+        if sequence.scheduled == 1 {
+            context += u64::from(until);
+        } else {
+            context += u64::from(sequence.computed);
+            squares += u64::from(until).pow(2) - u64::from(sequence.computed).pow(2);
+        }
+    }
+    match sequences {
+        0 => None,
+        _ if rows == sequences => Some(StepShape::Decode { sequences, context, generated }),
+        _ => Some(StepShape::Mixed { sequences, rows, sampled, context, squares }),
     }
 }
 

@@ -49,8 +49,8 @@ pub enum EngineError {
     },
     /// An engine version without a scheduler here.
     #[error(
-        "profile {profile}: no scheduler for {engine} {version}; there are those of vllm 0.2.x and \
-         tgi 1.3.x"
+        "profile {profile}: no scheduler for {engine} {version}; there are those of vllm 0.2.x, \
+         vllm from 0.8 on and tgi 1.3.x"
     )]
     UnknownEngine {
         /// The profile.

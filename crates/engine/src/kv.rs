@@ -1,5 +1,8 @@
 //! Paged KV memory: how many blocks are free. Contents and addresses are never kept, since nothing
-//! here depends on which block a sequence holds.
+//! here depends on which block a sequence holds; where an engine shares beginnings of prompts, which
+//! of them are in memory.
+
+use crate::prefix_cache::{Prefix, PrefixCache};
 
 /// What a prompt can hope for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub struct BlockManager {
     total: u32,
     free: u32,
     watermark: u32,
+    /// Beginnings of prompts that are known, in blocks that are held or free.
+    cache: Option<PrefixCache>,
 }
 
 impl BlockManager {
@@ -34,7 +39,52 @@ impl BlockManager {
             sizes.contains(&block_size),
             "blocks have 8, 16 or 32 tokens, as engines have them"
         );
-        Self { block_size, total, free: total, watermark: total / 100 }
+        Self { block_size, total, free: total, watermark: total / 100, cache: None }
+    }
+
+    /// The same blocks, of which those of prompts are kept for others until they are needed.
+    #[must_use]
+    pub fn with_prefix_cache(mut self) -> Self {
+        self.cache = Some(PrefixCache::default());
+        self
+    }
+
+    /// How many blocks from the beginning of a prompt, `most` at most, are in memory, and how many
+    /// of those are free.
+    #[must_use]
+    pub fn known(&self, prefix: &Prefix, most: u32) -> (u32, u32) {
+        self.cache.as_ref().map_or((0, 0), |cache| cache.find(prefix, most as usize))
+    }
+
+    /// A sequence takes the first so many blocks of its prompt, which are in memory.
+    pub fn hold(&mut self, prefix: &mut Prefix, blocks: u32) {
+        let (_, idle) = self.known(prefix, blocks);
+        if let Some(cache) = &mut self.cache {
+            cache.hold(prefix, blocks);
+            self.free -= idle;
+        }
+    }
+
+    /// A sequence has computed so many tokens of its prompt: others may use its whole blocks.
+    pub fn offer(&mut self, prefix: &mut Prefix, tokens: u32) {
+        let blocks = tokens / self.block_size;
+        if let Some(cache) = &mut self.cache {
+            cache.offer(prefix, blocks);
+        }
+    }
+
+    /// Gives back the blocks of a sequence, shared ones as well: they are free when the last holder
+    /// lets go.
+    pub fn release_shared(&mut self, prefix: &mut Prefix, held: u32) {
+        let Some(cache) = &mut self.cache else { return self.release(held) };
+        let freed = held - cache.let_go(prefix);
+        self.release(freed);
+    }
+
+    /// Blocks that nobody holds.
+    #[must_use]
+    pub fn free(&self) -> u32 {
+        self.free
     }
 
     /// Blocks that this many tokens fill.
@@ -77,13 +127,16 @@ impl BlockManager {
         let more = self.blocks(tokens).saturating_sub(*held);
         self.free = self.free.checked_sub(more).expect("invariant: can_append was asked");
         *held += more;
+        if let Some(cache) = &mut self.cache {
+            cache.forget_down_to(self.free);
+        }
     }
 
-    /// How many times in a row, `most` at most, each of some sequences can grow by a token with a
-    /// block free at its turn. `tokens` is what each is to hold after the first time; it holds the
-    /// blocks of all but the last of them.
+    /// How many times in a row, `most` at most, each of some sequences can grow by a token with
+    /// `spare` blocks free at its turn beside the one that it may take. `tokens` is what each is to
+    /// hold after the first time; it holds the blocks of all but the last of them.
     #[must_use]
-    pub fn growths(&self, tokens: impl Iterator<Item = u32>, most: u32) -> u32 {
+    pub fn growths(&self, tokens: impl Iterator<Item = u32>, most: u32, spare: u32) -> u32 {
         // A sequence takes a block when its tokens begin one: sequences by the time until then.
         let size = self.block_size;
         let mask = size - 1;
@@ -94,15 +147,15 @@ impl BlockManager {
             per_round += 1;
         }
         // Every round of as many times as a block has tokens, each sequence takes one block.
-        let rounds = match self.free.saturating_sub(1).checked_div(per_round) {
+        let rounds = match self.free.saturating_sub(spare).checked_div(per_round) {
             None => return most,
             Some(enough_for) => enough_for.min(most / size),
         };
         let mut free = self.free - rounds * per_round;
         for time in rounds * size..most {
             let taken = takes_after[(time & mask) as usize];
-            // The last in turn must find a block free even where it takes none.
-            if free <= taken {
+            // With one to spare, the last in turn finds a block free even where it takes none.
+            if free < taken + spare {
                 return time;
             }
             free -= taken;
@@ -167,7 +220,7 @@ mod tests {
         ] {
             let mut kv = BlockManager::new(total, size);
             let mut held: Vec<u32> = prompts.iter().map(|&tokens| kv.allocate(tokens)).collect();
-            let found = kv.growths(prompts.iter().map(|&tokens| tokens + 1), most);
+            let found = kv.growths(prompts.iter().map(|&tokens| tokens + 1), most, 1);
             let mut times = 0;
             'growing: while times < most {
                 for (held, prompt) in held.iter_mut().zip(prompts) {

@@ -15,6 +15,7 @@ mod hub_config;
 pub mod cost;
 pub mod kv;
 pub mod policy;
+pub mod prefix_cache;
 
 mod capacity;
 mod engine;
@@ -34,6 +35,6 @@ pub use engine::{Engine, Finish, RequestId, Stats, Step, StepKind, StepOutput};
 pub use error::EngineError;
 pub use output_lengths::output_lengths;
 pub use virtual_time::{
-    Lengths, TableRow, TokensAt, VirtualRecord, lengths, simulate, simulate_seen, table,
+    Asked, Lengths, TableRow, TokensAt, VirtualRecord, lengths, simulate, simulate_seen, table,
     table_ending,
 };

@@ -302,6 +302,7 @@ static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
         ("a100-40g-vllm-0.2.7", include_str!("../data/profiles/a100-40g-vllm-0.2.7.toml")),
         ("a100-40g-tgi-1.3.4", include_str!("../data/profiles/a100-40g-tgi-1.3.4.toml")),
         ("a100-40g-vllm-0.2.5-awq", include_str!("../data/profiles/a100-40g-vllm-0.2.5-awq.toml")),
+        ("a100-40g-vllm-0.32", include_str!("../data/profiles/a100-40g-vllm-0.32.toml")),
         ("v100-32g-x4-vllm-0.2", include_str!("../data/profiles/v100-32g-x4-vllm-0.2.toml")),
     ]
     .map(|(name, text)| Profile::parse(text, name).expect("invariant: embedded profiles parse"))

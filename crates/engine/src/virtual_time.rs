@@ -50,6 +50,22 @@ impl From<(u32, u32)> for Lengths {
     }
 }
 
+/// What a request asks for, and what its prompt begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Its lengths.
+    pub lengths: Lengths,
+    /// The whole blocks of its prompt by their contents
+    /// ([`crate::prefix_cache::block_hashes`]); none where it shares nothing.
+    pub blocks: Vec<u64>,
+}
+
+impl<L: Into<Lengths>> From<L> for Asked {
+    fn from(lengths: L) -> Self {
+        Self { lengths: lengths.into(), blocks: Vec::new() }
+    }
+}
+
 /// Tokens that a request got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokensAt {
@@ -65,7 +81,7 @@ pub struct TokensAt {
 /// lengths; when it is exhausted, no further request starts.
 ///
 /// What is due before a step begins takes part in it. Records are in the order of their starts.
-pub fn simulate<L: Into<Lengths>>(
+pub fn simulate<L: Into<Asked>>(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
     source: &mut dyn Iterator<Item = L>,
@@ -75,7 +91,7 @@ pub fn simulate<L: Into<Lengths>>(
 
 /// [`simulate`], with every token shown to `see` as it comes. Of what is due while
 /// `max_in_flight` are in flight, each waits for an end; it is sent then.
-pub fn simulate_seen<L: Into<Lengths>>(
+pub fn simulate_seen<L: Into<Asked>>(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
     source: &mut dyn Iterator<Item = L>,
@@ -117,7 +133,7 @@ struct Play<See> {
 
 impl<See: FnMut(TokensAt)> Play<See> {
     /// Starts what is due, and says when the next is, if that is known.
-    fn begin_due<L: Into<Lengths>>(
+    fn begin_due<L: Into<Asked>>(
         &mut self,
         engine: &mut Engine,
         load: &mut dyn LoadModel,
@@ -136,12 +152,13 @@ impl<See: FnMut(TokensAt)> Play<See> {
                 self.was_full = true;
                 return None;
             }
-            let Lengths { prompt, max_tokens, ends_after } = source.next()?.into();
+            let Asked { lengths, blocks } = source.next()?.into();
+            let Lengths { prompt, max_tokens, ends_after } = lengths;
             load.take();
             self.places -= 1;
             let sent = if self.was_full { due.max(self.now) } else { due };
             let id = RequestId(self.records.len() as u64);
-            engine.add_ending(id, prompt, max_tokens, ends_after);
+            engine.add_known(id, prompt, max_tokens, ends_after, blocks);
             self.records.push(VirtualRecord {
                 due,
                 sent,

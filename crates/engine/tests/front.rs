@@ -8,6 +8,7 @@ use inferometer_core::outcome::Outcome;
 use inferometer_core::request::{Prompt, Request, Sampling};
 use inferometer_core::time::Nanos;
 use inferometer_core::traits::{Tokenizer, TokenizerError};
+use inferometer_engine::profile::profile;
 use inferometer_engine::serve::{Fault, Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig, RequestId};
 use inferometer_net::virtual_net::{VirtualNet, hosts, play};
@@ -172,7 +173,16 @@ fn with_late_front(
     let mut config = FrontConfig::new("chatglm3-6b");
     config.chat_overhead_tokens = 5;
     change(&mut config);
-    let engine = Engine::new(engine_config()).expect("the defaults run");
+    with_engine(engine_config(), config, by, calls)
+}
+
+fn with_engine(
+    engine: EngineConfig,
+    config: FrontConfig,
+    by: Duration,
+    calls: Vec<Call>,
+) -> Vec<Call> {
+    let engine = Engine::new(engine).expect("the defaults run");
     let front = Front::new(engine, config, Arc::new(Words)).expect("a front");
     let mut late = Late { front, by };
     let mut hosts = hosts(2);
@@ -439,6 +449,36 @@ fn the_server_says_what_it_is() {
     assert_eq!(tokens["tokens"][2], 5);
     let (_, text) = ask("POST", "/detokenize", Some(&json!({ "tokens": [4, 2] })));
     assert_eq!(text["prompt"], " w4 w2");
+}
+
+#[test]
+fn todays_engine_shares_beginnings_of_prompts_and_has_todays_metrics() {
+    let mut engine = engine_config();
+    engine.profile = profile("a100-40g-vllm-0.32").expect("a known profile");
+    let prompt = "word ".repeat(64);
+    let body = json!({ "model": "chatglm3-6b", "prompt": prompt, "max_tokens": 2 });
+    let mut calls = vec![call("POST", "/v1/completions", Some(&body))];
+    for second in 1..=2_u64 {
+        let body = (second == 1).then_some(&body);
+        let mut later = match body {
+            Some(body) => call("POST", "/v1/completions", Some(body)),
+            None => call("GET", "/metrics", None),
+        };
+        later.at = Nanos(second * 1_000_000_000);
+        calls.push(later);
+    }
+    let calls = with_engine(engine, FrontConfig::new("chatglm3-6b"), Duration::ZERO, calls);
+    let (_, metrics) = response(&calls[2]);
+    for line in [
+        "vllm:prefix_cache_queries_total{model_name=\"chatglm3-6b\"} 128",
+        "vllm:prefix_cache_hits_total{model_name=\"chatglm3-6b\"} 48",
+        "vllm:kv_cache_usage_perc{model_name=\"chatglm3-6b\"} 0",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line}: {metrics}");
+    }
+    for gone in ["gpu_cache_usage_perc", "time_per_output_token_seconds"] {
+        assert!(!metrics.contains(gone), "{gone}");
+    }
 }
 
 #[test]

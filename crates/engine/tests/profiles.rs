@@ -67,7 +67,8 @@ fn predicted(profile: &Profile, provenance: &Provenance) -> Vec<RowError> {
 #[test]
 fn every_profile_has_the_errors_that_it_states() {
     for profile in profiles() {
-        assert!(!profile.provenance.is_empty(), "{} states no error", profile.name);
+        let is_uncalibrated = profile.name == "a100-40g-vllm-0.32";
+        assert_eq!(profile.provenance.is_empty(), is_uncalibrated, "{}", profile.name);
         for provenance in &profile.provenance {
             let place = format!("{} on {}", profile.name, provenance.table);
             let found = found(profile, provenance);

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use inferometer_core::load::{AtOnce, Closed, Level, Open};
 use inferometer_core::plan::{Bound, CellPlan};
 use inferometer_core::time::Nanos;
+use inferometer_engine::prefix_cache::block_hashes;
+use inferometer_engine::profile::profile;
 use inferometer_engine::{
     Engine, EngineConfig, Finish, RequestId, Step, StepKind, VirtualRecord, simulate,
     simulate_seen, table,
@@ -15,6 +17,20 @@ use proptest::prelude::*;
 fn small_engine(max_num_seqs: u32) -> Engine {
     let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
     config.max_num_seqs = Some(max_num_seqs);
+    with_few_blocks(config)
+}
+
+/// The same of vLLM since 0.8, with steps of few tokens.
+fn small_engine_of_today(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine {
+    let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
+    config.profile = profile("a100-40g-vllm-0.32").expect("a known profile");
+    config.max_num_seqs = Some(max_num_seqs);
+    config.max_num_batched_tokens = Some(max_num_batched_tokens);
+    config.max_model_len = Some(900);
+    with_few_blocks(config)
+}
+
+fn with_few_blocks(mut config: EngineConfig) -> Engine {
     let mut low = 0.0;
     let mut high = 0.9;
     // The least memory that the engine starts with, and a little more: about 60 blocks.
@@ -31,14 +47,15 @@ fn small_engine(max_num_seqs: u32) -> Engine {
 
 #[derive(Clone, Copy, Debug)]
 enum Action {
-    Add { prompt: u32, output: u32 },
+    Add { prompt: u32, output: u32, family: u32 },
     Abort { nth: u64 },
     Steps { count: u32 },
 }
 
 fn actions() -> impl Strategy<Value = Vec<Action>> {
     let action = prop_oneof![
-        4 => (1_u32..1000, 1_u32..300).prop_map(|(prompt, output)| Action::Add { prompt, output }),
+        4 => (1_u32..1000, 1_u32..300, 0_u32..4)
+            .prop_map(|(prompt, output, family)| Action::Add { prompt, output, family }),
         1 => (0_u64..40).prop_map(|nth| Action::Abort { nth }),
         3 => (1_u32..60).prop_map(|count| Action::Steps { count }),
     ];
@@ -64,9 +81,11 @@ impl Witness {
 
     fn act(&mut self, action: Action) -> Vec<Step> {
         match action {
-            Action::Add { prompt, output } => {
+            Action::Add { prompt, output, family } => {
                 let id = RequestId(self.added);
-                self.engine.add(id, prompt, output);
+                // Prompts of a family begin alike, as far as the shorter goes.
+                let tokens: Vec<u32> = (0..prompt).map(|at| at * 4 + family).collect();
+                self.engine.add_known(id, prompt, output, output, block_hashes(&tokens, 16));
                 self.open.insert(id, (prompt, output, 0));
                 self.added += 1;
                 Vec::new()
@@ -97,8 +116,10 @@ impl Witness {
                 None => assert!(output.tokens_so_far < asked),
                 Some(Finish::Length) => assert_eq!(output.tokens_so_far, asked),
                 Some(Finish::Stop) => {
-                    let limit = self.engine.config().limits.max_model_len;
-                    assert_eq!(prompt + output.tokens_so_far, limit + 1);
+                    let config = self.engine.config();
+                    let beyond = u32::from(config.profile.engine_version.starts_with("0.2."));
+                    let most = config.limits.max_model_len + beyond;
+                    assert_eq!(prompt + output.tokens_so_far, most);
                 }
                 Some(Finish::Ignored) => {}
             }
@@ -145,6 +166,24 @@ proptest! {
         let stats = witness.engine.stats();
         prop_assert_eq!(stats.kv_blocks_used, 0);
         prop_assert_eq!(stats.generation_tokens, witness.tokens);
+    }
+
+    #[test]
+    fn the_same_holds_of_steps_with_a_budget_that_share_beginnings_of_prompts(
+        actions in actions(),
+        max_num_seqs in 1_u32..12,
+        budget in 12_u32..400,
+    ) {
+        let mut witness = Witness::new(small_engine_of_today(max_num_seqs, budget));
+        for action in actions {
+            witness.act(action);
+        }
+        while witness.step().is_some() {}
+        prop_assert!(witness.open.is_empty(), "starved: {:?}", witness.open);
+        let stats = witness.engine.stats();
+        prop_assert_eq!(stats.kv_blocks_used, 0);
+        prop_assert_eq!(stats.generation_tokens, witness.tokens);
+        prop_assert!(stats.prefix_hits <= stats.prefix_queries);
     }
 
     #[test]
@@ -250,14 +289,18 @@ proptest! {
                 (at, prompt, output)
             })
             .collect();
-        let (mut one, mut other) = (small_engine(max_num_seqs), small_engine(max_num_seqs));
-        let expected = stepped(&mut one, &arrivals);
-        let due = arrivals.clone().into_iter().map(|arrival| Nanos(arrival.0));
-        let bound = Bound::requests(arrivals.len() as u32);
-        let mut lengths = arrivals.iter().map(|arrival| (arrival.1, arrival.2));
-        let found = simulate(&mut other, &mut Open::new(due, bound), &mut lengths);
-        prop_assert_eq!(found, expected);
-        prop_assert_eq!(one.stats(), other.stats());
+        let today = |sequences| small_engine_of_today(sequences, 300);
+        let engines: [&dyn Fn(u32) -> Engine; 2] = [&small_engine, &today];
+        for engine in engines {
+            let (mut one, mut other) = (engine(max_num_seqs), engine(max_num_seqs));
+            let expected = stepped(&mut one, &arrivals);
+            let due = arrivals.clone().into_iter().map(|arrival| Nanos(arrival.0));
+            let bound = Bound::requests(arrivals.len() as u32);
+            let mut lengths = arrivals.iter().map(|arrival| (arrival.1, arrival.2));
+            let found = simulate(&mut other, &mut Open::new(due, bound), &mut lengths);
+            prop_assert_eq!(found, expected);
+            prop_assert_eq!(one.stats(), other.stats());
+        }
     }
 }
 

@@ -53,6 +53,16 @@ pub struct EngineFlags {
     #[arg(long, value_name = "N", help_heading = "Engine")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pipeline_parallel_size: Option<u32>,
+    /// Whether beginnings of prompts that are in memory are taken from there (vLLM since 0.8)
+    /// [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    #[arg(help_heading = "Engine")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enable_prefix_caching: Option<bool>,
+    /// Compute every prompt whole: --enable-prefix-caching false
+    #[arg(long, conflicts_with = "enable_prefix_caching", help_heading = "Engine")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    no_enable_prefix_caching: bool,
 }
 
 impl EngineFlags {
@@ -90,6 +100,8 @@ impl EngineFlags {
         config.gpu_memory_utilization = self.gpu_memory_utilization;
         config.tensor_parallel_size = self.tensor_parallel_size;
         config.pipeline_parallel_size = self.pipeline_parallel_size;
+        let off = self.no_enable_prefix_caching.then_some(false);
+        config.prefix_caching = off.or(self.enable_prefix_caching);
         Ok(())
     }
 }

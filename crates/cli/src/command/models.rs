@@ -43,7 +43,7 @@ pub fn models() -> Result<(), Failure> {
             profile.card,
             profile.engine,
             profile.engine_version,
-            rows.join(", ")
+            if rows.is_empty() { "uncalibrated by any row".to_owned() } else { rows.join(", ") }
         );
     }
     print(&text)

@@ -6,13 +6,16 @@
 //! ```text
 //! decode(B, C, G) = host(B) + G output + max(L floor, products(B', B) + attention(B, C))
 //! prompt(n, s)    = host(n) + max(L floor, products(n s, n) + 2 L width sum(s^2) / F)
+//! mixed(B, r, C)  = host(B) + max(L floor, products(r, B) + C context
+//!                                          + 2 L width sum(end^2 - begin^2) / F)
 //! host(B)         = step + sqrt(B) batch_root + B sequence_layer_head L H
 //! attention(B, C) = max(C kv / bw, C 4 L width / reread, L chain min(C / B, 512) if B H <= 512)
 //! ```
 //!
 //! B' is B, padded to a captured graph where the engine captures graphs. Products depend on how the
-//! weights are stored, and end with sampling from a row of logits for each sequence; `kv` is the bytes of keys and values of a token, `width` that of all query
-//! heads, F the operations per second of dense products.
+//! weights are stored, and end with sampling from a row of logits for each sequence; `kv` is the
+//! bytes of keys and values of a token, `width` that of all query heads, F the operations per second
+//! of dense products.
 //!
 //! - `output`: the sampler of vLLM 0.2.6 and later makes nested lists and a tensor of every output
 //!   token of the batch in every step, on the host (`model_executor/sampling_metadata.py`).
@@ -49,6 +52,20 @@ pub enum StepShape {
         /// Tokens of the longest; the others are padded to it.
         longest: u32,
         /// Sum of the squares of their lengths.
+        squares: u64,
+    },
+    /// Prompts are computed in parts, beside sequences that each get a token.
+    Mixed {
+        /// Number of sequences.
+        sequences: u32,
+        /// Tokens that are computed.
+        rows: u32,
+        /// Sequences that get a token.
+        sampled: u32,
+        /// Tokens whose keys and values decoding and later parts of prompts read.
+        context: u64,
+        /// Sum over parts of prompts of the square of the tokens at their end less that at their
+        /// beginning.
         squares: u64,
     },
     /// Every sequence gets a token.
@@ -116,6 +133,12 @@ impl CostModel {
         match shape {
             StepShape::Decode { sequences, context, generated } => {
                 self.decode(sequences).seconds(context as f64, generated as f64)
+            }
+            StepShape::Mixed { sequences, rows, sampled, context, squares } => {
+                let device_s = self.device(f64::from(rows), f64::from(sampled))
+                    + context as f64 * self.context_token_s
+                    + squares as f64 * self.prompt_square_s;
+                self.host(f64::from(sequences)) + device_s.max(self.floor_s)
             }
             StepShape::Prompt { sequences, longest, squares } => {
                 let rows = f64::from(sequences) * f64::from(longest);

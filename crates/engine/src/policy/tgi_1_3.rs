@@ -101,27 +101,24 @@ mod tests {
 
     fn queues(waiting: u64, running: u64) -> Queues {
         let sequence = |id, blocks| Sequence {
-            id: RequestId(id),
-            prompt: 100,
-            generated: 0,
             max_tokens: 60,
             ends_after: 30,
             blocks,
+            ..Sequence::new(RequestId(id), 100)
         };
         let mut kv = BlockManager::new(100, 16);
         let running = (0..running).map(|id| sequence(100 + id, kv.allocate(160))).collect();
+        let limits = Limits {
+            max_model_len: 8192,
+            max_num_seqs: 1024,
+            max_num_batched_tokens: 450,
+            max_paddings: 0,
+        };
         Queues {
             waiting: (0..waiting).map(|id| sequence(id, 0)).collect::<VecDeque<_>>(),
             running,
-            kv,
-            limits: Limits {
-                max_model_len: 8192,
-                max_num_seqs: 1024,
-                max_num_batched_tokens: 450,
-                max_paddings: 0,
-            },
-            preemptions: 0,
             decodes_since_prompt: 1,
+            ..Queues::new(kv, limits)
         }
     }
 

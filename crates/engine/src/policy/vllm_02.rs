@@ -29,7 +29,7 @@ impl Policy for Vllm02 {
         if Prompts::default().next(queues).is_some() {
             return 0;
         }
-        queues.kv.growths(queues.running.iter().map(Sequence::tokens), most)
+        queues.kv.growths(queues.running.iter().map(Sequence::tokens), most, 1)
     }
 }
 
@@ -102,10 +102,8 @@ fn grow(queues: &mut Queues) {
             served += 1;
         } else {
             // The sequence itself goes when it is the last one left.
-            let mut victim = queues.running.pop().expect("invariant: one is still unserved");
-            queues.kv.release(std::mem::take(&mut victim.blocks));
-            queues.waiting.push_front(victim);
-            queues.preemptions += 1;
+            let victim = queues.running.pop().expect("invariant: one is still unserved");
+            queues.evict(victim);
         }
     }
 }
@@ -121,26 +119,18 @@ mod tests {
 
     fn queues(blocks: u32, prompts: &[u32]) -> Queues {
         let waiting = prompts.iter().zip(0..).map(|(&prompt, id)| Sequence {
-            id: RequestId(id),
-            prompt,
-            generated: 0,
             max_tokens: 100,
             ends_after: 100,
-            blocks: 0,
+            ..Sequence::new(RequestId(id), prompt)
         });
-        Queues {
-            waiting: waiting.collect(),
-            running: Vec::new(),
-            kv: BlockManager::new(blocks, 16),
-            limits: Limits {
-                max_model_len: 1024,
-                max_num_seqs: 4,
-                max_num_batched_tokens: 1024,
-                max_paddings: 256,
-            },
-            preemptions: 0,
-            decodes_since_prompt: 0,
-        }
+        let limits = Limits {
+            max_model_len: 1024,
+            max_num_seqs: 4,
+            max_num_batched_tokens: 1024,
+            max_paddings: 256,
+        };
+        let waiting = waiting.collect();
+        Queues { waiting, ..Queues::new(BlockManager::new(blocks, 16), limits) }
     }
 
     fn admitted(queues: &mut Queues) -> usize {

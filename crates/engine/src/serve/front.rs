@@ -154,7 +154,7 @@ impl Front {
     }
 
     /// Begins an answer that the engine makes, or the fault that comes in its place.
-    fn generate(&mut self, now: Nanos, id: ConnId, job: Job) {
+    fn generate(&mut self, now: Nanos, id: ConnId, mut job: Job) {
         self.requests += 1;
         let number = self.requests;
         let befalling = self.config.faults.iter().filter(|fault| fault.befalls(number));
@@ -189,7 +189,9 @@ impl Front {
                 connection.event(&opening);
             }
         }
-        self.engine.add(request, job.prompt_tokens, job.max_tokens);
+        let blocks = std::mem::take(&mut job.blocks);
+        let (prompt, most) = (job.prompt_tokens, job.max_tokens);
+        self.engine.add_known(request, prompt, most, most, blocks);
         self.clients.insert(request, id);
         connection.answer = Some(Answer {
             request,

@@ -100,14 +100,17 @@ impl Latencies {
         }
     }
 
-    /// As Prometheus reads them.
-    pub(super) fn write(&self, out: &mut String, model: &str) {
+    /// As Prometheus reads them; of vLLM since 0.8 (`is_v1`) without names that it has no more.
+    pub(super) fn write(&self, out: &mut String, model: &str, is_v1: bool) {
         for (histogram, name, help) in [
             (&self.first_token, "time_to_first_token_seconds", "Time to first token."),
             (&self.further_token, "inter_token_latency_seconds", "Between tokens (since 0.11)."),
             (&self.further_token, "time_per_output_token_seconds", "Between tokens (before)."),
             (&self.request, "e2e_request_latency_seconds", "From arrival to end."),
         ] {
+            if is_v1 && name == "time_per_output_token_seconds" {
+                continue;
+            }
             histogram.write(out, name, help, model);
         }
         let name = "vllm:request_success_total";
@@ -131,7 +134,7 @@ mod tests {
         }
         latencies.ended(Duration::from_secs(1), Finish::Length);
         let mut text = String::new();
-        latencies.write(&mut text, "m");
+        latencies.write(&mut text, "m", false);
         for line in [
             "vllm:time_to_first_token_seconds_bucket{le=\"0.001\",model_name=\"m\"} 1",
             "vllm:time_to_first_token_seconds_bucket{le=\"0.005\",model_name=\"m\"} 2",

@@ -88,7 +88,7 @@ impl Body {
             other => {
                 let ids = ids(other).ok_or_else(|| wrong(name, "a text or a list of token ids"))?;
                 let key = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
-                Prompt { tokens: ids.len() as u32, key }
+                Prompt { tokens: ids.len() as u32, key, ids }
             }
         };
         if prompt.tokens == 0 {
@@ -103,11 +103,15 @@ impl Body {
         let value = self.get(name).ok_or_else(|| wrong(name, "given"))?;
         let messages = value.as_array().filter(|list| !list.is_empty());
         let messages = messages.ok_or_else(|| wrong(name, "a list of messages"))?;
-        let mut all = Prompt { tokens: host.chat_overhead_tokens, key: Vec::new() };
+        let overhead = host.shared_block.map_or(0, |_| host.chat_overhead_tokens as usize);
+        // What the template adds is the same in every chat.
+        let (tokens, ids) = (host.chat_overhead_tokens, vec![0; overhead]);
+        let mut all = Prompt { tokens, key: Vec::new(), ids };
         for message in messages {
             let part = Prompt::text(host, &content(message)?)?;
             all.tokens += part.tokens;
             all.key.extend(part.key);
+            all.ids.extend(part.ids);
         }
         if all.tokens == 0 {
             return Err(wrong(name, "of at least one token"));

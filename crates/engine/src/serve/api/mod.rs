@@ -8,7 +8,7 @@ mod vllm;
 
 use std::sync::Arc;
 
-use inferometer_core::traits::Tokenizer;
+use inferometer_core::traits::{Tokenizer, TokenizerError};
 use inferometer_wire::http::Request;
 use serde_json::{Value, json};
 
@@ -16,6 +16,8 @@ use super::FrontConfig;
 use super::latencies::Latencies;
 use super::words::seed;
 use crate::engine::{Engine, Stats};
+use crate::policy::{Scheduler, scheduler};
+use crate::prefix_cache::block_hashes;
 
 /// What every answer may need to know of the server.
 pub(super) struct Host {
@@ -35,6 +37,10 @@ pub(super) struct Host {
     pub(super) simulated: Value,
     /// Counts prompts.
     pub(super) tokenizer: Arc<dyn Tokenizer>,
+    /// Tokens of a block, where beginnings of prompts are shared.
+    pub(super) shared_block: Option<u32>,
+    /// Metrics have the names of vLLM since 0.8, not those before.
+    pub(super) is_v1: bool,
 }
 
 impl Host {
@@ -44,6 +50,7 @@ impl Host {
         tokenizer: Arc<dyn Tokenizer>,
         created: u64,
     ) -> Self {
+        let resolved = engine.config();
         Self {
             model: config.served_model_name.clone(),
             version: engine.config().profile.engine_version.clone(),
@@ -53,6 +60,8 @@ impl Host {
             created,
             simulated: simulated(engine, config),
             tokenizer,
+            shared_block: resolved.prefix_caching.then_some(resolved.block_size),
+            is_v1: scheduler(&resolved.profile) == Ok(Scheduler::VllmV1),
         }
     }
 }
@@ -68,6 +77,7 @@ fn simulated(engine: &Engine, config: &FrontConfig) -> Value {
         "max_num_seqs": limits.max_num_seqs,
         "max_num_batched_tokens": limits.max_num_batched_tokens,
         "block_size": resolved.block_size,
+        "prefix_caching": resolved.prefix_caching,
         "kv_blocks": engine.stats().kv_blocks_total,
         "gpu_memory_utilization": resolved.gpu_memory_utilization,
         "tensor_parallel_size": resolved.tensor_parallel_size,
@@ -114,6 +124,8 @@ pub(super) enum Call {
 /// Text to be made.
 pub(super) struct Job {
     pub(super) prompt_tokens: u32,
+    /// The whole blocks of the prompt by their contents, where they are shared.
+    pub(super) blocks: Vec<u64>,
     pub(super) max_tokens: u32,
     /// Why the output ends when it has `max_tokens`.
     pub(super) finish_reason: &'static str,
@@ -136,7 +148,9 @@ impl Job {
             _ => (asked.max_tokens, "length"),
         };
         let (prompt_tokens, stream) = (prompt.tokens, asked.stream);
-        Self { prompt_tokens, max_tokens, finish_reason, stream, seed, form }
+        let blocks = host.shared_block.map(|size| block_hashes(&prompt.ids, size));
+        let blocks = blocks.unwrap_or_default();
+        Self { prompt_tokens, blocks, max_tokens, finish_reason, stream, seed, form }
     }
 }
 
@@ -152,13 +166,20 @@ struct Prompt {
     tokens: u32,
     /// What its output is drawn by.
     key: Vec<u8>,
+    /// Its tokens, where beginnings of prompts are shared.
+    ids: Vec<u32>,
 }
 
 impl Prompt {
     fn text(host: &Host, text: &str) -> Result<Self, Reply> {
-        let tokens = host.tokenizer.count(text);
-        let tokens = tokens.map_err(|error| Reply::error(500, &error.to_string()))?;
-        Ok(Self { tokens, key: text.as_bytes().to_vec() })
+        let failed = |error: TokenizerError| Reply::error(500, &error.to_string());
+        let key = text.as_bytes().to_vec();
+        if host.shared_block.is_none() {
+            let tokens = host.tokenizer.count(text).map_err(failed)?;
+            return Ok(Self { tokens, key, ids: Vec::new() });
+        }
+        let ids = host.tokenizer.encode(text).map_err(failed)?;
+        Ok(Self { tokens: ids.len() as u32, key, ids })
     }
 }
 

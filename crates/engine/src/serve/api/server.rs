@@ -34,21 +34,29 @@ pub(super) fn metrics(host: &Host, stats: &Stats, latencies: &Latencies) -> Repl
     let used = f64::from(stats.kv_blocks_used) / f64::from(stats.kv_blocks_total);
     let mut text = String::new();
     let model = host.model.replace('\\', "\\\\").replace('"', "\\\"");
+    let (queries, hits) = (stats.prefix_queries as f64, stats.prefix_hits as f64);
+    let old = ["gpu_cache_usage_perc"];
+    let new = ["prefix_cache_queries_total", "prefix_cache_hits_total"];
     for (name, kind, help, value) in [
         ("num_requests_running", "gauge", "Sequences that run.", f64::from(stats.running)),
         ("num_requests_waiting", "gauge", "Sequences that wait.", f64::from(stats.waiting)),
         ("gpu_cache_usage_perc", "gauge", "Share of the KV blocks in use (vLLM 0.2 to 0.9).", used),
         ("kv_cache_usage_perc", "gauge", "Share of the KV blocks in use (vLLM since 0.10).", used),
+        ("prefix_cache_queries_total", "counter", "Prompt tokens looked for.", queries),
+        ("prefix_cache_hits_total", "counter", "Prompt tokens found in memory.", hits),
         ("num_preemptions_total", "counter", "Evictions.", stats.preemptions as f64),
         ("prompt_tokens_total", "counter", "Prompt tokens.", stats.prompt_tokens as f64),
         ("generation_tokens_total", "counter", "Output tokens.", stats.generation_tokens as f64),
     ] {
+        if (host.is_v1 && old.contains(&name)) || (!host.is_v1 && new.contains(&name)) {
+            continue;
+        }
         text.push_str(&format!(
             "# HELP vllm:{name} {help}\n# TYPE vllm:{name} {kind}\n\
              vllm:{name}{{model_name=\"{model}\"}} {value}\n"
         ));
     }
-    latencies.write(&mut text, &model);
+    latencies.write(&mut text, &model, host.is_v1);
     let content_type = "text/plain; version=0.0.4; charset=utf-8";
     Reply { status: 200, content_type, body: text.into_bytes() }
 }

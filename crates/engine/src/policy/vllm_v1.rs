@@ -1,0 +1,234 @@
+//! The scheduler of vLLM since 0.8 ("V1"): each step has a budget of tokens. What runs is served
+//! first, in order of arrival, mostly a token each; what is left of the budget goes to waiting
+//! prompts, in parts where they are longer. Beginnings of prompts that are in memory are not computed
+//! again. Where blocks run out, the last arrived is evicted and begins again.
+//!
+//! Priorities, speculative decoding, asynchronous scheduling and transfers of KV are never modelled.
+
+use super::{Batch, Policy, Queues, Sequence};
+use crate::config::Limits;
+
+/// vLLM from 0.8 on (`vllm/v1/core/sched/scheduler.py`).
+#[derive(Clone, Copy, Debug)]
+pub struct VllmV1;
+
+impl Policy for VllmV1 {
+    fn schedule(&self, queues: &mut Queues) -> Option<Batch> {
+        queues.running.iter_mut().for_each(|sequence| sequence.scheduled = 0);
+        let ignored = too_long(queues);
+        let mut budget = queues.limits.max_num_batched_tokens;
+        // Nobody is let in by the step that had to evict.
+        if serve_running(queues, &mut budget) {
+            while let Some(first) = admissible(queues, budget) {
+                budget -= first.tokens;
+                admit(queues, first);
+            }
+        }
+        let some = !ignored.is_empty() || queues.running.iter().any(|s| s.scheduled > 0);
+        some.then_some(Batch::Mixed { ignored })
+    }
+
+    fn steady_steps(&self, queues: &Queues, most: u32) -> u32 {
+        let running = &queues.running;
+        // The last token of a prompt may be a step of its own, which is no decode step.
+        let decoding = |sequence: &Sequence| {
+            sequence.generated > 0 && sequence.computed + 1 == sequence.tokens()
+        };
+        let budget = queues.limits.max_num_batched_tokens.checked_sub(running.len() as u32);
+        let Some(budget) = budget.filter(|_| running.iter().all(decoding)) else { return 0 };
+        let first = queues.waiting.front();
+        // Who cannot come in now cannot while blocks only become fewer.
+        if first.is_some_and(|first| first.tokens() >= queues.limits.max_model_len)
+            || admissible(queues, budget).is_some()
+        {
+            return 0;
+        }
+        queues.kv.growths(running.iter().map(Sequence::tokens), most, 0)
+    }
+
+    fn most_tokens(&self, limits: Limits) -> u32 {
+        limits.max_model_len
+    }
+}
+
+/// Takes out waiting prompts that leave no room for a token; the front of vLLM refuses them.
+fn too_long(queues: &mut Queues) -> Vec<Sequence> {
+    let mut ignored = Vec::new();
+    let limit = queues.limits.max_model_len;
+    while queues.waiting.front().is_some_and(|first| first.tokens() >= limit) {
+        ignored.extend(queues.waiting.pop_front());
+    }
+    ignored
+}
+
+/// Gives what runs its tokens, in order of arrival, as far as the budget goes. Says whether there
+/// were blocks for all without an eviction.
+fn serve_running(queues: &mut Queues, budget: &mut u32) -> bool {
+    let mut served = 0;
+    let mut enough = true;
+    while served < queues.running.len() && *budget > 0 {
+        let sequence = &mut queues.running[served];
+        let tokens = (sequence.tokens() - sequence.computed).min(*budget);
+        let until = sequence.computed + tokens;
+        if queues.kv.free() >= queues.kv.blocks(until).saturating_sub(sequence.blocks) {
+            queues.kv.append(&mut sequence.blocks, until);
+            sequence.scheduled = tokens;
+            *budget -= tokens;
+            served += 1;
+        } else {
+            // The sequence itself goes when it is the last one left.
+            let victim = queues.running.pop().expect("invariant: one is still unserved");
+            queues.evict(victim);
+            enough = false;
+        }
+    }
+    enough
+}
+
+/// The first in the queue, and what of it fits into this step.
+#[derive(Clone, Copy)]
+struct First {
+    /// Blocks of its beginning that are in memory.
+    known: u32,
+    /// Tokens that are computed after those.
+    tokens: u32,
+}
+
+/// What of the first in the queue fits into what is left of the step; nothing if it waits.
+fn admissible(queues: &Queues, budget: u32) -> Option<First> {
+    let first = queues.waiting.front()?;
+    let limits = queues.limits;
+    let is_too_long = first.tokens() >= limits.max_model_len;
+    if budget == 0 || is_too_long || queues.running.len() >= limits.max_num_seqs as usize {
+        return None;
+    }
+    let kv = &queues.kv;
+    // At least one token is computed, for its logits are needed.
+    let most = (first.tokens() - 1) / kv.block_size();
+    let (known, idle) = first.prefix.as_ref().map_or((0, 0), |prefix| kv.known(prefix, most));
+    let computed = known * kv.block_size();
+    let tokens = (first.tokens() - computed).min(budget);
+    let needed = kv.blocks(computed + tokens) - known + idle;
+    (kv.free() >= needed).then_some(First { known, tokens })
+}
+
+fn admit(queues: &mut Queues, First { known, tokens }: First) {
+    let mut sequence = queues.waiting.pop_front().expect("invariant: the front was seen");
+    if let Some(prefix) = &mut sequence.prefix {
+        queues.kv.hold(prefix, known);
+    }
+    sequence.blocks = known;
+    sequence.computed = known * queues.kv.block_size();
+    sequence.scheduled = tokens;
+    queues.prefix_queries += u64::from(sequence.tokens());
+    queues.prefix_hits += u64::from(sequence.computed);
+    queues.kv.append(&mut sequence.blocks, sequence.computed + tokens);
+    queues.running.push(sequence);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::RequestId;
+    use crate::kv::BlockManager;
+    use crate::prefix_cache::{Prefix, block_hashes};
+
+    fn queues(blocks: u32, prompts: &[u32]) -> Queues {
+        let waiting = prompts.iter().zip(0..).map(|(&prompt, id)| Sequence {
+            max_tokens: 100,
+            ends_after: 100,
+            ..Sequence::new(RequestId(id), prompt)
+        });
+        let limits = Limits {
+            max_model_len: 1024,
+            max_num_seqs: 4,
+            max_num_batched_tokens: 256,
+            max_paddings: 0,
+        };
+        let mut queues = Queues::new(BlockManager::new(blocks, 16).with_prefix_cache(), limits);
+        queues.waiting = waiting.collect();
+        queues
+    }
+
+    /// One step: what each running sequence is given, by its number.
+    fn step(queues: &mut Queues) -> Vec<(u64, u32)> {
+        VllmV1.schedule(queues).expect("something to do");
+        let given = queues.running.iter().filter(|s| s.scheduled > 0);
+        let given = given.map(|s| (s.id.0, s.scheduled)).collect();
+        for sequence in &mut queues.running {
+            sequence.computed += sequence.scheduled;
+            if let Some(prefix) = &mut sequence.prefix {
+                queues.kv.offer(prefix, sequence.computed);
+            }
+            if sequence.scheduled > 0 && sequence.computed == sequence.tokens() {
+                sequence.generated += 1;
+            }
+        }
+        given
+    }
+
+    #[test]
+    fn decodes_come_first_and_prompts_fill_the_budget_in_parts() {
+        let mut queues = queues(1000, &[100, 400, 30]);
+        assert_eq!(step(&mut queues), [(0, 100), (1, 156)]);
+        assert_eq!(step(&mut queues), [(0, 1), (1, 244), (2, 11)]);
+        assert_eq!(step(&mut queues), [(0, 1), (1, 1), (2, 19)]);
+        assert_eq!(step(&mut queues), [(0, 1), (1, 1), (2, 1)]);
+        assert_eq!(VllmV1.steady_steps(&queues, 50), 50);
+    }
+
+    #[test]
+    fn sequences_are_limited_and_order_of_arrival_is_kept() {
+        let mut queues = queues(1000, &[10, 10, 10, 10, 10]);
+        assert_eq!(step(&mut queues).len(), 4);
+        assert_eq!((queues.waiting.len(), queues.waiting[0].id.0), (1, 4));
+        assert_eq!(VllmV1.steady_steps(&queues, 9), 9, "who waits cannot come in");
+    }
+
+    #[test]
+    fn who_waits_for_blocks_is_not_overtaken() {
+        let mut queues = queues(12, &[100, 200, 10]);
+        assert_eq!(step(&mut queues), [(0, 100)]);
+        assert_eq!(queues.waiting[0].id.0, 1);
+    }
+
+    #[test]
+    fn without_a_free_block_the_last_arrived_begins_again() {
+        let mut queues = queues(4, &[32, 32]);
+        step(&mut queues);
+        assert_eq!(step(&mut queues), [(0, 1)]);
+        assert_eq!((queues.preemptions, queues.waiting[0].id.0), (1, 1));
+        assert_eq!((queues.waiting[0].computed, queues.waiting[0].blocks), (0, 0));
+        assert_eq!(queues.waiting[0].tokens(), 33);
+    }
+
+    #[test]
+    fn a_beginning_that_is_in_memory_is_not_computed_again() {
+        let mut queues = queues(100, &[64, 64]);
+        let tokens: Vec<u32> = (0..64).collect();
+        for sequence in &mut queues.waiting {
+            sequence.prefix = Prefix::new(block_hashes(&tokens, 16));
+        }
+        let second = queues.waiting.pop_back();
+        assert_eq!(step(&mut queues), [(0, 64)]);
+        queues.waiting.extend(second);
+        // Three blocks of four: the last token is computed again for its logits.
+        assert_eq!(step(&mut queues), [(0, 1), (1, 16)]);
+        assert_eq!((queues.prefix_queries, queues.prefix_hits), (128, 48));
+        assert_eq!(queues.kv.used(), 4 + 1 + 1, "three blocks are shared");
+        let victim = queues.running.remove(0);
+        queues.release(victim);
+        assert_eq!(queues.kv.used(), 4);
+    }
+
+    #[test]
+    fn a_prompt_without_room_for_a_token_is_ignored() {
+        let mut queues = queues(1000, &[10, 1024, 10]);
+        assert_eq!(step(&mut queues), [(0, 10)]);
+        match VllmV1.schedule(&mut queues) {
+            Some(Batch::Mixed { ignored }) => assert_eq!(ignored[0].id.0, 1),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(queues.running[1].id.0, 2);
+    }
+}
