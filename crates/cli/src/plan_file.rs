@@ -58,6 +58,7 @@ pub fn merge(file: Option<&Path>, flags: Map<String, Value>) -> Result<Spec, Fai
         None => (Map::new(), "the flags".to_owned()),
     };
     keys.extend(flags);
+    scenario::lay_under(&mut keys)?;
     checked(as_it_was_sent(keys)?, &origin)
 }
 

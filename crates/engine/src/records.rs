@@ -8,7 +8,7 @@ use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
 use inferometer_core::time::Nanos;
 
 use crate::engine::{Engine, Finish};
-use crate::virtual_time::{Lengths, TokensAt, VirtualRecord, simulate_seen};
+use crate::virtual_time::{Asked, TokensAt, VirtualRecord, simulate_seen};
 
 /// Requests of a pass above which a stream is kept as its first token and all the others together:
 /// gaps between tokens are then the mean of each request.
@@ -77,13 +77,10 @@ fn by_request(line: &[(u32, Tokens)], requests: usize) -> Vec<Vec<Tokens>> {
 pub fn play(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
-    source: &mut dyn Iterator<Item = Lengths>,
+    source: &mut dyn Iterator<Item = Asked>,
     place: PassPlace<'_>,
 ) -> PlayedPass {
-    let max_in_flight = match place.pass {
-        PassPlan::Open { max_in_flight, .. } => *max_in_flight,
-        _ => None,
-    };
+    let (max_in_flight, _) = place.pass.limit();
     let mut seen = Seen::default();
     // Nobody sees the tokens of an answer that comes as a whole.
     let found = if place.streamed {
@@ -120,6 +117,7 @@ fn record(
     place: PassPlace<'_>,
     index: u32,
 ) -> Record {
+    let is_ignored = found.finish == Finish::Ignored;
     let at = |at: Nanos| Read { kernel: Some(at), user: at, empty_before: at, bytes: 0 };
     let event = |(read, &(_, tokens)): (u32, &(Nanos, u32))| Event {
         read,
@@ -137,8 +135,9 @@ fn record(
         reads: stream.iter().map(|&(instant, _)| at(instant)).collect(),
         events: (0..).zip(stream).map(event).collect(),
         ended: Some(found.ended),
-        outcome: Outcome::Complete,
-        status: Some(200),
+        // A prompt that the engine has no room for is refused.
+        outcome: if is_ignored { Outcome::Rejected { status: 400 } } else { Outcome::Complete },
+        status: Some(if is_ignored { 400 } else { 200 }),
         finish_reason: Some(
             if found.finish == Finish::Stop { "stop" } else { "length" }.to_owned(),
         ),
@@ -159,7 +158,7 @@ mod tests {
         let pass = PassPlan::Saturated { requests };
         let cell = CellPlan { input_length: 64, output_length: 5 };
         let place = PassPlace { cell, pass: &pass, number: 0, streamed };
-        let mut lengths = std::iter::repeat(Lengths::from((64, 5)));
+        let mut lengths = std::iter::repeat(Asked::from((64, 5)));
         play(&mut engine, &mut *load_model(&pass, 0), &mut lengths, place).records(place)
     }
 

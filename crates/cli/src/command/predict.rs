@@ -2,7 +2,9 @@
 //! order of things. It sends nothing and waits for nothing.
 
 mod against;
+mod ignored;
 mod play;
+mod requests;
 mod row;
 mod show;
 
@@ -23,9 +25,10 @@ pub use against::read as read_against;
 pub use row::row;
 
 use super::engine_flags::EngineFlags;
+use super::workload_flags::WorkloadFlags;
 use crate::exit::{Failure, print};
 use crate::plan_file;
-use crate::run::{Resolved, outputs, resolve};
+use crate::run::{Resolved, outputs, resolve, too_many_failures};
 
 /// The flags of `predict`. The keys of a plan file are the same, with underscores.
 #[derive(Args)]
@@ -70,10 +73,21 @@ struct SpecArgs {
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     output_lengths: Option<Vec<u32>>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    workload: WorkloadFlags,
+    /// tokenizer.json, a folder that holds one, or a hub id [default: this program's own]
+    #[arg(long, value_name = "PATH|ID", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokenizer: Option<String>,
     /// Makes every random choice [default: 0]
     #[arg(long, value_name = "N", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
+    /// That of a run, to predict the very requests that it sent
+    #[arg(long, value_name = "TEXT", help_heading = "Workload")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salt: Option<String>,
     /// Passes of each cell: table (one by one, then saturated), one_by_one, saturated
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Load")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,6 +108,24 @@ struct SpecArgs {
     #[arg(long, value_name = "R,...", value_delimiter = ',', help_heading = "Load")]
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<Vec<String>>,
+    /// Arrivals at the instants of a file: one per line, in seconds
+    #[arg(long, value_name = "FILE", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<String>,
+    /// How much faster than they were recorded [default: 1]
+    #[arg(long, value_name = "FACTOR", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay_speed: Option<String>,
+    /// Shape of the gaps between arrivals: 1 is Poisson, below in bursts, inf at equal
+    /// gaps [default: 1]
+    #[arg(long, value_name = "SHAPE", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    burstiness: Option<String>,
+    /// Requests that `run` sends before each cell and does not report: they are not played, but the
+    /// prompts of a data set that they use are not used again [default: 1]
+    #[arg(long, value_name = "N|TIME", help_heading = "Load")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warmup: Option<String>,
     /// The most in flight in an open loop; what is due beyond it waits, and the wait counts
     #[arg(long, value_name = "N", help_heading = "Load")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,7 +192,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     }
     let outputs = outputs::Outputs::prepare(resolved.out.as_deref())?;
 
-    let played = play::play(&resolved.plan, &config, against.as_ref())?;
+    let played = play::play(&resolved, &config, against.as_ref())?;
     let time = played.taken();
     let origin = against.as_ref().map(|against| against.origin.as_str());
     let (mut summary, run) = play::store(&resolved, &config, played, origin)?;
@@ -177,11 +209,15 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
         eprintln!("{time}");
     }
     if arguments.json {
-        return print(&(json::summary(&summary) + "\n"));
+        print(&(json::summary(&summary) + "\n"))?;
+    } else {
+        let files = files(&folder, &resolved, &run.to_string());
+        let table = terminal::text(std::slice::from_ref(&summary), outputs::colour());
+        print(&format!("{table}\n{}{files}", show::terminal(&summary)))?;
     }
-    let files = files(&folder, &resolved, &run.to_string());
-    let table = terminal::text(std::slice::from_ref(&summary), outputs::colour());
-    print(&format!("{table}\n{}{files}", show::terminal(&summary)))?;
+    if let Some(told) = too_many_failures(&summary, resolved.plan.max_failures) {
+        return Err(Failure::NotCarriedOut(told));
+    }
     missed(&summary)
 }
 

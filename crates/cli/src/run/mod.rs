@@ -7,17 +7,18 @@ mod converse;
 mod enough;
 mod estimate;
 mod group;
-mod identity;
+pub mod identity;
 mod in_parts;
 mod interrupt;
 mod observe;
 pub mod outputs;
 mod overhead;
 pub mod pass;
+pub mod places;
 mod precision;
 mod prefix_cache;
 mod progress;
-mod prompts;
+pub mod prompts;
 pub mod recording;
 pub mod resume;
 mod servers;
@@ -254,7 +255,7 @@ fn judge(
 }
 
 /// Why the run counts as failed: a pass without a completed request, or with too many others.
-fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
+pub fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
     for cell in &summary.cells {
         for pass in &cell.passes {
             let place = format!("{}, {}", cell.plan(), pass.kind.name().replace('_', " "));

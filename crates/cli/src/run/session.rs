@@ -34,6 +34,7 @@ use super::estimate;
 use super::identity::Identity;
 use super::outputs::Outputs;
 use super::pass::{Passes, Played};
+use super::places::Places;
 use super::prefix_cache::PrefixCache;
 use super::progress::Progress;
 use super::prompts::{self, Prompts, Shaper, Supplied};
@@ -168,7 +169,7 @@ pub fn carry_out(
         bodies_are_known: true,
         pass_number: 0,
         cache: PrefixCache::of(&ready, plan),
-        taken: Vec::new(),
+        places: Places::default(),
         taken_is_a_bound: false,
         broken: None,
     };
@@ -212,7 +213,7 @@ struct Session<'a> {
     pass_number: u32,
     cache: PrefixCache,
     /// Prompts asked for so far, by input length.
-    taken: Vec<(u32, u64)>,
+    places: Places,
     /// Whether a pass had no number of requests: more is counted as taken then than was sent.
     taken_is_a_bound: bool,
     /// Why the run cannot go on, if it cannot.
@@ -303,17 +304,6 @@ impl Session<'_> {
         }
     }
 
-    fn place(&mut self, cell: CellPlan, pass: &str, repeat: u32, count: u32) -> PromptPlace {
-        let known = self.taken.iter().position(|(length, _)| *length == cell.input_length);
-        let known = known.unwrap_or_else(|| {
-            self.taken.push((cell.input_length, 0));
-            self.taken.len() - 1
-        });
-        let before = self.taken[known].1;
-        self.taken[known].1 += u64::from(count);
-        PromptPlace::new(cell.to_string(), pass, repeat - 1).after(before)
-    }
-
     /// Requests before a cell that are sent and not reported, one by one.
     fn warm_up(&mut self, cell: CellPlan) -> Result<(), Failure> {
         let plan = &self.resolved.plan;
@@ -321,7 +311,7 @@ impl Session<'_> {
             return Ok(());
         };
         let pass = PassPlan::OneByOne { bound };
-        let place = self.place(cell, "warm-up", 1, most_requests(&pass));
+        let place = self.places.next(cell, "warm-up", 1, &pass);
         let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
         let mut unused = Identity::unused();
         let supplied = prompts::supply(&self.prompts, plan, &begin, &place, &mut unused)?;
@@ -349,7 +339,7 @@ impl Session<'_> {
         let begin = PassBegin { pass: self.pass_number, cell, plan: pass.clone(), repeat };
         let of = if plan.repeat.at_most > 1 { format!(", repeat {repeat}") } else { String::new() };
         let label = format!("{cell}, {pass}{of}");
-        let place = self.place(cell, &pass.prompt_label(), repeat, most_requests(pass));
+        let place = self.places.next(cell, &pass.prompt_label(), repeat, pass);
         self.findings.extend(self.cache.empty(self.progress));
         let hasher = &mut self.identity;
         let making = self.progress.making(&label, pass.requests(), self.prompts.made());
@@ -502,11 +492,6 @@ impl Session<'_> {
 pub const RUN_INCOMPLETE: &str = "run_incomplete";
 
 pub use launched::SERVER_DIED;
-
-/// The requests of a pass, or more than it will ever have.
-fn most_requests(pass: &PassPlan) -> u32 {
-    pass.requests().unwrap_or(1 << 20)
-}
 
 /// What is known of a run beside its records.
 pub struct Facts<'a> {

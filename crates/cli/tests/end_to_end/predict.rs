@@ -176,3 +176,56 @@ fn what_cannot_be_predicted_is_told_by_the_flag() {
         assert!(told(&output).contains(flag), "{arguments:?}: {}", told(&output));
     }
 }
+
+#[test]
+fn a_workload_is_predicted_by_the_very_requests_that_a_run_sends() {
+    let folder = folder();
+    let rows = "{\"prompt\": \"one and two\", \"output_tokens\": 5}\n\
+                {\"prompt\": \"three\", \"output_tokens\": 9}\n";
+    std::fs::write(folder.path().join("rows.jsonl"), rows).expect("a file");
+    std::fs::write(folder.path().join("trace.csv"), "0.0,30,6\n0.2,10,4\n").expect("a file");
+    for workload in [
+        &["--workload", "jsonl", "--dataset", "rows.jsonl", "--requests", "2"][..],
+        &["--workload", "trace", "--dataset", "trace.csv", "--trace-format", "plain"],
+        &[
+            "--range-ratio",
+            "0.5",
+            "--input-lengths",
+            "32",
+            "--output-lengths",
+            "4",
+            "--requests",
+            "5",
+        ],
+    ] {
+        let mut all = vec!["run", "--json", "--quiet", "--no-progress", "--speed", "50"];
+        let same = ["--salt", "same", "--seed", "3"];
+        all.extend(same.iter().chain(workload));
+        let run = inferometer(folder.path(), &all);
+        let run: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+        let predicted = predict(folder.path(), &[&same[..], workload].concat());
+        assert_eq!(predicted["workload_hash"], run["workload_hash"], "{workload:?}");
+        let tokens = |summary: &Value| {
+            let passes = summary["cells"][0]["passes"].as_array().expect("passes").clone();
+            let of = |pass: &Value| (pass["input_tokens"].clone(), pass["output_tokens"].clone());
+            passes.iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(tokens(&predicted), tokens(&run), "{workload:?}");
+    }
+}
+
+#[test]
+fn prompts_beyond_the_limit_are_a_finding_and_a_pass_without_output_is_a_failure() {
+    let folder = folder();
+    let arguments = ["predict", "--json", "--quiet", "--model", "qwen-14b", "--requests", "4"];
+    let lengths = ["--input-lengths", "128,4096", "--output-lengths", "16"];
+    let output = inferometer(folder.path(), &[&arguments[..], &lengths].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let findings = summary["findings"].as_array().expect("findings");
+    let found = findings.iter().find(|finding| finding["code"] == "prompts_ignored");
+    let found = found.expect("what was ignored");
+    assert_eq!(found["place"], "4096 x 16");
+    assert!(found["message"].as_str().expect("text").contains("2048 tokens at most"), "{found}");
+    assert!(summary["cells"][0]["requests_per_s"].as_f64() > Some(0.0));
+}

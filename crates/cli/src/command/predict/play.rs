@@ -14,7 +14,7 @@ use inferometer_core::request::{BodyHasher, WorkloadHasher};
 use inferometer_core::summary::{Cell, Environment, Summary, Target};
 use inferometer_engine::confidence::{ErrorColumn, confidence};
 use inferometer_engine::records::{DETAILED_REQUESTS, PassPlace, play as play_pass};
-use inferometer_engine::{Engine, EngineConfig, Lengths, lengths};
+use inferometer_engine::{Asked, Engine, EngineConfig, Lengths, lengths};
 use inferometer_net::{EpollNet, Net, wall_clock_ns};
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{
@@ -22,6 +22,8 @@ use inferometer_store::{
 };
 
 use super::against::Against;
+use super::ignored::Ignored;
+use super::requests::Requests;
 use super::row::{Row, constant_extra_cost, row};
 use crate::exit::Failure;
 use crate::run::Resolved;
@@ -50,6 +52,8 @@ pub struct Played<'a> {
     findings: Vec<Finding>,
     /// Loads and lengths are those of a log.
     of_log: bool,
+    /// The identity of the requests; that of none where only their lengths were made.
+    workload_hash: String,
     /// To play all passes.
     pub simulation: Duration,
     /// Requests of all passes.
@@ -90,10 +94,9 @@ impl fmt::Display for Taken {
 /// Refuses a load that the engine is not driven by here, rather than predict another.
 fn check(pass: &PassPlan) -> Result<(), Failure> {
     let what = match pass {
-        PassPlan::Open { over_limit: OverLimit::Drop, max_in_flight: Some(_), .. } => {
+        pass if matches!(pass.limit(), (Some(_), OverLimit::Drop)) => {
             "requests that are dropped over --max-in-flight"
         }
-        PassPlan::Replay { .. } => "a recording",
         PassPlan::Conversations { .. } => "conversations, whose answers are a server's own,",
         _ => return Ok(()),
     };
@@ -102,26 +105,24 @@ fn check(pass: &PassPlan) -> Result<(), Failure> {
 
 /// Plays all passes of all cells.
 pub fn play<'a>(
-    plan: &Plan,
+    resolved: &Resolved,
     config: &EngineConfig,
     against: Option<&'a Against>,
 ) -> Result<Played<'a>, Failure> {
-    if plan.workload.grid() != plan::Grid::Tokens {
+    let plan = &resolved.plan;
+    if plan.workload.grid() == plan::Grid::Characters {
         return Err(Failure::usage(format!(
-            "workload (--workload): {} has no lengths in tokens before it is sent, so it cannot be \
-             predicted; `run` plays it",
+            "workload (--workload): {} ends its outputs where the model does, which nobody knows \
+             beforehand, so it cannot be predicted; `run` plays it, and `--against` a log of it \
+             predicts with the log's lengths",
             plan.workload.name()
         )));
     }
     plan.passes.iter().try_for_each(check)?;
-    if plan.workload.grid() == plan::Grid::Own {
-        let name = plan.workload.name();
-        let told = format!(
-            "workload: {name} cannot be predicted, for its requests have lengths of their own; \
-             `run` can play it"
-        );
-        return Err(Failure::usage(told));
-    }
+    let mut requests = match against.filter(|against| !against.blocks.is_empty()) {
+        Some(_) => None,
+        None => Requests::open(resolved, config)?,
+    };
     let clock =
         EpollNet::new().map_err(|error| Failure::not_carried_out(format!("the clock: {error}")))?;
     let mut played = Played {
@@ -130,10 +131,15 @@ pub fn play<'a>(
         rows: Vec::new(),
         findings: Vec::new(),
         of_log: against.is_some_and(|against| !against.blocks.is_empty()),
+        workload_hash: WorkloadHasher::new().finish(),
         requests: 0,
         span: Duration::ZERO,
     };
+    let mut ignored = Ignored::default();
     for &cell in &plan.cells {
+        if let Some(requests) = &mut requests {
+            requests.warm_up(plan, cell);
+        }
         let measured = against.and_then(|against| against.row(cell));
         let row = row(config, cell, measured)?;
         played.findings.extend(row.findings.iter().cloned());
@@ -141,21 +147,35 @@ pub fn play<'a>(
         let passes = block.map_or_else(|| plan.passes.clone(), |block| vec![block.pass()]);
         for pass in &passes {
             let mut engine = Engine::new(row.config.clone()).map_err(Failure::usage)?;
+            let limits = engine.config().limits;
             let place = PassPlace {
                 cell,
                 pass,
                 number: played.passes.len() as u32,
                 streamed: plan.sampling.stream,
             };
-            let mut lengths: Box<dyn Iterator<Item = Lengths>> = match block {
-                Some(block) => Box::new(block.lengths(engine.config().limits.max_model_len)),
-                None => lengths(cell, row.mean_output, pass_requests(pass)),
-            };
             let mut load = load_model(pass, plan.seed);
-            let began = clock.now();
-            let pass_played = play_pass(&mut engine, &mut *load, &mut *lengths, place);
-            played.simulation += clock.now().since(began);
-            let records = pass_played.records(place);
+            let mut play = |asked: &mut dyn Iterator<Item = Asked>| {
+                let began = clock.now();
+                let pass_played = play_pass(&mut engine, &mut *load, asked, place);
+                played.simulation += clock.now().since(began);
+                pass_played.records(place)
+            };
+            let records = if let Some(requests) = &mut requests {
+                let begin = PassBegin { pass: place.number, cell, plan: pass.clone(), repeat: 1 };
+                let (mut stream, findings) = requests.of_pass(plan, &begin)?;
+                let mut records = play(&mut stream);
+                stream.made()?.tell(&mut records);
+                played.findings.extend(findings);
+                records
+            } else {
+                let lengths: Box<dyn Iterator<Item = Lengths>> = match block {
+                    Some(block) => Box::new(block.lengths(limits.max_model_len)),
+                    None => lengths(cell, row.mean_output, pass_requests(pass)),
+                };
+                play(&mut lengths.map(Asked::from))
+            };
+            ignored.look(cell, limits, &records);
             played.requests += records.len();
             played.span += span(&records);
             if records.len() > DETAILED_REQUESTS {
@@ -169,6 +189,11 @@ pub fn play<'a>(
         played.rows.push((cell, row, measured));
     }
     played.findings.extend(against.and_then(log_is_no_plan));
+    if let Some(requests) = &requests {
+        played.findings.extend(requests.findings());
+        played.workload_hash = requests.hash();
+    }
+    played.findings.extend(ignored.findings());
     Ok(played)
 }
 
@@ -241,8 +266,8 @@ pub fn store(
         environment: &header.environment,
         tool_version: &header.tool_version,
         predicted: true,
-        // Neither prompts nor bodies are made.
-        workload_hash: WorkloadHasher::new().finish(),
+        workload_hash: played.workload_hash,
+        // No body is made.
         body_hash: BodyHasher::new().finish(),
     };
     let mut summary = summarise(facts, &grid, findings);
@@ -285,7 +310,7 @@ fn sureness(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPrediction, F
     let resolved = row.config.resolve().map_err(Failure::usage)?;
     let in_flight = cell.passes.iter().map(|pass| pass.peak_concurrency).max().unwrap_or(1);
     let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;
-    let sure = confidence(&resolved, place, sequences);
+    let sure = confidence(&resolved, lengths_of(cell, place), sequences);
     let interval = |column, predicted: Option<f64>| Some(sure.interval(column, predicted?));
     let (throughput, latency) = (ErrorColumn::Throughput, ErrorColumn::Latency);
     Ok(CellPrediction {
@@ -298,6 +323,18 @@ fn sureness(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPrediction, F
         uncalibrated: sure.uncalibrated,
         ..CellPrediction::default()
     })
+}
+
+/// The lengths of a cell; of requests with lengths of their own, their means.
+fn lengths_of(cell: &Cell, place: CellPlan) -> CellPlan {
+    let passes = cell.passes.iter().filter(|pass| pass.outcomes.complete > 0);
+    let Some(pass) = passes.max_by_key(|pass| pass.outcomes.complete) else { return place };
+    let mean = |tokens: u64| (tokens as f64 / pass.outcomes.complete as f64).round() as u32;
+    let own = |length: u32, tokens: u64| if length == 0 { mean(tokens) } else { length };
+    CellPlan {
+        input_length: own(place.input_length, pass.input_tokens),
+        output_length: own(place.output_length, pass.output_tokens),
+    }
 }
 
 fn header(plan: &Plan, config: &EngineConfig, against: Option<&str>) -> Result<RunHeader, Failure> {

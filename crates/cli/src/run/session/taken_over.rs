@@ -3,7 +3,7 @@
 use inferometer_core::plan::{CellPlan, PassPlan};
 use inferometer_store::{Ending, PassBegin};
 
-use super::{Session, most_requests};
+use super::Session;
 use crate::exit::Failure;
 use crate::run::prompts;
 use crate::run::recording::Counter;
@@ -18,7 +18,7 @@ impl Session<'_> {
             return Ok(false);
         };
         if let Some(bound) = resolved.plan.warmup.bound() {
-            self.place(cell, "warm-up", 1, most_requests(&PassPlan::OneByOne { bound }));
+            self.places.next(cell, "warm-up", 1, &PassPlan::OneByOne { bound });
         }
         for kept in passes {
             self.take_over_pass(kept)?;
@@ -31,7 +31,7 @@ impl Session<'_> {
         let plan = &self.resolved.plan;
         let PassBegin { cell, plan: pass, repeat, .. } = kept.begin.clone();
         let label = format!("{cell}, {pass}, taken over");
-        let place = self.place(cell, &pass.prompt_label(), repeat, most_requests(&pass));
+        let place = self.places.next(cell, &pass.prompt_label(), repeat, &pass);
         let begin = PassBegin { pass: self.pass_number, cell, plan: pass, repeat };
         prompts::supply(&self.prompts, plan, &begin, &place, &mut self.identity)?;
         // What was counted is in the records; texts are not.
