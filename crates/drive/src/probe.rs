@@ -71,6 +71,10 @@ pub fn probe(server: &Server) -> Result<Found, ControlError> {
         && props["default_generation_settings"].is_object()
     {
         note_llama_cpp(&mut found, &props);
+    } else if found.dialect.is_none()
+        && let Some((_, api)) = json_of(server.get("/openapi.json"))?
+    {
+        note_paths(&mut found, &api);
     }
     Ok(found)
 }
@@ -158,6 +162,20 @@ fn note_llama_cpp(found: &mut Found, props: &Value) {
     note(found, "n_ctx_slot", &props["default_generation_settings"]["n_ctx"]);
 }
 
+/// A server that does not list its models may still say which paths it has.
+fn note_paths(found: &mut Found, api: &Value) {
+    let has = |path: &str| api["paths"][path].is_object();
+    if has("/v1/completions") {
+        found.dialect = Some("openai-completions");
+    } else if has("/v1/chat/completions") {
+        found.dialect = Some("openai-chat");
+    }
+    // Two paths that `transformers serve` has and nobody else was seen to have.
+    if found.dialect.is_some() && has("/load_model") && has("/reset") {
+        found.engine = Some("transformers");
+    }
+}
+
 fn note(found: &mut Found, key: &str, value: &Value) {
     let text = match value {
         Value::Null => return,
@@ -178,4 +196,28 @@ pub fn find_local() -> Vec<(Url, Found)> {
         found.engine.is_some().then_some((url, found))
     };
     USUAL_PORTS.into_iter().filter_map(ask).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_a_list_of_models_is_known_by_its_paths() {
+        for (paths, engine, dialect) in [
+            (
+                vec!["/v1/chat/completions", "/v1/completions", "/load_model", "/reset"],
+                Some("transformers"),
+                Some("openai-completions"),
+            ),
+            (vec!["/v1/chat/completions"], None, Some("openai-chat")),
+            (vec!["/load_model", "/reset"], None, None),
+        ] {
+            let paths: serde_json::Map<String, Value> =
+                paths.into_iter().map(|path| (path.to_owned(), serde_json::json!({}))).collect();
+            let mut found = Found::default();
+            note_paths(&mut found, &serde_json::json!({ "paths": paths }));
+            assert_eq!((found.engine, found.dialect), (engine, dialect));
+        }
+    }
 }
