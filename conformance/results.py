@@ -69,12 +69,12 @@ def main() -> None:
                 values = [run["cells"][at][key] for run in of if len(run["cells"]) > at]
                 known = [value for value in values if value is not None]
                 mean = sum(known) / len(known) if known else None
-                row.append(f"{shown(mean)} ({', '.join(map(shown, values))})")
+                row.append(shown(mean))
             rows.append(row)
     print(table(["target", "input x output", *[words for _, words in columns]], rows))
     print()
 
-    print("## The server beside the client\n\nSaturated passes of the first repeat: the mean of TTFT and ITL in ms as the "
+    print("## The server beside the client\n\nSaturated passes of the last repeat: the mean of TTFT and ITL in ms as the "
           "client saw it and as the server says; output tokens likewise; the most that ran and waited at once.\n")
     rows = []
     for name, run in first.items():

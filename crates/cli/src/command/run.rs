@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::workload_flags::WorkloadFlags;
 use crate::exit::Failure;
 use crate::plan_file;
-use crate::run::resume::Earlier;
+use crate::run::resume::{Earlier, EarlierGroup, GROUP};
 use crate::run::{self, Options};
 
 /// The flags of `run`. The keys of a plan file are the same, with underscores.
@@ -32,8 +32,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "JSON")]
     extra_body: Option<String>,
     /// Go on with a run that was interrupted, killed or broken off: its plan, and what it has not
-    /// measured whole; the new run has all of it
-    #[arg(long, value_name = "RUN", conflicts_with = "plan")]
+    /// measured whole; the new run has all of it. Of a plan with several servers: the plan file and
+    /// the name of the group
+    #[arg(long, value_name = "RUN|GROUP")]
     resume: Option<String>,
     /// Print the resolved plan and its hash, measure nothing
     #[arg(long)]
@@ -282,8 +283,19 @@ impl RunArgs {
 pub fn run(arguments: RunArgs) -> Result<(), Failure> {
     let mut keys = arguments.keys()?;
     let store = arguments.spec.store.as_deref().unwrap_or("inferometer.db");
-    let earlier = arguments.resume.as_deref().map(|run| Earlier::find(Path::new(store), run));
-    let earlier = earlier.transpose()?;
+    let store = Path::new(store);
+    let (mut earlier, mut group) = (None, None);
+    match arguments.resume.as_deref() {
+        Some(name) if name.starts_with(GROUP) => group = Some(EarlierGroup::find(store, name)?),
+        Some(_) if arguments.plan.is_some() => {
+            return Err(Failure::usage(
+                "--resume: a run has its own plan, leave out the file; a group of runs needs it \
+                 (--resume group-...)",
+            ));
+        }
+        Some(run) => earlier = Some(Earlier::find(store, run)?),
+        None => {}
+    }
     if let Some(earlier) = &earlier {
         keys = earlier.keys.clone().into_iter().chain(keys).collect();
     }
@@ -292,6 +304,7 @@ pub fn run(arguments: RunArgs) -> Result<(), Failure> {
         &spec,
         &several,
         earlier.as_ref(),
+        group.as_ref(),
         &Options {
             dry_run: arguments.dry_run,
             json: arguments.json,

@@ -13,7 +13,9 @@ use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIAN
 use inferometer_report::terminal;
 
 use super::progress::Progress;
+use super::resume::{Before, EarlierGroup, GROUP};
 use super::servers::Servers;
+use super::session::Finished;
 use super::{Options, Resolved, dry_run, fresh_salt, judge, outputs, resolve, session};
 use crate::exit::{Failure, print};
 use crate::plan_file::Several;
@@ -46,9 +48,15 @@ struct Done<'a> {
 ///
 /// # Errors
 /// As the exit codes say, by the worst of the runs; what was recorded is kept.
-pub fn run(variants: &[Variant], rounds: u32, options: &Options) -> Result<(), Failure> {
-    let salt = variants[0].spec.salt.clone().unwrap_or_else(fresh_salt);
-    let group = format!("group-{}", fresh_salt());
+pub fn run(
+    variants: &[Variant],
+    rounds: u32,
+    earlier: Option<&EarlierGroup>,
+    options: &Options,
+) -> Result<(), Failure> {
+    let salt = earlier.and_then(EarlierGroup::salt).or_else(|| variants[0].spec.salt.clone());
+    let salt = salt.unwrap_or_else(fresh_salt);
+    let group = earlier.map_or_else(|| format!("{GROUP}{}", fresh_salt()), |it| it.name.clone());
     let mut resolved = Vec::new();
     let mut mistakes = Vec::new();
     for variant in variants {
@@ -82,6 +90,7 @@ pub fn run(variants: &[Variant], rounds: u32, options: &Options) -> Result<(), F
         variants,
         resolved,
         rounds,
+        earlier,
         group,
         folder,
         options,
@@ -96,6 +105,8 @@ struct Runs<'a> {
     variants: &'a [Variant],
     resolved: Vec<Resolved>,
     rounds: u32,
+    /// The runs of it that were carried out before it was broken off.
+    earlier: Option<&'a EarlierGroup>,
     group: String,
     folder: PathBuf,
     options: &'a Options,
@@ -111,6 +122,11 @@ impl Runs<'_> {
         let progress = Progress::new(self.options);
         let mut servers = Servers::default();
         let count = self.variants.len();
+        progress.say(&format!(
+            "{}: {} runs; --resume {0} goes on with it",
+            self.group,
+            count * self.rounds as usize
+        ));
         for round in 1..=self.rounds {
             for position in 0..count {
                 let index = if round % 2 == 1 { position } else { count - 1 - position };
@@ -148,10 +164,33 @@ impl Runs<'_> {
             (VARIANT.to_owned(), variant.name.clone()),
             ("round".to_owned(), round.to_string()),
         ]);
+        resolved.kept = Vec::new();
+        let progress = Progress::new(self.options);
+        let before = self.earlier.map(|it| it.before(&variant.name, round, &resolved.plan));
+        match before.transpose() {
+            Err(failure) => {
+                self.failures.push((name.to_owned(), failure));
+                return false;
+            }
+            Ok(Some(Before::Whole(summary))) => {
+                progress.say(&format!("taken over from run {}", summary.run_id));
+                let finished =
+                    Finished { summary: *summary, files: String::new(), interrupted: false };
+                let judged = judge(resolved, &finished, self.options);
+                self.done.push(Done { variant, round, summary: finished.summary });
+                self.failures.extend(judged.err().map(|failure| (name.to_owned(), failure)));
+                return false;
+            }
+            Ok(Some(Before::Part(kept, run))) => {
+                resolved.kept = kept;
+                resolved.facts.extend(run.map(|run| ("resumes".to_owned(), run)));
+            }
+            Ok(None) => {}
+        }
         let finished = match session::carry_out(resolved, self.options, servers) {
             Ok(finished) => finished,
             Err(failure) => {
-                Progress::new(self.options).say(&format!("error: {name}: {}", failure.words()));
+                progress.say(&format!("error: {name}: {}", failure.words()));
                 let interrupted = matches!(failure, Failure::Interrupted(_));
                 self.failures.push((name.to_owned(), failure));
                 return interrupted;
@@ -240,8 +279,8 @@ fn different_requests(plan: &Plan, done: &[Done<'_>]) -> Option<String> {
     let other = whole.find(|other| other.summary.workload_hash != first.summary.workload_hash)?;
     is_fixed.then(|| {
         format!(
-            "{} and {} did not get the same requests, for they count tokens differently: name one \
-             `tokenizer` for all, or do not compare them",
+            "{} and {} did not get the same requests: they count tokens differently, or differ in \
+             `extra_body`; name one `tokenizer` for all, or do not compare them",
             first.variant.name, other.variant.name
         )
     })

@@ -39,7 +39,7 @@ use inferometer_report::{json, terminal};
 
 use crate::exit::{Failure, print};
 use crate::plan_file::Several;
-use resume::{Earlier, Kept};
+use resume::{Earlier, EarlierGroup, Kept};
 use servers::Servers;
 
 /// How the run is shown, which changes nothing of what it measures.
@@ -169,6 +169,7 @@ pub fn run(
     spec: &Spec,
     several: &Several,
     earlier: Option<&Earlier>,
+    group: Option<&EarlierGroup>,
     options: &Options,
 ) -> Result<(), Failure> {
     let mut variants = group::variants(spec, several)?;
@@ -179,7 +180,13 @@ pub fn run(
                  write anew; give it where one server is measured once",
             ));
         }
-        return group::run(&variants, several.rounds, options);
+        return group::run(&variants, several.rounds, group, options);
+    }
+    if let Some(group) = group {
+        return Err(Failure::usage(format!(
+            "--resume: {} is of a plan with several servers; give that plan file",
+            group.name
+        )));
     }
     let only = variants.pop().ok_or_else(|| Failure::usage("target: there is none"))?;
     let mut resolved = resolve(&only.spec)?;

@@ -10,7 +10,7 @@ use inferometer_core::observed::Observed;
 use inferometer_core::plan::{CellPlan, Plan};
 use inferometer_core::record::Record;
 use inferometer_core::spec::Spec;
-use inferometer_core::summary::Process;
+use inferometer_core::summary::{Process, Summary};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, RunState, Store, StoredRun};
 use serde_json::{Map, Value};
 
@@ -30,10 +30,6 @@ pub struct Kept {
 
 /// A run to go on with.
 pub struct Earlier {
-    /// Its identity.
-    pub run: String,
-    /// The identity of its plan.
-    plan_hash: String,
     /// Its plan as a plan file would say it, with what keeps its prompts apart.
     pub keys: Map<String, Value>,
     /// Which of several servers it measured.
@@ -76,10 +72,8 @@ impl Earlier {
         Ok(Self {
             facts: facts
                 .filter(|(name, _)| of_group.contains(&name.as_str()))
-                .chain([("resumes".to_owned(), run.clone())])
+                .chain([("resumes".to_owned(), run)])
                 .collect(),
-            run,
-            plan_hash: stored.plan_hash.clone(),
             keys,
             stored,
         })
@@ -91,51 +85,56 @@ impl Earlier {
     /// # Errors
     /// When the plan is not that of the run, or the run's log cannot be read.
     pub fn kept(&self, plan: &Plan) -> Result<Vec<(CellPlan, Vec<Kept>)>, Failure> {
-        if plan.hash() != self.plan_hash {
-            return Err(Failure::usage(format!(
-                "--resume: this is another plan than that of run {}; leave out what changes it",
-                self.run
-            )));
-        }
-        let mut cells: Vec<(CellPlan, Vec<Kept>)> = Vec::new();
-        let mut current: Option<Kept> = None;
-        let log = LogReader::open(&self.stored.log).map_err(Failure::not_carried_out)?;
-        for entry in log {
-            match entry {
-                Ok(Entry::PassBegin(begin)) => {
-                    let observed = Observed::default();
-                    current = Some(Kept { begin, records: Vec::new(), process: None, observed });
-                }
-                Ok(Entry::Record(record)) => {
-                    if let Some(kept) = &mut current {
-                        kept.records.push(*record);
-                    }
-                }
-                Ok(Entry::Observed(said)) => {
-                    if let Some(kept) = &mut current {
-                        kept.observed.extend(*said);
-                    }
-                }
-                Ok(Entry::PassEnd(end)) => {
-                    let whole = current.take().filter(|_| end.ending == Ending::Complete);
-                    if let Some(mut kept) = whole.filter(|kept| is_good(kept, plan)) {
-                        kept.process = end.process;
-                        let cell = kept.begin.cell;
-                        match cells.iter_mut().find(|(known, _)| *known == cell) {
-                            Some((_, passes)) => passes.push(kept),
-                            None => cells.push((cell, vec![kept])),
-                        }
-                    }
-                }
-                Ok(Entry::RunEnd(_)) => break,
-                Err(error) if error.is_cut() => break,
-                Err(error) => return Err(Failure::not_carried_out(error)),
-            }
-        }
-        let planned = plan.passes.len() * plan.repeat.at_least as usize;
-        cells.retain(|(_, passes)| passes.len() >= planned);
-        Ok(cells)
+        kept(&self.stored, plan)
     }
+}
+
+/// The cells of a stored run that were measured whole.
+fn kept(stored: &StoredRun, plan: &Plan) -> Result<Vec<(CellPlan, Vec<Kept>)>, Failure> {
+    if plan.hash() != stored.plan_hash {
+        return Err(Failure::usage(format!(
+            "--resume: this is another plan than that of run {}; leave out what changes it",
+            stored.row.id
+        )));
+    }
+    let mut cells: Vec<(CellPlan, Vec<Kept>)> = Vec::new();
+    let mut current: Option<Kept> = None;
+    let log = LogReader::open(&stored.log).map_err(Failure::not_carried_out)?;
+    for entry in log {
+        match entry {
+            Ok(Entry::PassBegin(begin)) => {
+                let observed = Observed::default();
+                current = Some(Kept { begin, records: Vec::new(), process: None, observed });
+            }
+            Ok(Entry::Record(record)) => {
+                if let Some(kept) = &mut current {
+                    kept.records.push(*record);
+                }
+            }
+            Ok(Entry::Observed(said)) => {
+                if let Some(kept) = &mut current {
+                    kept.observed.extend(*said);
+                }
+            }
+            Ok(Entry::PassEnd(end)) => {
+                let whole = current.take().filter(|_| end.ending == Ending::Complete);
+                if let Some(mut kept) = whole.filter(|kept| is_good(kept, plan)) {
+                    kept.process = end.process;
+                    let cell = kept.begin.cell;
+                    match cells.iter_mut().find(|(known, _)| *known == cell) {
+                        Some((_, passes)) => passes.push(kept),
+                        None => cells.push((cell, vec![kept])),
+                    }
+                }
+            }
+            Ok(Entry::RunEnd(_)) => break,
+            Err(error) if error.is_cut() => break,
+            Err(error) => return Err(Failure::not_carried_out(error)),
+        }
+    }
+    let planned = plan.passes.len() * plan.repeat.at_least as usize;
+    cells.retain(|(_, passes)| passes.len() >= planned);
+    Ok(cells)
 }
 
 /// Whether no more requests failed than the plan allows.
@@ -155,4 +154,72 @@ pub fn replayed(
         let _ = sender.send((Record { pass, ..record }, None));
     }
     receiver
+}
+
+/// What begins the name of a group.
+pub const GROUP: &str = "group-";
+
+/// The runs of a plan with several servers, as far as they came.
+pub struct EarlierGroup {
+    /// Its name.
+    pub name: String,
+    runs: Vec<StoredRun>,
+}
+
+/// What became of a run of a group.
+pub enum Before {
+    /// It was carried out whole.
+    Whole(Box<Summary>),
+    /// It has these cells; empty where it was never begun.
+    Part(Vec<(CellPlan, Vec<Kept>)>, Option<String>),
+}
+
+impl EarlierGroup {
+    /// Finds a group by its name.
+    ///
+    /// # Errors
+    /// When no run in the store is of it.
+    pub fn find(store: &Path, name: &str) -> Result<Self, Failure> {
+        let problem = |what: String| Failure::usage(format!("--resume: {what}"));
+        let store = Store::open_existing(store).map_err(|error| problem(error.to_string()))?;
+        let rows = store.runs().map_err(|error| problem(error.to_string()))?;
+        let mut runs = Vec::new();
+        for row in rows {
+            let run = store.run(row.id.as_str()).map_err(|error| problem(error.to_string()))?;
+            if run.target.facts.get("group").is_some_and(|group| group == name) {
+                runs.push(run);
+            }
+        }
+        if runs.is_empty() {
+            return Err(problem(format!("there is no run of {name}")));
+        }
+        runs.sort_by(|one, other| one.row.id.as_str().cmp(other.row.id.as_str()));
+        Ok(Self { name: name.to_owned(), runs })
+    }
+
+    /// What keeps its prompts apart from those of others.
+    pub fn salt(&self) -> Option<String> {
+        self.runs.iter().find_map(|run| run.environment.salt.clone())
+    }
+
+    /// What became of one of its runs, of several attempts the last.
+    ///
+    /// # Errors
+    /// When it was of another plan, or its log cannot be read.
+    pub fn before(&self, variant: &str, round: u32, plan: &Plan) -> Result<Before, Failure> {
+        let is_it = |run: &&StoredRun| {
+            let fact = |name: &str| run.target.facts.get(name).map(String::as_str);
+            fact("variant") == Some(variant) && fact("round") == Some(round.to_string().as_str())
+        };
+        let Some(run) = self.runs.iter().rev().find(is_it) else {
+            return Ok(Before::Part(Vec::new(), None));
+        };
+        let kept = kept(run, plan)?;
+        match &run.summary {
+            Some(summary) if kept.len() == plan.cells.len() => {
+                Ok(Before::Whole(Box::new(summary.clone())))
+            }
+            _ => Ok(Before::Part(kept, Some(run.row.id.to_string()))),
+        }
+    }
 }

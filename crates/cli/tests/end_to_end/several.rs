@@ -1,10 +1,12 @@
 //! Plans with several servers: arguments that are gone through, and targets that are compared.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{Engine, folder, inferometer, told};
+use crate::support::{BINARY, Engine, folder, inferometer, told};
 
 const LOAD: &str = "input_lengths = [16]\noutput_lengths = [8]\npasses = ['saturated']\n\
                     requests = 12\nwarmup = 0\n";
@@ -88,5 +90,53 @@ fn mistakes_in_any_of_the_servers_are_told_before_one_is_started() {
         let told = told(&output);
         assert_eq!(output.status.code(), Some(2), "{plan}: {told}");
         assert!(told.contains(words) && !told.contains("starting"), "{plan}: {told}");
+    }
+}
+
+#[test]
+fn a_group_that_was_killed_is_gone_on_with_and_nothing_is_measured_twice() {
+    let folder = folder();
+    let plan = format!(
+        "{LOAD}[server]\npreset = 'inferometer'\narguments = {{ speed = 100 }}\n\
+         sweep = {{ max-num-seqs = [1, 12] }}\n"
+    );
+    fs::write(folder.path().join("plan.toml"), plan).expect("a plan");
+    let mut run = Command::new(BINARY)
+        .current_dir(folder.path())
+        .args(["run", "plan.toml", "--no-progress"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let lines = BufReader::new(run.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    let mut group = String::new();
+    for line in lines {
+        if let Some((name, _)) = line.split_once(": 2 runs") {
+            group = name.to_owned();
+        }
+        if line.starts_with("[2 of 2]") {
+            run.kill().expect("it runs");
+            break;
+        }
+    }
+    run.wait().expect("it ends");
+    let resume = ["run", "plan.toml", "--resume", &group, "--json"];
+    let resumed = inferometer(folder.path(), &resume);
+    let told = told(&resumed);
+    assert_eq!(resumed.status.code(), Some(0), "{told}");
+    assert_eq!((told.matches("taken over").count(), told.matches("\nstarting ").count()), (1, 1));
+    let document: Value = serde_json::from_slice(&resumed.stdout).expect("one document");
+    let runs = document["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 2, "{told}");
+    assert_eq!(runs[0]["workload_hash"], runs[1]["workload_hash"]);
+    for (arguments, words) in [
+        (vec!["run", "--resume", &group], "give that plan file"),
+        (vec!["run", "plan.toml", "--resume", "latest"], "leave out the file"),
+        (vec!["run", "plan.toml", "--resume", "group-none"], "no run of group-none"),
+    ] {
+        let output = inferometer(folder.path(), &arguments);
+        let told = crate::support::told(&output);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(words), "{told}");
     }
 }

@@ -40,6 +40,10 @@ pub struct TargetSpec {
     pub dcgm_url: Option<String>,
 }
 
+/// The setting that names the target, where there are several: runs of two of them are pairs that
+/// differ in nothing else, and arguments of one are not compared with those of another.
+const TARGET: &str = "target";
+
 /// One of the servers of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
@@ -69,7 +73,13 @@ pub fn variants(base: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Vec
     for (name, spec) in named {
         let combinations = spec.server.as_ref().map_or(Ok(vec![Map::new()]), combinations);
         match combinations {
-            Ok(all) => found.extend(all.into_iter().map(|values| variant(&name, &spec, values))),
+            Ok(all) => found.extend(all.into_iter().map(|values| {
+                let mut variant = variant(&name, &spec, values);
+                if targets.len() > 1 {
+                    variant.settings.insert(TARGET.to_owned(), name.clone());
+                }
+                variant
+            })),
             Err(problems) => {
                 mistakes.extend(problems.iter().map(|p| format!("server: sweep: {p}")))
             }
@@ -261,6 +271,8 @@ mod tests {
         assert_eq!(named, ["one", "vllm, a=1", "vllm, a=2", "http://b:1"]);
         assert!(found.iter().all(|variant| variant.spec.input_lengths == Some(vec![64])));
         assert_eq!(found[0].spec.dialect.as_deref(), Some("tgi"));
+        let of_target = |at: usize| found[at].settings["target"].as_str();
+        assert_eq!((of_target(1), of_target(2), found[1].settings.len()), ("vllm", "vllm", 2));
         assert_eq!(found[3].spec.model.as_deref(), Some("n"));
         assert_eq!(found[1].spec.model.as_deref(), Some("m"));
     }
