@@ -43,6 +43,20 @@ fn a_missing_or_undefined_figure_is_a_centred_dash() {
 }
 
 #[test]
+fn lengths_of_their_own_show_their_mean_and_latencies_of_a_crowd_are_called_that() {
+    let mut summary = empty("m", "c", "vllm", "0.2.7");
+    let mut measured = cell(0, 32, [Some(1.0); 4]);
+    measured.passes = vec![pass(PassKind::Saturated, 399)];
+    summary.cells = vec![measured];
+    let text = table::markdown(std::slice::from_ref(&summary));
+    assert!(text.contains("| own (mean 128) |      32       |"), "{text}");
+    assert!(text.contains("sent all at once"), "{text}");
+    summary.cells[0].passes.push(pass(PassKind::OneByOne, 10));
+    let text = table::markdown(&[summary]);
+    assert!(!text.contains("sent all at once"), "{text}");
+}
+
+#[test]
 fn failed_requests_stand_under_the_table_with_their_reasons() {
     let mut summary = empty("m", "c", "vllm", "0.2.7");
     let mut failing = pass(PassKind::Saturated, 399);
