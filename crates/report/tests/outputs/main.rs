@@ -5,6 +5,7 @@
 mod support;
 
 #[cfg(test)]
+mod comparison;
 mod documents;
 #[cfg(test)]
 mod pages;

@@ -1,0 +1,67 @@
+//! What comes out of a plan with several servers, byte for byte.
+
+use std::collections::BTreeMap;
+
+use inferometer_core::effect::{Tried, effects};
+use inferometer_core::summary::{Cell, Summary};
+use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};
+
+use crate::support::{cell, empty};
+
+/// Two servers of a sweep over one argument, two rounds each, and one that did not start.
+fn compared() -> Comparison {
+    let figures = [("8", 1, 10.0), ("64", 1, 21.0), ("64", 2, 19.0), ("8", 2, 10.5)];
+    let mut runs: Vec<(BTreeMap<String, String>, u32, Summary)> = Vec::new();
+    for (value, round, rate) in figures {
+        let mut run = empty("书生·浦语-7B", "A100 40G", "vllm", "0.32.0");
+        let variant = format!("max-num-seqs={value}");
+        run.target.facts.insert(VARIANT.to_owned(), variant);
+        run.cells = vec![cell(128, 32, [Some(rate), Some(32.0 * rate), Some(0.5), Some(2.5)])];
+        runs.push((BTreeMap::from([("max-num-seqs".to_owned(), value.to_owned())]), round, run));
+    }
+    let tried: Vec<Tried<'_>> = runs
+        .iter()
+        .map(|(settings, round, run)| Tried { settings, round: *round, cells: &run.cells })
+        .collect();
+    Comparison {
+        schema: COMPARISON_SCHEMA.to_owned(),
+        group: "group-0a1b2c3d".to_owned(),
+        effects: effects(&tried),
+        failed: vec!["max-num-seqs=0: server: ended\nbefore it was ready | *x*".to_owned()],
+        remarks: vec!["they did not get the same requests".to_owned()],
+        runs: runs.into_iter().map(|(.., run)| run).collect(),
+    }
+}
+
+#[test]
+fn a_comparison_as_markdown_csv_and_text_is_as_it_was() {
+    let compared = compared();
+    let all =
+        [comparison::markdown(&compared), comparison::csv(&compared), comparison::text(&compared)];
+    insta::assert_snapshot!(all.join("\n----\n"));
+}
+
+#[test]
+fn a_comparison_reads_back_from_its_document() {
+    let compared = compared();
+    let read: Comparison = serde_json::from_str(&comparison::json(&compared)).unwrap();
+    assert_eq!(read, compared);
+}
+
+#[test]
+fn rounds_of_one_server_are_one_row_with_their_interval() {
+    let merged = comparison::over_rounds(&compared().runs);
+    let rates: Vec<Option<f64>> =
+        merged.iter().flat_map(|run| &run.cells).map(|cell: &Cell| cell.requests_per_s).collect();
+    assert_eq!(rates, [Some(10.25), Some(20.0)]);
+    let spread = merged[1].cells[0].over_repeats.unwrap().requests_per_s.unwrap();
+    assert_eq!((spread.n, spread.ci.is_some()), (2, true));
+}
+
+#[test]
+fn each_argument_has_a_plot_of_its_throughput_and_one_of_its_latency() {
+    let plots = comparison::plots(&compared());
+    let names: Vec<&str> = plots.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["effect-max-num-seqs-requests", "effect-max-num-seqs-latency"]);
+    assert!(plots[0].1.contains("Whiskers"), "with the interval over rounds");
+}
