@@ -49,14 +49,15 @@ def main() -> None:
     for name, run in first.items():
         facts, target = run["target"]["facts"], run["target"]
         metrics = "none" if facts.get("server_metrics", "none").startswith("none") else "read"
-        memory = f"{int(facts.get('server_peak_rss_bytes', 0)) / 2**20:.0f}"
+        peak = facts.get("server_peak_rss_bytes")
+        memory = f"{int(peak) / 2**20:.0f}" if peak else "-"
         rows.append([name, engine(target), target["dialect"], metrics, facts.get("server_cpu_s", "-"), memory,
                      facts.get("server_processes", "-")])
     print(table(["target", "engine", "dialect", "metrics", "its processor time (s)", "peak memory (MiB)", "processes"],
                 rows))
     print()
 
-    print("## The comparison\n\nMeans over two repeats of each pass.\n")
+    print("## The comparison\n")
     rows = []
     columns = [("requests_per_s", "requests/s"), ("output_tokens_per_s", "output tokens/s"),
                ("latency_per_token_ms", "latency per token (ms)"),
@@ -74,7 +75,7 @@ def main() -> None:
     print(table(["target", "input x output", *[words for _, words in columns]], rows))
     print()
 
-    print("## The server beside the client\n\nSaturated passes of the last repeat: the mean of TTFT and ITL in ms as the "
+    print("## The server beside the client\n\nSaturated passes: the mean of TTFT and ITL in ms as the "
           "client saw it and as the server says; output tokens likewise; the most that ran and waited at once.\n")
     rows = []
     for name, run in first.items():
