@@ -6,6 +6,7 @@ mod support;
 
 #[cfg(test)]
 mod comparison;
+#[cfg(test)]
 mod documents;
 #[cfg(test)]
 mod pages;
