@@ -59,6 +59,7 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
         let job = Job {
             pass: 0,
             load: load_model(pass, 1),
+            stages: pass.stages(),
             encoder: Encoder::new(source, endpoint, sampling.clone(), false),
             address,
             timeouts: no_timeouts,

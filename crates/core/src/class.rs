@@ -5,6 +5,7 @@ use crate::metric::{Timeline, e2e, tpot, ttft};
 use crate::outcome::OutcomeCounts;
 use crate::stats::Sample;
 use crate::summary::ClassSummary;
+use crate::time::Nanos;
 
 /// Folds the records of a pass by class.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +15,8 @@ pub(crate) struct ClassFold(Vec<Class>);
 struct Class {
     name: Box<str>,
     outcomes: OutcomeCounts,
+    /// The first send and the last end.
+    window: Option<(Nanos, Nanos)>,
     /// Unknown from the first request on whose prompt nobody counted.
     input_tokens: Option<u64>,
     output_tokens: u64,
@@ -34,6 +37,10 @@ impl ClassFold {
         });
         let class = &mut self.0[at];
         class.outcomes.add(record.outcome);
+        if let (Some(sent), Some(ended)) = (record.send_start, record.ended) {
+            let (first, last) = class.window.unwrap_or((sent, ended));
+            class.window = Some((first.min(sent), last.max(ended)));
+        }
         if record.outcome.is_complete() {
             let counted = record.input_tokens().map(u64::from);
             class.input_tokens = class.input_tokens.zip(counted).map(|(sum, one)| sum + one);
@@ -48,6 +55,7 @@ impl ClassFold {
     pub(crate) fn finish(mut self, seed: u64) -> Vec<ClassSummary> {
         self.0.sort_by(|a, b| in_order(&a.name).cmp(&in_order(&b.name)));
         let summary = |class: Class| ClassSummary {
+            requests_per_s: class.requests_per_s(),
             class: class.name.into(),
             planned: class.outcomes.total(),
             outcomes: class.outcomes,
@@ -66,12 +74,20 @@ impl Class {
         Self {
             name,
             outcomes: OutcomeCounts::default(),
+            window: None,
             input_tokens: Some(0),
             output_tokens: 0,
             ttft_ms: Sample::default(),
             tpot_ms: Sample::default(),
             e2e_ms: Sample::default(),
         }
+    }
+
+    /// Completed requests over the time from the first send to the last end.
+    fn requests_per_s(&self) -> Option<f64> {
+        let (first, last) = self.window?;
+        let seconds = last.since(first).as_secs_f64();
+        (seconds > 0.0).then(|| self.outcomes.complete as f64 / seconds)
     }
 }
 
@@ -111,6 +127,8 @@ mod tests {
         let second = &classes[0];
         assert_eq!((second.planned, second.outcomes.complete), (3, 2));
         assert_eq!((second.input_tokens, second.output_tokens), (Some(16), 8));
+        // Three at the same time, the longest for 100 ms, of which two count.
+        assert_eq!(second.requests_per_s.map(f64::round), Some(20.0));
         let mean = |of: Option<crate::summary::Distribution>| of.map(|of| (of.mean, of.n));
         assert_eq!(mean(second.ttft_ms), Some((50.0, 2)));
         assert_eq!(mean(second.tpot_ms), Some((10.0, 2)));

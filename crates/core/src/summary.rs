@@ -306,6 +306,9 @@ pub struct ClassSummary {
     pub planned: u64,
     /// What became of them.
     pub outcomes: OutcomeCounts,
+    /// Completed requests per second, from the class's first send to its last end.
+    #[serde(default)]
+    pub requests_per_s: Option<f64>,
     /// Prompt tokens of the completed requests; absent where nobody counted one of them.
     pub input_tokens: Option<u64>,
     /// Output tokens of the completed requests.

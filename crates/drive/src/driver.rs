@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use inferometer_core::load::{Due, Ended, LoadModel};
+use inferometer_core::load::{Due, Ended, LoadModel, Stages};
 use inferometer_core::outcome::{Outcome, Phase};
 use inferometer_core::plan::{OverLimit, Timeouts};
 use inferometer_core::record::{EARLIER_TURN_FAILED, Record, detail};
@@ -29,6 +29,8 @@ pub struct Job {
     pub pass: u32,
     /// Decides when requests are due.
     pub load: Box<dyn LoadModel>,
+    /// The stages of the load, by which requests are told apart.
+    pub stages: Stages,
     /// Supplies the requests as bytes.
     pub encoder: Encoder,
     /// Where to connect.
@@ -243,9 +245,8 @@ impl<R: Recorder> Driver<R> {
         self.job.load.take();
         self.in_flight += 1;
         self.live.begin();
-        let mut record = self.planned_record(due);
+        let mut record = self.planned_record(due, Some(&encoded.asked));
         record.picked = Some(now);
-        encoded.asked.tell(&mut record);
         let mut exchange = Box::new(Exchange::new(record, encoded));
         if let Some((conn, used)) = self.connections.take_idle() {
             exchange.on_used_connection = used;
@@ -264,9 +265,14 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    fn planned_record(&mut self, due: Nanos) -> Record {
-        let record = Record::planned(self.job.pass, self.next_index, due);
+    fn planned_record(&mut self, due: Nanos, asked: Option<&Asked>) -> Record {
+        let mut record = Record::planned(self.job.pass, self.next_index, due);
         self.next_index += 1;
+        if let Some(asked) = asked {
+            asked.tell(&mut record);
+        }
+        let offset = Nanos::ZERO + due.since(self.start);
+        record.class = self.job.stages.class(offset, record.class.take());
         record
     }
 
@@ -456,10 +462,7 @@ impl<R: Recorder> Driver<R> {
         why: &str,
         asked: Option<Asked>,
     ) -> Record {
-        let mut record = self.planned_record(due);
-        if let Some(asked) = asked {
-            asked.tell(&mut record);
-        }
+        let mut record = self.planned_record(due, asked.as_ref());
         record.outcome = outcome;
         record.detail = Some(detail(why));
         self.live.begin();

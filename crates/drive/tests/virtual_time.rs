@@ -191,6 +191,7 @@ impl Setup {
         let job = Job {
             pass: 0,
             load: load_model(&self.pass, 1),
+            stages: self.pass.stages(),
             encoder: Encoder::new(source, endpoint, sampling, self.keep_text),
             address,
             timeouts: self.timeouts,

@@ -97,6 +97,7 @@ impl PlayedPass {
     pub fn records(&self, place: PassPlace<'_>) -> Vec<Record> {
         let in_line = by_request(&self.seen.line, self.found.len());
         let streams = if self.seen.in_brief.is_empty() { &in_line } else { &self.seen.in_brief };
+        let stages = place.pass.stages();
         let numbered = self.found.iter().zip(0..);
         let record = |(found, index): (&VirtualRecord, u32)| {
             let whole = [(found.ended, found.output)];
@@ -105,7 +106,9 @@ impl PlayedPass {
                 _ if place.streamed || found.output == 0 => &[][..],
                 _ => &whole,
             };
-            record(found, stream, place, index)
+            let record = record(found, stream, place, index);
+            let class = stages.class(found.due, record.class.clone());
+            Record { class, ..record }
         };
         numbered.map(record).collect()
     }

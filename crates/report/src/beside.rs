@@ -67,6 +67,7 @@ fn classes(summary: &Summary) -> Table {
         ("Pass", Align::Left),
         ("Class", Align::Left),
         ("Completed / planned", Align::Right),
+        ("Requests/s", Align::Right),
         ("Tokens in", Align::Right),
         ("out", Align::Right),
         ("TTFT p50 (ms)", Align::Right),
@@ -85,6 +86,7 @@ fn classes(summary: &Summary) -> Table {
                 cell.place(pass),
                 class.class.clone(),
                 format!("{} / {}", count(complete), count(class.planned)),
+                two_decimals(class.requests_per_s),
                 class.input_tokens.map_or(MISSING.to_owned(), count),
                 count(class.output_tokens),
             ];

@@ -43,5 +43,8 @@ pub(crate) fn instrument_measures(pass: &PassSummary) -> Vec<Measure<'_>> {
         us("receive_lateness", "Receive lateness", instrument.receive_lateness_us.as_ref()),
         us("arrival_width", "Arrival width", instrument.arrival_width_us.as_ref()),
         us("ttft_bound", "TTFT error bound", instrument.ttft_bound_us.as_ref()),
+        us("tpot_bound", "TPOT error bound", instrument.tpot_bound_us.as_ref()),
+        us("itl_bound", "ITL error bound", instrument.itl_bound_us.as_ref()),
+        us("e2e_bound", "E2E error bound", instrument.e2e_bound_us.as_ref()),
     ]
 }

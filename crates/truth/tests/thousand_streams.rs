@@ -52,6 +52,7 @@ fn job(address: std::net::SocketAddr, requests: u32) -> Job {
     Job {
         pass: 0,
         load: load_model(&pass, 0),
+        stages: pass.stages(),
         encoder: Encoder::new(source, endpoint, sampling, true),
         address,
         timeouts: Timeouts { connect: None, first_token: None, between_events: None, total: None },

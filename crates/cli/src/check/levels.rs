@@ -11,7 +11,7 @@ use crate::exit::Failure;
 /// How much is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Five numbers of streams and two rates, about a minute and a half.
+    /// Five numbers of streams and two rates, about two minutes.
     Full,
     /// Some seconds, to see that it works.
     Quick,

@@ -11,7 +11,7 @@ pub struct CheckArgs {
     /// One JSON document on standard output
     #[arg(long)]
     json: bool,
-    /// Some seconds instead of a minute and a half
+    /// Some seconds instead of two minutes, to see that it works
     #[arg(long)]
     quick: bool,
     /// Nothing on standard error but errors

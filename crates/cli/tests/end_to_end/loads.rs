@@ -51,6 +51,13 @@ fn stages_ramps_and_replays_send_what_their_schedules_hold() {
             (Some("replay of trace.txt at 2 times its speed"), Some(21)),
         ]
     );
+    let classes = |pass: &Value| -> Vec<_> {
+        let classes = pass["classes"].as_array().expect("classes");
+        classes.iter().map(|of| (of["class"].to_string(), of["planned"].as_u64())).collect()
+    };
+    let stages = [("\"stage 1\"", 4), ("\"stage 2\"", 16)];
+    assert_eq!(classes(&passes[1]), stages.map(|(name, n)| (name.to_owned(), Some(n))));
+    assert_eq!(classes(&passes[2]), []);
 }
 
 #[test]

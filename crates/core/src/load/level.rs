@@ -130,6 +130,38 @@ impl Level {
     }
 }
 
+/// When the stages of a load end, so that each request can be told by the one that it was due in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stages(Vec<Nanos>);
+
+impl Stages {
+    /// The stages of a level; none where there is but one, or it is constant.
+    pub(crate) fn of(level: &Level) -> Self {
+        let Level::Stages(stages) = level else { return Self::default() };
+        if stages.len() < 2 {
+            return Self::default();
+        }
+        let mut end = Nanos::ZERO;
+        let ends = stages.iter().map(|stage| {
+            end = end + stage.duration;
+            end
+        });
+        Self(ends.collect())
+    }
+
+    /// The class of a request that is due at this offset from the start of the pass: its stage,
+    /// from 1, before the class that its workload gives it.
+    #[must_use]
+    pub fn class(&self, due: Nanos, of_workload: Option<Box<str>>) -> Option<Box<str>> {
+        let Some(last) = self.0.len().checked_sub(1) else { return of_workload };
+        let stage = 1 + self.0.partition_point(|&end| end <= due).min(last);
+        Some(match of_workload {
+            None => format!("stage {stage}").into(),
+            Some(class) => format!("stage {stage}, {class}").into(),
+        })
+    }
+}
+
 impl Stage {
     /// The integral of the level over the stage.
     fn area(&self) -> f64 {

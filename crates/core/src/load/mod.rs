@@ -19,7 +19,7 @@ use std::fmt::Display;
 pub use at_once::AtOnce;
 pub use closed::Closed;
 pub use conversations::{Conversations, CountOf, Script};
-pub use level::{Curve, Level, Stage};
+pub use level::{Curve, Level, Stage, Stages};
 pub use open::Open;
 pub use replay::{Recording, RecordingError};
 

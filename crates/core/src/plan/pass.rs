@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::duration_ns;
 use crate::arrival::Arrivals;
-use crate::load::{self, CountOf, Level, LoadPlan, Recording, Script};
+use crate::load::{self, CountOf, Level, LoadPlan, Recording, Script, Stages};
 use crate::summary::PassKind;
 use crate::time::Nanos;
 
@@ -156,6 +156,20 @@ impl PassPlan {
             Self::Conversations { begin, .. } => begin.limit(),
             Self::OneByOne { .. } | Self::Saturated { .. } | Self::Closed { .. } => {
                 (None, OverLimit::Queue)
+            }
+        }
+    }
+
+    /// The stages that its level goes through, if it does.
+    #[must_use]
+    pub fn stages(&self) -> Stages {
+        match self {
+            Self::Closed { concurrency: level, .. } | Self::Open { rate: level, .. } => {
+                Stages::of(level)
+            }
+            Self::Conversations { begin, .. } => begin.stages(),
+            Self::OneByOne { .. } | Self::Saturated { .. } | Self::Replay { .. } => {
+                Stages::default()
             }
         }
     }

@@ -89,8 +89,8 @@ pub(super) fn instrument(out: &mut Vec<Block>, summary: &Summary) {
     out.push(Block::Paragraph(plain(
         "Send delay is the client's own lateness in sending; receive lateness is the program's \
          stamp after the kernel's; arrival width is how far apart the earliest and the latest \
-         instant are at which an event can have arrived; the TTFT error bound is how far a \
-         request's TTFT can be from the truth. Each as p50 / p99 / max.",
+         instant are at which an event can have arrived; an error bound is how far a request's \
+         TTFT, TPOT or E2E, or a token's ITL, can be from the truth. Each as p50 / p99 / max.",
     )));
     let mut table = Table::new([
         ("Pass", Align::Left),
@@ -98,6 +98,9 @@ pub(super) fn instrument(out: &mut Vec<Block>, summary: &Summary) {
         ("Receive lateness (us)", Align::Right),
         ("Arrival width (us)", Align::Right),
         ("TTFT error bound (us)", Align::Right),
+        ("TPOT", Align::Right),
+        ("ITL", Align::Right),
+        ("E2E", Align::Right),
         ("Reads", Align::Right),
         ("Kernel-stamped", Align::Right),
         ("Coalesced events", Align::Right),

@@ -24,6 +24,25 @@ fn any_stage() -> impl Strategy<Value = Stage> {
     })
 }
 
+#[test]
+fn a_request_is_of_the_stage_that_it_is_due_in() {
+    let held = |seconds, level| stage(seconds, level, level, Curve::Linear);
+    let stages = Stages::of(&Level::Stages(vec![held(2.0, 1.0), held(3.0, 8.0)]));
+    let class = |seconds: u64, of: Option<&str>| {
+        stages.class(Nanos(seconds * 1_000_000_000), of.map(Into::into)).expect("a class")
+    };
+    assert_eq!(
+        [0, 1, 2, 4, 5].map(|second| class(second, None)).join("|"),
+        "stage 1|stage 1|stage 2|stage 2|stage 2"
+    );
+    assert_eq!(&*class(2, Some("turn 3")), "stage 2, turn 3");
+    let one = Stages::of(&Level::Stages(vec![held(2.0, 1.0)]));
+    assert_eq!(
+        (one.class(Nanos(5), None), one.class(Nanos(5), Some("cold".into()))),
+        (None, Some("cold".into()))
+    );
+}
+
 proptest! {
     #[test]
     fn an_area_is_reached_when_the_integral_reaches_it(stage in any_stage(), share in 0.0f64..1.0) {
