@@ -38,7 +38,13 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
     ("TcpListener", &["net/src/epoll.rs", "net/src/free_port.rs"]),
     (
         "TcpStream",
-        &["net/src/conn.rs", "net/src/epoll.rs", "net/src/sys.rs", "drive/src/control.rs"],
+        &[
+            "net/src/conn.rs",
+            "net/src/epoll.rs",
+            "net/src/sys.rs",
+            "net/src/tls/client.rs",
+            "drive/src/control.rs",
+        ],
     ),
 ];
 

@@ -147,8 +147,11 @@ pub enum TargetPlan {
     },
     /// A server that runs already.
     Server {
-        /// `http://host:port`, without a path.
+        /// `http://host:port` or `https://`, without a path.
         url: Url,
+        /// Whoever answers under TLS is taken for the server, whatever it shows.
+        #[serde(default, skip_serializing_if = "is_false")]
+        insecure: bool,
         /// The dialect by name; absent: ask the server.
         dialect: Option<String>,
         /// The path to send requests to, where it is not the dialect's.
@@ -163,6 +166,9 @@ pub enum TargetPlan {
 /// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Url {
+    /// Whether TLS is spoken there.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub secure: bool,
     /// Host name or address, IPv6 without brackets.
     pub host: String,
     /// TCP port.
@@ -173,11 +179,18 @@ pub struct Url {
 
 impl std::fmt::Display for Url {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "http://{}{}", self.authority(), self.prefix)
+        let scheme = if self.secure { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.authority(), self.prefix)
     }
 }
 
 impl Url {
+    /// A server without TLS and without a path.
+    #[must_use]
+    pub fn plain(host: impl Into<String>, port: u16) -> Self {
+        Self { secure: false, host: host.into(), port, prefix: String::new() }
+    }
+
     /// `host:port`, with brackets around an IPv6 address.
     #[must_use]
     pub fn authority(&self) -> String {

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use inferometer_core::plan::Url;
+use inferometer_net::tls::{TlsClient, TlsStream, Trust};
 use inferometer_wire::error_message;
 use inferometer_wire::http::{Ended, Piece, ResponseParser, request_head};
 
@@ -26,13 +27,46 @@ pub struct Server {
     pub headers: Vec<(String, String)>,
     /// How long to wait for the connection and for each part of an answer.
     pub timeout: Duration,
+    /// How TLS is spoken to it, if it is.
+    pub tls: Option<TlsClient>,
+}
+
+/// An open connection.
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream>),
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read(buffer),
+            Self::Tls(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.write(bytes),
+            Self::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.flush(),
+            Self::Tls(stream) => stream.flush(),
+        }
+    }
 }
 
 /// A server that is asked many questions, over connections that are kept between them. As many are
 /// open as there are threads that ask at once.
 pub struct KeptServer {
     server: Server,
-    idle: Mutex<Vec<TcpStream>>,
+    idle: Mutex<Vec<Stream>>,
 }
 
 impl KeptServer {
@@ -56,7 +90,7 @@ impl KeptServer {
     pub fn post(&self, path: &str, body: &serde_json::Value) -> Result<Answer, ControlError> {
         let body = body.to_string();
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let ask = |mut stream: TcpStream| {
+        let ask = |mut stream: Stream| {
             let asked =
                 self.server.ask_on(&mut stream, "keep-alive", "POST", path, Some(body.clone()));
             asked.map(|(answer, is_kept)| {
@@ -91,6 +125,16 @@ pub enum ControlError {
         /// The address as given.
         url: String,
         /// What the system said.
+        source: io::Error,
+    },
+    /// The server cannot be trusted, or does not speak TLS.
+    #[error(
+        "{url}: no TLS connection: {source}; give the authority that vouches for it with --ca-cert"
+    )]
+    Untrusted {
+        /// The address as given.
+        url: String,
+        /// What is wrong with it.
         source: io::Error,
     },
     /// The connection broke or fell silent.
@@ -146,14 +190,25 @@ impl Server {
         url: &Url,
         headers: Vec<(String, String)>,
         timeout: Duration,
+        trust: &Trust,
     ) -> Result<Self, ControlError> {
+        let untrusted = |error| ControlError::Untrusted {
+            url: url.to_string(),
+            source: io::Error::new(io::ErrorKind::InvalidInput, error),
+        };
+        let tls = url.secure.then(|| TlsClient::new(&url.host, trust)).transpose();
+        let tls = tls.map_err(untrusted)?;
         let resolve = |source| ControlError::Resolve { url: url.to_string(), source };
         let addresses: Vec<SocketAddr> =
             (url.host.as_str(), url.port).to_socket_addrs().map_err(resolve)?.collect();
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         for address in addresses {
             match TcpStream::connect_timeout(&address, timeout) {
-                Ok(_) => return Ok(Self { url: url.clone(), address, headers, timeout }),
+                Ok(_) => {
+                    let server = Self { url: url.clone(), address, headers, timeout, tls };
+                    // Under TLS it is known only now whether it can be spoken to.
+                    return if url.secure { server.connect().map(|_| server) } else { Ok(server) };
+                }
                 Err(error) => last = error,
             }
         }
@@ -197,20 +252,22 @@ impl Server {
         self.ask_on(&mut stream, "close", method, path, body).map(|(answer, _)| answer)
     }
 
-    fn connect(&self) -> Result<TcpStream, ControlError> {
+    fn connect(&self) -> Result<Stream, ControlError> {
         let unreachable = |source| ControlError::Unreachable { url: self.url.to_string(), source };
         let stream =
             TcpStream::connect_timeout(&self.address, self.timeout).map_err(unreachable)?;
         stream.set_read_timeout(Some(self.timeout)).map_err(unreachable)?;
         stream.set_write_timeout(Some(self.timeout)).map_err(unreachable)?;
         stream.set_nodelay(true).map_err(unreachable)?;
-        Ok(stream)
+        let Some(tls) = &self.tls else { return Ok(Stream::Plain(stream)) };
+        let untrusted = |source| ControlError::Untrusted { url: self.url.to_string(), source };
+        tls.over(stream).map(|stream| Stream::Tls(Box::new(stream))).map_err(untrusted)
     }
 
     /// Asks on an open connection; says also whether it can carry another question.
     fn ask_on(
         &self,
-        stream: &mut TcpStream,
+        stream: &mut Stream,
         connection: &str,
         method: &str,
         path: &str,
@@ -230,11 +287,7 @@ impl Server {
         self.read_answer(path, stream)
     }
 
-    fn read_answer(
-        &self,
-        path: &str,
-        stream: &mut TcpStream,
-    ) -> Result<(Answer, bool), ControlError> {
+    fn read_answer(&self, path: &str, stream: &mut Stream) -> Result<(Answer, bool), ControlError> {
         let mut parser = ResponseParser::new();
         let mut answer = Answer { status: 0, server: None, body: Vec::new() };
         let mut buffer = [0; 16 << 10];

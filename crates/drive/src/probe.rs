@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use inferometer_core::plan::Url;
+use inferometer_net::tls::Trust;
 use serde_json::Value;
 
 use crate::control::{Answer, ControlError, Server};
@@ -190,8 +191,8 @@ fn note(found: &mut Found, key: &str, value: &Value) {
 pub fn find_local() -> Vec<(Url, Found)> {
     let timeout = Duration::from_millis(300);
     let ask = |port: u16| {
-        let url = Url { host: "127.0.0.1".to_owned(), port, prefix: String::new() };
-        let server = Server::reach(&url, Vec::new(), timeout).ok()?;
+        let url = Url::plain("127.0.0.1", port);
+        let server = Server::reach(&url, Vec::new(), timeout, &Trust::Known).ok()?;
         let found = probe(&server).ok()?;
         found.engine.is_some().then_some((url, found))
     };

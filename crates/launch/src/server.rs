@@ -13,6 +13,7 @@ use std::time::Duration;
 use inferometer_core::plan::{LaunchPlan, Url};
 use inferometer_drive::control::Server;
 use inferometer_drive::probe::probe;
+use inferometer_net::tls::Trust;
 use inferometer_net::{free_port, monotonic_now};
 
 use crate::error::LaunchError;
@@ -170,8 +171,8 @@ impl Launched {
             return Some(format!("no line of its log held `{line}`"));
         }
         let path = self.plan.ready_url.as_deref()?;
-        let answer =
-            Server::reach(&self.url, Vec::new(), ANSWER_WITHIN).and_then(|server| server.get(path));
+        let answer = Server::reach(&self.url, Vec::new(), ANSWER_WITHIN, &Trust::Known)
+            .and_then(|server| server.get(path));
         match answer {
             Ok(answer) if (200..300).contains(&answer.status) => None,
             Ok(answer) => Some(format!("{}{path} answers {}", self.url, answer.status)),
@@ -295,8 +296,10 @@ fn address(plan: &LaunchPlan) -> Result<Url, LaunchError> {
         None => free_port(&plan.host)
             .map_err(|source| LaunchError::NoPort { host: plan.host.clone(), source })?,
     };
-    let url = Url { host, port, prefix: String::new() };
-    let Ok(other) = Server::reach(&url, Vec::new(), ANSWER_WITHIN) else { return Ok(url) };
+    let url = Url::plain(host, port);
+    let Ok(other) = Server::reach(&url, Vec::new(), ANSWER_WITHIN, &Trust::Known) else {
+        return Ok(url);
+    };
     let by = probe(&other).map_or_else(|_| "another program".to_owned(), |found| found.line());
     Err(LaunchError::PortTaken { address: url.authority(), by })
 }

@@ -15,6 +15,7 @@ mod loop_stats;
 mod run_delay;
 mod stamp;
 mod sys;
+pub mod tls;
 pub mod virtual_net;
 mod waker;
 

@@ -44,6 +44,7 @@ pub fn measure(arguments: &ClientArgs) -> Result<ClientMeasure, Failure> {
         address: arguments.load.server,
         headers: Vec::new(),
         timeout: Duration::from_secs(10),
+        tls: None,
     };
     let mut passes = passes(arguments)?;
     let mut measure = recorded(&mut passes, &plan, arguments)?;
@@ -89,6 +90,7 @@ fn passes(arguments: &ClientArgs) -> Result<Passes, Failure> {
         net,
         stop: Arc::default(),
         address: arguments.load.server,
+        tls: None,
         endpoint: Endpoint {
             dialect,
             authority: arguments.load.server.to_string(),

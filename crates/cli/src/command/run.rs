@@ -101,6 +101,14 @@ struct SpecArgs {
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     #[serde(skip_serializing_if = "Option::is_none")]
     api_key_env: Option<String>,
+    /// PEM file with further authorities whose certificates are trusted
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ca_cert: Option<String>,
+    /// Take whoever answers for the server, whatever certificate it shows
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    insecure: Option<bool>,
     /// tokenizer.json, a folder that holds one, or a hub id [default: the server's own]
     #[arg(long, value_name = "PATH|ID", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -35,6 +35,7 @@ use inferometer_core::plan::{CellPlan, PassPlan, Plan};
 use inferometer_core::spec::{Known, Spec};
 use inferometer_core::summary::Summary;
 use inferometer_core::verdict::Validity;
+use inferometer_net::tls::Trust;
 use inferometer_report::{json, terminal};
 
 use crate::exit::{Failure, print};
@@ -64,6 +65,8 @@ pub struct Resolved {
     pub salt: String,
     /// Further headers with their values, which may be secrets.
     pub headers: Vec<(String, String)>,
+    /// Whom to take for the server under TLS.
+    pub trust: Trust,
     /// The database.
     pub store: PathBuf,
     /// The folder for reports; absent: one by the run's name.
@@ -109,6 +112,7 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         plan,
         salt: spec.salt.clone().unwrap_or_else(fresh_salt),
         headers,
+        trust: target::trust(spec)?,
         store: spec.store.clone().unwrap_or_else(|| "inferometer.db".to_owned()).into(),
         out: spec.out.clone().map(PathBuf::from),
         facts: BTreeMap::new(),

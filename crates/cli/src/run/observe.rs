@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use inferometer_core::plan::{MetricsAt, Plan, Url};
 use inferometer_drive::control::Server;
+use inferometer_net::tls::Trust;
 use inferometer_observe::{Cards, Dcgm, Names, Observer, Scrape, of_this_machine};
 
 use super::target::Ready;
@@ -22,13 +23,13 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// When metrics or cards were asked for that do not answer.
-pub fn observer(plan: &Plan, ready: &mut Ready) -> Result<Observer, Failure> {
-    let scrape = scrape(plan, ready)?;
-    let cards = cards(plan, ready)?;
+pub fn observer(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Observer, Failure> {
+    let scrape = scrape(plan, trust, ready)?;
+    let cards = cards(plan, trust, ready)?;
     Ok(Observer { scrape, cards, period: plan.observe.period })
 }
 
-fn scrape(plan: &Plan, ready: &mut Ready) -> Result<Option<Scrape>, Failure> {
+fn scrape(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Option<Scrape>, Failure> {
     let names = Names::with(&plan.observe.names).map_err(Failure::not_carried_out)?;
     let server = Server { timeout: TIMEOUT, ..ready.server.clone() };
     let told =
@@ -45,17 +46,17 @@ fn scrape(plan: &Plan, ready: &mut Ready) -> Result<Option<Scrape>, Failure> {
             return Ok(scrape);
         }
         MetricsAt::Path(path) => Scrape::new(server, path, names),
-        MetricsAt::Address(url) => Scrape::new(other(url, ready).map_err(told)?, "", names),
+        MetricsAt::Address(url) => Scrape::new(other(url, trust, ready).map_err(told)?, "", names),
     };
     scrape.check().map_err(told)?;
     ready.target.facts.insert(FACT.to_owned(), scrape.address());
     Ok(Some(scrape))
 }
 
-fn cards(plan: &Plan, ready: &Ready) -> Result<Vec<Box<dyn Cards>>, Failure> {
+fn cards(plan: &Plan, trust: &Trust, ready: &Ready) -> Result<Vec<Box<dyn Cards>>, Failure> {
     if let Some(url) = &plan.observe.dcgm {
         let told = |why: String| Failure::not_carried_out(format!("dcgm_url (--dcgm-url): {why}"));
-        let scrape = Scrape::new(other(url, ready).map_err(told)?, "", Names::known());
+        let scrape = Scrape::new(other(url, trust, ready).map_err(told)?, "", Names::known());
         return Ok(vec![Box::new(Dcgm::reach(scrape).map_err(told)?)]);
     }
     // The embedded engine uses no card, and a server elsewhere none of this machine.
@@ -65,8 +66,8 @@ fn cards(plan: &Plan, ready: &Ready) -> Result<Vec<Box<dyn Cards>>, Failure> {
 
 /// Another address than the target's. It gets the target's headers, which may hold a key, only
 /// where it is the same server.
-fn other(url: &Url, ready: &Ready) -> Result<Server, String> {
+fn other(url: &Url, trust: &Trust, ready: &Ready) -> Result<Server, String> {
     let same = url.authority() == ready.server.url.authority();
     let headers = if same { ready.server.headers.clone() } else { Vec::new() };
-    Server::reach(url, headers, TIMEOUT).map_err(|error| error.to_string())
+    Server::reach(url, headers, TIMEOUT, trust).map_err(|error| error.to_string())
 }

@@ -13,6 +13,7 @@ use inferometer_core::summary::Process;
 use inferometer_core::time::Nanos;
 use inferometer_core::traits::Source;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_net::tls::{Secured, TlsClient};
 use inferometer_net::{Actor, EpollNet, Net, Ready, Wake};
 use inferometer_store::PassBegin;
 
@@ -26,6 +27,8 @@ pub struct Passes {
     pub stop: Arc<AtomicBool>,
     /// Where the server listens.
     pub address: SocketAddr,
+    /// How TLS is spoken to it, if it is.
+    pub tls: Option<TlsClient>,
     /// How it is spoken to.
     pub endpoint: Endpoint,
     /// Keep output texts for the recorder.
@@ -69,6 +72,7 @@ impl Passes {
         let job = Job {
             pass: begin.pass,
             load: load_model(pass, of_repeat(plan.seed, begin.repeat)),
+            stages: pass.stages(),
             encoder: Encoder::new(source, self.endpoint.clone(), sampling, self.keep_text),
             address: self.address,
             timeouts: plan.timeouts,
@@ -85,7 +89,15 @@ impl Passes {
         let punctual = pass.load().peak_rate() > 0.0;
         self.net.set_spin(if punctual { SPIN } else { Duration::ZERO });
         let watch = Watch::begin(&mut self.net);
-        let played = self.net.play(&mut driver);
+        let played = match &self.tls {
+            None => self.net.play(&mut driver),
+            Some(tls) => {
+                let mut secured = Secured::new(driver, tls.clone());
+                let played = self.net.play(&mut secured);
+                driver = secured.into_inner();
+                played
+            }
+        };
         self.net.set_spin(Duration::ZERO);
         played?;
         let process = watch.end(&mut self.net);

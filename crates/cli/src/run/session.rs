@@ -83,7 +83,7 @@ pub fn carry_out(
         ready => ready?,
     };
     said::announce(progress, &ready.target, plan);
-    let observer = observe::observer(plan, &mut ready)?;
+    let observer = observe::observer(plan, &resolved.trust, &mut ready)?;
     let mut findings = ready.findings.clone();
     let shaper = match named {
         Some(shaper) => shaper,
@@ -102,6 +102,7 @@ pub fn carry_out(
         net,
         stop,
         address: ready.server.address,
+        tls: ready.server.tls.clone(),
         endpoint: ready.endpoint.clone(),
         keep_text: talks || !matches!(counter, Counter::None),
         reuse_connections: true,

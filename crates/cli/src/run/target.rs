@@ -10,6 +10,7 @@ use inferometer_core::summary::Target;
 use inferometer_drive::Endpoint;
 use inferometer_drive::control::Server;
 use inferometer_drive::probe::{Found, find_local, probe};
+use inferometer_net::tls::{TlsClient, Trust};
 use inferometer_wire::dialect::{Dialect, dialect};
 
 use super::child::ServerProcess;
@@ -97,7 +98,7 @@ fn ready(
 ) -> Result<Ready, Failure> {
     if let Some(launch) = &resolved.plan.launch {
         let url = servers.get(launch, start)?;
-        let server = reach(&url, resolved.headers.clone())?;
+        let server = reach(&url, resolved.headers.clone(), &Trust::Known)?;
         let mut ready = describe(&resolved.plan, server, None)?;
         ready.target.facts.extend(servers::facts(launch));
         return Ok(ready);
@@ -108,7 +109,7 @@ fn ready(
                 && !resolved.plan.sampling.ignore_eos;
             let within = ends.then_some(END_OF_TEXT_WITHIN);
             let process = ServerProcess::engine(model, profile.as_deref(), *speed, within)?;
-            let server = reach(&process.url, Vec::new())?;
+            let server = reach(&process.url, Vec::new(), &Trust::Known)?;
             let mut ready = describe(&resolved.plan, server, Some(process))?;
             if ends {
                 let message = format!(
@@ -122,15 +123,43 @@ fn ready(
             }
             Ok(ready)
         }
-        TargetPlan::Server { url, .. } => {
-            let server = reach(url, resolved.headers.clone())?;
-            describe(&resolved.plan, server, None)
+        TargetPlan::Server { url, insecure, .. } => {
+            let server = reach(url, resolved.headers.clone(), &resolved.trust)?;
+            let mut ready = describe(&resolved.plan, server, None)?;
+            if *insecure {
+                ready.findings.push(unchecked(url));
+            }
+            Ok(ready)
         }
     }
 }
 
-fn reach(url: &Url, headers: Vec<(String, String)>) -> Result<Server, Failure> {
-    Server::reach(url, headers, PROBE_TIMEOUT).map_err(Failure::not_carried_out)
+fn reach(url: &Url, headers: Vec<(String, String)>, trust: &Trust) -> Result<Server, Failure> {
+    Server::reach(url, headers, PROBE_TIMEOUT, trust).map_err(Failure::not_carried_out)
+}
+
+/// Whom the user trusts to be the server.
+///
+/// # Errors
+/// When the file of authorities cannot be read.
+pub fn trust(spec: &Spec) -> Result<Trust, Failure> {
+    let Some(path) = &spec.ca_cert else {
+        return Ok(if spec.insecure == Some(true) { Trust::Anybody } else { Trust::Known });
+    };
+    let told = |why: String| Failure::usage(format!("ca_cert (--ca-cert): {path}: {why}"));
+    let trust = Trust::Also(std::fs::read(path).map_err(|error| told(error.to_string()))?);
+    // What is no certificate is told before anything is sent, whatever the server is called.
+    TlsClient::new("localhost", &trust).map_err(|error| told(error.to_string()))?;
+    Ok(trust)
+}
+
+fn unchecked(url: &Url) -> Finding {
+    let message = format!(
+        "whoever answers at {url} was taken for the server: its certificate was not checked, and \
+         the key and the prompts went to it"
+    );
+    Finding::new("certificate_unchecked", Severity::Warning, message)
+        .advise("give the authority that vouches for it with --ca-cert instead of --insecure")
 }
 
 /// Says how to benchmark a server that runs on this machine. It is only asked what it is.

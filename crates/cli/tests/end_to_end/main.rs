@@ -14,4 +14,5 @@ mod secrets;
 mod several;
 mod sockets;
 mod support;
+mod tls;
 mod workloads;

@@ -138,6 +138,10 @@ pub struct Spec {
     pub stream: Option<bool>,
     /// Name of the environment variable that holds the key.
     pub api_key_env: Option<String>,
+    /// PEM file with further authorities whose certificates are trusted.
+    pub ca_cert: Option<String>,
+    /// Trust whoever answers, whatever certificate it shows.
+    pub insecure: Option<bool>,
     /// What is asked of the server and its cards while passes run.
     #[serde(flatten)]
     pub observe: ObserveKeys,
@@ -257,20 +261,16 @@ impl Spec {
             (None, None) => return self.embedded(known, mistakes),
             (Some(_), Some(_)) => {
                 mistakes.add("server", "starts the target itself; leave out target or it");
-                Url { host: String::new(), port: 0, prefix: String::new() }
+                Url::plain("", 0)
             }
             (Some(address), None) => values::url(address).unwrap_or_else(|problem| {
                 mistakes.add("target", format!("`{}` {problem}", without_user(address)));
-                Url { host: String::new(), port: 0, prefix: String::new() }
+                Url::plain("", 0)
             }),
             // Mistakes in it are told where it is resolved.
             (None, Some(server)) => server.resolve().map_or_else(
-                |_| Url { host: String::new(), port: 0, prefix: String::new() },
-                |launch| Url {
-                    host: launch.reached_at().to_owned(),
-                    port: launch.port.unwrap_or(0),
-                    prefix: String::new(),
-                },
+                |_| Url::plain("", 0),
+                |launch| Url::plain(launch.reached_at(), launch.port.unwrap_or(0)),
             ),
         };
         self.served(url, dialect, mistakes)
@@ -306,8 +306,18 @@ impl Spec {
             },
             |headers| headers.into_iter().map(|(name, _)| name).collect(),
         );
+        let insecure = self.insecure.unwrap_or(false);
+        for (key, given) in [("ca_cert", self.ca_cert.is_some()), ("insecure", insecure)] {
+            if given && !url.secure {
+                mistakes.add(key, "is about certificates; the target has no https:// address");
+            }
+        }
+        if insecure && self.ca_cert.is_some() {
+            mistakes.add("insecure", "trusts anybody; leave it out, or ca_cert");
+        }
         TargetPlan::Server {
             url,
+            insecure,
             dialect: dialect.map(str::to_owned),
             endpoint: self.endpoint.clone(),
             model: self.model.clone().filter(|name| name != "auto"),
@@ -320,6 +330,8 @@ impl Spec {
             ("endpoint", self.endpoint.is_some()),
             ("header", self.header.is_some()),
             ("api_key_env", self.api_key_env.is_some()),
+            ("ca_cert", self.ca_cert.is_some()),
+            ("insecure", self.insecure.is_some()),
         ] {
             if given {
                 mistakes.add(key, "needs a target; the embedded engine has no use for it");

@@ -122,12 +122,9 @@ pub fn rate(value: &Value) -> Result<f64, &'static str> {
 
 /// The address of a server, with or without `/v1` at the end.
 pub fn url(text: &str) -> Result<Url, String> {
-    if text.starts_with("https://") {
-        return Err("speaks TLS, which is not supported yet; put a local proxy in front of it or \
-                    use its http:// address"
-            .to_owned());
-    }
-    let Some(rest) = text.strip_prefix("http://") else {
+    let secure = text.starts_with("https://");
+    let scheme = if secure { "https://" } else { "http://" };
+    let Some(rest) = text.strip_prefix(scheme) else {
         return Err(format!(
             "is not the address of a server; write it as http://{}",
             if text.is_empty() || text.contains("://") || text.contains('@') {
@@ -149,13 +146,13 @@ pub fn url(text: &str) -> Result<Url, String> {
     if path.contains(['?', '#']) {
         return Err("has a query; give the address of the server only".to_owned());
     }
-    let (host, port) = split_port(authority)?;
+    let (host, port) = split_port(authority, if secure { 443 } else { 80 })?;
     let prefix = path.trim_end_matches('/');
     let prefix = prefix.strip_suffix("/v1").unwrap_or(prefix).to_owned();
-    Ok(Url { host, port, prefix })
+    Ok(Url { secure, host, port, prefix })
 }
 
-fn split_port(authority: &str) -> Result<(String, u16), String> {
+fn split_port(authority: &str, usual: u16) -> Result<(String, u16), String> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, rest) = rest.split_once(']').ok_or("has `[` without `]`")?;
@@ -170,7 +167,7 @@ fn split_port(authority: &str) -> Result<(String, u16), String> {
         return Err("names no host; write it as http://127.0.0.1:8000".to_owned());
     }
     let port = match port {
-        None => 80,
+        None => usual,
         Some(port) => match port.parse() {
             Ok(port) if port > 0 => port,
             _ => return Err(format!("has the port `{port}`, which is not one from 1 to 65535")),
@@ -226,7 +223,7 @@ mod tests {
             ("http://", "names no host"),
             ("http://a:99999", "65535"),
             ("http://user:secret@a", "--api-key-env"),
-            ("https://a", "TLS"),
+            ("https://", "names no host"),
         ] {
             let problem = url(wrong).unwrap_err();
             assert!(problem.contains(advice), "{wrong}: {problem}");

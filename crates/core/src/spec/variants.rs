@@ -33,6 +33,10 @@ pub struct TargetSpec {
     /// As in a plan.
     pub api_key_env: Option<String>,
     /// As in a plan.
+    pub ca_cert: Option<String>,
+    /// As in a plan.
+    pub insecure: Option<bool>,
+    /// As in a plan.
     pub extra_body: Option<Map<String, Json>>,
     /// As in a plan.
     pub metrics_url: Option<String>,
@@ -122,6 +126,8 @@ impl TargetSpec {
             speed: self.speed.clone(),
             header: self.header.clone(),
             api_key_env: self.api_key_env.clone().or_else(|| base.api_key_env.clone()),
+            ca_cert: self.ca_cert.clone(),
+            insecure: self.insecure,
             extra_body: self.extra_body.clone().or_else(|| base.extra_body.clone()),
             observe: ObserveKeys {
                 metrics_url: self.metrics_url.clone().or_else(|| base.observe.metrics_url.clone()),

@@ -27,10 +27,11 @@ pub const START_NS: i64 = 1_795_151_553_250_000_000;
 pub const SECOND_NS: i64 = 1_000_000_000;
 
 pub fn plan(stream: bool) -> Plan {
-    let url = Url { host: "127.0.0.1".to_owned(), port: 8000, prefix: String::new() };
+    let url = Url::plain("127.0.0.1", 8000);
     Plan {
         launch: None,
         target: TargetPlan::Server {
+            insecure: false,
             url,
             dialect: None,
             endpoint: None,

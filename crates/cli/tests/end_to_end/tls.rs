@@ -1,0 +1,122 @@
+//! Servers behind TLS: trusted by an authority of one's own, refused without it, and taken at
+//! their word only where that is said loudly.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection};
+
+use crate::support::{Engine, folder, inferometer, measure, told};
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../net/fixtures/tls/");
+
+/// A gate that speaks TLS to its clients and passes on what is inside; returns its address.
+fn gate(to: &str) -> String {
+    let file = |name: &str| std::fs::read(format!("{FIXTURES}{name}")).unwrap();
+    let certificates =
+        CertificateDer::pem_slice_iter(&file("server.pem")).collect::<Result<_, _>>().unwrap();
+    let key = PrivateKeyDer::from_pem_slice(&file("server.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(certificates, key)
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("https://{}", listener.local_addr().unwrap());
+    let to = to.trim_start_matches("http://").to_owned();
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (config, to) = (Arc::clone(&config), to.clone());
+            std::thread::spawn(move || pass_on(client.unwrap(), &to, config));
+        }
+    });
+    address
+}
+
+/// Carries one connection until either side ends it. Both sockets are looked at in turn.
+fn pass_on(mut client: TcpStream, to: &str, config: Arc<ServerConfig>) -> Option<()> {
+    let mut tls = ServerConnection::new(config).ok()?;
+    while tls.is_handshaking() {
+        tls.complete_io(&mut client).ok()?;
+    }
+    let mut server = TcpStream::connect(to).ok()?;
+    let mut buffer = [0; 16 << 10];
+    let in_turn = Some(std::time::Duration::from_millis(1));
+    client.set_read_timeout(in_turn).ok()?;
+    server.set_read_timeout(in_turn).ok()?;
+    let waits = |error: &std::io::Error| {
+        matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
+    };
+    loop {
+        match tls.read_tls(&mut client) {
+            Ok(0) => return None,
+            Ok(_) => {}
+            Err(error) if waits(&error) => {}
+            Err(_) => return None,
+        }
+        // Some may have come with the end of the handshake.
+        let mut bytes = vec![0; tls.process_new_packets().ok()?.plaintext_bytes_to_read()];
+        tls.reader().read_exact(&mut bytes).ok()?;
+        server.write_all(&bytes).ok()?;
+        match server.read(&mut buffer) {
+            Ok(0) => return None,
+            Ok(count) => tls.writer().write_all(&buffer[..count]).ok()?,
+            Err(error) if waits(&error) => {}
+            Err(_) => return None,
+        }
+        while tls.wants_write() {
+            tls.write_tls(&mut client).ok()?;
+        }
+    }
+}
+
+#[test]
+fn a_server_behind_tls_is_measured_as_any_other_and_trusted_by_its_authority() {
+    let engine = Engine::start(&[]);
+    let url = gate(&engine.url);
+    let authority = format!("{FIXTURES}authority.pem");
+
+    let (output, summary) = measure(&url, &["--ca-cert", &authority]);
+    let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
+    let passes = summary["cells"][0]["passes"].as_array().unwrap();
+    assert!(passes.iter().all(|pass| pass["outcomes"]["complete"] == pass["planned"]));
+    // The stamps are those of the sockets below.
+    let instrument = &passes[0]["instrument"];
+    assert_eq!(instrument["kernel_stamped_reads"], instrument["reads"], "{instrument}");
+    assert_eq!(summary["target"]["url"], url.as_str());
+
+    // Nobody that is known vouches for it.
+    let (output, _) = measure(&url, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = told(&output);
+    assert!(said.contains("UnknownIssuer") && said.contains("--ca-cert"), "{said}");
+
+    let (output, summary) = measure(&url, &["--insecure"]);
+    let findings = summary.unwrap_or_else(|| panic!("{}", told(&output)))["findings"].clone();
+    let codes: Vec<_> = findings.as_array().unwrap().iter().map(|found| &found["code"]).collect();
+    assert!(codes.iter().any(|&code| code == "certificate_unchecked"), "{codes:?}");
+    assert!(told(&output).contains("certificate was not checked"));
+}
+
+#[test]
+fn mistakes_about_certificates_are_told_before_anything_is_sent() {
+    let folder = folder();
+    std::fs::write(folder.path().join("none.pem"), "nothing").unwrap();
+    for (flags, key) in [
+        (&["--target", "http://127.0.0.1:9", "--insecure"][..], "insecure"),
+        (&["--target", "https://127.0.0.1:9", "--ca-cert", "none.pem"], "holds none"),
+        (&["--target", "https://127.0.0.1:9", "--ca-cert", "absent.pem"], "absent.pem"),
+        (&["--target", "https://127.0.0.1:9", "--ca-cert", "none.pem", "--insecure"], "insecure"),
+        (&["--insecure"], "needs a target"),
+    ] {
+        let output = inferometer(folder.path(), &[&["run"], flags].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(told(&output).contains(key), "{}", told(&output));
+    }
+}

@@ -1,0 +1,179 @@
+//! Who is trusted, by what name.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    StreamOwned,
+};
+
+/// Whose word is taken for who a server is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// The authorities that Mozilla trusts.
+    #[default]
+    Known,
+    /// Those, and the ones in this PEM text.
+    Also(Vec<u8>),
+    /// Anybody's: what is sent can be read and changed by whoever stands between.
+    Anybody,
+}
+
+/// Why TLS cannot be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A name that no certificate can be for.
+    #[error("`{host}` is not a name that a certificate can be for")]
+    Name {
+        /// The host.
+        host: String,
+    },
+    /// Not a list of certificates.
+    #[error("not a list of certificates in PEM form: {what}")]
+    Authorities {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The library refused.
+    #[error("TLS cannot be set up: {0}")]
+    Setup(#[from] rustls::Error),
+}
+
+/// How to speak TLS to one server.
+#[derive(Clone, Debug)]
+pub struct TlsClient {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+impl TlsClient {
+    /// TLS 1.2 or 1.3 with HTTP/1.1 in it, to the server of this name or address.
+    ///
+    /// # Errors
+    /// When the name or the further authorities cannot be used.
+    pub fn new(host: &str, trust: &Trust) -> Result<Self, TlsError> {
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| TlsError::Name { host: host.to_owned() })?;
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()?;
+        let builder = match trust {
+            Trust::Known => builder.with_root_certificates(authorities(&[])?),
+            Trust::Also(pem) => builder.with_root_certificates(authorities(pem)?),
+            Trust::Anybody => {
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(Unchecked(provider)))
+            }
+        };
+        let mut config = builder.with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self { config: Arc::new(config), name })
+    }
+
+    /// A session that has sent nothing yet.
+    pub(super) fn session(&self) -> Result<ClientConnection, rustls::Error> {
+        let mut session = ClientConnection::new(Arc::clone(&self.config), self.name.clone())?;
+        session.set_buffer_limit(None);
+        Ok(session)
+    }
+
+    /// Speaks it over a socket that blocks. The handshake is done before it returns, so that who
+    /// cannot be trusted is told from who does not answer.
+    ///
+    /// # Errors
+    /// When the socket breaks, or the server cannot be trusted.
+    pub fn over(&self, mut socket: TcpStream) -> io::Result<TlsStream> {
+        let mut session = self.session().map_err(io::Error::other)?;
+        while session.is_handshaking() {
+            session.complete_io(&mut socket)?;
+        }
+        Ok(TlsStream(StreamOwned::new(session, socket)))
+    }
+}
+
+/// A blocking socket with TLS over it.
+pub struct TlsStream(StreamOwned<ClientConnection, TcpStream>);
+
+impl Read for TlsStream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer) {
+            // Many servers end without TLS's own goodbye; whether anything is missing is told by
+            // what is inside.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+            result => result,
+        }
+    }
+}
+
+impl Write for TlsStream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Mozilla's authorities, and those of a PEM text.
+fn authorities(pem: &[u8]) -> Result<RootCertStore, TlsError> {
+    let refused = |what: String| TlsError::Authorities { what };
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let mut further = 0;
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        let certificate = certificate.map_err(|error| refused(error.to_string()))?;
+        roots.add(certificate).map_err(|error| refused(error.to_string()))?;
+        further += 1;
+    }
+    if further == 0 && !pem.is_empty() {
+        return Err(refused("it holds none".to_owned()));
+    }
+    Ok(roots)
+}
+
+/// Takes any certificate; signatures are still checked, so that the session is with whoever
+/// showed it.
+#[derive(Debug)]
+struct Unchecked(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Unchecked {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signed, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signed, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

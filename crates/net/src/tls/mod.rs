@@ -1,0 +1,9 @@
+//! TLS for those who connect: who is trusted, and an actor's connections made secret.
+//!
+//! An arrival under TLS is that of the read that completed its record: stamps are the socket's.
+
+mod client;
+mod secured;
+
+pub use client::{TlsClient, TlsError, TlsStream, Trust};
+pub use secured::{Secret, Secured};

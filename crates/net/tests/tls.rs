@@ -1,0 +1,211 @@
+//! TLS over in-memory pipes: an actor that knows nothing of it against a server that speaks it.
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use inferometer_net::tls::{Secured, TlsClient, Trust};
+use inferometer_net::virtual_net::{self, VirtualNet};
+use inferometer_net::{Actor, Close, ConnId, Nanos, Net, ReadResult, Ready, Wake};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection};
+
+const AUTHORITY: &[u8] = include_bytes!("../fixtures/tls/authority.pem");
+const CERTIFICATE: &[u8] = include_bytes!("../fixtures/tls/server.pem");
+const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
+const ADDRESS: &str = "127.0.0.1:443";
+/// The server listens by then.
+const START: Nanos = Nanos(1_000_000);
+const LATER: Duration = Duration::from_millis(5);
+
+/// Sends back what it is sent, once all of it has come and a while later, and says goodbye.
+struct Echo {
+    listening: bool,
+    conn: Option<(ConnId, ServerConnection)>,
+    expected: usize,
+    came: Vec<u8>,
+    answer_at: Option<Nanos>,
+    unsent: Vec<u8>,
+}
+
+impl Echo {
+    fn new(expected: usize) -> Self {
+        let came = Vec::with_capacity(expected);
+        Self { listening: false, conn: None, expected, came, answer_at: None, unsent: Vec::new() }
+    }
+
+    fn session() -> ServerConnection {
+        let certificates =
+            CertificateDer::pem_slice_iter(CERTIFICATE).collect::<Result<_, _>>().unwrap();
+        let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(certificates, key)
+            .unwrap();
+        let mut session = ServerConnection::new(Arc::new(config)).unwrap();
+        session.set_buffer_limit(None);
+        session
+    }
+
+    /// Takes in what came; false when the client wants no more of it.
+    fn take(&mut self, mut bytes: &[u8]) -> bool {
+        let (_, tls) = self.conn.as_mut().unwrap();
+        while !bytes.is_empty() && tls.read_tls(&mut bytes).unwrap() > 0 {
+            let Ok(state) = tls.process_new_packets() else { return false };
+            let before = self.came.len();
+            self.came.resize(before + state.plaintext_bytes_to_read(), 0);
+            tls.reader().read_exact(&mut self.came[before..]).unwrap();
+        }
+        true
+    }
+}
+
+impl Actor<VirtualNet> for Echo {
+    fn turn(&mut self, net: &mut VirtualNet, ready: &[Ready]) -> Wake {
+        if !self.listening {
+            self.listening = true;
+            net.listen(ADDRESS.parse().unwrap()).unwrap();
+        }
+        for event in ready {
+            if let Ready::Accepted(conn) = event {
+                self.conn = Some((*conn, Self::session()));
+            }
+        }
+        let Some(conn) = self.conn.as_ref().map(|conn| conn.0) else { return Wake::WhenReady };
+        let mut buffer = vec![0; 100_000];
+        while let ReadResult::Data(arrived) = net.read(conn, &mut buffer) {
+            if !self.take(&buffer[..arrived.bytes]) {
+                return Wake::WhenReady;
+            }
+        }
+        let now = net.now();
+        if self.came.len() == self.expected {
+            self.came.push(0);
+            self.answer_at = Some(now + LATER);
+        }
+        let (_, tls) = self.conn.as_mut().unwrap();
+        if self.answer_at.take_if(|at| *at <= now).is_some() {
+            tls.writer().write_all(&self.came[..self.expected]).unwrap();
+            tls.send_close_notify();
+        }
+        while tls.wants_write() {
+            tls.write_tls(&mut self.unsent).unwrap();
+        }
+        if !self.unsent.is_empty() {
+            let written = net.write(conn, &self.unsent).unwrap();
+            self.unsent.drain(..written);
+        }
+        self.answer_at.map_or(Wake::WhenReady, Wake::At)
+    }
+}
+
+/// Sends some bytes and takes what comes until the end.
+#[derive(Default)]
+struct Client {
+    bytes: Vec<u8>,
+    written: usize,
+    room: usize,
+    came: Vec<u8>,
+    arrivals: Vec<Nanos>,
+    open: Option<ConnId>,
+    began: bool,
+    failed: Option<String>,
+}
+
+impl Client {
+    /// Reads once; true when there is nothing more to come.
+    fn read<N: Net>(&mut self, net: &mut N, conn: ConnId) -> bool {
+        let mut buffer = vec![0; self.room];
+        match net.read(conn, &mut buffer) {
+            ReadResult::Data(arrived) => {
+                self.came.extend(&buffer[..arrived.bytes]);
+                self.arrivals.push(arrived.user);
+                return false;
+            }
+            ReadResult::Empty => return false,
+            ReadResult::Closed => net.close(conn, Close::Gracefully),
+            ReadResult::Failed(error) => self.failed = Some(error.to_string()),
+        }
+        true
+    }
+}
+
+impl<N: Net> Actor<N> for Client {
+    fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake {
+        if net.now() < START {
+            return Wake::At(START);
+        }
+        if !self.began {
+            self.began = true;
+            net.connect(ADDRESS.parse::<SocketAddr>().unwrap()).unwrap();
+        }
+        for event in ready {
+            match event {
+                Ready::Connected(conn) => self.open = Some(*conn),
+                Ready::ConnectFailed(_, error) => {
+                    self.failed = Some(error.to_string());
+                    return Wake::Done;
+                }
+                Ready::Readable(conn) if self.read(net, *conn) => return Wake::Done,
+                Ready::Readable(_) | Ready::Writable(_) | Ready::Accepted(_) => {}
+            }
+        }
+        if let Some(conn) = self.open {
+            self.written += net.write(conn, &self.bytes[self.written..]).unwrap();
+        }
+        Wake::WhenReady
+    }
+}
+
+/// Sends `bytes`, reads into a buffer of `room`, and trusts as said a server of this name.
+fn talk(bytes: Vec<u8>, room: usize, host: &str, trust: &Trust) -> Client {
+    let mut echo = Echo::new(bytes.len());
+    let client = Client { bytes, room, ..Client::default() };
+    let mut secured = Secured::new(client, TlsClient::new(host, trust).unwrap());
+    let mut hosts = virtual_net::hosts(2).into_iter();
+    let (client_net, server_net) = (hosts.next().unwrap(), hosts.next().unwrap());
+    virtual_net::play(&mut [(&mut secured, client_net), (&mut echo, server_net)]);
+    secured.into_inner()
+}
+
+#[test]
+fn what_is_sent_comes_back_whatever_room_there_is_to_read_into() {
+    let bytes: Vec<u8> = (0..300_000_u32).map(|at| (at % 251) as u8).collect();
+    for room in [1_000, 300_000] {
+        let client = talk(bytes.clone(), room, "localhost", &Trust::Also(AUTHORITY.to_vec()));
+        assert_eq!(client.failed, None);
+        assert!(client.came == bytes, "{} of {} bytes came back", client.came.len(), bytes.len());
+        // Everything of one read bears that read's stamp, however it was handed on.
+        let later = START + LATER;
+        assert!(client.arrivals.iter().all(|&at| at == later), "{:?}", client.arrivals.first());
+    }
+}
+
+#[test]
+fn a_server_that_nobody_vouches_for_is_not_spoken_to() {
+    for (host, trust, why) in [
+        ("localhost", Trust::Known, "UnknownIssuer"),
+        ("example.org", Trust::Also(AUTHORITY.to_vec()), "not valid for name"),
+    ] {
+        let client = talk(b"secret".to_vec(), 1_000, host, &trust);
+        let failed = client.failed.expect("a refusal");
+        assert!(failed.contains(why), "{failed}");
+        assert_eq!((client.written, client.came.len()), (0, 0));
+    }
+    let client = talk(b"secret".to_vec(), 1_000, "example.org", &Trust::Anybody);
+    assert_eq!((client.failed, client.came), (None, b"secret".to_vec()));
+}
+
+#[test]
+fn what_holds_no_certificate_is_refused() {
+    let refused = |pem: &[u8]| TlsClient::new("a", &Trust::Also(pem.to_vec())).unwrap_err();
+    assert!(refused(b"nothing").to_string().contains("holds none"));
+    assert!(refused(KEY).to_string().contains("holds none"));
+    assert!(TlsClient::new("not a name", &Trust::Known).is_err());
+}
