@@ -191,6 +191,14 @@ impl Url {
         Self { secure: false, host: host.into(), port, prefix: String::new() }
     }
 
+    /// What the `host` field of a request says: the port only where it is not the usual one.
+    #[must_use]
+    pub fn host_field(&self) -> String {
+        let authority = self.authority();
+        let usual = if self.secure { ":443" } else { ":80" };
+        authority.strip_suffix(usual).unwrap_or(&authority).to_owned()
+    }
+
     /// `host:port`, with brackets around an IPv6 address.
     #[must_use]
     pub fn authority(&self) -> String {

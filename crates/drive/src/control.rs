@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use inferometer_core::plan::Url;
-use inferometer_net::tls::{TlsClient, TlsStream, Trust};
+use inferometer_net::tls::{Distrust, TlsClient, TlsStream, Trust, distrust};
 use inferometer_wire::error_message;
 use inferometer_wire::http::{Ended, Piece, ResponseParser, request_head};
 
@@ -128,14 +128,14 @@ pub enum ControlError {
         source: io::Error,
     },
     /// The server cannot be trusted, or does not speak TLS.
-    #[error(
-        "{url}: no TLS connection: {source}; give the authority that vouches for it with --ca-cert"
-    )]
-    Untrusted {
+    #[error("{url}: no TLS connection: {source}{advice}")]
+    NoTls {
         /// The address as given.
         url: String,
         /// What is wrong with it.
         source: io::Error,
+        /// What helps, if that is known.
+        advice: &'static str,
     },
     /// The connection broke or fell silent.
     #[error("{url}{path}: no answer: {source}")]
@@ -192,27 +192,22 @@ impl Server {
         timeout: Duration,
         trust: &Trust,
     ) -> Result<Self, ControlError> {
-        let untrusted = |error| ControlError::Untrusted {
-            url: url.to_string(),
-            source: io::Error::new(io::ErrorKind::InvalidInput, error),
-        };
         let tls = url.secure.then(|| TlsClient::new(&url.host, trust)).transpose();
-        let tls = tls.map_err(untrusted)?;
+        let tls = tls.map_err(|error| no_tls(url, io::Error::other(error)))?;
         let resolve = |source| ControlError::Resolve { url: url.to_string(), source };
         let addresses: Vec<SocketAddr> =
             (url.host.as_str(), url.port).to_socket_addrs().map_err(resolve)?.collect();
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        let nowhere = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        let mut last = ControlError::Unreachable { url: url.to_string(), source: nowhere };
         for address in addresses {
-            match TcpStream::connect_timeout(&address, timeout) {
-                Ok(_) => {
-                    let server = Self { url: url.clone(), address, headers, timeout, tls };
-                    // Under TLS it is known only now whether it can be spoken to.
-                    return if url.secure { server.connect().map(|_| server) } else { Ok(server) };
-                }
+            let (headers, tls) = (headers.clone(), tls.clone());
+            let server = Self { url: url.clone(), address, headers, timeout, tls };
+            match server.connect() {
+                Ok(_) => return Ok(server),
                 Err(error) => last = error,
             }
         }
-        Err(ControlError::Unreachable { url: url.to_string(), source: last })
+        Err(last)
     }
 
     /// Asks for a path, and takes any status for an answer.
@@ -260,8 +255,8 @@ impl Server {
         stream.set_write_timeout(Some(self.timeout)).map_err(unreachable)?;
         stream.set_nodelay(true).map_err(unreachable)?;
         let Some(tls) = &self.tls else { return Ok(Stream::Plain(stream)) };
-        let untrusted = |source| ControlError::Untrusted { url: self.url.to_string(), source };
-        tls.over(stream).map(|stream| Stream::Tls(Box::new(stream))).map_err(untrusted)
+        let stream = tls.over(stream).map_err(|source| no_tls(&self.url, source))?;
+        Ok(Stream::Tls(Box::new(stream)))
     }
 
     /// Asks on an open connection; says also whether it can carry another question.
@@ -277,7 +272,7 @@ impl Server {
         headers.push(("connection".to_owned(), connection.to_owned()));
         let full_path = format!("{}{path}", self.url.prefix);
         let length = body.as_ref().map(String::len);
-        let mut bytes = request_head(method, &full_path, &self.url.authority(), &headers, length);
+        let mut bytes = request_head(method, &full_path, &self.url.host_field(), &headers, length);
         bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
         stream.write_all(&bytes).map_err(|source| ControlError::Broken {
             url: self.url.to_string(),
@@ -326,4 +321,15 @@ impl Server {
             what: redact(&self.headers, &what.to_string()),
         }
     }
+}
+
+fn no_tls(url: &Url, source: io::Error) -> ControlError {
+    let advice = match distrust(&source) {
+        Some(Distrust::UnknownAuthority) => {
+            "; give the authority that vouches for it with --ca-cert"
+        }
+        Some(Distrust::OtherName) => "; use a name that its certificate is for",
+        Some(Distrust::Other) | None => "",
+    };
+    ControlError::NoTls { url: url.to_string(), source, advice }
 }

@@ -215,7 +215,7 @@ fn describe(plan: &Plan, server: Server, process: Option<ServerProcess>) -> Resu
     }
     let endpoint = Endpoint {
         dialect,
-        authority: server.url.authority(),
+        authority: server.url.host_field(),
         path: format!("{}{path}", server.url.prefix),
         headers,
         model: model.clone(),

@@ -204,13 +204,17 @@ mod tests {
 
     #[test]
     fn addresses_lose_their_v1_and_keep_their_prefix() {
-        for (written, shown) in [
-            ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
-            ("http://127.0.0.1:8000/v1/", "http://127.0.0.1:8000"),
-            ("http://gpu.lan", "http://gpu.lan:80"),
-            ("http://[::1]:30000/llm/v1", "http://[::1]:30000/llm"),
+        for (written, shown, host) in [
+            ("http://127.0.0.1:8000", "http://127.0.0.1:8000", "127.0.0.1:8000"),
+            ("http://127.0.0.1:8000/v1/", "http://127.0.0.1:8000", "127.0.0.1:8000"),
+            ("http://gpu.lan", "http://gpu.lan:80", "gpu.lan"),
+            ("http://gpu.lan:443", "http://gpu.lan:443", "gpu.lan:443"),
+            ("https://gpu.lan", "https://gpu.lan:443", "gpu.lan"),
+            ("https://gpu.lan:80/v1", "https://gpu.lan:80", "gpu.lan:80"),
+            ("http://[::1]:30000/llm/v1", "http://[::1]:30000/llm", "[::1]:30000"),
         ] {
-            assert_eq!(url(written).unwrap().to_string(), shown);
+            let url = url(written).unwrap();
+            assert_eq!((url.to_string().as_str(), url.host_field().as_str()), (shown, host));
         }
     }
 

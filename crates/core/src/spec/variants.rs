@@ -126,8 +126,8 @@ impl TargetSpec {
             speed: self.speed.clone(),
             header: self.header.clone(),
             api_key_env: self.api_key_env.clone().or_else(|| base.api_key_env.clone()),
-            ca_cert: self.ca_cert.clone(),
-            insecure: self.insecure,
+            ca_cert: self.ca_cert.clone().or_else(|| base.ca_cert.clone()),
+            insecure: self.insecure.or(base.insecure),
             extra_body: self.extra_body.clone().or_else(|| base.extra_body.clone()),
             observe: ObserveKeys {
                 metrics_url: self.metrics_url.clone().or_else(|| base.observe.metrics_url.clone()),

@@ -9,8 +9,8 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
-    StreamOwned,
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore,
+    SignatureScheme, StreamOwned,
 };
 
 /// Whose word is taken for who a server is.
@@ -43,6 +43,32 @@ pub enum TlsError {
     /// The library refused.
     #[error("TLS cannot be set up: {0}")]
     Setup(#[from] rustls::Error),
+}
+
+/// Why a server is not trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distrust {
+    /// No authority that is trusted vouches for it.
+    UnknownAuthority,
+    /// Its certificate is for other names.
+    OtherName,
+    /// Something else about its certificate.
+    Other,
+}
+
+/// Why a server is not trusted, where that is what an error is about.
+#[must_use]
+pub fn distrust(error: &io::Error) -> Option<Distrust> {
+    match error.get_ref()?.downcast_ref::<rustls::Error>()? {
+        rustls::Error::InvalidCertificate(why) => Some(match why {
+            CertificateError::UnknownIssuer => Distrust::UnknownAuthority,
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                Distrust::OtherName
+            }
+            _ => Distrust::Other,
+        }),
+        _ => None,
+    }
 }
 
 /// How to speak TLS to one server.

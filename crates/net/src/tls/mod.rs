@@ -5,5 +5,5 @@
 mod client;
 mod secured;
 
-pub use client::{TlsClient, TlsError, TlsStream, Trust};
+pub use client::{Distrust, TlsClient, TlsError, TlsStream, Trust, distrust};
 pub use secured::{Secret, Secured};

@@ -252,8 +252,10 @@ impl<N: Net> Net for Secret<'_, N> {
         let Some(session) = session.filter(|session| session.conn == conn) else {
             return ReadResult::Failed(io::ErrorKind::NotConnected.into());
         };
-        // What an earlier read decrypted and could not hand on comes first.
-        if session.plain.is_empty() && !session.ended {
+        // What an earlier read decrypted and could not hand on comes first. The connection is
+        // looked at in a turn of its own then, for what is ready there is told once only.
+        let left = !session.plain.is_empty();
+        if !left && !session.ended {
             match self.net.read(conn, encrypted) {
                 ReadResult::Data(arrived) => {
                     session.arrived = Some(arrived);
@@ -267,7 +269,7 @@ impl<N: Net> Net for Secret<'_, N> {
             }
         }
         let result = session.hand_on(buffer);
-        let more = !session.plain.is_empty() || session.ended;
+        let more = left || !session.plain.is_empty() || session.ended;
         if more && matches!(result, ReadResult::Data(_)) {
             unread.push(conn);
         }
