@@ -281,6 +281,27 @@ fn every_dialect_gets_a_complete_answer_streamed_or_not() {
 }
 
 #[test]
+fn each_event_says_when_it_was_sent_where_that_is_asked_for() {
+    for name in DIALECTS {
+        let change = |config: &mut FrontConfig| config.send_instants = true;
+        let calls = with_front(change, vec![dialect_call(name, true, 6)]);
+        let reader = read_as(name, true, &calls[0]);
+        assert_eq!(reader.verdict(), (Outcome::Complete, None), "{name}");
+        assert_eq!(reader.answer().text.as_deref().unwrap().split_whitespace().count(), 6);
+        let mut instants = 0;
+        for (at, bytes) in &calls[0].reads {
+            let text = String::from_utf8_lossy(bytes);
+            for rest in text.split("\"sent_ns\":").skip(1) {
+                let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                assert_eq!(digits, at.0.to_string(), "{name}");
+                instants += 1;
+            }
+        }
+        assert!(instants >= 6, "{name}: {instants}");
+    }
+}
+
+#[test]
 fn a_prompt_may_be_token_ids() {
     let body = json!({ "model": "chatglm3-6b", "prompt": [5, 6, 7], "max_tokens": 2 });
     let (status, answer) = ask("POST", "/v1/completions", Some(&body));

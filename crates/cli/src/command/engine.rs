@@ -40,6 +40,9 @@ pub struct EngineArgs {
     /// End texts by themselves after at most so many tokens, for requests that do not ignore it
     #[arg(long, value_name = "N")]
     end_of_text_within: Option<u32>,
+    /// Say in each event of a stream when it was sent: `sent_ns`, of the monotonic clock
+    #[arg(long)]
+    send_instants: bool,
     /// End when standard input does
     #[arg(long)]
     until_stdin_closes: bool,
@@ -62,6 +65,7 @@ pub fn engine(arguments: EngineArgs) -> Result<(), Failure> {
         speed: arguments.speed,
         chat_overhead_tokens: arguments.chat_overhead_tokens,
         end_of_text_within: arguments.end_of_text_within,
+        send_instants: arguments.send_instants,
         ..FrontConfig::new(name)
     };
     config.resolve().map_err(Failure::usage)?;

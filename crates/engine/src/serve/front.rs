@@ -218,7 +218,8 @@ impl Front {
                 }
                 let (end, step) = self.under_way.take().expect("invariant: a step is under way");
                 for output in &step.outputs {
-                    self.deliver(end, output);
+                    let sent = self.config.send_instants.then(|| net.now());
+                    self.deliver(end, output, sent);
                 }
                 for output in &step.outputs {
                     self.settle(net, output.id);
@@ -240,7 +241,7 @@ impl Front {
     }
 
     /// Tells a client what a step made for it.
-    fn deliver(&mut self, at: Nanos, output: &StepOutput) {
+    fn deliver(&mut self, at: Nanos, output: &StepOutput, sent: Option<Nanos>) {
         // A client that went away while the step was under way is not there any more.
         let Some(connection) =
             self.clients.get(&output.id).and_then(|id| self.connections.get_mut(id))
@@ -282,7 +283,7 @@ impl Front {
             }
         }
         if !answer.silent {
-            tell(connection, &mut answer, output, &self.words);
+            tell(connection, &mut answer, output, &self.words, sent);
         }
         // What failed is over; what stalls stays, so that no further request is taken behind it.
         let stalls = answer.has(FaultKind::Stall);

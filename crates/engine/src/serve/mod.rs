@@ -38,6 +38,9 @@ pub struct FrontConfig {
     /// The most output tokens before a model's own end of text, drawn evenly from 1 on; absent: a
     /// model that never ends its text by itself.
     pub end_of_text_within: Option<u32>,
+    /// Each event of a stream that is a JSON object says when it was sent, in nanoseconds of the
+    /// monotonic clock, as its last member `sent_ns`.
+    pub send_instants: bool,
 }
 
 impl FrontConfig {
@@ -50,6 +53,7 @@ impl FrontConfig {
             speed: 1.0,
             chat_overhead_tokens: 8,
             end_of_text_within: None,
+            send_instants: false,
         }
     }
 }

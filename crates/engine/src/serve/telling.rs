@@ -1,6 +1,7 @@
 //! What a client is told of an answer under way: tokens, the end, and faults in the middle. It
 //! queues bytes on the connection and never writes to a socket.
 
+use inferometer_core::time::Nanos;
 use inferometer_net::Close;
 
 use super::api::{Job, Output, Reply};
@@ -59,12 +60,14 @@ pub(super) fn fail(connection: &mut Connection, answer: &Answer) -> bool {
     true
 }
 
-/// Queues what the client should see of one more token.
+/// Queues what the client should see of one more token; with the instant, where it is to say when
+/// it was sent.
 pub(super) fn tell(
     connection: &mut Connection,
     answer: &mut Answer,
     output: &StepOutput,
     words: &Words,
+    sent: Option<Nanos>,
 ) {
     let id = name(&answer.job, answer.request);
     let ended = output.finished.is_some();
@@ -100,16 +103,26 @@ pub(super) fn tell(
     if answer.has(FaultKind::Comments) {
         connection.event(b": keep-alive\n\n");
     }
-    connection.event(&answer.job.form.event(&told));
+    connection.event(&stamped(answer.job.form.event(&told), sent));
     if ended {
         for event in answer.job.form.closing(&told) {
-            connection.event(&event);
+            connection.event(&stamped(event, sent));
         }
         connection.stream_end();
         close_unasked(connection, answer);
     }
     answer.told = output.tokens_so_far;
     answer.told_bytes = told_text;
+}
+
+/// An event whose JSON object ends with the instant, where it has one.
+fn stamped(mut event: Vec<u8>, sent: Option<Nanos>) -> Vec<u8> {
+    let end = event.iter().rposition(|&byte| byte == b'}');
+    if let Some((sent, end)) = sent.zip(end) {
+        let member = format!(",\"sent_ns\":{}", sent.0);
+        event.splice(end..end, member.into_bytes());
+    }
+    event
 }
 
 /// Closes a connection that was promised to be kept, if that fault befalls the answer.
