@@ -4,6 +4,7 @@
 //! that their number is bounded however many requests there are.
 
 mod arrivals;
+mod cards;
 mod failures;
 mod lengths;
 mod server;
@@ -13,6 +14,7 @@ use crate::plan::{CellPlan, PassPlan};
 use crate::record::{Record, TokensFrom};
 use crate::request::Sampling;
 
+pub use cards::card_findings;
 pub use server::server_findings;
 
 use arrivals::ArrivalRate;

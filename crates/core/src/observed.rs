@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Nanos;
 
-pub use cards::{CardUse, Energy, HardwareUse};
+pub use cards::{CardUse, Energy, FRESH_READINGS, HardwareUse};
 pub use server::{Instant, Level, ServerLatency, ServerSays};
 
 /// A quantity that engines report under names of their own. Gauges hold at an instant; counters
@@ -90,6 +90,10 @@ pub struct CardSample {
     /// Counter: joules since its driver was loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
+    /// Whether this is what a collector in between read last, which may be long ago, and not what
+    /// the card itself says now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
 }
 
 /// What was said at one instant.
@@ -103,9 +107,12 @@ pub struct Sample {
     /// What the server said; absent where it was not asked or gave no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSample>,
-    /// Why an answer is missing.
+    /// Why the server's answer is missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+    /// Why what cards do is missing, one line for each question that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cards_missing: Vec<String>,
     /// What the cards said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<CardSample>,

@@ -17,11 +17,40 @@ pub trait Cards: Send {
     /// What the cards are.
     fn cards(&self) -> Vec<Card>;
 
-    /// What each of them does now. What a card does not say is absent.
-    ///
-    /// # Errors
-    /// Why nothing can be said, in words.
-    fn sample(&mut self) -> Result<Vec<CardSample>, String>;
+    /// What each of them does now, or in words why nothing can be said. What a card does not say
+    /// is absent.
+    fn sample(&mut self) -> Vec<Result<CardSample, String>>;
+}
+
+/// A source whose cards have other numbers than it gives them.
+struct Renumbered {
+    source: Box<dyn Cards>,
+    first: u32,
+}
+
+impl Cards for Renumbered {
+    fn cards(&self) -> Vec<Card> {
+        let cards = self.source.cards().into_iter();
+        cards.map(|card| Card { index: self.first + card.index, ..card }).collect()
+    }
+
+    fn sample(&mut self) -> Vec<Result<CardSample, String>> {
+        let renumbered = |card: CardSample| CardSample { index: self.first + card.index, ..card };
+        self.source.sample().into_iter().map(|said| said.map(renumbered)).collect()
+    }
+}
+
+/// Sources that each number their cards from 0, so that no two cards have one number: those of the
+/// first keep theirs, the next ones go on from there.
+fn side_by_side(sources: Vec<Box<dyn Cards>>) -> Vec<Box<dyn Cards>> {
+    let mut first = 0;
+    let mut numbered: Vec<Box<dyn Cards>> = Vec::new();
+    for source in sources {
+        let next = source.cards().iter().map(|card| card.index + 1).max().unwrap_or(0);
+        numbered.push(Box::new(Renumbered { source, first }));
+        first += next;
+    }
+    numbered
 }
 
 /// The cards of this machine: NVIDIA's by NVML, AMD's by the system's own files.
@@ -34,5 +63,39 @@ pub fn of_this_machine() -> Vec<Box<dyn Cards>> {
     if let Some(amd) = sysfs::AmdCards::find(Path::new("/sys/class/drm")) {
         sources.push(Box::new(amd));
     }
-    sources
+    side_by_side(sources)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cards of one maker, by their numbers.
+    struct Maker(&'static str, Vec<u32>);
+
+    impl Cards for Maker {
+        fn cards(&self) -> Vec<Card> {
+            let card = |&index| Card { index, source: self.0.to_owned(), ..Card::default() };
+            self.1.iter().map(card).collect()
+        }
+
+        fn sample(&mut self) -> Vec<Result<CardSample, String>> {
+            let card = |&index| Ok(CardSample { index, ..CardSample::default() });
+            self.1.iter().map(card).chain([Err(format!("{}: gone", self.0))]).collect()
+        }
+    }
+
+    #[test]
+    fn cards_of_several_makers_keep_apart_though_each_begins_with_0() {
+        let makers = [Maker("a", vec![0, 1]), Maker("b", vec![0]), Maker("c", vec![0])];
+        let mut sources = side_by_side(makers.into_iter().map(|it| Box::new(it) as _).collect());
+        let known: Vec<u32> =
+            sources.iter().flat_map(|it| it.cards()).map(|card| card.index).collect();
+        let said: Vec<u32> = sources
+            .iter_mut()
+            .flat_map(|it| it.sample())
+            .filter_map(|said| Some(said.ok()?.index))
+            .collect();
+        assert_eq!((known, said), (vec![0, 1, 2, 3], vec![0, 1, 2, 3]));
+    }
 }

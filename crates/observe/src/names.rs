@@ -158,7 +158,7 @@ fn value(quantity: Quantity, lines: &[Metric<'_>]) -> Option<f64> {
     }
 }
 
-/// The histograms of all label sets as one.
+/// The histograms of all label sets as one; none where one of them holds no number.
 fn buckets(lines: &[Metric<'_>]) -> Option<Buckets> {
     let mut buckets = Buckets::default();
     let mut counted = false;
@@ -178,7 +178,9 @@ fn buckets(lines: &[Metric<'_>]) -> Option<Buckets> {
         }
     }
     buckets.below.sort_by(|one, other| one.0.total_cmp(&other.0));
-    counted.then_some(buckets)
+    let mut values = buckets.below.iter().map(|(_, below)| *below);
+    let is_finite = buckets.sum.is_finite() && buckets.count.is_finite();
+    (counted && is_finite && values.all(f64::is_finite)).then_some(buckets)
 }
 
 #[cfg(test)]

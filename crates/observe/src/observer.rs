@@ -80,9 +80,11 @@ impl Observer {
         sample.took_us = u64::try_from(answered.since(began).as_micros()).unwrap_or(u64::MAX);
         sample.at = answered;
         for cards in &mut self.cards {
-            match cards.sample() {
-                Ok(said) => sample.cards.extend(said),
-                Err(why) => sample.missing.push(why),
+            for said in cards.sample() {
+                match said {
+                    Ok(said) => sample.cards.push(said),
+                    Err(why) => sample.cards_missing.push(why),
+                }
             }
         }
         sample
@@ -114,13 +116,13 @@ mod tests {
             Vec::new()
         }
 
-        fn sample(&mut self) -> Result<Vec<CardSample>, String> {
+        fn sample(&mut self) -> Vec<Result<CardSample, String>> {
             self.asked += 1;
             if self.asked >= 3 {
                 self.over.take();
-                return Err("the card is gone".to_owned());
+                return vec![Err("the card is gone".to_owned())];
             }
-            Ok(vec![CardSample { power_w: Some(1.0), ..CardSample::default() }])
+            vec![Ok(CardSample { power_w: Some(1.0), ..CardSample::default() })]
         }
     }
 
@@ -135,7 +137,7 @@ mod tests {
         let observed = observer.watch(begun, &over);
         let said: Vec<usize> = observed.samples.iter().map(|sample| sample.cards.len()).collect();
         assert_eq!(said, [1, 1, 0, 0]);
-        assert_eq!(observed.samples[2].missing, ["the card is gone"]);
+        assert_eq!(observed.samples[2].cards_missing, ["the card is gone"]);
         assert!(observed.samples.is_sorted_by_key(|sample| sample.at));
     }
 

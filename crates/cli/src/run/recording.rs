@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use inferometer_core::finding::Finding;
 use inferometer_core::fold::PassFold;
-use inferometer_core::inspect::{Inspector, server_findings};
+use inferometer_core::inspect::{Inspector, card_findings, server_findings};
 use inferometer_core::observed::Observed;
 use inferometer_core::plan::{Plan, WorkloadPlan};
 use inferometer_core::record::Record;
@@ -230,7 +230,8 @@ impl Folded {
         summary.instrument.process = process;
         let place = self.inspector.place().to_owned();
         let mut findings = self.inspector.finish();
-        findings.extend(server_findings(&summary).into_iter().map(|finding| finding.at(&place)));
+        let said = server_findings(&summary).into_iter().chain(card_findings(&summary));
+        findings.extend(said.map(|finding| finding.at(&place)));
         Recorded { summary, findings }
     }
 }

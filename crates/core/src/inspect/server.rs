@@ -3,6 +3,7 @@
 
 use crate::finding::{Finding, Severity};
 use crate::observed::{ServerLatency, ServerSays};
+use crate::record::TokensFrom;
 use crate::summary::{Distribution, PassSummary};
 
 /// By how much of the client's figure the two may differ beside what the network takes.
@@ -21,7 +22,8 @@ pub fn server_findings(pass: &PassSummary) -> Vec<Finding> {
     let completed = pass.outcomes.complete as f64;
     let gaps = pass.output_tokens as f64 - completed;
     let ttft = (pass.ttft_ms.as_ref(), says.ttft_ms, completed);
-    let itl = (pass.itl_ms.as_ref(), says.itl_ms, gaps);
+    // Gaps are those between tokens only where the server's own count says how many there were.
+    let itl = (pass.itl_ms.as_ref().filter(|_| is_counted(pass)), says.itl_ms, gaps);
     for (name, words, (client, server, count)) in
         [("ttft", "time to first token", ttft), ("itl", "time between tokens", itl)]
     {
@@ -30,6 +32,12 @@ pub fn server_findings(pass: &PassSummary) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Whether the client's count of tokens is the one that came with the answers. A count of events
+/// or of another tokenizer is not to be held against the server's.
+fn is_counted(pass: &PassSummary) -> bool {
+    pass.tokens_from == Some(TokensFrom::Usage)
 }
 
 fn missing(says: &ServerSays) -> Option<Finding> {
@@ -47,7 +55,8 @@ fn missing(says: &ServerSays) -> Option<Finding> {
 
 /// Tokens that nobody here asked for.
 fn others(pass: &PassSummary, says: &ServerSays) -> Option<Finding> {
-    let counted = says.generation_tokens.filter(|_| pass.outcomes.failed() == 0)?;
+    let comparable = pass.outcomes.failed() == 0 && is_counted(pass);
+    let counted = says.generation_tokens.filter(|_| comparable)?;
     let ours = pass.output_tokens as f64;
     if ours == 0.0 || (counted - ours).abs() <= SAME_COUNT * ours {
         return None;
@@ -125,6 +134,7 @@ mod tests {
         let mut pass = PassFold::new(&plan, true, 0).finish();
         pass.outcomes.complete = 100;
         pass.output_tokens = 1_000;
+        pass.tokens_from = Some(TokensFrom::Usage);
         pass.ttft_ms = Some(distribution(100.0, 90.0));
         pass.server = Some(ServerSays {
             scrapes: 5,
@@ -156,10 +166,26 @@ mod tests {
     }
 
     #[test]
+    fn times_between_tokens_are_compared_where_both_sides_count_tokens() {
+        let server = ServerLatency { mean: 98.0, p50_above: 80.0, p50_below: None, n: 100.0 };
+        let mut slow = pass(server, 1_000.0);
+        slow.itl_ms = Some(distribution(30.0, 30.0));
+        slow.server.as_mut().unwrap().itl_ms = Some(ServerLatency { n: 900.0, ..server });
+        assert_eq!(codes(&slow), ["server_itl_differs"]);
+        slow.tokens_from = Some(TokensFrom::Events);
+        assert_eq!(codes(&slow), [""; 0]);
+    }
+
+    #[test]
     fn tokens_of_others_and_questions_that_failed_are_told() {
         let server = ServerLatency { mean: 98.0, p50_above: 80.0, p50_below: None, n: 100.0 };
         let mut busy = pass(server, 1_100.0);
         assert_eq!(codes(&busy), ["server_counts_other_tokens"]);
+        for from in [Some(TokensFrom::Tokenizer), Some(TokensFrom::Events), None] {
+            busy.tokens_from = from;
+            assert_eq!(codes(&busy), [""; 0], "{from:?}");
+        }
+        busy.tokens_from = Some(TokensFrom::Usage);
         busy.outcomes.timed_out = 1;
         assert_eq!(codes(&busy), [""; 0]);
         let says = busy.server.as_mut().unwrap();

@@ -4,15 +4,29 @@
 use serde::{Deserialize, Serialize};
 
 use super::server::Level;
-use super::{CardSample, Observed};
+use super::{CardSample, Observed, Sample};
 use crate::time::Nanos;
+
+/// So often a collector must have read a card anew within a pass for its figures to be those of the
+/// pass: what it says at either end is up to one reading old, which is then a tenth of the whole.
+pub const FRESH_READINGS: u64 = 10;
 
 /// What the cards did during a pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HardwareUse {
+    /// How often the cards were asked, before, during and after the pass.
+    #[serde(default)]
+    pub asked: u64,
+    /// How often one of them gave no answer.
+    #[serde(default)]
+    pub failed: u64,
+    /// Why, the first time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_failure: Option<String>,
     /// Card by card.
     pub cards: Vec<CardUse>,
-    /// Of all cards together; absent where one of them does not say what it draws.
+    /// Of all cards that were seen together, whoever used them; absent where one of them does not
+    /// say what it draws.
     pub energy_j: Option<f64>,
     /// `energy_j` / output tokens of the completed requests.
     pub energy_per_output_token_j: Option<f64>,
@@ -37,6 +51,9 @@ pub struct CardUse {
     pub energy_j: Option<f64>,
     /// Where the joules come from.
     pub energy_from: Option<Energy>,
+    /// How often a collector read it anew within the pass; absent where the card itself was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readings: Option<u64>,
 }
 
 /// Where joules come from.
@@ -61,14 +78,21 @@ impl HardwareUse {
             observed.samples.iter().flat_map(|s| &s.cards).map(|card| card.index).collect();
         indices.sort_unstable();
         indices.dedup();
-        if indices.is_empty() {
+        let samples = || observed.samples.iter();
+        let failures = || samples().filter_map(|sample| sample.cards_missing.first());
+        if indices.is_empty() && failures().next().is_none() {
             return None;
         }
         let cards: Vec<CardUse> =
             indices.into_iter().map(|index| card_use(observed, index, window)).collect();
         let energy_j = cards.iter().map(|card| card.energy_j).sum::<Option<f64>>();
+        let energy_j = energy_j.filter(|_| !cards.is_empty());
         let per = |count: u64| energy_j.filter(|_| count > 0).map(|energy| energy / count as f64);
+        let has_cards = |s: &&Sample| !s.cards.is_empty() || !s.cards_missing.is_empty();
         Some(Self {
+            asked: samples().filter(has_cards).count() as u64,
+            failed: failures().count() as u64,
+            first_failure: failures().next().cloned(),
             energy_per_output_token_j: per(output_tokens),
             energy_per_request_j: per(completed),
             cards,
@@ -84,11 +108,14 @@ fn card_use(observed: &Observed, index: u32, window: (Nanos, Nanos)) -> CardUse 
         .flat_map(|sample| sample.cards.iter().map(move |card| (sample.at, card)))
         .filter(|(_, card)| card.index == index)
         .collect();
-    let within: Vec<&CardSample> = all
-        .iter()
-        .filter(|(at, _)| window.0 <= *at && *at <= window.1)
-        .map(|(_, card)| *card)
+    let is_within = |at: &Nanos| window.0 <= *at && *at <= window.1;
+    // What is only repeated was read before, perhaps before the pass.
+    let is_read = |at: usize| at == 0 || !all[at].1.cached || all[at].1 != all[at - 1].1;
+    let within: Vec<&CardSample> = (0..all.len())
+        .filter(|&at| is_within(&all[at].0) && is_read(at))
+        .map(|at| all[at].1)
         .collect();
+    let readings = all.iter().any(|(_, card)| card.cached).then_some(within.len() as u64);
     let level =
         |of: fn(&CardSample) -> Option<f64>| Level::of(within.iter().filter_map(|card| of(card)));
     let series = |of: fn(&CardSample) -> Option<f64>| -> Vec<(Nanos, f64)> {
@@ -98,6 +125,7 @@ fn card_use(observed: &Observed, index: u32, window: (Nanos, Nanos)) -> CardUse 
     let energy = counted.map(|joules| (joules, Energy::Counter)).or_else(|| {
         integral(&series(|card| card.power_w), window).map(|joules| (joules, Energy::Power))
     });
+    let energy = energy.filter(|_| readings.is_none_or(|readings| readings >= FRESH_READINGS));
     CardUse {
         index,
         utilisation: level(|card| card.utilisation),
@@ -106,13 +134,15 @@ fn card_use(observed: &Observed, index: u32, window: (Nanos, Nanos)) -> CardUse 
         memory_bytes: all.iter().filter_map(|(_, card)| card.memory_bytes).max(),
         energy_j: energy.map(|(joules, _)| joules),
         energy_from: energy.map(|(_, from)| from),
+        readings,
     }
 }
 
-/// How far a counter came within the window, by straight lines between its samples.
+/// How far a counter came within the window, by straight lines between its samples. One that stood
+/// still counts nothing: no card draws nothing.
 fn counted(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<f64> {
     let [from, until] = [window.0, window.1].map(|at| between(series, at));
-    Some(until? - from?).filter(|joules| *joules >= 0.0)
+    Some(until? - from?).filter(|joules| *joules > 0.0)
 }
 
 /// The integral over the window, by straight lines between samples.

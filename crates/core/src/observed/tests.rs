@@ -8,7 +8,7 @@ fn said(values: &[(Quantity, f64)]) -> ServerSample {
 
 fn at(ms: u64, server: Option<ServerSample>) -> Sample {
     let missing = if server.is_none() { vec!["refused".to_owned()] } else { Vec::new() };
-    Sample { at: Nanos(ms * 1_000_000), took_us: ms, server, missing, cards: Vec::new() }
+    Sample { at: Nanos(ms * 1_000_000), took_us: ms, server, missing, ..Sample::default() }
 }
 
 fn buckets(count: f64, sum: f64, below: &[(f64, f64)]) -> Buckets {
@@ -104,4 +104,61 @@ fn energy_is_the_counters_where_there_is_one_and_else_the_integral_of_power() {
     // Samples that do not reach to both ends say nothing of the whole.
     let beyond = HardwareUse::of(&observed, (Nanos(1), Nanos(5_000_000_000)), 1, 1).unwrap();
     assert_eq!((beyond.energy_j, beyond.cards[0].energy_j), (None, None));
+}
+
+/// Samples each second of a card behind a collector that reads it each so many seconds: 100 W.
+fn exported(seconds: u64, collected_each_s: u64) -> Observed {
+    let sample = |second: u64| {
+        let read_at = (second / collected_each_s * collected_each_s) as f64;
+        let energy_j = Some(1_000.0 + 100.0 * read_at);
+        let clock_mhz = Some(1_000.0 + read_at);
+        let card = CardSample { energy_j, clock_mhz, cached: true, ..CardSample::default() };
+        Sample { at: Nanos(second * 1_000_000_000), cards: vec![card], ..Sample::default() }
+    };
+    Observed { samples: (0..=seconds).map(sample).collect(), ..Observed::default() }
+}
+
+#[test]
+fn a_card_that_was_read_too_seldom_has_no_energy_and_only_the_levels_that_were_read() {
+    let within =
+        |from: u64, until: u64| (Nanos(from * 1_000_000_000), Nanos(until * 1_000_000_000));
+    let of = |observed: &Observed, window| HardwareUse::of(observed, window, 1, 1).unwrap();
+    let fresh = of(&exported(30, 1), within(5, 25));
+    assert_eq!((fresh.energy_j, fresh.cards[0].readings), (Some(2_000.0), Some(21)));
+    for (window, readings, clock) in [
+        (within(31, 41), 0, None),
+        (within(25, 35), 1, Some(1_030.0)),
+        (within(10, 100), 3, Some(1_060.0)),
+    ] {
+        let stale = of(&exported(120, 30), window);
+        let card = stale.cards[0];
+        assert_eq!((stale.energy_j, card.energy_from, card.readings), (None, None, Some(readings)));
+        assert_eq!(card.clock_mhz.map(|level| level.mean), clock);
+    }
+}
+
+#[test]
+fn a_counter_that_stands_still_counts_nothing() {
+    let sample = |second: u64| {
+        let card = CardSample { energy_j: Some(7.0), ..CardSample::default() };
+        Sample { at: Nanos(second * 1_000_000_000), cards: vec![card], ..Sample::default() }
+    };
+    let observed = Observed { samples: (0..3).map(sample).collect(), ..Observed::default() };
+    let used = HardwareUse::of(&observed, (Nanos(1), Nanos(2_000_000_000)), 1, 1).unwrap();
+    assert_eq!((used.energy_j, used.cards[0].energy_from), (None, None));
+}
+
+#[test]
+fn questions_for_cards_that_failed_are_counted_with_and_without_a_server() {
+    let gone = |server| Sample { cards_missing: vec!["gone".to_owned()], ..at(1, server) };
+    let card = CardSample { power_w: Some(1.0), ..CardSample::default() };
+    let seen = Sample { cards: vec![card], ..at(1, None) };
+    let samples = vec![seen, gone(None), gone(Some(said(&[])))];
+    let observed = Observed { samples, ..Observed::default() };
+    let used = HardwareUse::of(&observed, (Nanos(1), Nanos(2)), 1, 1).unwrap();
+    assert_eq!((used.asked, used.failed, used.first_failure.as_deref()), (3, 2, Some("gone")));
+    // Where none ever answered, that is told and no energy made up.
+    let observed = Observed { samples: vec![gone(None)], ..Observed::default() };
+    let used = HardwareUse::of(&observed, (Nanos(1), Nanos(2)), 1, 1).unwrap();
+    assert_eq!((used.asked, used.failed, used.energy_j, used.cards.len()), (1, 1, None, 0));
 }

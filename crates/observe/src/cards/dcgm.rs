@@ -35,19 +35,34 @@ impl Cards for Dcgm {
         self.cards.clone()
     }
 
-    fn sample(&mut self) -> Result<Vec<CardSample>, String> {
-        let text = self.scrape.text()?;
+    fn sample(&mut self) -> Vec<Result<CardSample, String>> {
+        let text = match self.scrape.text() {
+            Ok(text) => text,
+            Err(why) => return vec![Err(why)],
+        };
         let samples = samples(&text);
-        if samples.is_empty() {
-            return Err(format!("{}: no card is in what it says", self.scrape.address()));
-        }
-        Ok(samples)
+        let is_said = |card: &Card| samples.iter().any(|sample| sample.index == card.index);
+        let gone = self.cards.iter().filter(|card| !is_said(card)).map(|card| {
+            Err(format!("{}: card {} is not in what it says", self.scrape.address(), card.index))
+        });
+        samples.iter().copied().map(Ok).chain(gone).collect()
     }
 }
 
 /// Which card a line is of. Parts of a card that are given out on their own (MIG) are its own.
 fn card_of(metric: &Metric<'_>) -> Option<u32> {
     metric.name.starts_with("DCGM_FI_").then(|| metric.label("gpu"))??.parse().ok()
+}
+
+/// The value of a line. DCGM has numbers that stand for none (`DCGM_INT32_BLANK`,
+/// `DCGM_INT64_BLANK`, `DCGM_FP64_BLANK` and the three above each: not found, not supported, not
+/// permitted); as a float, all of 64 bits are 2^63.
+fn value_of(metric: &Metric<'_>) -> Option<f64> {
+    let blanks = [f64::from(0x7fff_fff0_u32), (1_u64 << 47) as f64];
+    let value = metric.value;
+    let is_blank = blanks.iter().any(|blank| (*blank..=blank + 3.0).contains(&value))
+        || value.abs() >= (1_u64 << 63) as f64;
+    (value.is_finite() && !is_blank).then_some(value)
 }
 
 fn cards(text: &str) -> Vec<Card> {
@@ -63,7 +78,7 @@ fn cards(text: &str) -> Vec<Card> {
         if ["DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED"]
             .contains(&metric.name)
         {
-            *memory_mib += metric.value;
+            *memory_mib += value_of(&metric).unwrap_or(0.0);
         }
     }
     let with_memory = |(mut card, memory_mib): (Card, f64)| {
@@ -77,9 +92,9 @@ fn samples(text: &str) -> Vec<CardSample> {
     let mut found: BTreeMap<u32, CardSample> = BTreeMap::new();
     for metric in metrics(text) {
         let Some(index) = card_of(&metric) else { continue };
-        let sample =
-            found.entry(index).or_insert_with(|| CardSample { index, ..CardSample::default() });
-        let value = Some(metric.value);
+        let new = || CardSample { index, cached: true, ..CardSample::default() };
+        let sample = found.entry(index).or_insert_with(new);
+        let value = value_of(&metric);
         match metric.name {
             "DCGM_FI_DEV_GPU_UTIL" => sample.utilisation = value.map(|percent| percent / 100.0),
             "DCGM_FI_DEV_POWER_USAGE" => sample.power_w = value,
@@ -126,5 +141,28 @@ another_metric{gpu="7"} 1
         assert_eq!((said[0].utilisation, said[0].power_w), (Some(0.64), Some(412.5)));
         assert_eq!((said[0].energy_j, said[0].memory_bytes), (Some(90_000.5), Some(3 << 30)));
         assert_eq!((said[1].clock_mhz, said[1].power_w), (Some(345.0), None));
+        assert!(said.iter().all(|card| card.cached));
+    }
+
+    #[test]
+    fn what_the_exporter_says_in_place_of_a_value_is_none() {
+        for blank in [
+            "NaN",
+            "+Inf",
+            "2147483632",
+            "2147483634",
+            "140737488355328",
+            "140737488355330.000000",
+            "9223372036854775792",
+            "9223372036854775794",
+        ] {
+            let names =
+                ["POWER_USAGE", "TOTAL_ENERGY_CONSUMPTION", "FB_USED", "GPU_UTIL", "SM_CLOCK"];
+            let line = |name: &&str| format!("DCGM_FI_DEV_{name}{{gpu=\"0\"}} {blank}\n");
+            let text: String = names.iter().map(line).collect();
+            let nothing = CardSample { cached: true, ..CardSample::default() };
+            assert_eq!(samples(&text), [nothing], "{blank}");
+            assert_eq!(cards(&text)[0].memory_bytes, None, "{blank}");
+        }
     }
 }

@@ -56,7 +56,7 @@ impl Cards for NvmlCards {
         (0..self.count).map(card).collect()
     }
 
-    fn sample(&mut self) -> Result<Vec<CardSample>, String> {
+    fn sample(&mut self) -> Vec<Result<CardSample, String>> {
         let sample = |index| {
             let device = self.nvml.device_by_index(index);
             let device = device.map_err(|error| format!("NVML: card {index}: {error}"))?;
@@ -85,6 +85,7 @@ impl Reading {
             clock_mhz: self.clock_mhz.map(f64::from),
             memory_bytes: self.memory_bytes,
             energy_j: self.energy_mj.map(|millijoules| millijoules as f64 / 1e3),
+            cached: false,
         }
     }
 }

@@ -64,7 +64,7 @@ impl Cards for AmdCards {
         self.devices.iter().map(card).collect()
     }
 
-    fn sample(&mut self) -> Result<Vec<CardSample>, String> {
+    fn sample(&mut self) -> Vec<Result<CardSample, String>> {
         self.devices.iter().map(Device::sample).collect()
     }
 }
@@ -85,6 +85,7 @@ impl Device {
             clock_mhz: sensor("freq1_input").map(|hertz| hertz / 1e6),
             memory_bytes: number(&self.folder.join("mem_info_vram_used")),
             energy_j: None,
+            cached: false,
         })
     }
 }
@@ -144,12 +145,14 @@ mod tests {
         let names: Vec<_> = cards.iter().filter_map(|card| card.name.as_deref()).collect();
         assert_eq!(names, ["AMD Instinct MI300X", "AMD 0x74a1"]);
         assert_eq!(cards[0].memory_bytes, Some(206_141_652_992));
-        let said = amd.sample().unwrap();
+        let said = amd.sample().into_iter().collect::<Result<Vec<_>, _>>().unwrap();
         assert_eq!((said[0].index, said[0].utilisation), (0, Some(0.42)));
         assert_eq!((said[0].power_w, said[0].clock_mhz), (Some(350.0), Some(2_100.0)));
         assert_eq!((said[1].power_w, said[1].memory_bytes), (Some(90.5), None));
         fs::remove_dir_all(drm.path().join("card2")).unwrap();
-        assert!(amd.sample().unwrap_err().contains("is gone"));
+        let said = amd.sample();
+        assert!(said[0].is_ok(), "one that is gone does not silence the other");
+        assert!(said[1].as_ref().unwrap_err().contains("is gone"));
     }
 
     #[test]

@@ -91,3 +91,18 @@ fn names_of_ones_own_come_first_and_wrong_quantities_are_told() {
     let told = own("speed", "mine").unwrap_err();
     assert!(told.contains("`speed`") && told.contains("kv_use"), "{told}");
 }
+
+#[test]
+fn a_histogram_that_holds_no_number_is_none() {
+    let text = |bucket: &str, sum: &str, count: &str| {
+        let name = "vllm:time_to_first_token_seconds";
+        format!("{name}_bucket{{le=\"1\"}} {bucket}\n{name}_sum {sum}\n{name}_count {count}\n")
+    };
+    let read = |text: String| Names::known().read(&text, Histograms::Read).histograms.len();
+    assert_eq!(read(text("1", "0.5", "1")), 1);
+    for (bucket, sum, count) in
+        [("NaN", "0.5", "1"), ("1", "NaN", "1"), ("1", "+Inf", "1"), ("1", "0.5", "NaN")]
+    {
+        assert_eq!(read(text(bucket, sum, count)), 0, "{bucket} {sum} {count}");
+    }
+}

@@ -201,6 +201,7 @@ pub fn hardware() -> HardwareUse {
         memory_bytes: Some(30 << 30),
         energy_j: Some(4_000.0),
         energy_from: Some(Energy::Power),
+        readings: None,
     };
     let other = CardUse { index: 1, ..CardUse::default() };
     HardwareUse { cards: vec![card, other], ..HardwareUse::default() }
