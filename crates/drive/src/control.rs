@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use inferometer_core::plan::Url;
 use inferometer_net::tls::{Distrust, TlsClient, TlsStream, Trust, distrust};
@@ -27,6 +27,9 @@ pub struct Server {
     pub headers: Vec<(String, String)>,
     /// How long to wait for the connection and for each part of an answer.
     pub timeout: Duration,
+    /// How long an answer may take as a whole, however steadily its parts come; it may end as much
+    /// later as one of them takes.
+    pub deadline: Option<Duration>,
     /// How TLS is spoken to it, if it is.
     pub tls: Option<TlsClient>,
 }
@@ -201,7 +204,8 @@ impl Server {
         let mut last = ControlError::Unreachable { url: url.to_string(), source: nowhere };
         for address in addresses {
             let (headers, tls) = (headers.clone(), tls.clone());
-            let server = Self { url: url.clone(), address, headers, timeout, tls };
+            let (url, deadline) = (url.clone(), None);
+            let server = Self { url, address, headers, timeout, deadline, tls };
             match server.connect() {
                 Ok(_) => return Ok(server),
                 Err(error) => last = error,
@@ -286,12 +290,14 @@ impl Server {
         let mut parser = ResponseParser::new();
         let mut answer = Answer { status: 0, server: None, body: Vec::new() };
         let mut buffer = [0; 16 << 10];
+        let began = Instant::now();
+        let broken = |source| ControlError::Broken {
+            url: self.url.to_string(),
+            path: path.to_owned(),
+            source,
+        };
         while !parser.is_done() {
-            let count = stream.read(&mut buffer).map_err(|source| ControlError::Broken {
-                url: self.url.to_string(),
-                path: path.to_owned(),
-                source,
-            })?;
+            let count = stream.read(&mut buffer).map_err(broken)?;
             if count == 0 {
                 if parser.finish() == Ended::Truncated {
                     return Err(self.garbled(path, "the answer was cut short"));
@@ -307,6 +313,11 @@ impl Server {
                 Piece::End => {}
             };
             parser.push(&buffer[..count], sink).map_err(|error| self.garbled(path, error))?;
+            let is_over = self.deadline.is_some_and(|deadline| began.elapsed() > deadline);
+            if is_over && !parser.is_done() {
+                let trickles = "it trickles, and is not whole in the time that it has";
+                return Err(broken(io::Error::new(io::ErrorKind::TimedOut, trickles)));
+            }
             if answer.body.len() > MAX_ANSWER_BYTES {
                 return Err(self.garbled(path, "the answer is longer than 64 MiB"));
             }
@@ -332,4 +343,52 @@ fn no_tls(url: &Url, source: io::Error) -> ControlError {
         Some(Distrust::Other) | None => "",
     };
     ControlError::NoTls { url: url.to_string(), source, advice }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// What becomes of an answer that comes in these parts, each after the one before was read.
+    fn answered(parts: &[&'static str], deadline: Option<Duration>) -> Result<usize, String> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = Server {
+            url: Url {
+                host: "127.0.0.1".to_owned(),
+                port: address.port(),
+                prefix: String::new(),
+                secure: false,
+            },
+            address,
+            headers: Vec::new(),
+            timeout: Duration::from_secs(60),
+            deadline,
+            tls: None,
+        };
+        let parts = parts.to_vec();
+        let serving = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            for part in parts {
+                stream.write_all(part.as_bytes()).unwrap();
+            }
+            // Held open until the client has gone.
+            let _ = stream.read(&mut [0; 1]);
+        });
+        let answer = server.get("/metrics");
+        serving.join().unwrap();
+        answer.map(|answer| answer.body.len()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_answer_that_trickles_on_is_given_up_at_its_deadline() {
+        let begun = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab";
+        let told = answered(&[begun], Some(Duration::ZERO)).unwrap_err();
+        assert!(told.contains("trickles"), "{told}");
+        assert_eq!(answered(&[begun, "cde"], Some(Duration::from_secs(60))), Ok(5));
+        assert_eq!(answered(&[begun, "cde"], None), Ok(5));
+    }
 }

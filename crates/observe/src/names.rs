@@ -1,7 +1,7 @@
 //! Which names of metrics mean what, as data, and what a server's text says by them. Never asks a
 //! server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use inferometer_core::observed::{Buckets, Latency, Quantity, ServerSample};
 use serde::Deserialize;
@@ -32,6 +32,15 @@ enum Meaning {
 struct Way {
     meaning: Meaning,
     names: Vec<String>,
+    /// Whose it is: the user's own counts only where all its names are there.
+    whose: Whose,
+}
+
+/// Who gave a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    Known,
+    Users,
 }
 
 /// Names with their meanings, the preferred ones first.
@@ -50,17 +59,20 @@ pub enum Histograms {
 }
 
 impl Names {
-    /// The names that are known, behind `own` ones of the user: a quantity, and a name or a sum
-    /// of names.
+    /// The names that are known, but for quantities of which `own` ones of the user say what they
+    /// are: a quantity, and a name or a sum of names.
     ///
     /// # Errors
     /// When there is no such quantity.
     pub fn with(own: &BTreeMap<String, String>) -> Result<Self, String> {
         let mut ways = Vec::new();
         for (quantity, name) in own {
-            ways.push(Way { meaning: meaning(quantity)?, names: terms(name) });
+            let whose = Whose::Users;
+            ways.push(Way { meaning: meaning(quantity)?, names: terms(name), whose });
         }
-        ways.extend(Self::known().ways);
+        let is_own = |way: &Way| ways.iter().any(|own| own.meaning == way.meaning);
+        let known: Vec<Way> = Self::known().ways.into_iter().filter(|way| !is_own(way)).collect();
+        ways.extend(known);
         Ok(Self { ways })
     }
 
@@ -76,9 +88,27 @@ impl Names {
                 Spelling::One(name) => vec![name],
                 Spelling::Several(names) => names,
             };
-            ways.extend(spellings.iter().map(|name| Way { meaning, names: terms(name) }));
+            let whose = Whose::Known;
+            ways.extend(spellings.iter().map(|name| Way { meaning, names: terms(name), whose }));
         }
         Self { ways }
+    }
+
+    /// The user's own names of which a text knows nothing. A counter that has counted nothing yet
+    /// may be only announced, by a comment.
+    pub(crate) fn unknown_to(&self, text: &str) -> Vec<&str> {
+        let base = |name: &str| histogram_of(name).map(str::to_owned);
+        let samples = metrics(text).flat_map(|m| [Some(m.name.to_owned()), base(m.name)]);
+        let comments = text.lines().filter_map(|line| line.strip_prefix("# "));
+        let announced = comments.filter_map(|line| line.split_whitespace().nth(1));
+        let known: BTreeSet<String> =
+            samples.flatten().chain(announced.map(str::to_owned)).collect();
+        let is_there = |name: &str| {
+            let without_total = name.strip_suffix("_total").unwrap_or(name);
+            known.contains(name) || known.contains(without_total)
+        };
+        let own = self.ways.iter().filter(|way| way.whose == Whose::Users);
+        own.flat_map(|way| &way.names).map(String::as_str).filter(|name| !is_there(name)).collect()
     }
 
     /// What a server's text says; empty where none of the names occurs.
@@ -105,7 +135,9 @@ impl Names {
         for way in &self.ways {
             let lines: Vec<Metric<'_>> =
                 way.names.iter().flat_map(|name| &found[name.as_str()]).copied().collect();
-            if lines.is_empty() {
+            let has_lines = |name: &String| !found[name.as_str()].is_empty();
+            let is_whole = way.whose == Whose::Known || way.names.iter().all(has_lines);
+            if lines.is_empty() || !is_whole {
                 continue;
             }
             match way.meaning {

@@ -17,6 +17,8 @@ impl Scrape {
     /// Metrics at a path of a server.
     #[must_use]
     pub fn new(server: Server, path: impl Into<String>, names: Names) -> Self {
+        // A server that trickles its answer must not hold up a pass.
+        let server = Server { deadline: Some(server.timeout), ..server };
         Self { server, path: path.into(), names }
     }
 
@@ -38,12 +40,20 @@ impl Scrape {
         String::from_utf8(answer.body).map_err(|_| format!("{}: no text came", self.address()))
     }
 
-    /// Asks once, to know whether there is something.
+    /// Asks once, to know whether there is something, and all that the user has a name for.
     ///
     /// # Errors
-    /// Why nothing is said that is understood, in words.
+    /// Why nothing is said that is understood, or what is missing, in words.
     pub fn check(&self) -> Result<(), String> {
-        self.sample(Histograms::Read).map(drop)
+        let text = self.text()?;
+        match self.names.unknown_to(&text).as_slice() {
+            [] => self.understood(&text, Histograms::Read).map(drop),
+            missing => Err(format!(
+                "{}: metrics_names: there is no metric `{}`",
+                self.address(),
+                missing.join("`, `")
+            )),
+        }
     }
 
     /// What the server says.
@@ -51,7 +61,11 @@ impl Scrape {
     /// # Errors
     /// Why it says nothing that is understood, in words.
     pub(crate) fn sample(&self, histograms: Histograms) -> Result<ServerSample, String> {
-        let sample = self.names.read(&self.text()?, histograms);
+        self.understood(&self.text()?, histograms)
+    }
+
+    fn understood(&self, text: &str, histograms: Histograms) -> Result<ServerSample, String> {
+        let sample = self.names.read(text, histograms);
         if sample.values.is_empty() && sample.histograms.is_empty() {
             return Err(format!("{}: holds no metric that is known", self.address()));
         }

@@ -44,6 +44,7 @@ pub fn measure(arguments: &ClientArgs) -> Result<ClientMeasure, Failure> {
         address: arguments.load.server,
         headers: Vec::new(),
         timeout: Duration::from_secs(10),
+        deadline: None,
         tls: None,
     };
     let mut passes = passes(arguments)?;

@@ -15,6 +15,8 @@ use crate::exit::Failure;
 const USUAL: &str = "/metrics";
 /// The fact of a target that says where its metrics were read, or why they were not.
 const FACT: &str = "server_metrics";
+/// The fact of a target that says why its cards were not asked.
+const CARDS_FACT: &str = "cards";
 /// How long an answer may take. Longer would hold up the end of a pass.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -38,6 +40,10 @@ fn scrape(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Option<Scrape
         MetricsAt::Nowhere => return Ok(None),
         MetricsAt::Usual => {
             let scrape = Scrape::new(server, USUAL, names);
+            if !plan.observe.names.is_empty() {
+                let named = |why: String| Failure::not_carried_out(format!("metrics_names: {why}"));
+                scrape.check().map_err(named)?;
+            }
             let (fact, scrape) = match scrape.check() {
                 Ok(()) => (scrape.address(), Some(scrape)),
                 Err(why) => (format!("none: {why}"), None),
@@ -53,11 +59,18 @@ fn scrape(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Option<Scrape
     Ok(Some(scrape))
 }
 
-fn cards(plan: &Plan, trust: &Trust, ready: &Ready) -> Result<Vec<Box<dyn Cards>>, Failure> {
+fn cards(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Vec<Box<dyn Cards>>, Failure> {
     if let Some(url) = &plan.observe.dcgm {
         let told = |why: String| Failure::not_carried_out(format!("dcgm_url (--dcgm-url): {why}"));
         let scrape = Scrape::new(other(url, trust, ready).map_err(told)?, "", Names::known());
-        return Ok(vec![Box::new(Dcgm::reach(scrape).map_err(told)?)]);
+        let exporter = Dcgm::reach(scrape).map_err(told)?;
+        if ready.target.simulated {
+            // The exporter may be given for all of several targets.
+            let fact = format!("not asked at {url}: the embedded engine uses no card");
+            ready.target.facts.insert(CARDS_FACT.to_owned(), fact);
+            return Ok(Vec::new());
+        }
+        return Ok(vec![Box::new(exporter)]);
     }
     // The embedded engine uses no card, and a server elsewhere none of this machine.
     let is_here = ready.server.address.ip().is_loopback();

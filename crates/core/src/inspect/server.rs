@@ -102,7 +102,8 @@ fn differs(
     };
     let message = format!(
         "{words}: the client saw {:.1} ms on average (median {:.1}), the server's own histogram \
-         says {:.1} ms (median {p50}); the way to it and back explains {:.1} ms",
+         says {:.1} ms (median {p50}); the fastest \
+         question for its metrics took {:.1} ms, connection included",
         client.mean, client.p50, server.mean, says.took_ms_min
     );
     let advice = if client.mean > server.mean {

@@ -19,9 +19,9 @@ pub struct ServerSays {
     /// Why, the first time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<String>,
-    /// How long the server took to answer, on average.
+    /// How long an answer took, connection included, on average; 0 where none came.
     pub took_ms_mean: f64,
-    /// The fastest answer: the way to the server and back twice, and no more than that.
+    /// The fastest answer: the way to the server and back at least twice, more often with TLS.
     pub took_ms_min: f64,
     /// The slowest.
     pub took_ms_max: f64,
@@ -117,7 +117,10 @@ impl ServerSays {
             return None;
         }
         let samples = &observed.samples;
-        let took: Vec<f64> = samples.iter().map(|sample| sample.took_us as f64 / 1e3).collect();
+        // A connection that is refused at once is no answer, let alone a fast one.
+        let answered = samples.iter().filter(|sample| sample.server.is_some());
+        let took: Vec<f64> = answered.map(|sample| sample.took_us as f64 / 1e3).collect();
+        let took = Some(took).filter(|took| !took.is_empty()).unwrap_or(vec![0.0]);
         let failed = samples.iter().filter(|sample| sample.server.is_none());
         let first = samples.first().and_then(|sample| sample.server.as_ref());
         let last = samples.last().and_then(|sample| sample.server.as_ref());

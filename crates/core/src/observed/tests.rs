@@ -28,7 +28,7 @@ fn gauges_are_those_within_the_pass_and_counters_what_they_grew_by() {
         samples: vec![
             at(10, Some(first)),
             at(30, Some(said(&[(Running, 2.0), (GenerationTokens, 120.0)]))),
-            at(50, None),
+            Sample { took_us: 1, ..at(50, None) },
             at(70, Some(said(&[(Running, 4.0)]))),
             at(90, Some(last)),
         ],
@@ -60,6 +60,9 @@ fn a_server_that_began_anew_has_no_growth_and_one_that_was_not_asked_says_nothin
     assert_eq!(ServerSays::of(&observed, window, &[]).unwrap().preemptions, None);
     observed.asks_server = false;
     assert_eq!(ServerSays::of(&observed, window, &[]), None);
+    let silent = Observed { asks_server: true, cpu_us: 0, samples: vec![at(5, None)] };
+    let says = ServerSays::of(&silent, window, &[]).unwrap();
+    assert_eq!((says.took_ms_min, says.took_ms_mean, says.took_ms_max), (0.0, 0.0, 0.0));
     let new = buckets(1.0, 0.1, &[(0.1, 1.0)]);
     assert_eq!(new.since(&buckets(2.0, 0.1, &[(0.1, 1.0)])), None);
     assert_eq!(new.since(&buckets(0.0, 0.0, &[(0.2, 0.0)])), None);

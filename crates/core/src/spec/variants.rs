@@ -99,6 +99,9 @@ pub fn variants(base: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Vec
 
 /// What a plan with several targets must say in each of them.
 fn shared_mistakes(base: &Spec) -> Vec<String> {
+    // A path is one of each server; an address has the metrics of one, and not of the others.
+    let metrics = base.observe.metrics_url.as_deref();
+    let is_address = metrics.is_some_and(|url| !url.starts_with('/'));
     [
         ("server", base.server.is_some()),
         ("endpoint", base.endpoint.is_some()),
@@ -107,6 +110,7 @@ fn shared_mistakes(base: &Spec) -> Vec<String> {
         ("header", base.header.is_some()),
     ]
     .into_iter()
+    .chain([("metrics_url", is_address)])
     .filter(|(_, given)| *given)
     .map(|(key, _)| format!("{key}: belongs into the [[target]] tables where there are any"))
     .collect()
@@ -296,6 +300,14 @@ mod tests {
             let told = variants(&with_server(server), &[]).unwrap_err().join("\n");
             assert!(told.contains(words), "{words}: {told}");
         }
+        let at = |metrics: &str| {
+            let metrics_url = Some(metrics.to_owned());
+            let observe = ObserveKeys { metrics_url, ..ObserveKeys::default() };
+            let target = TargetSpec { url: Some("http://a:1".into()), ..TargetSpec::default() };
+            variants(&Spec { observe, ..Spec::default() }, &[target])
+        };
+        assert!(at("/m").is_ok());
+        assert!(at("http://b:1/metrics").unwrap_err()[0].starts_with("metrics_url: belongs into"));
         let base = with_server(json!({}));
         let told = variants(&base, &[TargetSpec::default()]).unwrap_err().join("\n");
         assert!(told.contains("[[target]]"), "{told}");

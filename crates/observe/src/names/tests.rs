@@ -106,3 +106,21 @@ fn a_histogram_that_holds_no_number_is_none() {
         assert_eq!(read(text(bucket, sum, count)), 0, "{bucket} {sum} {count}");
     }
 }
+
+#[test]
+fn a_name_of_ones_own_that_is_not_there_is_told_and_no_other_is_read_in_its_place() {
+    let own = BTreeMap::from([("running".to_owned(), "mine_a + mine_b".to_owned())]);
+    let names = Names::with(&own).unwrap();
+    let text = "mine_a 1\nvllm:num_requests_running 9\nvllm:num_requests_waiting 2\n";
+    assert_eq!(names.unknown_to(text), ["mine_b"]);
+    let said = names.read(text, Histograms::Left).values;
+    assert_eq!(said, BTreeMap::from([(Waiting, 2.0)]), "neither half a sum nor vLLM's");
+    assert_eq!(names.unknown_to("mine_a 1\n# TYPE mine_b gauge\n"), [""; 0]);
+    for (name, text) in
+        [("t_total", "# TYPE t counter\n"), ("h", "h_bucket{le=\"1\"} 0\nh_sum 0\nh_count 0\n")]
+    {
+        let own = BTreeMap::from([("ttft".to_owned(), name.to_owned())]);
+        assert_eq!(Names::with(&own).unwrap().unknown_to(text), [""; 0], "{name}");
+    }
+    assert_eq!(Names::known().unknown_to(""), [""; 0]);
+}
