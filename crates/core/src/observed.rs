@@ -126,6 +126,9 @@ pub struct Observed {
     pub asks_server: bool,
     /// Processor time of this program that asking took.
     pub cpu_us: u64,
+    /// Whether the cards are those that the server uses, because the user named them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cards_named: bool,
     /// In the order of time.
     pub samples: Vec<Sample>,
 }
@@ -134,6 +137,7 @@ impl Observed {
     /// Takes in what was said afterwards.
     pub fn extend(&mut self, after: Self) {
         self.asks_server |= after.asks_server;
+        self.cards_named |= after.cards_named;
         self.cpu_us += after.cpu_us;
         self.samples.extend(after.samples);
     }

@@ -5,6 +5,7 @@ mod dcgm;
 mod nvml;
 mod sysfs;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use inferometer_core::observed::CardSample;
@@ -53,6 +54,46 @@ fn side_by_side(sources: Vec<Box<dyn Cards>>) -> Vec<Box<dyn Cards>> {
     numbered
 }
 
+/// A source of whose cards only some are asked for.
+struct Chosen {
+    source: Box<dyn Cards>,
+    numbers: BTreeSet<u32>,
+}
+
+impl Cards for Chosen {
+    fn cards(&self) -> Vec<Card> {
+        let cards = self.source.cards().into_iter();
+        cards.filter(|card| self.numbers.contains(&card.index)).collect()
+    }
+
+    fn sample(&mut self) -> Vec<Result<CardSample, String>> {
+        let is_chosen = |said: &Result<CardSample, String>| {
+            said.as_ref().map_or(true, |card| self.numbers.contains(&card.index))
+        };
+        self.source.sample().into_iter().filter(is_chosen).collect()
+    }
+}
+
+/// The cards with these numbers alone.
+///
+/// # Errors
+/// When one of them is not seen, in words.
+pub fn chosen(
+    sources: Vec<Box<dyn Cards>>,
+    numbers: &BTreeSet<u32>,
+) -> Result<Vec<Box<dyn Cards>>, String> {
+    let seen: BTreeSet<u32> =
+        sources.iter().flat_map(|it| it.cards()).map(|card| card.index).collect();
+    if let Some(number) = numbers.iter().find(|number| !seen.contains(number)) {
+        let listed: Vec<String> = seen.iter().map(u32::to_string).collect();
+        let seen = if seen.is_empty() { "none".to_owned() } else { listed.join(", ") };
+        return Err(format!("card {number} is not seen; there is: {seen}"));
+    }
+    let has_any = |it: &Box<dyn Cards>| it.cards().iter().any(|card| numbers.contains(&card.index));
+    let used = sources.into_iter().filter(has_any);
+    Ok(used.map(|source| Box::new(Chosen { source, numbers: numbers.clone() }) as _).collect())
+}
+
 /// The cards of this machine: NVIDIA's by NVML, AMD's by the system's own files.
 #[must_use]
 pub fn of_this_machine() -> Vec<Box<dyn Cards>> {
@@ -97,5 +138,20 @@ mod tests {
             .filter_map(|said| Some(said.ok()?.index))
             .collect();
         assert_eq!((known, said), (vec![0, 1, 2, 3], vec![0, 1, 2, 3]));
+    }
+
+    #[test]
+    fn only_cards_that_are_named_are_asked_and_one_that_is_not_there_is_told() {
+        let sources = || -> Vec<Box<dyn Cards>> {
+            side_by_side(vec![Box::new(Maker("a", vec![0, 1])), Box::new(Maker("b", vec![0]))])
+        };
+        let mut one = chosen(sources(), &BTreeSet::from([1])).unwrap();
+        assert_eq!((one.len(), one[0].cards()[0].index), (1, 1));
+        let said: Vec<u32> =
+            one[0].sample().into_iter().filter_map(|said| Some(said.ok()?.index)).collect();
+        assert_eq!(said, [1]);
+        let told = |sources| chosen(sources, &BTreeSet::from([1, 9])).err().unwrap();
+        assert!(told(sources()).contains("card 9 is not seen; there is: 0, 1, 2"));
+        assert!(told(Vec::new()).contains("there is: none"));
     }
 }

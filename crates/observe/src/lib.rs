@@ -14,7 +14,7 @@ mod host;
 
 mod observer;
 
-pub use cards::{Cards, Dcgm, of_this_machine};
+pub use cards::{Cards, Dcgm, chosen, of_this_machine};
 pub use host::environment;
 pub use names::Names;
 pub use observer::Observer;

@@ -21,6 +21,8 @@ pub struct Observer {
     pub scrape: Option<Scrape>,
     /// The cards of the server's machine, if any are seen.
     pub cards: Vec<Box<dyn Cards>>,
+    /// Whether these are the cards that the server uses, because the user named them.
+    pub cards_named: bool,
     /// How long to wait between two questions, at least.
     pub period: Duration,
 }
@@ -35,7 +37,11 @@ impl Observer {
     /// Asks once, before a pass begins.
     pub fn begin(&mut self) -> Observed {
         let before = thread_cpu_time();
-        let mut observed = Observed { asks_server: self.scrape.is_some(), ..Observed::default() };
+        let mut observed = Observed {
+            asks_server: self.scrape.is_some(),
+            cards_named: self.cards_named,
+            ..Observed::default()
+        };
         if !self.is_idle() {
             observed.samples.push(self.look(Histograms::Read));
         }
@@ -131,9 +137,10 @@ mod tests {
         let (sender, over) = channel();
         let fake = Fake { asked: 0, over: Some(sender) };
         let period = Duration::from_micros(1);
-        let mut observer = Observer { scrape: None, cards: vec![Box::new(fake)], period };
+        let mut observer =
+            Observer { scrape: None, cards: vec![Box::new(fake)], cards_named: true, period };
         let begun = observer.begin();
-        assert_eq!((begun.samples.len(), begun.asks_server), (1, false));
+        assert_eq!((begun.samples.len(), begun.asks_server, begun.cards_named), (1, false, true));
         let observed = observer.watch(begun, &over);
         let said: Vec<usize> = observed.samples.iter().map(|sample| sample.cards.len()).collect();
         assert_eq!(said, [1, 1, 0, 0]);
@@ -143,7 +150,12 @@ mod tests {
 
     #[test]
     fn nobody_is_asked_where_there_is_nothing_to_ask() {
-        let mut observer = Observer { scrape: None, cards: Vec::new(), period: Duration::ZERO };
+        let mut observer = Observer {
+            scrape: None,
+            cards: Vec::new(),
+            cards_named: false,
+            period: Duration::ZERO,
+        };
         let (sender, over) = channel::<()>();
         drop(sender);
         let begun = observer.begin();

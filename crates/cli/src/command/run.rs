@@ -97,6 +97,11 @@ struct SpecArgs {
     #[arg(long, value_name = "URL", help_heading = "Target")]
     #[serde(skip_serializing_if = "Option::is_none")]
     dcgm_url: Option<String>,
+    /// Numbers of the cards that the server uses, such as 0,1: the only ones that are asked. Joules
+    /// per token and request are given only of cards that are named
+    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Target")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cards: Option<Vec<u32>>,
     /// Environment variable that holds the key [default: OPENAI_API_KEY]
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -287,27 +292,34 @@ impl RunArgs {
     }
 }
 
+fn store_of(given: Option<&str>) -> &Path {
+    Path::new(given.unwrap_or("inferometer.db"))
+}
+
 /// Benchmarks a target.
 pub fn run(arguments: RunArgs) -> Result<(), Failure> {
     let mut keys = arguments.keys()?;
-    let store = arguments.spec.store.as_deref().unwrap_or("inferometer.db");
-    let store = Path::new(store);
-    let (mut earlier, mut group) = (None, None);
-    match arguments.resume.as_deref() {
-        Some(name) if name.starts_with(GROUP) => group = Some(EarlierGroup::find(store, name)?),
+    let (group, run) = match arguments.resume.as_deref() {
+        Some(name) if name.starts_with(GROUP) => (Some(name), None),
+        run => (None, run),
+    };
+    let earlier = match run {
         Some(_) if arguments.plan.is_some() => {
             return Err(Failure::usage(
                 "--resume: a run has its own plan, leave out the file; a group of runs needs it \
                  (--resume group-...)",
             ));
         }
-        Some(run) => earlier = Some(Earlier::find(store, run)?),
-        None => {}
-    }
+        Some(run) => Some(Earlier::find(store_of(arguments.spec.store.as_deref()), run)?),
+        None => None,
+    };
     if let Some(earlier) = &earlier {
         keys = earlier.keys.clone().into_iter().chain(keys).collect();
     }
     let (spec, several) = plan_file::merge_several(arguments.plan.as_deref(), keys)?;
+    // The plan may say in which store its runs are.
+    let store = store_of(spec.store.as_deref());
+    let group = group.map(|name| EarlierGroup::find(store, name)).transpose()?;
     run::run(
         &spec,
         &several,

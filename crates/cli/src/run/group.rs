@@ -54,8 +54,17 @@ pub fn run(
     earlier: Option<&EarlierGroup>,
     options: &Options,
 ) -> Result<(), Failure> {
-    let salt = earlier.and_then(EarlierGroup::salt).or_else(|| variants[0].spec.salt.clone());
-    let salt = salt.unwrap_or_else(fresh_salt);
+    let given = variants[0].spec.salt.clone();
+    let salt = earlier.and_then(EarlierGroup::salt);
+    if let (Some(salt), Some(given)) = (&salt, given.as_ref())
+        && salt != given
+    {
+        return Err(Failure::usage(format!(
+            "salt (--salt): the group's prompts were made with `{salt}`, which those of the rest \
+             must have too; leave it out"
+        )));
+    }
+    let salt = salt.or(given).unwrap_or_else(fresh_salt);
     let group = earlier.map_or_else(|| format!("{GROUP}{}", fresh_salt()), |it| it.name.clone());
     let mut resolved = Vec::new();
     let mut mistakes = Vec::new();
@@ -63,7 +72,12 @@ pub fn run(
         // One salt, so that all of them get the same requests.
         let spec = Spec { salt: Some(salt.clone()), ..variant.spec.clone() };
         match resolve(&spec) {
-            Ok(one) => resolved.push(one),
+            Ok(one) => {
+                if let Some(Err(other)) = earlier.map(|it| it.check(&variant.name, &one.plan)) {
+                    return Err(other.of(&variant.name));
+                }
+                resolved.push(one);
+            }
             Err(Failure::Usage(told)) => {
                 mistakes.extend(told.iter().map(|line| format!("{}: {line}", variant.name)));
             }
@@ -127,6 +141,9 @@ impl Runs<'_> {
             self.group,
             count * self.rounds as usize
         ));
+        for why in self.earlier.iter().flat_map(|it| &it.unread) {
+            progress.say(&format!("a run of the store is passed over: {why}"));
+        }
         for round in 1..=self.rounds {
             for position in 0..count {
                 let index = if round % 2 == 1 { position } else { count - 1 - position };

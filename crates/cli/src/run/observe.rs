@@ -6,7 +6,7 @@ use std::time::Duration;
 use inferometer_core::plan::{MetricsAt, Plan, Url};
 use inferometer_drive::control::Server;
 use inferometer_net::tls::Trust;
-use inferometer_observe::{Cards, Dcgm, Names, Observer, Scrape, of_this_machine};
+use inferometer_observe::{Cards, Dcgm, Names, Observer, Scrape, chosen, of_this_machine};
 
 use super::target::Ready;
 use crate::exit::Failure;
@@ -28,7 +28,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 pub fn observer(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Observer, Failure> {
     let scrape = scrape(plan, trust, ready)?;
     let cards = cards(plan, trust, ready)?;
-    Ok(Observer { scrape, cards, period: plan.observe.period })
+    let cards_named = plan.observe.cards.is_some();
+    Ok(Observer { scrape, cards, cards_named, period: plan.observe.period })
 }
 
 fn scrape(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Option<Scrape>, Failure> {
@@ -60,21 +61,27 @@ fn scrape(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Option<Scrape
 }
 
 fn cards(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Vec<Box<dyn Cards>>, Failure> {
-    if let Some(url) = &plan.observe.dcgm {
-        let told = |why: String| Failure::not_carried_out(format!("dcgm_url (--dcgm-url): {why}"));
-        let scrape = Scrape::new(other(url, trust, ready).map_err(told)?, "", Names::known());
-        let exporter = Dcgm::reach(scrape).map_err(told)?;
-        if ready.target.simulated {
-            // The exporter may be given for all of several targets.
-            let fact = format!("not asked at {url}: the embedded engine uses no card");
-            ready.target.facts.insert(CARDS_FACT.to_owned(), fact);
-            return Ok(Vec::new());
-        }
-        return Ok(vec![Box::new(exporter)]);
-    }
-    // The embedded engine uses no card, and a server elsewhere none of this machine.
+    // A server elsewhere uses none of the cards of this machine.
     let is_here = ready.server.address.ip().is_loopback();
-    if ready.target.simulated || !is_here { Ok(Vec::new()) } else { Ok(of_this_machine()) }
+    let seen: Vec<Box<dyn Cards>> = match &plan.observe.dcgm {
+        Some(url) => {
+            let told = |why| Failure::not_carried_out(format!("dcgm_url (--dcgm-url): {why}"));
+            let scrape = Scrape::new(other(url, trust, ready).map_err(told)?, "", Names::known());
+            vec![Box::new(Dcgm::reach(scrape).map_err(told)?)]
+        }
+        None if is_here && !ready.target.simulated => of_this_machine(),
+        None => Vec::new(),
+    };
+    let is_asked_for = plan.observe.dcgm.is_some() || plan.observe.cards.is_some();
+    if ready.target.simulated && is_asked_for {
+        // Cards may be given for all of several targets, of which one is the embedded engine.
+        let fact = "not asked: the embedded engine uses no card".to_owned();
+        ready.target.facts.insert(CARDS_FACT.to_owned(), fact);
+        return Ok(Vec::new());
+    }
+    let Some(numbers) = &plan.observe.cards else { return Ok(seen) };
+    let told = |why| Failure::not_carried_out(format!("cards (--cards): {why}"));
+    chosen(seen, numbers).map_err(told)
 }
 
 /// Another address than the target's. It gets the target's headers, which may hold a key, only

@@ -91,19 +91,16 @@ impl Earlier {
 
 /// The cells of a stored run that were measured whole.
 fn kept(stored: &StoredRun, plan: &Plan) -> Result<Vec<(CellPlan, Vec<Kept>)>, Failure> {
-    if plan.hash() != stored.plan_hash {
-        return Err(Failure::usage(format!(
-            "--resume: this is another plan than that of run {}; leave out what changes it",
-            stored.row.id
-        )));
-    }
+    is_of(stored, plan)?;
     let mut cells: Vec<(CellPlan, Vec<Kept>)> = Vec::new();
     let mut current: Option<Kept> = None;
+    let mut last = None;
     let log = LogReader::open(&stored.log).map_err(Failure::not_carried_out)?;
     for entry in log {
         match entry {
             Ok(Entry::PassBegin(begin)) => {
                 let observed = Observed::default();
+                last = Some(begin.cell);
                 current = Some(Kept { begin, records: Vec::new(), process: None, observed });
             }
             Ok(Entry::Record(record)) => {
@@ -132,8 +129,14 @@ fn kept(stored: &StoredRun, plan: &Plan) -> Result<Vec<(CellPlan, Vec<Kept>)>, F
             Err(error) => return Err(Failure::not_carried_out(error)),
         }
     }
-    let planned = plan.passes.len() * plan.repeat.at_least as usize;
-    cells.retain(|(_, passes)| passes.len() >= planned);
+    let [planned, most] = [plan.repeat.at_least, plan.repeat.at_most]
+        .map(|repeats| plan.passes.len() * repeats as usize);
+    // How often a cell is repeated may depend on what is measured. Of the cell in which a run broke
+    // off, nobody knows whether it had enough.
+    let broke_off = last.filter(|_| stored.row.state != RunState::Complete);
+    cells.retain(|(cell, passes)| {
+        passes.len() >= if Some(*cell) == broke_off { most } else { planned }
+    });
     Ok(cells)
 }
 
@@ -163,6 +166,8 @@ pub const GROUP: &str = "group-";
 pub struct EarlierGroup {
     /// Its name.
     pub name: String,
+    /// Why other runs of the store cannot be read, of whatever group they are.
+    pub unread: Vec<String>,
     runs: Vec<StoredRun>,
 }
 
@@ -183,18 +188,22 @@ impl EarlierGroup {
         let problem = |what: String| Failure::usage(format!("--resume: {what}"));
         let store = Store::open_existing(store).map_err(|error| problem(error.to_string()))?;
         let rows = store.runs().map_err(|error| problem(error.to_string()))?;
-        let mut runs = Vec::new();
+        let (mut runs, mut unread) = (Vec::new(), Vec::new());
         for row in rows {
-            let run = store.run(row.id.as_str()).map_err(|error| problem(error.to_string()))?;
-            if run.target.facts.get("group").is_some_and(|group| group == name) {
-                runs.push(run);
+            match store.run(row.id.as_str()) {
+                Ok(run) if run.target.facts.get("group").is_some_and(|group| group == name) => {
+                    runs.push(run);
+                }
+                Ok(_) => {}
+                Err(error) => unread.push(error.to_string()),
             }
         }
         if runs.is_empty() {
-            return Err(problem(format!("there is no run of {name}")));
+            let unread = unread.iter().map(|why| format!("; {why}")).collect::<String>();
+            return Err(problem(format!("there is no run of {name}{unread}")));
         }
         runs.sort_by(|one, other| one.row.id.as_str().cmp(other.row.id.as_str()));
-        Ok(Self { name: name.to_owned(), runs })
+        Ok(Self { name: name.to_owned(), unread, runs })
     }
 
     /// What keeps its prompts apart from those of others.
@@ -202,24 +211,54 @@ impl EarlierGroup {
         self.runs.iter().find_map(|run| run.environment.salt.clone())
     }
 
-    /// What became of one of its runs, of several attempts the last.
+    /// What became of one of its runs, of several attempts the one that came furthest.
     ///
     /// # Errors
     /// When it was of another plan, or its log cannot be read.
     pub fn before(&self, variant: &str, round: u32, plan: &Plan) -> Result<Before, Failure> {
-        let is_it = |run: &&StoredRun| {
-            let fact = |name: &str| run.target.facts.get(name).map(String::as_str);
-            fact("variant") == Some(variant) && fact("round") == Some(round.to_string().as_str())
-        };
-        let Some(run) = self.runs.iter().rev().find(is_it) else {
-            return Ok(Before::Part(Vec::new(), None));
-        };
-        let kept = kept(run, plan)?;
-        match &run.summary {
-            Some(summary) if kept.len() == plan.cells.len() => {
-                Ok(Before::Whole(Box::new(summary.clone())))
+        let round = round.to_string();
+        let mut furthest = Before::Part(Vec::new(), None);
+        for run in self.of(variant).filter(|run| fact(run, "round") == Some(round.as_str())) {
+            let kept = kept(run, plan)?;
+            let is_complete = run.row.state == RunState::Complete;
+            match (&run.summary, &furthest) {
+                (Some(summary), _) if is_complete && kept.len() == plan.cells.len() => {
+                    furthest = Before::Whole(Box::new(summary.clone()));
+                }
+                (_, Before::Part(before, _)) if kept.len() >= before.len() => {
+                    furthest = Before::Part(kept, Some(run.row.id.to_string()));
+                }
+                _ => {}
             }
-            _ => Ok(Before::Part(kept, Some(run.row.id.to_string()))),
         }
+        Ok(furthest)
     }
+
+    /// That the runs of one of its servers are of this plan.
+    ///
+    /// # Errors
+    /// When one is not.
+    pub fn check(&self, variant: &str, plan: &Plan) -> Result<(), Failure> {
+        self.of(variant).try_for_each(|run| is_of(run, plan))
+    }
+
+    /// The attempts at one of its servers, in the order of time.
+    fn of(&self, variant: &str) -> impl Iterator<Item = &StoredRun> {
+        self.runs.iter().filter(move |run| fact(run, "variant") == Some(variant))
+    }
+}
+
+fn fact<'a>(run: &'a StoredRun, name: &str) -> Option<&'a str> {
+    run.target.facts.get(name).map(String::as_str)
+}
+
+/// That a stored run is of this plan.
+fn is_of(stored: &StoredRun, plan: &Plan) -> Result<(), Failure> {
+    if plan.hash() == stored.plan_hash {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "--resume: this is another plan than that of run {}; leave out what changes it",
+        stored.row.id
+    )))
 }

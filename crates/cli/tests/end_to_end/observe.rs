@@ -30,6 +30,10 @@ fn metrics_that_are_not_wanted_are_not_asked_for_and_those_that_are_must_be_ther
     let summary = summary.expect("a summary");
     assert!(summary["cells"][0]["passes"][0].get("server").is_none());
     assert!(summary["target"]["facts"].get("server_metrics").is_none());
+    let (output, summary) = measure(&engine.url, &["--cards", "0"]);
+    let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
+    let fact = summary["target"]["facts"]["cards"].as_str().expect("a fact");
+    assert!(fact.starts_with("not asked: the embedded engine"), "{fact}");
     let models = format!("{}/v1/models", engine.url);
     for (flags, code, words) in [
         (["--metrics-url", "/nothing"], 1, "/nothing answered 404"),

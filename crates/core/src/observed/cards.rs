@@ -28,9 +28,10 @@ pub struct HardwareUse {
     /// Of all cards that were seen together, whoever used them; absent where one of them does not
     /// say what it draws.
     pub energy_j: Option<f64>,
-    /// `energy_j` / output tokens of the completed requests.
+    /// `energy_j` / output tokens of the completed requests; absent where nobody said that these are
+    /// the cards which the server uses.
     pub energy_per_output_token_j: Option<f64>,
-    /// `energy_j` / completed requests.
+    /// `energy_j` / completed requests, as that.
     pub energy_per_request_j: Option<f64>,
 }
 
@@ -87,7 +88,11 @@ impl HardwareUse {
             indices.into_iter().map(|index| card_use(observed, index, window)).collect();
         let energy_j = cards.iter().map(|card| card.energy_j).sum::<Option<f64>>();
         let energy_j = energy_j.filter(|_| !cards.is_empty());
-        let per = |count: u64| energy_j.filter(|_| count > 0).map(|energy| energy / count as f64);
+        // A card that somebody else uses, or nobody, spends nothing on the server's tokens.
+        let is_servers = observed.cards_named;
+        let per = |count: u64| {
+            energy_j.filter(|_| is_servers && count > 0).map(|energy| energy / count as f64)
+        };
         let has_cards = |s: &&Sample| !s.cards.is_empty() || !s.cards_missing.is_empty();
         Some(Self {
             asked: samples().filter(has_cards).count() as u64,

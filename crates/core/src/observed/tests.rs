@@ -25,6 +25,7 @@ fn gauges_are_those_within_the_pass_and_counters_what_they_grew_by() {
     let observed = Observed {
         asks_server: true,
         cpu_us: 1_500,
+        cards_named: false,
         samples: vec![
             at(10, Some(first)),
             at(30, Some(said(&[(Running, 2.0), (GenerationTokens, 120.0)]))),
@@ -54,13 +55,14 @@ fn a_server_that_began_anew_has_no_growth_and_one_that_was_not_asked_says_nothin
     let mut observed = Observed {
         asks_server: true,
         cpu_us: 0,
+        cards_named: false,
         samples: vec![at(0, counter(5.0)), at(9, counter(1.0))],
     };
     let window = (Nanos(1), Nanos(2));
     assert_eq!(ServerSays::of(&observed, window, &[]).unwrap().preemptions, None);
     observed.asks_server = false;
     assert_eq!(ServerSays::of(&observed, window, &[]), None);
-    let silent = Observed { asks_server: true, cpu_us: 0, samples: vec![at(5, None)] };
+    let silent = Observed { asks_server: true, samples: vec![at(5, None)], ..Observed::default() };
     let says = ServerSays::of(&silent, window, &[]).unwrap();
     assert_eq!((says.took_ms_min, says.took_ms_mean, says.took_ms_max), (0.0, 0.0, 0.0));
     let new = buckets(1.0, 0.1, &[(0.1, 1.0)]);
@@ -83,9 +85,10 @@ fn energy_is_the_counters_where_there_is_one_and_else_the_integral_of_power() {
         let second = CardSample { index: 1, energy_j: None, ..card };
         Sample { at: Nanos(ms * 1_000_000), cards: vec![card, second], ..Sample::default() }
     };
-    let observed = Observed {
+    let mut observed = Observed {
         asks_server: false,
         cpu_us: 0,
+        cards_named: true,
         samples: vec![
             sample(0, 100.0, Some(1_000.0)),
             sample(2_000, 200.0, Some(1_310.0)),
@@ -104,6 +107,11 @@ fn energy_is_the_counters_where_there_is_one_and_else_the_integral_of_power() {
     assert_eq!((used.energy_j, used.energy_per_request_j), (Some(655.0), Some(65.5)));
     assert_eq!(used.energy_per_output_token_j, Some(6.55));
     assert_eq!(used.cards[0].power_w, Some(Level { mean: 200.0, max: 200.0, n: 1 }));
+    // Whose tokens a card that nobody named works for is not known.
+    observed.cards_named = false;
+    let unnamed = HardwareUse::of(&observed, window, 100, 10).unwrap();
+    assert_eq!((unnamed.energy_j, unnamed.energy_per_output_token_j), (Some(655.0), None));
+    assert_eq!(unnamed.energy_per_request_j, None);
     // Samples that do not reach to both ends say nothing of the whole.
     let beyond = HardwareUse::of(&observed, (Nanos(1), Nanos(5_000_000_000)), 1, 1).unwrap();
     assert_eq!((beyond.energy_j, beyond.cards[0].energy_j), (None, None));

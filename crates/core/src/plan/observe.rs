@@ -1,6 +1,6 @@
 //! What is asked of the server and its cards while passes run, as far as the plan knows it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,9 @@ pub struct ObservePlan {
     /// The DCGM exporter of the server's machine; its path is the prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dcgm: Option<Url>,
+    /// The cards that the server uses, by their numbers; absent where nobody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cards: Option<BTreeSet<u32>>,
 }
 
 /// Where a server's metrics are.
@@ -42,7 +45,13 @@ const PERIOD: Duration = Duration::from_secs(1);
 
 impl Default for ObservePlan {
     fn default() -> Self {
-        Self { metrics: MetricsAt::Usual, names: BTreeMap::new(), period: PERIOD, dcgm: None }
+        Self {
+            metrics: MetricsAt::Usual,
+            names: BTreeMap::new(),
+            period: PERIOD,
+            dcgm: None,
+            cards: None,
+        }
     }
 }
 

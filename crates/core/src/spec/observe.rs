@@ -22,6 +22,8 @@ pub struct ObserveKeys {
     pub metrics_names: Option<BTreeMap<String, String>>,
     /// The DCGM exporter of the server's machine.
     pub dcgm_url: Option<String>,
+    /// The cards that the server uses, by their numbers.
+    pub cards: Option<Vec<u32>>,
 }
 
 /// More often would measure the asking.
@@ -53,12 +55,16 @@ impl ObserveKeys {
                 period => Ok(period),
             }
         });
+        if self.cards.as_ref().is_some_and(Vec::is_empty) {
+            mistakes.add("cards", "names no card; leave it out, or say which ones the server uses");
+        }
         let dcgm = self.dcgm_url.as_deref();
         ObservePlan {
             metrics,
             names: self.metrics_names.clone().unwrap_or_default(),
             period: period.unwrap_or(usual.period),
             dcgm: dcgm.and_then(|address| address_of("dcgm_url", address, mistakes)),
+            cards: self.cards.clone().map(|cards| cards.into_iter().collect()),
         }
     }
 }
@@ -77,6 +83,8 @@ fn address_of(key: &'static str, address: &str, mistakes: &mut Mistakes) -> Opti
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn resolved(keys: &ObserveKeys) -> (ObservePlan, Vec<String>) {
@@ -100,6 +108,16 @@ mod tests {
             assert_eq!(expected.as_ref().map(|_| &plan.metrics), expected.as_ref(), "{url:?}");
             assert_eq!(told.is_empty(), expected.is_some(), "{told:?}");
         }
+    }
+
+    #[test]
+    fn cards_are_named_once_each_in_any_order_and_not_without_one() {
+        let of =
+            |cards: Vec<u32>| resolved(&ObserveKeys { cards: Some(cards), ..Default::default() });
+        let (plan, told) = of(vec![3, 1, 3]);
+        assert_eq!((plan.cards, told.len()), (Some(BTreeSet::from([1, 3])), 0));
+        assert!(of(Vec::new()).1[0].contains("cards"));
+        assert_eq!(resolved(&ObserveKeys::default()).0.cards, None);
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct TargetSpec {
     pub metrics_url: Option<String>,
     /// As in a plan.
     pub dcgm_url: Option<String>,
+    /// As in a plan.
+    pub cards: Option<Vec<u32>>,
 }
 
 /// The setting that names the target, where there are several: runs of two of them are pairs that
@@ -136,6 +138,7 @@ impl TargetSpec {
             observe: ObserveKeys {
                 metrics_url: self.metrics_url.clone().or_else(|| base.observe.metrics_url.clone()),
                 dcgm_url: self.dcgm_url.clone().or_else(|| base.observe.dcgm_url.clone()),
+                cards: self.cards.clone().or_else(|| base.observe.cards.clone()),
                 ..base.observe.clone()
             },
             ..base.clone()

@@ -112,7 +112,8 @@ pub(super) fn hardware(out: &mut Vec<Block>, summary: &Summary) {
     out.push(Block::Paragraph(plain(
         "Mean / largest over the samples within the pass. Energy is from the first send to the last \
          end, by the card's own counter; where it has none (marked ~), its power summed up between \
-         samples. Per token and request: of those that completed.",
+         samples. All is every card that was seen, whoever used it; per token and request (of those \
+         that completed) only where the plan names the server's cards (--cards).",
     )));
     out.push(Block::Table(table));
 }
