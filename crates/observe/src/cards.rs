@@ -89,8 +89,8 @@ pub fn chosen(
         let seen = if seen.is_empty() { "none".to_owned() } else { listed.join(", ") };
         return Err(format!("card {number} is not seen; there is: {seen}"));
     }
-    let has_any = |it: &Box<dyn Cards>| it.cards().iter().any(|card| numbers.contains(&card.index));
-    let used = sources.into_iter().filter(has_any);
+    let any = |cards: Vec<Card>| cards.iter().any(|card| numbers.contains(&card.index));
+    let used = sources.into_iter().filter(|it| any(it.cards()));
     Ok(used.map(|source| Box::new(Chosen { source, numbers: numbers.clone() }) as _).collect())
 }
 
