@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 
 use inferometer_core::observed::Observed;
-use inferometer_core::plan::{CellPlan, Plan};
+use inferometer_core::plan::{CellPlan, Plan, Repeat};
 use inferometer_core::record::Record;
 use inferometer_core::spec::Spec;
 use inferometer_core::summary::{Process, Summary};
@@ -129,15 +129,17 @@ fn kept(stored: &StoredRun, plan: &Plan) -> Result<Vec<(CellPlan, Vec<Kept>)>, F
             Err(error) => return Err(Failure::not_carried_out(error)),
         }
     }
-    let [planned, most] = [plan.repeat.at_least, plan.repeat.at_most]
-        .map(|repeats| plan.passes.len() * repeats as usize);
-    // How often a cell is repeated may depend on what is measured. Of the cell in which a run broke
-    // off, nobody knows whether it had enough.
     let broke_off = last.filter(|_| stored.row.state != RunState::Complete);
     cells.retain(|(cell, passes)| {
-        passes.len() >= if Some(*cell) == broke_off { most } else { planned }
+        passes.len() >= plan.passes.len() * repeats_wanted(&plan.repeat, Some(*cell) == broke_off)
     });
     Ok(cells)
+}
+
+/// So many repeats make a cell whole. How many there are may depend on what is measured: of the cell
+/// in which a run broke off nobody knows whether it had enough.
+fn repeats_wanted(repeat: &Repeat, broke_off: bool) -> usize {
+    (if broke_off { repeat.at_most } else { repeat.at_least }) as usize
 }
 
 /// Whether no more requests failed than the plan allows.
@@ -179,6 +181,15 @@ pub enum Before {
     Part(Vec<(CellPlan, Vec<Kept>)>, Option<String>),
 }
 
+impl Before {
+    fn progress(&self) -> usize {
+        match self {
+            Self::Whole(_) => usize::MAX,
+            Self::Part(cells, _) => cells.len(),
+        }
+    }
+}
+
 impl EarlierGroup {
     /// Finds a group by its name.
     ///
@@ -217,21 +228,16 @@ impl EarlierGroup {
     /// When it was of another plan, or its log cannot be read.
     pub fn before(&self, variant: &str, round: u32, plan: &Plan) -> Result<Before, Failure> {
         let round = round.to_string();
-        let mut furthest = Before::Part(Vec::new(), None);
-        for run in self.of(variant).filter(|run| fact(run, "round") == Some(round.as_str())) {
+        let of_round = self.of(variant).filter(|run| fact(run, "round") == Some(round.as_str()));
+        let attempt = |run: &StoredRun| {
             let kept = kept(run, plan)?;
-            let is_complete = run.row.state == RunState::Complete;
-            match (&run.summary, &furthest) {
-                (Some(summary), _) if is_complete && kept.len() == plan.cells.len() => {
-                    furthest = Before::Whole(Box::new(summary.clone()));
-                }
-                (_, Before::Part(before, _)) if kept.len() >= before.len() => {
-                    furthest = Before::Part(kept, Some(run.row.id.to_string()));
-                }
-                _ => {}
-            }
-        }
-        Ok(furthest)
+            let is_whole = run.row.state == RunState::Complete && kept.len() == plan.cells.len();
+            Ok(match &run.summary {
+                Some(summary) if is_whole => Before::Whole(Box::new(summary.clone())),
+                _ => Before::Part(kept, Some(run.row.id.to_string())),
+            })
+        };
+        Ok(furthest(of_round.map(attempt).collect::<Result<Vec<_>, Failure>>()?))
     }
 
     /// That the runs of one of its servers are of this plan.
@@ -248,6 +254,12 @@ impl EarlierGroup {
     }
 }
 
+/// The attempt that came furthest; of those that came as far as each other, the last.
+fn furthest(attempts: Vec<Before>) -> Before {
+    let found = attempts.into_iter().max_by_key(Before::progress);
+    found.unwrap_or_else(|| Before::Part(Vec::new(), None))
+}
+
 fn fact<'a>(run: &'a StoredRun, name: &str) -> Option<&'a str> {
     run.target.facts.get(name).map(String::as_str)
 }
@@ -261,4 +273,34 @@ fn is_of(stored: &StoredRun, plan: &Plan) -> Result<(), Failure> {
         "--resume: this is another plan than that of run {}; leave out what changes it",
         stored.row.id
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_in_which_a_run_broke_off_is_whole_only_with_all_repeats_that_it_could_have() {
+        let fixed = Repeat { at_least: 3, at_most: 3, ..Repeat::default() };
+        let open = Repeat { at_most: 9, ..fixed.clone() };
+        let wanted = |repeat, broke_off| repeats_wanted(repeat, broke_off);
+        assert_eq!((wanted(&fixed, false), wanted(&fixed, true)), (3, 3));
+        assert_eq!((wanted(&open, false), wanted(&open, true)), (3, 9));
+    }
+    #[test]
+    fn of_several_attempts_the_one_that_came_furthest_counts_and_of_equals_the_last() {
+        let part = |name: &str, cells: usize| {
+            Before::Part(
+                (0..cells).map(|_| (CellPlan::OWN, Vec::new())).collect(),
+                Some(name.to_owned()),
+            )
+        };
+        let name = |attempts| match furthest(attempts) {
+            Before::Part(_, name) => name,
+            Before::Whole(_) => None,
+        };
+        assert_eq!(name(vec![part("a", 2), part("b", 0)]).as_deref(), Some("a"));
+        assert_eq!(name(vec![part("a", 2), part("b", 2), part("c", 1)]).as_deref(), Some("b"));
+        assert_eq!(name(Vec::new()), None);
+    }
 }
