@@ -66,7 +66,7 @@ fn a_key_that_the_server_quotes_is_in_no_file_and_on_no_screen() {
         .args(["run", "--target", &url, "--api-key-env", "MY_KEY"])
         .args(["--header", &format!("X-Tenant: {TENANT}")])
         .args(["--input-lengths", "16", "--output-lengths", "4", "--concurrency", "1"])
-        .args(["--requests", "2"])
+        .args(["--requests", "2", "--dump-workload", "dump.jsonl"])
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -75,6 +75,7 @@ fn a_key_that_the_server_quotes_is_in_no_file_and_on_no_screen() {
     assert!(shown.contains("401") && shown.contains("***"), "{shown}");
     let files = files(folder.path());
     assert!(files.len() > 10, "{files:?}");
+    assert!(files.iter().any(|file| file.ends_with("dump.jsonl")), "{files:?}");
     for secret in [KEY, TENANT] {
         assert!(!shown.contains(secret), "{shown}");
         for file in &files {
