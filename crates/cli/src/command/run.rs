@@ -48,6 +48,9 @@ pub struct RunArgs {
     /// No progress bars
     #[arg(long)]
     no_progress: bool,
+    /// Begin a run of more than ten minutes without asking; only a person at a terminal is asked
+    #[arg(long, short)]
+    yes: bool,
     /// Exit with 4 when the run is suspect
     #[arg(long)]
     strict: bool,
@@ -331,6 +334,7 @@ pub fn run(arguments: RunArgs) -> Result<(), Failure> {
             quiet: arguments.quiet,
             progress: !arguments.no_progress && !arguments.quiet,
             strict: arguments.strict,
+            ask: !arguments.yes && !arguments.quiet,
         },
     )
 }

@@ -44,6 +44,7 @@ use resume::{Earlier, EarlierGroup, Kept};
 use servers::Servers;
 
 /// How the run is shown, which changes nothing of what it measures.
+#[derive(Clone, Copy)]
 pub struct Options {
     /// Resolve the plan and stop.
     pub dry_run: bool,
@@ -55,6 +56,8 @@ pub struct Options {
     pub progress: bool,
     /// A suspect run is a failure.
     pub strict: bool,
+    /// Ask a person before a long run begins.
+    pub ask: bool,
 }
 
 /// A plan, and what a run needs beside it that is no part of what it measures.
@@ -184,7 +187,9 @@ pub fn run(
                  write anew; give it where one server is measured once",
             ));
         }
-        return group::run(&variants, several.rounds, group, options);
+        // Its later runs begin when nobody is there to be asked.
+        let options = Options { ask: false, ..*options };
+        return group::run(&variants, several.rounds, group, &options);
     }
     if let Some(group) = group {
         return Err(Failure::usage(format!(

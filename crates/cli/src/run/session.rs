@@ -144,6 +144,7 @@ pub fn carry_out(
         prompts.build(cell, &PromptPlace::new(cell.to_string(), "check", 0), 1)?;
     }
     said::estimate(progress, guess);
+    said::consent(options, guess)?;
 
     let header = head::of_run(resolved, &ready.target, prompts.shaper(), &passes, &observer);
     let run = store.begin_run(&header).map_err(Failure::not_carried_out)?;

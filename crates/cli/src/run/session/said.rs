@@ -1,5 +1,6 @@
 //! What the user is told before anything is measured. Never decides anything.
 
+use std::io::{IsTerminal, stderr, stdin};
 use std::time::Duration;
 
 use inferometer_core::finding::{Finding, Severity};
@@ -7,6 +8,8 @@ use inferometer_core::plan::Plan;
 use inferometer_core::summary::Target;
 use inferometer_workload::Note;
 
+use crate::exit::Failure;
+use crate::run::Options;
 use crate::run::estimate::spoken;
 use crate::run::progress::Progress;
 use crate::run::prompts::BATCH;
@@ -66,6 +69,36 @@ pub(super) fn announce(progress: Progress, target: &Target, plan: &Plan) {
     ));
 }
 
+/// Runs that may take longer than this are begun when a person has agreed.
+const LONG: Duration = Duration::from_secs(600);
+
+/// Asks the person at the terminal, if there is one, whether a long run is to begin.
+///
+/// # Errors
+/// When it is not.
+pub(super) fn consent(
+    options: &Options,
+    guess: Option<(Duration, Duration)>,
+) -> Result<(), Failure> {
+    let is_long = guess.is_some_and(|(one, other)| one.max(other) > LONG);
+    if !(options.ask && is_long && stdin().is_terminal() && stderr().is_terminal()) {
+        return Ok(());
+    }
+    eprint!("begin? [Y/n] (--yes begins without asking) ");
+    let mut answer = String::new();
+    let read = stdin().read_line(&mut answer);
+    if read.is_ok() && agrees(&answer) {
+        return Ok(());
+    }
+    Err(Failure::not_carried_out("not begun: nothing was measured"))
+}
+
+/// Enter agrees; the end of the input does not.
+fn agrees(answer: &str) -> bool {
+    matches!(answer.to_lowercase().as_str(), "\n" | "\r\n")
+        || answer.trim().to_lowercase().starts_with('y')
+}
+
 /// How long it will take, as far as one answer tells.
 pub(super) fn estimate(progress: Progress, guess: Option<(Duration, Duration)>) {
     let in_order = guess.map(|(one, other)| (one.min(other), one.max(other)));
@@ -82,5 +115,16 @@ pub(super) fn estimate(progress: Progress, guess: Option<(Duration, Duration)>) 
             "estimate: unknown: a first request was not answered, or turns of conversations grow by \
              answers that are not known",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enter_and_yes_agree_and_nothing_else_does() {
+        assert!(["\n", "\r\n", "y\n", "Yes\n", " Y\n"].into_iter().all(agrees));
+        assert!(["", "n\n", "no\n", " \n", "x\n"].into_iter().all(|answer| !agrees(answer)));
     }
 }
