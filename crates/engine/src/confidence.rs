@@ -10,6 +10,9 @@ use crate::profile::{ColumnErrors, Provenance, Seen};
 const UNCALIBRATED_FACTOR: f64 = 2.0;
 /// Where no error of rows that were left out is stated, those fitted count this much more.
 const IN_SAMPLE_FACTOR: f64 = 1.5;
+/// Fewer rows than this are met nearly exactly by what is fitted to them: their errors say nothing
+/// of other rows.
+const FEWEST_ROWS: u32 = 8;
 
 /// The columns that profiles state errors of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +75,11 @@ pub fn confidence(config: &Resolved, cell: CellPlan, sequences: u32) -> Confiden
     let own = tables.iter().find(|provenance| provenance.table == config.model.name);
     let p90 = |column: ErrorColumn| {
         let of = |errors: &ColumnErrors| errors.get(column.name()).map(|error| error.p90);
-        let fitted = |table: &Provenance| of(&table.errors).map(|p90| p90 * IN_SAMPLE_FACTOR);
+        let fitted = |table: &Provenance| {
+            of(&table.errors)
+                .filter(|_| table.rows >= FEWEST_ROWS)
+                .map(|p90| p90 * IN_SAMPLE_FACTOR)
+        };
         if let Some(own) = own {
             return of(&own.left_out_lengths).or_else(|| fitted(own));
         }

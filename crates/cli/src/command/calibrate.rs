@@ -10,6 +10,7 @@ use inferometer_engine::fit::{
     MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, error_percent, errors, fit_scaled,
     fit_scales, leave_lengths_out, seen,
 };
+use inferometer_engine::model::Weights;
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role};
 
 use super::engine_flags::EngineFlags;
@@ -72,9 +73,11 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
     let (table, left_out) = measured(arguments, &config)?;
     let weights = config.weights.unwrap_or(config.model.weights);
     let mut profile = config.profile.clone();
+    let of_start = stated(&profile, weights);
     profile.provenance.clear();
     let mut text = left_out;
-    let (fitted, errors_left_out) = if table.rows.len() < ROWS_FOR_CONSTANTS {
+    let is_by_multipliers = table.rows.len() < ROWS_FOR_CONSTANTS;
+    let (fitted, errors_left_out) = if is_by_multipliers {
         by_multipliers(&profile, &table, &mut text)?
     } else {
         let names = constants_of(weights);
@@ -101,7 +104,11 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
         requests: (table.requests, 1),
         seen: seen(&fitted, &table).map_err(Failure::usage)?,
         errors: percent(&in_sample),
-        left_out_lengths: percent(&errors_left_out),
+        left_out_lengths: if is_by_multipliers {
+            no_narrower(percent(&errors_left_out), of_start)
+        } else {
+            percent(&errors_left_out)
+        },
         left_out_table: ColumnErrors::new(),
     });
     let toml = toml::to_string(&fitted).map_err(Failure::not_carried_out)?;
@@ -109,12 +116,40 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format!("--out: {out}: cannot be written: {error}")))?;
     tell(&mut text, "rows fitted on", &in_sample);
     tell(&mut text, "rows left out of the fit", &errors_left_out);
+    if is_by_multipliers {
+        let _ = writeln!(
+            text,
+            "so few rows tell little of others: intervals are no narrower than those of {}",
+            config.profile.name
+        );
+    }
     let _ = writeln!(
         text,
         "wrote {out}; predict with it: inferometer predict --model {} --profile {out}",
         arguments.model
     );
     print(&text)
+}
+
+/// The widest errors of rows left out that a profile states for these weights, by column.
+fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
+    let tables = profile.provenance.iter().filter(|table| table.weights == weights);
+    tables.map(|table| table.left_out_lengths.clone()).fold(ColumnErrors::new(), no_narrower)
+}
+
+/// The wider of two errors of each column: a few rows do not make a profile surer than the one
+/// that its multipliers were laid over.
+fn no_narrower(mut errors: ColumnErrors, others: ColumnErrors) -> ColumnErrors {
+    for (column, other) in others {
+        match errors.get_mut(&column) {
+            Some(own) if own.p90 >= other.p90 => {}
+            Some(own) => *own = other,
+            None => {
+                errors.insert(column, other);
+            }
+        }
+    }
+    errors
 }
 
 /// The rows that can be fitted on, and what is said of those that cannot.

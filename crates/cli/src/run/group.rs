@@ -13,7 +13,7 @@ use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIAN
 use inferometer_report::terminal;
 
 use super::progress::Progress;
-use super::resume::{Before, EarlierGroup, GROUP};
+use super::resume::{Before, EarlierGroup, GROUP, GROUP_SALT};
 use super::servers::Servers;
 use super::session::Finished;
 use super::{Options, Resolved, dry_run, fresh_salt, judge, outputs, resolve, session};
@@ -103,6 +103,7 @@ pub fn run(
     let mut runs = Runs {
         variants,
         resolved,
+        salt,
         rounds,
         earlier,
         group,
@@ -118,6 +119,8 @@ pub fn run(
 struct Runs<'a> {
     variants: &'a [Variant],
     resolved: Vec<Resolved>,
+    /// Keeps its prompts apart from those of others.
+    salt: String,
     rounds: u32,
     /// The runs of it that were carried out before it was broken off.
     earlier: Option<&'a EarlierGroup>,
@@ -180,7 +183,9 @@ impl Runs<'_> {
             ("group".to_owned(), self.group.clone()),
             (VARIANT.to_owned(), variant.name.clone()),
             ("round".to_owned(), round.to_string()),
+            (GROUP_SALT.to_owned(), self.salt.clone()),
         ]);
+        resolved.salt = salt_of_round(&self.salt, round);
         resolved.kept = Vec::new();
         let progress = Progress::new(self.options);
         let before = self.earlier.map(|it| it.before(&variant.name, round, &resolved.plan));
@@ -291,9 +296,15 @@ fn different_requests(plan: &Plan, done: &[Done<'_>]) -> Option<String> {
         let codes = [session::RUN_INCOMPLETE, session::SERVER_DIED];
         !summary.findings.iter().any(|finding| codes.contains(&finding.code.as_str()))
     };
-    let mut whole = done.iter().filter(|done| is_whole(&done.summary));
-    let first = whole.next()?;
-    let other = whole.find(|other| other.summary.workload_hash != first.summary.workload_hash)?;
+    let whole: Vec<&Done<'_>> = done.iter().filter(|done| is_whole(&done.summary)).collect();
+    let differ = |one: &Done<'_>, other: &Done<'_>| {
+        one.round == other.round && one.summary.workload_hash != other.summary.workload_hash
+    };
+    let pair = |&first: &&'_ Done<'_>| {
+        let other = whole.iter().find(|other| differ(first, other))?;
+        Some((first, *other))
+    };
+    let (first, other) = whole.iter().find_map(pair)?;
     is_fixed.then(|| {
         format!(
             "{} and {} did not get the same requests: they count tokens differently, or differ in \
@@ -301,6 +312,12 @@ fn different_requests(plan: &Plan, done: &[Done<'_>]) -> Option<String> {
             first.variant.name, other.variant.name
         )
     })
+}
+
+/// Prompts of a round are the same for all servers, and no other round's: a server that was not
+/// started anew in between would answer them from its cache.
+fn salt_of_round(salt: &str, round: u32) -> String {
+    if round == 1 { salt.to_owned() } else { format!("{salt}-{round}") }
 }
 
 /// The failure that decides the exit code: the one that a single run would have had, of several

@@ -163,6 +163,8 @@ pub fn replayed(
 
 /// What begins the name of a group.
 pub const GROUP: &str = "group-";
+/// The fact of a target that holds the salt of its group: each round has one of its own.
+pub const GROUP_SALT: &str = "group_salt";
 
 /// The runs of a plan with several servers, as far as they came.
 pub struct EarlierGroup {
@@ -219,7 +221,8 @@ impl EarlierGroup {
 
     /// What keeps its prompts apart from those of others.
     pub fn salt(&self) -> Option<String> {
-        self.runs.iter().find_map(|run| run.environment.salt.clone())
+        let told = self.runs.iter().find_map(|run| fact(run, GROUP_SALT).map(str::to_owned));
+        told.or_else(|| self.runs.iter().find_map(|run| run.environment.salt.clone()))
     }
 
     /// What became of one of its runs, of several attempts the one that came furthest.

@@ -8,6 +8,10 @@ use crate::summary::{Distribution, PassSummary};
 
 /// By how much of the client's figure the two may differ beside what the network takes.
 const SHARE: f64 = 0.05;
+/// The share of prompt tokens from which on a cache moves the figures.
+const CACHED_SHARE: f64 = 0.05;
+/// From this many values on a median without an interval is taken as it is.
+const MANY: f64 = 100.0;
 /// By how much the two may count differently and still mean the same requests and tokens.
 const SAME_COUNT: f64 = 0.02;
 
@@ -19,6 +23,7 @@ pub fn server_findings(pass: &PassSummary) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(missing(says));
     findings.extend(others(pass, says));
+    findings.extend(cached(says));
     let completed = pass.outcomes.complete as f64;
     let gaps = pass.output_tokens as f64 - completed;
     let ttft = (pass.ttft_ms.as_ref(), says.ttft_ms, completed);
@@ -74,6 +79,22 @@ fn others(pass: &PassSummary, says: &ServerSays) -> Option<Finding> {
     Some(Finding::new("server_counts_other_tokens", Severity::Warning, message).advise(advice))
 }
 
+/// Prompts that the server had seen before, or that begin alike.
+fn cached(says: &ServerSays) -> Option<Finding> {
+    let (hits, queries) = says.prefix_hits.zip(says.prefix_queries)?;
+    if queries <= 0.0 || hits < CACHED_SHARE * queries {
+        return None;
+    }
+    let message = format!(
+        "the server found {:.1} % of the prompt tokens that it looked for in its prefix cache",
+        100.0 * hits / queries
+    );
+    Some(Finding::new("server_prefix_hits", Severity::Warning, message).advise(
+        "Prefill was measured only in part: unless the workload is about shared beginnings, give \
+         the run another --salt, or switch the server's prefix cache off.",
+    ))
+}
+
 fn differs(
     name: &str,
     words: &str,
@@ -91,7 +112,10 @@ fn differs(
     let mean = (client.mean - server.mean).abs() > allowed;
     let lower = server.p50_above;
     let upper = server.p50_below.unwrap_or(f64::INFINITY);
-    let median = client.p50 < lower - allowed || client.p50 > upper + allowed;
+    // A median between two lumps of values may be any of theirs: its interval has to lie outside.
+    let [least, most] = client.p50_ci.unwrap_or([client.p50; 2]);
+    let is_sure = client.p50_ci.is_some() || count >= MANY;
+    let median = is_sure && (most < lower - allowed || least > upper + allowed);
     if !mean && !median {
         return None;
     }
@@ -164,6 +188,27 @@ mod tests {
             let server = ServerLatency { mean, p50_above: lower, p50_below: Some(upper), n };
             assert_eq!(codes(&pass(server, 1_000.0)), expected, "{mean} {lower} {upper} {n}");
         }
+    }
+
+    #[test]
+    fn a_cache_that_answers_prompts_is_told() {
+        for (hits, expected) in [(4.0, vec![]), (6.0, vec!["server_prefix_hits"])] {
+            let server = ServerLatency { mean: 1.0, p50_above: 0.0, p50_below: None, n: 1.0 };
+            let mut pass = pass(server, 1_000.0);
+            let says = pass.server.as_mut().unwrap();
+            (says.ttft_ms, says.prefix_queries, says.prefix_hits) = (None, Some(100.0), Some(hits));
+            assert_eq!(codes(&pass), expected);
+        }
+    }
+
+    #[test]
+    fn a_median_between_two_lumps_may_be_either() {
+        let server = ServerLatency { mean: 98.0, p50_above: 40.0, p50_below: Some(60.0), n: 100.0 };
+        let mut pass = pass(server, 1_000.0);
+        pass.ttft_ms.as_mut().unwrap().p50_ci = Some([50.0, 120.0]);
+        assert_eq!(codes(&pass), Vec::<String>::new());
+        pass.ttft_ms.as_mut().unwrap().p50_ci = Some([80.0, 120.0]);
+        assert_eq!(codes(&pass), ["server_ttft_differs"]);
     }
 
     #[test]
