@@ -96,11 +96,19 @@ pub fn effects(runs: &[Tried<'_>]) -> Vec<Effect> {
                     };
                     run.cells.iter().find(is_it).and_then(figure.of)
                 };
+                // Runs that no other differs from in this argument only say nothing of it.
+                let paired: Vec<&Tried<'_>> =
+                    runs.iter().filter(|run| has_partner(runs, run, argument, baseline)).collect();
                 for value in &values {
+                    let of_value = |run: &&&Tried<'_>| run.settings.get(argument) == Some(*value);
+                    let of_value: Vec<&Tried<'_>> =
+                        paired.iter().filter(of_value).copied().collect();
+                    if of_value.is_empty() {
+                        continue;
+                    }
                     let ratios = log_ratios(runs, argument, value, baseline, &at);
                     let change = spread(&ratios);
-                    let of_value = |run: &&Tried<'_>| run.settings.get(argument) == Some(*value);
-                    let figures: Vec<f64> = runs.iter().filter(of_value).filter_map(at).collect();
+                    let figures: Vec<f64> = of_value.into_iter().filter_map(at).collect();
                     let is_baseline = value == baseline;
                     found.push(Effect {
                         argument: argument.clone(),
@@ -122,6 +130,25 @@ pub fn effects(runs: &[Tried<'_>]) -> Vec<Effect> {
         }
     }
     found
+}
+
+/// Whether another run of its round differs from it in this argument only, one of the two at the
+/// baseline.
+fn has_partner(runs: &[Tried<'_>], run: &Tried<'_>, argument: &str, baseline: &str) -> bool {
+    let value = |run: &Tried<'_>| run.settings.get(argument).cloned();
+    let rest = |run: &Tried<'_>| {
+        let mut rest = run.settings.clone();
+        rest.remove(argument);
+        rest
+    };
+    let is_baseline = |run: &Tried<'_>| value(run).as_deref() == Some(baseline);
+    value(run).is_some()
+        && runs.iter().any(|other| {
+            other.round == run.round
+                && is_baseline(other) != is_baseline(run)
+                && value(other).is_some()
+                && rest(other) == rest(run)
+        })
 }
 
 /// The logarithms of the ratios of pairs of one round that differ in this argument only.
@@ -243,10 +270,9 @@ mod tests {
             Tried { settings: &one, round: 1, cells: &low },
             Tried { settings: &two, round: 1, cells: &high },
         ];
-        let found = effects(&runs);
-        assert!(found.iter().filter(|e| e.value != e.baseline).all(|e| e.pairs == 0));
+        assert_eq!(effects(&runs), []);
         let other = settings("2", "x");
         let runs = [runs[0], Tried { settings: &other, round: 2, cells: &high }];
-        assert!(effects(&runs).iter().filter(|e| e.value == "2").all(|e| e.change.is_none()));
+        assert_eq!(effects(&runs), []);
     }
 }
