@@ -300,11 +300,10 @@ fn different_requests(plan: &Plan, done: &[Done<'_>]) -> Option<String> {
     let differ = |one: &Done<'_>, other: &Done<'_>| {
         one.round == other.round && one.summary.workload_hash != other.summary.workload_hash
     };
-    let pair = |&first: &&'_ Done<'_>| {
+    let (first, other) = whole.iter().find_map(|first| {
         let other = whole.iter().find(|other| differ(first, other))?;
-        Some((first, *other))
-    };
-    let (first, other) = whole.iter().find_map(pair)?;
+        Some((first, other))
+    })?;
     is_fixed.then(|| {
         format!(
             "{} and {} did not get the same requests: they count tokens differently, or differ in \
