@@ -4,9 +4,10 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use inferometer_core::plan::Url;
+use inferometer_net::monotonic_now;
 use inferometer_net::tls::{Distrust, TlsClient, TlsStream, Trust, distrust};
 use inferometer_wire::error_message;
 use inferometer_wire::http::{Ended, Piece, ResponseParser, request_head};
@@ -290,7 +291,7 @@ impl Server {
         let mut parser = ResponseParser::new();
         let mut answer = Answer { status: 0, server: None, body: Vec::new() };
         let mut buffer = [0; 16 << 10];
-        let began = Instant::now();
+        let began = monotonic_now();
         let broken = |source| ControlError::Broken {
             url: self.url.to_string(),
             path: path.to_owned(),
@@ -313,7 +314,8 @@ impl Server {
                 Piece::End => {}
             };
             parser.push(&buffer[..count], sink).map_err(|error| self.garbled(path, error))?;
-            let is_over = self.deadline.is_some_and(|deadline| began.elapsed() > deadline);
+            let is_over =
+                self.deadline.is_some_and(|deadline| monotonic_now().since(began) > deadline);
             if is_over && !parser.is_done() {
                 let trickles = "it trickles, and is not whole in the time that it has";
                 return Err(broken(io::Error::new(io::ErrorKind::TimedOut, trickles)));
