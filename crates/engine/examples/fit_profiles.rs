@@ -62,6 +62,7 @@ fn held_against(profile: &Profile, table: &MeasuredTable, role: Role) -> Outcome
         errors: told("fitted", &found),
         left_out_lengths: ColumnErrors::new(),
         left_out_table: ColumnErrors::new(),
+        left_out_of_start: ColumnErrors::new(),
     })
 }
 
@@ -146,6 +147,7 @@ fn v100() -> Outcome<Profile> {
         errors: block_error_percent(&errors),
         left_out_lengths: block_error_percent(&left_out),
         left_out_table: ColumnErrors::new(),
+        left_out_of_start: ColumnErrors::new(),
     };
     profile.provenance.push(own.clone());
     let run = serving_run(&EngineConfig { profile: profile.clone(), ..config.clone() })?;

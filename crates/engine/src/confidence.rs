@@ -81,7 +81,8 @@ pub fn confidence(config: &Resolved, cell: CellPlan, sequences: u32) -> Confiden
                 .map(|p90| p90 * IN_SAMPLE_FACTOR)
         };
         if let Some(own) = own {
-            return of(&own.left_out_lengths).or_else(|| fitted(own));
+            let of_own = of(&own.left_out_lengths).or_else(|| fitted(own));
+            return [of_own, of(&own.left_out_of_start)].into_iter().flatten().reduce(f64::max);
         }
         let stated = |table: &&Provenance| {
             of(&table.left_out_table)
@@ -132,6 +133,27 @@ mod tests {
     fn of(model: &str, input_length: u32, output_length: u32, sequences: u32) -> Confidence {
         let config = EngineConfig::of_model(model).unwrap().resolve().unwrap();
         confidence(&config, CellPlan { input_length, output_length }, sequences)
+    }
+
+    #[test]
+    fn multipliers_from_a_few_rows_are_no_surer_than_what_they_were_laid_over() {
+        let mut config = EngineConfig::of_model("chatglm3-6b").unwrap();
+        let own = config.profile.provenance.iter_mut();
+        let own = own.into_iter().find(|own| own.table == "chatglm3-6b").unwrap();
+        own.rows = 2;
+        let of_start = std::mem::take(&mut own.left_out_lengths);
+        let width = |config: &EngineConfig| {
+            let cell = CellPlan { input_length: 512, output_length: 512 };
+            let [low, high] = confidence(&config.clone().resolve().unwrap(), cell, 256)
+                .interval(ErrorColumn::Throughput, 100.0);
+            high - low
+        };
+        // Two rows alone say nothing of others: a factor of two.
+        let alone = width(&config);
+        let own = config.profile.provenance.iter_mut();
+        let own = own.into_iter().find(|own| own.table == "chatglm3-6b").unwrap();
+        own.left_out_of_start = of_start;
+        assert!(alone > 100.0 && (1.0..20.0).contains(&width(&config)), "{alone}");
     }
 
     #[test]

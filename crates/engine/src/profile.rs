@@ -156,6 +156,10 @@ pub struct Provenance {
     /// other table has rows of its kernel.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_table: ColumnErrors,
+    /// Where a few rows gave multipliers over another profile only: the widest of its errors of
+    /// rows left out, for the few make it no surer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out_of_start: ColumnErrors,
 }
 
 /// Errors by column: `output_tokens_per_s`, `latency_per_output_token_ms`.

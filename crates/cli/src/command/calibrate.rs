@@ -104,12 +104,9 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
         requests: (table.requests, 1),
         seen: seen(&fitted, &table).map_err(Failure::usage)?,
         errors: percent(&in_sample),
-        left_out_lengths: if is_by_multipliers {
-            no_narrower(percent(&errors_left_out), of_start)
-        } else {
-            percent(&errors_left_out)
-        },
+        left_out_lengths: percent(&errors_left_out),
         left_out_table: ColumnErrors::new(),
+        left_out_of_start: if is_by_multipliers { of_start } else { ColumnErrors::new() },
     });
     let toml = toml::to_string(&fitted).map_err(Failure::not_carried_out)?;
     std::fs::write(&arguments.out, toml)
@@ -134,22 +131,13 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
 /// The widest errors of rows left out that a profile states for these weights, by column.
 fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
     let tables = profile.provenance.iter().filter(|table| table.weights == weights);
-    tables.map(|table| table.left_out_lengths.clone()).fold(ColumnErrors::new(), no_narrower)
-}
-
-/// The wider of two errors of each column: a few rows do not make a profile surer than the one
-/// that its multipliers were laid over.
-fn no_narrower(mut errors: ColumnErrors, others: ColumnErrors) -> ColumnErrors {
-    for (column, other) in others {
-        match errors.get_mut(&column) {
-            Some(own) if own.p90 >= other.p90 => {}
-            Some(own) => *own = other,
-            None => {
-                errors.insert(column, other);
-            }
+    let mut widest = ColumnErrors::new();
+    for (column, error) in tables.flat_map(|table| &table.left_out_lengths) {
+        if widest.get(column).is_none_or(|known| known.p90 < error.p90) {
+            widest.insert(column.clone(), *error);
         }
     }
-    errors
+    widest
 }
 
 /// The rows that can be fitted on, and what is said of those that cannot.

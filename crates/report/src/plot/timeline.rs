@@ -16,7 +16,7 @@ use crate::label;
 const WIDTH: f64 = 900.0;
 const REQUESTS_HEIGHT: f64 = 150.0;
 const KV_HEIGHT: f64 = 56.0;
-const LEFT: f64 = 92.0;
+const LEFT: f64 = 144.0;
 const RIGHT: f64 = 28.0;
 const TOP: f64 = 126.0;
 /// From the top of one pass to that of the next.
@@ -25,6 +25,8 @@ const STEP: f64 = 24.0 + REQUESTS_HEIGHT + 16.0 + KV_HEIGHT + 54.0;
 const MOST_PASSES: usize = 6;
 /// A line needs some points.
 const LEAST_INSTANTS: usize = 3;
+
+const WIDE: &str = r#" stroke-width="7" stroke-linejoin="round" stroke-linecap="round""#;
 
 /// What is drawn of an instant.
 type Line = (&'static str, fn(&Instant) -> Option<f64>);
@@ -99,7 +101,9 @@ fn one(svg: &mut Svg, place: &str, timeline: &[Instant], top: f64) {
     for (index, (_, of)) in LINES.iter().enumerate() {
         let look = Style::of(Palette::Named, index, LINES.len());
         let points = requests.points(timeline, x, *of);
-        svg.polyline(&points, &look.colour, &look.stroke());
+        // Nearly always as many run as are in flight: the first line is wider than what covers it.
+        let stroke = if index == 0 { WIDE.to_owned() } else { look.stroke() };
+        svg.polyline(&points, &look.colour, &stroke);
         // Markers tell the lines apart without their colours; a few are enough.
         for point in points.iter().step_by(points.len().div_ceil(12).max(1)) {
             look.marker(svg, *point, Mark::Whole);
