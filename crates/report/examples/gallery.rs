@@ -16,13 +16,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
     for (shape, summaries) in shapes() {
-        for named in plot::figures(&summaries) {
+        for named in plot::figures(&summaries, plot::Theme::Light) {
             let file = folder.join(format!("{shape}-{}.png", named.name));
             std::fs::write(file, plot::png(&named.svg, 1.0)?)?;
         }
     }
     let summary = full();
-    let plots = plot::figures(std::slice::from_ref(&summary));
+    let plots = plot::figures(std::slice::from_ref(&summary), plot::Theme::Light);
     let input = ReportInput {
         summary: &summary,
         plots: &plots,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, significant, two_decimals};
-use crate::plot::{Axis, Figure, Key, Mark, Palette, Panel, Point, Series};
+use crate::plot::{Axis, Figure, Key, Mark, Palette, Panel, Point, Series, Theme};
 use crate::{label, table};
 
 /// The name and version of the document.
@@ -236,7 +236,7 @@ fn arguments(effects: &[Effect]) -> Vec<&str> {
 /// The plots of the effects, each under the name of its file: per argument one of the requests per
 /// second and one of the latency per output token, with a panel per cell.
 #[must_use]
-pub fn plots(comparison: &Comparison) -> Vec<(String, String)> {
+pub fn plots(comparison: &Comparison, theme: Theme) -> Vec<(String, String)> {
     let mut plots = Vec::new();
     for argument in arguments(&comparison.effects) {
         for (name, figure, axis, definition) in [
@@ -261,7 +261,8 @@ pub fn plots(comparison: &Comparison) -> Vec<(String, String)> {
                 .iter()
                 .filter(|effect| effect.argument == argument && effect.figure == figure)
                 .collect();
-            plots.push((file, plot(comparison, argument, &effects, axis, definition).to_svg()));
+            plots
+                .push((file, plot(comparison, argument, &effects, axis, definition).to_svg(theme)));
         }
     }
     plots

@@ -5,35 +5,22 @@ use std::fmt::Write as _;
 
 use crate::content::{ReportInput, blocks};
 use crate::document::{Block, Span, Text, Tone};
-use crate::layout::{Align, Table};
-use crate::plot::escape;
-
-/// Layout and colours, light and dark.
-const STYLE: &str = include_str!("report.css");
+use crate::page::{self, Page, escape};
+use crate::plot::{self, Named, Theme};
 
 /// The report as one HTML document with its plots inside.
 #[must_use]
 pub fn report(input: &ReportInput<'_>) -> String {
+    let plots = plot::figures(std::slice::from_ref(input.summary), Theme::Page);
     let mut body = String::new();
     for block in blocks(input) {
-        write_block(&mut body, &block, input);
+        write_block(&mut body, &block, &plots);
     }
-    let title = escape(&crate::content::title(input.summary));
-    format!(
-        concat!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-            "<meta name=\"color-scheme\" content=\"light dark\">\n",
-            "<title>{title}</title>\n<style>\n{style}</style>\n</head>\n",
-            "<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
-        ),
-        title = title,
-        style = STYLE,
-        body = body
-    )
+    let title = crate::content::title(input.summary);
+    page::document(&Page { title: &title, policy: "", links: "", body: &body })
 }
 
-fn write_block(out: &mut String, block: &Block, input: &ReportInput<'_>) {
+fn write_block(out: &mut String, block: &Block, plots: &[Named]) {
     match block {
         Block::Heading(level, text) => {
             let _ = writeln!(out, "<h{level}>{}</h{level}>", escape(text));
@@ -61,9 +48,9 @@ fn write_block(out: &mut String, block: &Block, input: &ReportInput<'_>) {
             }
             out.push_str("</div>\n");
         }
-        Block::Table(table) => write_table(out, table),
+        Block::Table(table) => out.push_str(&page::table(table)),
         Block::Plot(index) => {
-            let _ = writeln!(out, "<figure>\n{}</figure>", input.plots[*index].svg);
+            let _ = writeln!(out, "<figure class=\"picture\">\n{}</figure>", plots[*index].svg);
         }
         Block::Code(_, code) => {
             let lines: Vec<String> = code.trim_end().lines().map(escape).collect();
@@ -72,31 +59,11 @@ fn write_block(out: &mut String, block: &Block, input: &ReportInput<'_>) {
         Block::Details(title, blocks) => {
             let _ = writeln!(out, "<details>\n<summary>{}</summary>", escape(title));
             for block in blocks {
-                write_block(out, block, input);
+                write_block(out, block, plots);
             }
             out.push_str("</details>\n");
         }
     }
-}
-
-fn write_table(out: &mut String, table: &Table) {
-    let class = |index: usize| match table.columns()[index].1 {
-        Align::Left => "",
-        Align::Centre | Align::Right => " class=\"n\"",
-    };
-    out.push_str("<div class=\"table\"><table>\n<thead><tr>");
-    for (index, (name, _)) in table.columns().iter().enumerate() {
-        let _ = write!(out, "<th{}>{}</th>", class(index), escape(name));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for row in table.rows() {
-        out.push_str("<tr>");
-        for (index, text) in row.iter().enumerate() {
-            let _ = write!(out, "<td{}>{}</td>", class(index), escape(text));
-        }
-        out.push_str("</tr>\n");
-    }
-    out.push_str("</tbody>\n</table></div>\n");
 }
 
 fn text(words: &Text) -> String {

@@ -1,11 +1,13 @@
 //! A table as data, and its text for Markdown and for a terminal. Never knows what the figures
 //! mean.
 
+use std::collections::BTreeMap;
+
 use unicode_width::UnicodeWidthStr;
 
 /// Where the text of a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Align {
+pub enum Align {
     /// Words.
     Left,
     /// The published tables.
@@ -16,22 +18,37 @@ pub(crate) enum Align {
 
 /// A heading, an alignment per column, and rows of the same length.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
+    links: BTreeMap<(usize, usize), String>,
 }
 
 impl Table {
     /// A table without rows.
-    pub(crate) fn new<S: Into<String>>(columns: impl IntoIterator<Item = (S, Align)>) -> Self {
+    #[must_use]
+    pub fn new<S: Into<String>>(columns: impl IntoIterator<Item = (S, Align)>) -> Self {
         let columns = columns.into_iter().map(|(name, align)| (name.into(), align)).collect();
-        Self { columns, rows: Vec::new() }
+        Self { columns, rows: Vec::new(), links: BTreeMap::new() }
     }
 
     /// Adds a row.
-    pub(crate) fn push(&mut self, row: Vec<String>) {
+    ///
+    /// # Panics
+    /// If it has not one text per column.
+    pub fn push(&mut self, row: Vec<String>) {
         assert_eq!(row.len(), self.columns.len(), "invariant: a row has one text per column");
         self.rows.push(row);
+    }
+
+    /// Makes a cell of a page a link to an address or a `#part` of it. Markdown and the terminal
+    /// show the text only.
+    pub fn set_link(&mut self, row: usize, column: usize, to: impl Into<String>) {
+        self.links.insert((row, column), to.into());
+    }
+
+    pub(crate) fn link(&self, row: usize, column: usize) -> Option<&str> {
+        self.links.get(&(row, column)).map(String::as_str)
     }
 
     pub(crate) fn columns(&self) -> &[(String, Align)] {
@@ -42,7 +59,9 @@ impl Table {
         &self.rows
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether it has no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 

@@ -8,8 +8,9 @@ pub mod error;
 
 mod figure;
 mod label;
-mod layout;
 mod number;
+
+pub mod layout;
 
 pub mod csv;
 pub mod difference;
@@ -18,6 +19,9 @@ pub mod table;
 pub mod terminal;
 
 pub mod plot;
+
+pub mod chart;
+pub mod page;
 
 pub mod published;
 

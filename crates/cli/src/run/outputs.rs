@@ -124,7 +124,7 @@ pub fn write_group(folder: &Path, comparison: &Comparison) -> Result<(), Failure
     write(folder, "comparison.json", comparison::json(comparison).as_bytes())?;
     write(folder, "effects.csv", comparison::csv(comparison).as_bytes())?;
     write_plots(folder, &comparison::over_rounds(&comparison.runs))?;
-    for (name, svg) in comparison::plots(comparison) {
+    for (name, svg) in comparison::plots(comparison, plot::Theme::Light) {
         write(folder, &format!("{name}.svg"), svg.as_bytes())?;
         let png = plot::png(&svg, PNG_SCALE).map_err(Failure::not_carried_out)?;
         write(folder, &format!("{name}.png"), &png)?;
@@ -133,7 +133,7 @@ pub fn write_group(folder: &Path, comparison: &Comparison) -> Result<(), Failure
 }
 
 fn write_plots(folder: &Path, summaries: &[Summary]) -> Result<Vec<plot::Named>, Failure> {
-    let plots = plot::figures(summaries);
+    let plots = plot::figures(summaries, plot::Theme::Light);
     for named in &plots {
         write(folder, &format!("{}.svg", named.name), named.svg.as_bytes())?;
         let png = plot::png(&named.svg, PNG_SCALE).map_err(Failure::not_carried_out)?;

@@ -9,11 +9,12 @@ use super::axis::Axis;
 use super::figure::{Figure, Key, Mark, Panel, Point, Series};
 use super::grid::{self, Named};
 use super::style::Palette;
+use super::theme::Theme;
 use crate::number::count;
 use crate::published;
 
 /// The plot of a run over text blocks; nothing of another.
-pub(super) fn figure(summary: &Summary) -> Option<Named> {
+pub(super) fn figure(summary: &Summary, theme: Theme) -> Option<Named> {
     let passes = published::passes(summary);
     let wanted: BTreeSet<u32> = passes.iter().map(|(_, _, figures)| figures.wanted_chars).collect();
     let series = |wanted_chars: u32| {
@@ -53,6 +54,6 @@ pub(super) fn figure(summary: &Summary) -> Option<Named> {
     Some(Named {
         name: "blocks-token-out",
         title: "Output tokens over input, in text blocks",
-        svg: figure.to_svg(),
+        svg: figure.to_svg(theme),
     })
 }

@@ -6,6 +6,7 @@ use super::scale::Scale;
 use super::style::{self, Style};
 use super::svg::{Anchor, Svg};
 use super::text::{fitted, width};
+use super::theme::Theme;
 
 /// Width of a figure with one panel.
 const SINGLE_WIDTH: f64 = 900.0;
@@ -27,7 +28,7 @@ const LINE: f64 = 20.0;
 impl Figure {
     /// The figure as an SVG document that needs nothing else but fonts.
     #[must_use]
-    pub fn to_svg(&self) -> String {
+    pub fn to_svg(&self, theme: Theme) -> String {
         let positions = self.positions();
         let values = self.values();
         let is_columns = positions.len() == 1;
@@ -56,7 +57,7 @@ impl Figure {
         let below = 12.0 + notes.len() as f64 * LINE;
         let total_height = top + rows as f64 * row_height + below;
 
-        let mut svg = Svg::new(total_width, total_height);
+        let mut svg = Svg::new(total_width, total_height, theme);
         head.draw(&mut svg, self);
         svg.text((MARGIN, top - 18.0), Anchor::Start, style::AXIS_TITLE, &self.y_label(&y));
         let dodge = if self.has_whiskers() { DODGE } else { 0.0 };
@@ -192,7 +193,7 @@ impl Head {
             for &(index, x) in entries {
                 let look = Style::of(figure.palette, index, names.len());
                 let from = MARGIN + x;
-                svg.line((from, y - 4.5), (from + 20.0, y - 4.5), &look.colour, &look.stroke());
+                svg.line((from, y - 4.5), (from + 20.0, y - 4.5), look.colour, &look.stroke());
                 look.marker(svg, (from + 10.0, y - 4.5), Mark::Whole);
                 let font = style::KEY;
                 let text = fitted(names[index], font.size, font.weight, self.room - 26.0);

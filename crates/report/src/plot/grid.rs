@@ -12,6 +12,7 @@ use inferometer_core::summary::{Cell, CellSpread, Distribution, PassSummary, Spr
 use super::axis::Axis;
 use super::figure::{Figure, Key, Mark, Panel, Point, Series};
 use super::style::Palette;
+use super::theme::Theme;
 use crate::label;
 use crate::number::count;
 
@@ -104,19 +105,19 @@ const METRICS: [Metric; 4] = [
 /// The plots of one target or of several together: the four of the published records; of a run
 /// over text blocks that record's own.
 #[must_use]
-pub fn figures(summaries: &[Summary]) -> Vec<Named> {
+pub fn figures(summaries: &[Summary], theme: Theme) -> Vec<Named> {
     if let [summary] = summaries
-        && let Some(blocks) = super::blocks::figure(summary)
+        && let Some(blocks) = super::blocks::figure(summary, theme)
     {
         return vec![blocks];
     }
     let grid = METRICS.iter().map(|metric| Named {
         name: metric.name,
         title: metric.title,
-        svg: figure(metric, summaries).to_svg(),
+        svg: figure(metric, summaries).to_svg(theme),
     });
     let timeline = match summaries {
-        [summary] => super::timeline::figure(summary),
+        [summary] => super::timeline::figure(summary, theme),
         _ => None,
     };
     grid.chain(timeline).collect()

@@ -7,6 +7,7 @@ use super::scale::Scale;
 use super::style::{self, Style};
 use super::svg::{Anchor, Svg};
 use super::text::{fitted, width};
+use super::theme::Paint;
 
 /// Distance of the outermost points from the sides of the plot.
 const INSET: f64 = 26.0;
@@ -108,21 +109,21 @@ pub(super) fn draw_panel(
 fn draw_axes(svg: &mut Svg, frame: &Frame<'_>, area: Rect, ticks: YTicks) {
     for &tick in &frame.y.ticks {
         let y = frame.at_y(area, tick);
-        svg.line((area.left, y), (area.right(), y), style::GRID, "");
+        svg.line((area.left, y), (area.right(), y), Paint::Grid, "");
         if ticks == YTicks::Named {
             let text = frame.y.tick_text(tick);
             svg.text((area.left - 8.0, y + 4.0), Anchor::End, style::TICK, &text);
         }
     }
     let (left, right, bottom) = (area.left, area.right(), area.bottom());
-    svg.line((left, bottom), (right, bottom), style::AXIS, "");
+    svg.line((left, bottom), (right, bottom), Paint::Axis, "");
     // The ends matter most, so they are named first; what would touch a name goes without.
     let mut named: Vec<(f64, f64)> = Vec::new();
     let last = frame.x.ticks.len().saturating_sub(1);
     let order = [0, last].into_iter().chain(1..last);
     for index in order.take(frame.x.ticks.len()) {
         let x = frame.at_x(area, frame.x.ticks[index]);
-        svg.line((x, bottom), (x, bottom + 5.0), style::AXIS, "");
+        svg.line((x, bottom), (x, bottom + 5.0), Paint::Axis, "");
         let text = frame.x.tick_text(frame.x.ticks[index]);
         let half = width(&text, style::TICK.size, style::TICK.weight) / 2.0 + 4.0;
         if named.iter().all(|&(from, to)| x + half <= from || x - half >= to) {
@@ -141,7 +142,7 @@ fn draw_lines(svg: &mut Svg, frame: &Frame<'_>, panel: &Panel, area: Rect) {
         for run in places.split(Option::is_none) {
             let run: Vec<(f64, f64)> = run.iter().copied().flatten().collect();
             if run.len() > 1 {
-                svg.polyline(&run, &look.colour, &look.stroke());
+                svg.polyline(&run, look.colour, &look.stroke());
             }
         }
     }
@@ -149,7 +150,7 @@ fn draw_lines(svg: &mut Svg, frame: &Frame<'_>, panel: &Panel, area: Rect) {
         let look = Style::of(frame.figure.palette, index, count);
         for point in &series.points {
             let Some(at) = frame.place(area, (index, count), point) else { continue };
-            draw_whisker(svg, frame, area, point, at.0, &look.colour);
+            draw_whisker(svg, frame, area, point, at.0, look.colour);
             look.marker(svg, at, point.mark);
         }
     }
@@ -166,7 +167,7 @@ fn draw_lines(svg: &mut Svg, frame: &Frame<'_>, panel: &Panel, area: Rect) {
     }
 }
 
-fn draw_whisker(svg: &mut Svg, frame: &Frame<'_>, area: Rect, point: &Point, x: f64, ink: &str) {
+fn draw_whisker(svg: &mut Svg, frame: &Frame<'_>, area: Rect, point: &Point, x: f64, ink: Paint) {
     let Some(ends) = point.whisker() else { return };
     let [low, high] = ends.map(|end| frame.at_y(area, end));
     svg.line((x, low), (x, high), ink, r#" stroke-width="1.5""#);
@@ -190,12 +191,15 @@ fn draw_columns(svg: &mut Svg, frame: &Frame<'_>, panel: &Panel, area: Rect) {
             let more = match point.mark {
                 Mark::Whole => String::new(),
                 Mark::Partial => {
-                    format!(r#" fill-opacity="0.15" stroke="{}" stroke-width="2""#, look.colour)
+                    format!(
+                        r#" fill-opacity="0.15" stroke="{}" stroke-width="2""#,
+                        svg.css(look.colour)
+                    )
                 }
             };
             let height = (area.bottom() - top).max(0.0);
-            svg.rect(x - column / 2.0, top, column, height, &look.colour, &more);
-            draw_whisker(svg, frame, area, point, x, style::INK);
+            svg.rect(x - column / 2.0, top, column, height, look.colour, &more);
+            draw_whisker(svg, frame, area, point, x, Paint::Ink);
             let above = point.whisker().map_or(top, |ends| frame.at_y(area, ends[1]).min(top));
             let text = value_text(value);
             if width(&text, style::VALUE.size, style::VALUE.weight) <= pitch {
@@ -233,7 +237,7 @@ fn draw_names(svg: &mut Svg, frame: &Frame<'_>, panel: &Panel, area: Rect, headi
     let x = area.right() + 14.0;
     for ((index, end, name), &y) in names.iter().zip(&heights) {
         let look = Style::of(frame.figure.palette, *index, count);
-        svg.line((end.0 + 7.0, end.1), (x - 7.0, y), style::AXIS, r#" stroke-width="0.75""#);
+        svg.line((end.0 + 7.0, end.1), (x - 7.0, y), Paint::Axis, r#" stroke-width="0.75""#);
         look.marker(svg, (x, y), Mark::Whole);
         let text = fitted(name, style::KEY.size, style::KEY.weight, 300.0);
         svg.text((x + 11.0, y + 4.5), Anchor::Start, style::KEY, &text);

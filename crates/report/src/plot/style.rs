@@ -3,6 +3,7 @@
 
 use super::figure::Mark;
 use super::svg::{Font, Svg};
+use super::theme::{NAMED, Paint};
 
 /// Which colours the series of a figure get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,43 +14,24 @@ pub enum Palette {
     Named,
 }
 
-/// M. Okabe and K. Ito, "Color Universal Design", 2008, without the yellow that white swallows.
-const NAMED: [&str; 7] =
-    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
-
-/// Viridis without its light end, light to dark (S. van der Walt and N. Smith, 2015).
-const RAMP: [[f64; 3]; 5] = [
-    [53.0, 183.0, 121.0],
-    [33.0, 145.0, 140.0],
-    [49.0, 104.0, 142.0],
-    [68.0, 57.0, 131.0],
-    [68.0, 1.0, 84.0],
-];
-
 /// Number of marker shapes.
 const SHAPES: usize = 5;
 
-pub(super) const INK: &str = "#1f2328";
-pub(super) const SOFT: &str = "#59636e";
-pub(super) const GRID: &str = "#e4e7eb";
-pub(super) const AXIS: &str = "#8c959f";
-pub(super) const ALERT: &str = "#b43a00";
-
-pub(super) const TITLE: Font = Font { size: 20.0, colour: INK, weight: 700 };
-pub(super) const SUBTITLE: Font = Font { size: 13.0, colour: SOFT, weight: 400 };
-pub(super) const NOTICE: Font = Font { size: 13.0, colour: ALERT, weight: 700 };
-pub(super) const PANEL_TITLE: Font = Font { size: 13.0, colour: INK, weight: 700 };
-pub(super) const AXIS_TITLE: Font = Font { size: 13.0, colour: INK, weight: 400 };
-pub(super) const TICK: Font = Font { size: 12.0, colour: SOFT, weight: 400 };
-pub(super) const KEY_TITLE: Font = Font { size: 12.0, colour: SOFT, weight: 400 };
-pub(super) const KEY: Font = Font { size: 13.0, colour: INK, weight: 400 };
-pub(super) const VALUE: Font = Font { size: 12.0, colour: INK, weight: 400 };
+pub(crate) const TITLE: Font = Font { size: 20.0, colour: Paint::Ink, weight: 700 };
+pub(crate) const SUBTITLE: Font = Font { size: 13.0, colour: Paint::Soft, weight: 400 };
+pub(crate) const NOTICE: Font = Font { size: 13.0, colour: Paint::Alert, weight: 700 };
+pub(crate) const PANEL_TITLE: Font = Font { size: 13.0, colour: Paint::Ink, weight: 700 };
+pub(crate) const AXIS_TITLE: Font = Font { size: 13.0, colour: Paint::Ink, weight: 400 };
+pub(crate) const TICK: Font = Font { size: 12.0, colour: Paint::Soft, weight: 400 };
+pub(crate) const KEY_TITLE: Font = Font { size: 12.0, colour: Paint::Soft, weight: 400 };
+pub(crate) const KEY: Font = Font { size: 13.0, colour: Paint::Ink, weight: 400 };
+pub(crate) const VALUE: Font = Font { size: 12.0, colour: Paint::Ink, weight: 400 };
 
 /// The look of series `index` of `count`.
 #[derive(Clone, Debug)]
-pub(super) struct Style {
-    /// CSS colour.
-    pub colour: String,
+pub(crate) struct Style {
+    /// Its colour.
+    pub colour: Paint,
     /// Marker shape, below [`SHAPES`].
     shape: usize,
     /// Dashes that tell a second round of colours from the first.
@@ -57,34 +39,34 @@ pub(super) struct Style {
 }
 
 impl Style {
-    pub(super) fn of(palette: Palette, index: usize, count: usize) -> Self {
+    pub(crate) fn of(palette: Palette, index: usize, count: usize) -> Self {
         match palette {
             Palette::Named => Self {
-                colour: NAMED[index % NAMED.len()].to_owned(),
+                colour: Paint::Named(index),
                 shape: index % SHAPES,
                 dash: ["", " stroke-dasharray=\"7 4\"", " stroke-dasharray=\"2 4\""]
-                    [(index / NAMED.len()).min(2)],
+                    [(index / NAMED).min(2)],
             },
             Palette::Ordered => {
                 let share = if count > 1 { index as f64 / (count - 1) as f64 } else { 0.5 };
-                Self { colour: ramp(share), shape: index % SHAPES, dash: "" }
+                Self { colour: Paint::Ramp(share), shape: index % SHAPES, dash: "" }
             }
         }
     }
 
     /// Attributes of the series' line.
-    pub(super) fn stroke(&self) -> String {
+    pub(crate) fn stroke(&self) -> String {
         format!(r#" stroke-width="2" stroke-linejoin="round" stroke-linecap="round"{}"#, self.dash)
     }
 
     /// The series' marker; hollow when part of what it stands for is missing.
-    pub(super) fn marker(&self, svg: &mut Svg, at: (f64, f64), mark: Mark) {
+    pub(crate) fn marker(&self, svg: &mut Svg, at: (f64, f64), mark: Mark) {
         let (x, y) = at;
         let (fill, edge, width) = match mark {
-            Mark::Whole => (self.colour.as_str(), "#ffffff", 1.0),
-            Mark::Partial => ("#ffffff", self.colour.as_str(), 2.0),
+            Mark::Whole => (self.colour, Paint::Paper, 1.0),
+            Mark::Partial => (Paint::Paper, self.colour, 2.0),
         };
-        let more = format!(r#" stroke="{edge}" stroke-width="{width}""#);
+        let more = format!(r#" stroke="{}" stroke-width="{width}""#, svg.css(edge));
         let r = 4.6;
         let corners = |corners: &[(f64, f64)]| -> Vec<(f64, f64)> {
             corners.iter().map(|&(dx, dy)| (x + dx * r, y + dy * r)).collect()
@@ -105,16 +87,4 @@ impl Style {
             _ => svg.polygon(&corners(&[(0.0, 1.2), (1.15, -0.9), (-1.15, -0.9)]), fill, &more),
         }
     }
-}
-
-/// The colour at a share of the ramp, 0 to 1.
-fn ramp(share: f64) -> String {
-    let at = share.clamp(0.0, 1.0) * (RAMP.len() - 1) as f64;
-    let from = (at.floor() as usize).min(RAMP.len() - 2);
-    let rest = at - from as f64;
-    let [r, g, b] = [0, 1, 2].map(|channel| {
-        let value = RAMP[from][channel] * (1.0 - rest) + RAMP[from + 1][channel] * rest;
-        value.round() as u8
-    });
-    format!("#{r:02x}{g:02x}{b:02x}")
 }

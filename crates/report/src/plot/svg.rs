@@ -3,9 +3,11 @@
 
 use std::fmt::Write as _;
 
+use super::theme::{Paint, Theme};
+
 /// Where a text stands relative to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     Start,
     Middle,
     End,
@@ -13,35 +15,42 @@ pub(super) enum Anchor {
 
 /// How a text looks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Font {
+pub(crate) struct Font {
     /// Size in pixels.
     pub size: f64,
-    /// CSS colour.
-    pub colour: &'static str,
+    /// Its colour.
+    pub colour: Paint,
     /// `400` or `700`: the weights that are bundled.
     pub weight: u16,
 }
 
 /// An SVG document that grows.
-pub(super) struct Svg {
+pub(crate) struct Svg {
     width: f64,
     height: f64,
     body: String,
+    theme: Theme,
 }
 
 /// Fonts by name: the bundled ones first, then what a browser has.
 const FONT_FAMILY: &str = "Noto Sans, Droid Sans Fallback, system-ui, sans-serif";
 
 impl Svg {
-    /// An empty white page.
-    pub(super) fn new(width: f64, height: f64) -> Self {
-        let mut svg = Self { width, height, body: String::new() };
-        svg.rect(0.0, 0.0, width, height, "#ffffff", "");
+    /// An empty page.
+    pub(crate) fn new(width: f64, height: f64, theme: Theme) -> Self {
+        let mut svg = Self { width, height, body: String::new(), theme };
+        svg.rect(0.0, 0.0, width, height, Paint::Paper, "");
         svg
     }
 
+    /// The colour as the page of this theme has it.
+    pub(crate) fn css(&self, paint: Paint) -> String {
+        self.theme.css(paint)
+    }
+
     /// A filled rectangle; `more` are further attributes.
-    pub(super) fn rect(&mut self, x: f64, y: f64, w: f64, h: f64, fill: &str, more: &str) {
+    pub(crate) fn rect(&mut self, x: f64, y: f64, w: f64, h: f64, fill: Paint, more: &str) {
+        let fill = self.css(fill);
         let [x, y, w, h] = [x, y, w, h].map(coordinate);
         let _ = writeln!(
             self.body,
@@ -50,7 +59,8 @@ impl Svg {
     }
 
     /// A straight line; `more` are further attributes.
-    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str, more: &str) {
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: Paint, more: &str) {
+        let stroke = self.css(stroke);
         let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(coordinate);
         let _ = writeln!(
             self.body,
@@ -59,7 +69,8 @@ impl Svg {
     }
 
     /// Straight lines through points; `more` are further attributes.
-    pub(super) fn polyline(&mut self, points: &[(f64, f64)], stroke: &str, more: &str) {
+    pub(crate) fn polyline(&mut self, points: &[(f64, f64)], stroke: Paint, more: &str) {
+        let stroke = self.css(stroke);
         let points: Vec<String> =
             points.iter().map(|&(x, y)| format!("{},{}", coordinate(x), coordinate(y))).collect();
         let _ = writeln!(
@@ -69,8 +80,14 @@ impl Svg {
         );
     }
 
+    /// A path, by its own commands; `more` are its colours and further attributes.
+    pub(crate) fn path(&mut self, commands: &str, more: &str) {
+        let _ = writeln!(self.body, r#"<path d="{commands}"{more}/>"#);
+    }
+
     /// A closed shape; `more` are further attributes.
-    pub(super) fn polygon(&mut self, points: &[(f64, f64)], fill: &str, more: &str) {
+    pub(crate) fn polygon(&mut self, points: &[(f64, f64)], fill: Paint, more: &str) {
+        let fill = self.css(fill);
         let points: Vec<String> =
             points.iter().map(|&(x, y)| format!("{},{}", coordinate(x), coordinate(y))).collect();
         let _ =
@@ -78,20 +95,22 @@ impl Svg {
     }
 
     /// A disc; `more` are further attributes.
-    pub(super) fn circle(&mut self, at: (f64, f64), radius: f64, fill: &str, more: &str) {
+    pub(crate) fn circle(&mut self, at: (f64, f64), radius: f64, fill: Paint, more: &str) {
+        let fill = self.css(fill);
         let [x, y, r] = [at.0, at.1, radius].map(coordinate);
         let _ = writeln!(self.body, r#"<circle cx="{x}" cy="{y}" r="{r}" fill="{fill}"{more}/>"#);
     }
 
     /// One line of text on its baseline.
-    pub(super) fn text(&mut self, at: (f64, f64), anchor: Anchor, font: Font, text: &str) {
+    pub(crate) fn text(&mut self, at: (f64, f64), anchor: Anchor, font: Font, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
         let [x, y, size] = [at.0, at.1, font.size].map(coordinate);
-        let Font { colour, weight, .. } = font;
+        let Font { weight, .. } = font;
+        let colour = self.css(font.colour);
         let _ = writeln!(
             self.body,
             r#"<text x="{x}" y="{y}" text-anchor="{anchor}" font-size="{size}" font-weight="{weight}" fill="{colour}">{}</text>"#,
@@ -99,16 +118,16 @@ impl Svg {
         );
     }
 
-    /// One centred line of text with a white rim, so that it can be read on lines.
-    pub(super) fn text_on_lines(&mut self, at: (f64, f64), font: Font, text: &str) {
+    /// One centred line of text with a rim of paper, so that it can be read on lines.
+    pub(crate) fn text_on_lines(&mut self, at: (f64, f64), font: Font, text: &str) {
         let [x, y, size] = [at.0, at.1, font.size].map(coordinate);
-        let Font { colour, weight, .. } = font;
+        let Font { weight, .. } = font;
+        let colour = self.css(font.colour);
         let _ = writeln!(
             self.body,
             concat!(
                 r#"<text x="{x}" y="{y}" text-anchor="middle" font-size="{size}" "#,
-                r#"font-weight="{weight}" fill="{colour}" stroke="#,
-                "\"#ffffff\" ",
+                r#"font-weight="{weight}" fill="{colour}" stroke="{paper}" "#,
                 r#"stroke-width="3" stroke-linejoin="round" paint-order="stroke">{text}</text>"#
             ),
             x = x,
@@ -116,12 +135,23 @@ impl Svg {
             size = size,
             weight = weight,
             colour = colour,
+            paper = self.css(Paint::Paper),
             text = escape(text)
         );
     }
 
+    /// What was drawn so far, without a document around it.
+    pub(crate) fn into_body(self) -> String {
+        self.body
+    }
+
+    /// A page without paper, for what stands in a page of its own.
+    pub(crate) fn clear(width: f64, height: f64, theme: Theme) -> Self {
+        Self { width, height, body: String::new(), theme }
+    }
+
     /// The document. Title and description are what a screen reader says.
-    pub(super) fn finish(self, title: &str, description: &str) -> String {
+    pub(crate) fn finish(self, title: &str, description: &str) -> String {
         let [w, h] = [self.width, self.height].map(coordinate);
         format!(
             concat!(
@@ -140,7 +170,7 @@ impl Svg {
 }
 
 /// A coordinate with at most two decimals.
-fn coordinate(value: f64) -> String {
+pub(crate) fn coordinate(value: f64) -> String {
     assert!(value.is_finite(), "invariant: undefined figures never become points");
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -148,7 +178,8 @@ fn coordinate(value: f64) -> String {
 }
 
 /// Text for element content and for attributes. Characters that XML does not have are replaced.
-pub(crate) fn escape(text: &str) -> String {
+#[must_use]
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

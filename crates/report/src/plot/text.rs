@@ -16,7 +16,7 @@ const ASCII_ADVANCE: [u16; 95] = [
 const BOLD: f64 = 1.07;
 
 /// Width in pixels at a font size and a weight.
-pub(super) fn width(text: &str, size: f64, weight: u16) -> f64 {
+pub(crate) fn width(text: &str, size: f64, weight: u16) -> f64 {
     let thousandths: f64 = text.chars().map(advance).sum();
     let bold = if weight >= 600 { BOLD } else { 1.0 };
     thousandths * size * bold / 1000.0
@@ -33,7 +33,7 @@ fn advance(character: char) -> f64 {
 }
 
 /// The text, or as much of its beginning as fits with an ellipsis.
-pub(super) fn fitted(text: &str, size: f64, weight: u16, room: f64) -> String {
+pub(crate) fn fitted(text: &str, size: f64, weight: u16, room: f64) -> String {
     if width(text, size, weight) <= room {
         return text.to_owned();
     }

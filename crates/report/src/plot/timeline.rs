@@ -10,6 +10,7 @@ use super::scale::Scale;
 use super::style::{self, Palette, Style};
 use super::svg::{Anchor, Svg};
 use super::text::fitted;
+use super::theme::{Paint, Theme};
 use crate::label;
 
 /// Size of the whole, and of the two plots of a pass.
@@ -38,7 +39,7 @@ const LINES: [Line; 3] = [
 ];
 
 /// The plot of a run whose server said something while a pass loaded it.
-pub(super) fn figure(summary: &Summary) -> Option<Named> {
+pub(super) fn figure(summary: &Summary, theme: Theme) -> Option<Named> {
     let all: Vec<(&Cell, &PassSummary, &ServerSays)> = summary
         .cells
         .iter()
@@ -52,7 +53,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Named> {
         return None;
     }
     let shown = &all[..all.len().min(MOST_PASSES)];
-    let mut svg = Svg::new(WIDTH, TOP + shown.len() as f64 * STEP + 24.0);
+    let mut svg = Svg::new(WIDTH, TOP + shown.len() as f64 * STEP + 24.0, theme);
     let title = "Requests in the server over time";
     head(&mut svg, summary, title);
     for (row, (cell, pass, says)) in shown.iter().enumerate() {
@@ -81,7 +82,7 @@ fn head(svg: &mut Svg, summary: &Summary, title: &str) {
     for (index, (name, _)) in LINES.iter().enumerate() {
         let look = Style::of(Palette::Named, index, LINES.len());
         let from = 28.0 + index as f64 * 190.0;
-        svg.line((from, 97.5), (from + 20.0, 97.5), &look.colour, &look.stroke());
+        svg.line((from, 97.5), (from + 20.0, 97.5), look.colour, &look.stroke());
         look.marker(svg, (from + 10.0, 97.5), Mark::Whole);
         svg.text((from + 26.0, 102.0), Anchor::Start, style::KEY, name);
     }
@@ -103,7 +104,7 @@ fn one(svg: &mut Svg, place: &str, timeline: &[Instant], top: f64) {
         let points = requests.points(timeline, x, *of);
         // Nearly always as many run as are in flight: the first line is wider than what covers it.
         let stroke = if index == 0 { WIDE.to_owned() } else { look.stroke() };
-        svg.polyline(&points, &look.colour, &stroke);
+        svg.polyline(&points, look.colour, &stroke);
         // Markers tell the lines apart without their colours; a few are enough.
         for point in points.iter().step_by(points.len().div_ceil(12).max(1)) {
             look.marker(svg, *point, Mark::Whole);
@@ -120,7 +121,7 @@ fn one(svg: &mut Svg, place: &str, timeline: &[Instant], top: f64) {
     });
     let points = kv.points(timeline, x, |instant| instant.kv_use);
     let look = Style::of(Palette::Named, LINES.len(), LINES.len() + 1);
-    svg.polyline(&points, &look.colour, &look.stroke());
+    svg.polyline(&points, look.colour, &look.stroke());
 
     let baseline = kv.top + KV_HEIGHT + 16.0;
     for &tick in &time.ticks {
@@ -150,11 +151,11 @@ impl Area {
                 continue;
             }
             let y = self.at(tick);
-            svg.line((LEFT, y), (WIDTH - RIGHT, y), style::GRID, "");
+            svg.line((LEFT, y), (WIDTH - RIGHT, y), Paint::Grid, "");
             svg.text((LEFT - 8.0, y + 4.0), Anchor::End, style::TICK, &text);
         }
         let bottom = self.top + self.height;
-        svg.line((LEFT, bottom), (WIDTH - RIGHT, bottom), style::AXIS, "");
+        svg.line((LEFT, bottom), (WIDTH - RIGHT, bottom), Paint::Axis, "");
         let middle = self.top + self.height / 2.0;
         svg.text((28.0, middle + 4.0), Anchor::Start, style::AXIS_TITLE, title);
     }

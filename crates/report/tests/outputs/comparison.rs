@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use inferometer_core::effect::{Tried, effects};
 use inferometer_core::summary::{Cell, Summary};
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};
+use inferometer_report::plot::Theme;
 
 use crate::support::{cell, empty};
 
@@ -60,7 +61,7 @@ fn rounds_of_one_server_are_one_row_with_their_interval() {
 
 #[test]
 fn each_argument_has_a_plot_of_its_throughput_and_one_of_its_latency() {
-    let plots = comparison::plots(&compared());
+    let plots = comparison::plots(&compared(), Theme::Light);
     let names: Vec<&str> = plots.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["effect-max-num-seqs-requests", "effect-max-num-seqs-latency"]);
     assert!(plots[0].1.contains("Whiskers"), "with the interval over rounds");

@@ -1,7 +1,7 @@
 //! The reports.
 
 use inferometer_core::summary::Summary;
-use inferometer_report::plot::{self, Named};
+use inferometer_report::plot::{self, Named, Theme};
 use inferometer_report::{ReportInput, html, markdown, table};
 
 use crate::support::{CHATGLM3, full, published};
@@ -26,7 +26,7 @@ fn without_definitions(report: &str) -> String {
 #[test]
 fn the_markdown_report_says_everything_in_order() {
     let summary = full();
-    let plots = plot::figures(std::slice::from_ref(&summary));
+    let plots = plot::figures(std::slice::from_ref(&summary), Theme::Light);
     insta::assert_snapshot!(without_definitions(&markdown::report(&input(&summary, &plots))));
 }
 
@@ -62,15 +62,17 @@ fn the_reports_table_is_the_tables_table() {
 #[test]
 fn the_html_report_is_one_file_without_network_and_without_foreign_markup() {
     let summary = full();
-    let plots = plot::figures(std::slice::from_ref(&summary));
+    let plots = plot::figures(std::slice::from_ref(&summary), Theme::Light);
     let report = html::report(&input(&summary, &plots));
-    assert_eq!(report.matches("<svg ").count(), 5);
-    for outside in ["src=", "href=", "url(", "@import", "<script", "<link"] {
+    assert_eq!(report.matches("<svg xmlns").count(), 5);
+    for outside in [" src=", "href=\"http", "@import", "<link", "<iframe"] {
         assert!(!report.contains(outside), "{outside}");
     }
     assert!(report.contains("书生·浦语-7B &lt;b&gt;|*x*"));
     assert!(!report.contains("7B <b>") && !report.contains("</pre> ```"));
-    assert!(report.contains("prefers-color-scheme: dark"));
+    assert!(
+        report.contains("prefers-color-scheme: dark") && report.matches("<script").count() == 1
+    );
     for element in ["div", "p", "table", "details", "ul", "li", "figure", "svg", "main", "pre"] {
         let open = report.matches(&format!("<{element}>")).count()
             + report.matches(&format!("<{element} ")).count();

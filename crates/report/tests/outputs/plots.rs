@@ -3,7 +3,7 @@
 use inferometer_core::outcome::OutcomeCounts;
 use inferometer_core::summary::{PassKind, Summary};
 use inferometer_report::ReportError;
-use inferometer_report::plot::{self, Named};
+use inferometer_report::plot::{self, Named, Theme};
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, Node};
 
@@ -48,7 +48,7 @@ fn shapes() -> Vec<Vec<Summary>> {
 #[test]
 fn the_four_plots_of_the_records_have_their_names() {
     let names: Vec<&str> =
-        plot::figures(&published(CHATGLM3)).iter().map(|named| named.name).collect();
+        plot::figures(&published(CHATGLM3), Theme::Light).iter().map(|named| named.name).collect();
     assert_eq!(names, ["throughput-req", "throughput-token-out", "pertoken", "per-out-token"]);
 }
 
@@ -56,7 +56,9 @@ fn the_four_plots_of_the_records_have_their_names() {
 fn every_shape_of_grid_is_well_formed_and_every_axis_has_a_title_with_a_unit() {
     let units = ["requests/s", "output tokens/s", "ms", "ms"];
     for summaries in shapes() {
-        for (Named { name, svg, .. }, unit) in plot::figures(&summaries).iter().zip(units) {
+        for (Named { name, svg, .. }, unit) in
+            plot::figures(&summaries, Theme::Light).iter().zip(units)
+        {
             let texts = texts(svg);
             for bad in ["NaN", "\"inf", "None", "Some"] {
                 assert!(!svg.contains(bad), "{name}: {bad}");
@@ -71,7 +73,7 @@ fn every_shape_of_grid_is_well_formed_and_every_axis_has_a_title_with_a_unit() {
 #[test]
 fn nothing_is_drawn_outside_of_the_page() {
     for summaries in shapes() {
-        for Named { name, svg, .. } in plot::figures(&summaries) {
+        for Named { name, svg, .. } in plot::figures(&summaries, Theme::Light) {
             let document = Document::parse(&svg).unwrap();
             let size =
                 |node: &Node<'_, '_>, key| -> Option<f64> { node.attribute(key)?.parse().ok() };
@@ -92,7 +94,7 @@ fn nothing_is_drawn_outside_of_the_page() {
 
 #[test]
 fn one_target_names_its_input_lengths_and_several_targets_name_themselves() {
-    for Named { name, svg, .. } in plot::figures(&published(CHATGLM3)) {
+    for Named { name, svg, .. } in plot::figures(&published(CHATGLM3), Theme::Light) {
         let texts = texts(&svg);
         let from = texts.iter().position(|text| text == "Input length (tokens)");
         assert!(from.is_some(), "{name}: {texts:?}");
@@ -101,7 +103,7 @@ fn one_target_names_its_input_lengths_and_several_targets_name_themselves() {
             assert!(times >= 2, "{name}: {length} is a tick and a line");
         }
     }
-    for Named { name, svg, .. } in plot::figures(&published(MISTRAL)) {
+    for Named { name, svg, .. } in plot::figures(&published(MISTRAL), Theme::Light) {
         let texts = texts(&svg);
         for entry in ["vllm v0.2.5", "tgi v1.3.4", "Input length 2048 tokens"] {
             let times = texts.iter().filter(|text| *text == entry).count();
@@ -113,15 +115,15 @@ fn one_target_names_its_input_lengths_and_several_targets_name_themselves() {
 #[test]
 fn every_figure_is_a_point() {
     let count = |svg: &str| svg.matches("stroke=\"#ffffff\" stroke-width=\"1\"").count();
-    let named = plot::figures(&published(CHATGLM3)).remove(0);
+    let named = plot::figures(&published(CHATGLM3), Theme::Light).remove(0);
     assert_eq!(count(&named.svg), 16 + 4, "16 cells and 4 names of lines");
-    let named = plot::figures(&published(MISTRAL)).remove(0);
+    let named = plot::figures(&published(MISTRAL), Theme::Light).remove(0);
     assert_eq!(count(&named.svg), 32 + 2, "32 cells and 2 names in the key");
 }
 
 #[test]
 fn text_is_escaped_and_simulation_is_said_loudly() {
-    for Named { svg, .. } in plot::figures(&[full()]) {
+    for Named { svg, .. } in plot::figures(&[full()], Theme::Light) {
         assert!(svg.contains("书生·浦语-7B &lt;b&gt;|*x*"));
         let texts = texts(&svg);
         assert!(texts.iter().any(|text| text.starts_with("SIMULATED")), "{texts:?}");
@@ -142,7 +144,7 @@ fn intervals_and_failures_are_drawn_and_explained() {
         cell.passes = vec![single, loaded];
         summary.cells.push(cell);
     }
-    let plots = plot::figures(&[summary]);
+    let plots = plot::figures(&[summary], Theme::Light);
     let hollow = "fill=\"#ffffff\" stroke=\"#0072b2\"";
     assert_eq!(plots[0].svg.matches(hollow).count(), 1);
     assert!(plots[0].svg.contains("Hollow:") && !plots[0].svg.contains("Whiskers:"));
@@ -153,7 +155,7 @@ fn intervals_and_failures_are_drawn_and_explained() {
 #[test]
 fn a_png_has_the_size_of_the_scale_and_is_not_blank() {
     for summaries in [published(CHATGLM3), published(MISTRAL)] {
-        let named = plot::figures(&summaries).remove(0);
+        let named = plot::figures(&summaries, Theme::Light).remove(0);
         let once = Pixmap::decode_png(&plot::png(&named.svg, 0.5).unwrap()).unwrap();
         let twice = Pixmap::decode_png(&plot::png(&named.svg, 1.0).unwrap()).unwrap();
         assert!(twice.width().abs_diff(once.width() * 2) <= 1);
@@ -183,7 +185,7 @@ fn chinese_text_has_glyphs_in_the_bundled_fonts() {
 #[test]
 fn what_is_not_a_plot_or_not_a_size_is_an_error_that_says_so() {
     assert!(matches!(plot::png("<svg", 1.0), Err(ReportError::Svg { .. })));
-    let named = plot::figures(&published(CHATGLM3)).remove(0);
+    let named = plot::figures(&published(CHATGLM3), Theme::Light).remove(0);
     for scale in [0.0, -1.0, 1000.0, f32::NAN] {
         let error = plot::png(&named.svg, scale).unwrap_err();
         assert!(matches!(error, ReportError::Size { .. }), "{scale}");

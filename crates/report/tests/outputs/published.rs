@@ -123,7 +123,7 @@ fn the_table_of_a_run_says_what_completed_why_not_and_how_lengths_were_kept() {
 fn the_plot_has_a_line_for_each_length_asked_for() {
     let other = BlockFigures { wanted_chars: 100, ..first() };
     let smaller = BlockFigures { block_chars: 100, ..first() };
-    let plots = plot::figures(&[run(&[first(), other, smaller])]);
+    let plots = plot::figures(&[run(&[first(), other, smaller])], plot::Theme::Light);
     assert_eq!(plots.iter().map(|plot| plot.name).collect::<Vec<_>>(), ["blocks-token-out"]);
     for part in ["Size of a block (characters)", "Asked for (characters)", ">4000<", ">100<"] {
         assert!(plots[0].svg.contains(part), "{part}");

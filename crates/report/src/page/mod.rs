@@ -1,0 +1,137 @@
+//! What every page shares: the document around its parts, its style, its script, and tables.
+//!
+//! A page is one file that asks for nothing: its policy allows its own style and script by their
+//! SHA-256 and nothing else, so that no text which a server sent can do anything. It reads whole
+//! without the script. Nothing here knows what a page is about.
+
+mod policy;
+mod table;
+
+use std::sync::OnceLock;
+
+use crate::plot::Theme;
+
+pub use crate::plot::escape;
+pub use table::table;
+
+/// The colours of callouts and of what lies behind; the others are those of plots.
+const LIGHT: &str =
+    "--line:#d8dee4;--shade:#f6f8fa;--good:#1a7f37;--note:#0969da;--warning:#b43a00;";
+const DARK: &str =
+    "--line:#30363d;--shade:#161b22;--good:#3fb950;--note:#4493f8;--warning:#f0883e;";
+
+/// A page to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// The document's title, as text.
+    pub title: &'a str,
+    /// Further directives of its content security policy, such as `connect-src 'self'`; empty for
+    /// a page that is a file.
+    pub policy: &'a str,
+    /// Links at its top, as markup; beside them stands the choice of the theme.
+    pub links: &'a str,
+    /// Its content, as markup.
+    pub body: &'a str,
+}
+
+/// The whole document.
+#[must_use]
+pub fn document(page: &Page<'_>) -> String {
+    format!(
+        concat!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n",
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+            "<meta name=\"color-scheme\" content=\"light dark\">\n",
+            "<title>{title}</title>\n<style>{style}</style>\n</head>\n",
+            "<body>\n<main>\n<nav aria-label=\"Page\">{links}",
+            "<button id=\"theme\" type=\"button\" hidden>Theme</button></nav>\n",
+            "{body}</main>\n<script>{script}</script>\n</body>\n</html>\n"
+        ),
+        policy = escape(&policy(page.policy)),
+        title = escape(page.title),
+        style = style(),
+        links = page.links,
+        body = page.body,
+        script = script()
+    )
+}
+
+/// The content security policy of a page, with further directives: what a server of pages sends
+/// as a header too.
+#[must_use]
+pub fn policy(further: &str) -> String {
+    let [style, script] = [style(), script()].map(policy::source);
+    let mut out = format!(
+        "default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; \
+         form-action 'none'"
+    );
+    if !further.is_empty() {
+        out += "; ";
+        out += further;
+    }
+    out
+}
+
+/// The style sheet, light and dark.
+#[must_use]
+pub fn style() -> &'static str {
+    static STYLE_SHEET: OnceLock<String> = OnceLock::new();
+    STYLE_SHEET.get_or_init(|| {
+        let light = Theme::Light.properties() + LIGHT;
+        let dark = Theme::Dark.properties() + DARK;
+        format!(
+            ":root{{{light}}}\n@media (prefers-color-scheme: dark) \
+             {{:root:not([data-theme=\"light\"]){{{dark}}}}}\n\
+             :root[data-theme=\"dark\"]{{{dark}}}\n{}",
+            include_str!("style.css")
+        )
+    })
+}
+
+/// The script, without the comments and the spaces at the beginning of its lines.
+#[must_use]
+pub fn script() -> &'static str {
+    static SCRIPT: OnceLock<String> = OnceLock::new();
+    SCRIPT.get_or_init(|| {
+        let lines = include_str!("script.js").lines().map(str::trim);
+        lines.filter(|line| !line.is_empty() && !line.starts_with("//")).fold(
+            String::from("\n"),
+            |mut out, line| {
+                out += line;
+                out.push('\n');
+                out
+            },
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_stays_small_and_cannot_end_its_element() {
+        assert!(script().len() < 17 * 1024, "{}", script().len());
+        assert!(!script().contains("</script") && !script().contains("<!--"));
+        assert!(!style().contains("</"));
+    }
+
+    #[test]
+    fn a_page_allows_its_own_style_and_script_and_nothing_else() {
+        let page = Page { title: "<a>", policy: "", links: "", body: "<p>书生</p>\n" };
+        let page = document(&page);
+        assert!(page.contains("<title>&lt;a&gt;</title>"));
+        let (_, policy) = page.split_once("Content-Security-Policy\" content=\"").unwrap();
+        let policy = policy.split('"').next().unwrap();
+        assert!(policy.starts_with("default-src &#39;none&#39;; style-src &#39;sha256-"));
+        assert!(!policy.contains("unsafe"));
+        for (open, close, text) in
+            [("<style>", "</style>", style()), ("<script>", "</script>", script())]
+        {
+            let inside = page.split_once(open).unwrap().1.split_once(close).unwrap().0;
+            assert_eq!(inside, text);
+        }
+        assert!(super::policy("connect-src 'self'").ends_with("; connect-src 'self'"));
+    }
+}

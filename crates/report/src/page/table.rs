@@ -1,0 +1,63 @@
+//! A table as markup. Sorting and filtering are the script's; nothing is left out without it.
+
+use std::fmt::Write as _;
+
+use super::escape;
+use crate::layout::{Align, Table};
+
+/// Words longer than this are wrapped; what is shorter stays on its line.
+const LONG: usize = 44;
+
+/// The table, in a frame that scrolls.
+#[must_use]
+pub fn table(table: &Table) -> String {
+    let columns = table.columns();
+    let classes: Vec<&str> = (0..columns.len())
+        .map(|index| {
+            let long = table.rows().iter().any(|row| row[index].chars().count() > LONG);
+            match (columns[index].1, long) {
+                (Align::Left, false) => "",
+                (Align::Left, true) => " class=\"w\"",
+                (Align::Centre | Align::Right, _) => " class=\"n\"",
+            }
+        })
+        .collect();
+    let mut out =
+        String::from("<div class=\"table\" tabindex=\"0\"><table class=\"sort\">\n<thead><tr>");
+    for ((name, _), class) in columns.iter().zip(&classes) {
+        let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(name));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for (index, row) in table.rows().iter().enumerate() {
+        out.push_str("<tr>");
+        for (column, (text, class)) in row.iter().zip(&classes).enumerate() {
+            let text = escape(text);
+            let _ = match table.link(index, column) {
+                Some(to) => {
+                    write!(out, "<td{class}><a href=\"{}\">{text}</a></td>", escape(to))
+                }
+                None => write!(out, "<td{class}>{text}</td>"),
+            };
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody>\n</table></div>\n");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_escaped_and_links_lead_where_they_say() {
+        let mut of = Table::new([("a<b", Align::Left), ("n", Align::Right)]);
+        of.push(vec!["<script>".to_owned(), "1".to_owned()]);
+        of.push(vec!["模型".repeat(30), "2".to_owned()]);
+        of.set_link(1, 1, "#p1\"");
+        let text = table(&of);
+        assert!(text.contains("<th scope=\"col\" class=\"w\">a&lt;b</th>"));
+        assert!(text.contains("<td class=\"w\">&lt;script&gt;</td><td class=\"n\">1</td>"));
+        assert!(text.contains("<td class=\"n\"><a href=\"#p1&quot;\">2</a></td>"));
+    }
+}

@@ -1,0 +1,250 @@
+//! Colours of plots and pages, light and dark. Those of series keep a contrast of 3 to 1 to their
+//! paper (WCAG 2.2, 1.4.11) and can be told apart by colour-blind readers: tests hold both.
+
+use std::fmt::Write as _;
+
+/// Which colours a plot is drawn in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark ink on white paper.
+    #[default]
+    Light,
+    /// Light ink on dark paper.
+    Dark,
+    /// The colours of the page that the plot stands in, as its style sheet names them: they follow
+    /// the reader. Only for plots within a page of [`crate::page`].
+    Page,
+}
+
+/// What a colour is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Paint {
+    /// What lies below everything.
+    Paper,
+    /// Texts that are read first.
+    Ink,
+    /// Texts that are read next.
+    Soft,
+    /// Lines that lead the eye.
+    Grid,
+    /// Axes.
+    Axis,
+    /// What must not be overlooked.
+    Alert,
+    /// A series without an order.
+    Named(usize),
+    /// A series in an order: 0 to 1, for more the further from the paper.
+    Ramp(f64),
+}
+
+/// The colours of one theme.
+struct Colours {
+    paper: &'static str,
+    ink: &'static str,
+    soft: &'static str,
+    grid: &'static str,
+    axis: &'static str,
+    alert: &'static str,
+    named: [&'static str; NAMED],
+    ramp: [[f64; 3]; 5],
+}
+
+/// How many colours series without an order have before they are dashed.
+pub(crate) const NAMED: usize = 7;
+/// Steps of the ramp that a page names.
+const STEPS: usize = 8;
+
+/// Blue, vermilion, green, mauve, brown, violet, ink.
+const LIGHT: Colours = Colours {
+    paper: "#ffffff",
+    ink: "#1f2328",
+    soft: "#59636e",
+    grid: "#e4e7eb",
+    axis: "#8c959f",
+    alert: "#b43a00",
+    named: ["#0072b2", "#e0480a", "#0aa568", "#a87d9a", "#6b2710", "#5840f5", "#1f2328"],
+    // Viridis without its light end (S. van der Walt and N. Smith, 2015).
+    ramp: [
+        [33.0, 160.0, 130.0],
+        [33.0, 145.0, 140.0],
+        [49.0, 104.0, 142.0],
+        [68.0, 57.0, 131.0],
+        [68.0, 1.0, 84.0],
+    ],
+};
+
+const DARK: Colours = Colours {
+    paper: "#0d1117",
+    ink: "#e6edf3",
+    soft: "#9da7b1",
+    grid: "#262d36",
+    axis: "#6e7883",
+    alert: "#f0883e",
+    named: ["#56b4e9", "#ff5347", "#25ee9a", "#a9868b", "#ffd83d", "#6a66ff", "#e6edf3"],
+    // Viridis without its dark end.
+    ramp: [
+        [73.0, 114.0, 152.0],
+        [41.0, 145.0, 140.0],
+        [53.0, 183.0, 121.0],
+        [142.0, 214.0, 69.0],
+        [253.0, 231.0, 37.0],
+    ],
+};
+
+impl Theme {
+    /// The colour as CSS has it.
+    pub(crate) fn css(self, paint: Paint) -> String {
+        let colours = match self {
+            Self::Light => &LIGHT,
+            Self::Dark => &DARK,
+            Self::Page => return variable(paint),
+        };
+        match paint {
+            Paint::Paper => colours.paper.to_owned(),
+            Paint::Ink => colours.ink.to_owned(),
+            Paint::Soft => colours.soft.to_owned(),
+            Paint::Grid => colours.grid.to_owned(),
+            Paint::Axis => colours.axis.to_owned(),
+            Paint::Alert => colours.alert.to_owned(),
+            Paint::Named(index) => colours.named[index % NAMED].to_owned(),
+            Paint::Ramp(share) => ramp(&colours.ramp, share),
+        }
+    }
+
+    /// The colours as custom properties of a style sheet: `--paper:#ffffff;...`.
+    pub(crate) fn properties(self) -> String {
+        let fixed = [Paint::Paper, Paint::Ink, Paint::Soft, Paint::Grid, Paint::Axis, Paint::Alert];
+        let named = (0..NAMED).map(Paint::Named);
+        let ramp = (0..STEPS).map(|step| Paint::Ramp(step as f64 / (STEPS - 1) as f64));
+        fixed.into_iter().chain(named).chain(ramp).fold(String::new(), |mut out, paint| {
+            let name = variable(paint);
+            let name = name.trim_start_matches("var(").trim_end_matches(')');
+            let _ = write!(out, "{name}:{};", self.css(paint));
+            out
+        })
+    }
+}
+
+/// The custom property of a colour: `var(--ink)`.
+fn variable(paint: Paint) -> String {
+    match paint {
+        Paint::Paper => "var(--paper)".to_owned(),
+        Paint::Ink => "var(--ink)".to_owned(),
+        Paint::Soft => "var(--soft)".to_owned(),
+        Paint::Grid => "var(--grid)".to_owned(),
+        Paint::Axis => "var(--axis)".to_owned(),
+        Paint::Alert => "var(--alert)".to_owned(),
+        Paint::Named(index) => format!("var(--s{})", index % NAMED),
+        Paint::Ramp(share) => {
+            let step = (share.clamp(0.0, 1.0) * (STEPS - 1) as f64).round();
+            format!("var(--r{step})")
+        }
+    }
+}
+
+/// The colour at a share of a ramp, 0 to 1.
+fn ramp(colours: &[[f64; 3]; 5], share: f64) -> String {
+    let at = share.clamp(0.0, 1.0) * (colours.len() - 1) as f64;
+    let from = (at.floor() as usize).min(colours.len() - 2);
+    let rest = at - from as f64;
+    let [r, g, b] = [0, 1, 2].map(|channel| {
+        let value = colours[from][channel] * (1.0 - rest) + colours[from + 1][channel] * rest;
+        value.round() as u8
+    });
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linear light of `#rrggbb`.
+    fn linear(colour: &str) -> [f64; 3] {
+        [1, 3, 5].map(|at| {
+            let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+            if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        })
+    }
+
+    fn contrast(a: &str, b: &str) -> f64 {
+        let [a, b] = [a, b].map(|colour| {
+            let [r, g, b] = linear(colour);
+            0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05
+        });
+        a.max(b) / a.min(b)
+    }
+
+    /// What is seen with full colour vision, and by protanopes, deuteranopes and tritanopes
+    /// (G. Machado, M. Oliveira and L. Fernandes, 2009, at severity 1).
+    const SIGHT: [[[f64; 3]; 3]; 4] = [
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        [
+            [0.152_286, 1.052_583, -0.204_868],
+            [0.114_503, 0.786_281, 0.099_216],
+            [-0.003_882, -0.048_116, 1.051_998],
+        ],
+        [
+            [0.367_322, 0.860_646, -0.227_968],
+            [0.280_085, 0.672_501, 0.047_413],
+            [-0.011_820, 0.042_940, 0.968_881],
+        ],
+        [
+            [1.255_528, -0.076_749, -0.178_779],
+            [-0.078_411, 0.930_809, 0.147_602],
+            [0.004_733, 0.691_367, 0.303_900],
+        ],
+    ];
+
+    /// CIE L*a*b* of a colour as somebody sees it.
+    fn lab(colour: &str, sight: &[[f64; 3]; 3]) -> [f64; 3] {
+        let light = linear(colour);
+        let [r, g, b] =
+            sight.map(|row| row.iter().zip(light).map(|(a, b)| a * b).sum::<f64>().clamp(0.0, 1.0));
+        let f = |t: f64| if t > 0.008_856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
+        let x = f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);
+        let y = f(0.2126 * r + 0.7152 * g + 0.0722 * b);
+        let z = f((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089);
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    #[test]
+    fn texts_and_series_stand_out_from_their_paper() {
+        for theme in [Theme::Light, Theme::Dark] {
+            let against = |paint: Paint| contrast(&theme.css(paint), &theme.css(Paint::Paper));
+            for (paint, least) in
+                [(Paint::Ink, 7.0), (Paint::Soft, 4.5), (Paint::Alert, 4.5), (Paint::Axis, 2.9)]
+            {
+                assert!(against(paint) >= least, "{theme:?} {paint:?}: {}", against(paint));
+            }
+            let ramp = (0..STEPS).map(|step| Paint::Ramp(step as f64 / (STEPS - 1) as f64));
+            for paint in (0..NAMED).map(Paint::Named).chain(ramp) {
+                assert!(against(paint) >= 3.0, "{theme:?} {paint:?}: {}", against(paint));
+            }
+        }
+    }
+
+    #[test]
+    fn colour_blind_readers_can_tell_the_series_apart() {
+        for theme in [Theme::Light, Theme::Dark] {
+            for sight in &SIGHT {
+                for (a, b) in (0..NAMED).flat_map(|a| (0..a).map(move |b| (a, b))) {
+                    let [x, y] = [a, b].map(|index| lab(&theme.css(Paint::Named(index)), sight));
+                    let squares = x.iter().zip(y).map(|(a, b)| (a - b) * (a - b));
+                    let distance = squares.sum::<f64>().sqrt();
+                    assert!(distance >= 18.0, "{theme:?} {a} {b}: {distance}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_names_every_colour_that_a_plot_in_it_uses() {
+        let properties = Theme::Dark.properties();
+        for paint in [Paint::Paper, Paint::Soft, Paint::Named(6), Paint::Named(7), Paint::Ramp(1.0)]
+        {
+            let name = Theme::Page.css(paint);
+            let name = name.trim_start_matches("var(").trim_end_matches(')');
+            assert!(properties.contains(&format!("{name}:#")), "{name}: {properties}");
+        }
+    }
+}
