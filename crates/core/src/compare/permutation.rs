@@ -2,9 +2,11 @@
 //! ways, or in many, and the largest difference of each labelling is what a real one must beat.
 //!
 //! That is the step-down procedure of Westfall and Young (Resampling-Based Multiple Testing, 1993,
-//! algorithm 4.1) with the statistic of Student, whose variance is drawn towards that of the same
-//! figure in other cells. It needs no law of the noise; figures that move together cost nothing;
-//! and the chance of any false alarm among all rows is what is promised.
+//! algorithm 4.1) with the statistic of Student. It needs no law of the noise; figures that move
+//! together cost nothing; and the chance of any false alarm among all rows is what is promised.
+//!
+//! A row's noise is its own: repeats of a real server scatter ten times as much in one cell as in
+//! the next, so a variance that is drawn towards that of other cells hides what quiet ones show.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -13,8 +15,6 @@ use crate::seed;
 
 /// The most labellings that are tried; where there are fewer, all of them are.
 const LABELLINGS: usize = 4_999;
-/// How many repeats the variance of other cells weighs as much as.
-const PRIOR_REPEATS: f64 = 4.0;
 
 /// The corrected probability of each difference, if nothing differs; none for rows with too few
 /// repeats, which take no part.
@@ -53,62 +53,46 @@ struct Family {
     tests: Vec<Test>,
     /// Repeats of the baseline and of the contender, of each kind of test.
     shapes: Vec<(usize, usize)>,
-    /// How many figures there are: tests of one figure share what is known of its noise.
-    figures: usize,
 }
 
 /// The repeats of both runs, as logarithms around their mean.
 struct Test {
     shape: usize,
-    figure: usize,
     logs: Vec<f64>,
     squares: f64,
 }
 
 impl Family {
     fn new<'a>(pairs: impl Iterator<Item = &'a (Series, Series)>) -> Self {
-        let (mut tests, mut shapes, mut figures) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut tests, mut shapes) = (Vec::new(), Vec::new());
         for (a, b) in pairs {
             let logs: Vec<f64> = a.values.iter().chain(&b.values).map(|value| value.ln()).collect();
             let middle = mean(&logs);
             let logs: Vec<f64> = logs.into_iter().map(|log| log - middle).collect();
             tests.push(Test {
                 shape: place_of(&mut shapes, (a.values.len(), b.values.len())),
-                figure: place_of(&mut figures, (&a.load, &a.figure, a.cell.is_none())),
                 squares: logs.iter().map(|log| log * log).sum(),
                 logs,
             });
         }
-        Self { tests, shapes, figures: figures.len() }
+        Self { tests, shapes }
     }
 
     /// The statistic of each test when these repeats, for each shape, are called the baseline's.
     fn statistics(&self, baseline: &[Vec<usize>]) -> Vec<f64> {
-        let mut noise = vec![(0.0, 0.0); self.figures];
-        let parts: Vec<(f64, f64, f64)> = self
-            .tests
-            .iter()
-            .map(|test| {
-                let (n, m) = self.shapes[test.shape];
-                let (n, m) = (n as f64, m as f64);
-                let sum: f64 = baseline[test.shape].iter().map(|&at| test.logs[at]).sum();
-                // The logarithms add up to nothing, so the other sum is the negative of this one.
-                let within = (test.squares - sum * sum * (1.0 / n + 1.0 / m)).max(0.0);
-                noise[test.figure].0 += within / (n + m - 2.0);
-                noise[test.figure].1 += 1.0;
-                (sum.abs() * (1.0 / n + 1.0 / m), within, n * m / (n + m))
-            })
-            .collect();
-        let each = self.tests.iter().zip(parts).map(|(test, (difference, within, weight))| {
+        let each = self.tests.iter().map(|test| {
             let (n, m) = self.shapes[test.shape];
-            let (total, tests) = noise[test.figure];
-            let variance =
-                (PRIOR_REPEATS * total / tests + within) / (PRIOR_REPEATS + (n + m - 2) as f64);
+            let (n, m) = (n as f64, m as f64);
+            let sum: f64 = baseline[test.shape].iter().map(|&at| test.logs[at]).sum();
+            // The logarithms add up to nothing, so the other sum is the negative of this one.
+            let inverse = 1.0 / n + 1.0 / m;
+            let difference = sum.abs() * inverse;
+            let within = (test.squares - sum * sum * inverse).max(0.0);
             // What cancels to within rounding is nothing.
             if difference < 1e-12 {
                 0.0
             } else {
-                difference / (variance / weight).sqrt().max(1e-12)
+                difference / (within / (n + m - 2.0) * inverse).sqrt().max(1e-12)
             }
         });
         each.collect()
