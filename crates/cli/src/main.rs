@@ -4,6 +4,7 @@
 mod check;
 mod command;
 mod exit;
+mod export;
 mod lifeline;
 mod plan_file;
 mod run;

@@ -24,6 +24,22 @@ pub enum Phase {
     Total,
 }
 
+impl Phase {
+    /// The name in documents and tables: `first_token`, ...
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Send => "send",
+            Self::Headers => "headers",
+            Self::FirstToken => "first_token",
+            Self::BetweenEvents => "between_events",
+            Self::Total => "total",
+        }
+    }
+}
+
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

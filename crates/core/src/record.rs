@@ -74,6 +74,23 @@ impl EventKind {
         Self::Comment,
     ];
 
+    /// The name in documents and tables: `empty_text`, ...
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Role => "role",
+            Self::Text => "text",
+            Self::EmptyText => "empty_text",
+            Self::Reasoning => "reasoning",
+            Self::ToolCall => "tool_call",
+            Self::Usage => "usage",
+            Self::Finish => "finish",
+            Self::Error => "error",
+            Self::Done => "done",
+            Self::Comment => "comment",
+        }
+    }
+
     /// Whether the event brings output of the model: text, reasoning, a tool call or half a
     /// character.
     #[must_use]
@@ -177,6 +194,18 @@ pub enum TokensFrom {
     Tokenizer,
     /// Events with output.
     Events,
+}
+
+impl TokensFrom {
+    /// The name in documents and tables: `usage`, `tokenizer`, `events`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::Tokenizer => "tokenizer",
+            Self::Events => "events",
+        }
+    }
 }
 
 impl Record {

@@ -1,6 +1,8 @@
 //! Results for spreadsheets: a row per cell and pass, with every figure of a pass. Never rounds,
 //! and never leaves a unit to be guessed: it stands in the name of the column.
 
+use std::fmt;
+
 use inferometer_core::outcome::OutcomeKind;
 use inferometer_core::record::TokensFrom;
 use inferometer_core::summary::{Cell, Distribution, PassSummary, Summary};
@@ -8,23 +10,40 @@ use inferometer_core::summary::{Cell, Distribution, PassSummary, Summary};
 use crate::figure::{instrument_measures, measures};
 
 /// One named value; an absent one is an empty field.
-type Field = (String, String);
+pub type Field = (String, Value);
+
+/// A value of one kind, also where it is absent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Text.
+    Text(Option<String>),
+    /// A whole number.
+    Integer(Option<u64>),
+    /// A finite number.
+    Number(Option<f64>),
+    /// True or false.
+    Flag(Option<bool>),
+}
 
 /// `cells.csv` after RFC 4180: a header, then a row per cell and pass, CRLF after each. Without
 /// passes there is only an empty text, for the header names figures of passes.
 #[must_use]
 pub fn cells(summary: &Summary) -> String {
     let mut out = String::new();
-    for cell in &summary.cells {
-        for pass in &cell.passes {
-            let fields = row(summary, cell, pass);
-            if out.is_empty() {
-                out += &line(fields.iter().map(|(name, _)| name.as_str()));
-            }
-            out += &line(fields.iter().map(|(_, value)| value.as_str()));
+    for fields in rows(summary) {
+        if out.is_empty() {
+            out += &line(fields.iter().map(|(name, _)| name.clone()));
         }
+        out += &line(fields.iter().map(|(_, value)| value.to_string()));
     }
     out
+}
+
+/// The same with its types: a row per cell and pass, the same fields in each.
+#[must_use]
+pub fn rows(summary: &Summary) -> Vec<Vec<Field>> {
+    let passes = |cell| move |pass| row(summary, cell, pass);
+    summary.cells.iter().flat_map(|cell| cell.passes.iter().map(passes(cell))).collect()
 }
 
 /// Every figure of one pass, with whose it is.
@@ -32,19 +51,19 @@ fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
     let target = &summary.target;
     let unit = if pass.blocks.is_some() { "characters" } else { "tokens" };
     let mut fields = vec![
-        field("run_id", &summary.run_id),
-        field("model", &target.model),
-        field("engine", target.engine.as_deref().unwrap_or_default()),
-        field("engine_version", target.engine_version.as_deref().unwrap_or_default()),
+        field("run_id", summary.run_id.as_str()),
+        field("model", target.model.as_str()),
+        field("engine", target.engine.as_deref()),
+        field("engine_version", target.engine_version.as_deref()),
         field("simulated", target.simulated),
         field("predicted", summary.predicted),
         field(&format!("input_length_{unit}"), cell.input_length),
         field(&format!("output_length_{unit}"), cell.output_length),
         field("pass", pass.kind.name()),
-        field("load", &pass.load),
+        field("load", pass.load.as_str()),
         field("repeat", pass.repeat),
-        optional("concurrency_requests", pass.concurrency),
-        optional("rate_requests_per_s", pass.rate),
+        field("concurrency_requests", pass.concurrency.map(u64::from)),
+        number("rate_requests_per_s", pass.rate),
         field("planned_requests", pass.planned),
     ];
     fields.extend(
@@ -57,7 +76,7 @@ fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
         field("input_tokens", pass.input_tokens),
         field("output_tokens", pass.output_tokens),
         number("output_tokens_per_s", pass.output_tokens_per_s),
-        field("tokens_from", pass.tokens_from.map_or("", tokens_from)),
+        field("tokens_from", pass.tokens_from.map(TokensFrom::name)),
         field("peak_concurrency_requests", pass.peak_concurrency),
         number("mean_concurrency_requests", pass.mean_concurrency),
     ]);
@@ -71,7 +90,7 @@ fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
     ]);
     let goodput = pass.goodput.as_ref();
     fields.extend([
-        optional("goodput_met_requests", goodput.map(|goodput| goodput.met)),
+        field("goodput_met_requests", goodput.map(|goodput| goodput.met)),
         number("goodput_requests_per_s", goodput.and_then(|goodput| goodput.requests_per_s)),
         number("slo_attainment", goodput.and_then(|goodput| goodput.attainment)),
     ]);
@@ -105,39 +124,82 @@ fn distribution(out: &mut Vec<Field>, name: &str, unit: &str, values: Option<&Di
     part("p99_hi", values.and_then(|d| d.p99_ci).map(|ci| ci[1]));
     part("p999", values.and_then(|d| d.p999));
     part("max", values.map(|d| d.max));
-    out.push(optional(&format!("{name}_n"), values.map(|d| d.n)));
-    out.push(optional(&format!("{name}_exact"), values.map(|d| d.exact)));
+    out.push(field(&format!("{name}_n"), values.map(|d| d.n)));
+    out.push(field(&format!("{name}_exact"), values.map(|d| d.exact)));
 }
 
-/// The name of a source of counts, as JSON has it.
-pub(crate) fn tokens_from(source: TokensFrom) -> &'static str {
-    match source {
-        TokensFrom::Usage => "usage",
-        TokensFrom::Tokenizer => "tokenizer",
-        TokensFrom::Events => "events",
-    }
-}
-
-fn field(name: &str, value: impl ToString) -> Field {
-    (name.to_owned(), value.to_string())
-}
-
-fn optional(name: &str, value: Option<impl ToString>) -> Field {
-    (name.to_owned(), value.map_or_else(String::new, |value| value.to_string()))
+fn field(name: &str, value: impl Into<Value>) -> Field {
+    (name.to_owned(), value.into())
 }
 
 fn number(name: &str, value: Option<f64>) -> Field {
-    optional(name, value.filter(|value| value.is_finite()))
+    (name.to_owned(), Value::Number(value.filter(|value| value.is_finite())))
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(Some(value)) => value.fmt(f),
+            Self::Integer(Some(value)) => value.fmt(f),
+            Self::Number(Some(value)) => value.fmt(f),
+            Self::Flag(Some(value)) => value.fmt(f),
+            Self::Text(None) | Self::Integer(None) | Self::Number(None) | Self::Flag(None) => {
+                Ok(())
+            }
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(Some(value.to_owned()))
+    }
+}
+
+impl From<Option<&str>> for Value {
+    fn from(value: Option<&str>) -> Self {
+        Self::Text(value.map(str::to_owned))
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Self {
+        Self::Integer(Some(value.into()))
+    }
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::Integer(Some(value))
+    }
+}
+
+impl From<Option<u64>> for Value {
+    fn from(value: Option<u64>) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Flag(Some(value))
+    }
+}
+
+impl From<Option<bool>> for Value {
+    fn from(value: Option<bool>) -> Self {
+        Self::Flag(value)
+    }
 }
 
 /// One line; a field is quoted when it holds a comma, a quote or a line end.
-fn line<'a>(fields: impl Iterator<Item = &'a str>) -> String {
+fn line(fields: impl Iterator<Item = String>) -> String {
     let quoted: Vec<String> = fields
         .map(|text| {
             if text.contains([',', '"', '\n', '\r']) {
                 format!("\"{}\"", text.replace('"', "\"\""))
             } else {
-                text.to_owned()
+                text
             }
         })
         .collect();
@@ -151,7 +213,7 @@ mod tests {
     #[test]
     fn a_field_with_a_comma_a_quote_or_a_line_end_is_quoted() {
         assert_eq!(
-            line(["plain", "a,b", "say \"x\"", "two\nlines"].into_iter()),
+            line(["plain", "a,b", "say \"x\"", "two\nlines"].map(str::to_owned).into_iter()),
             "plain,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\"\r\n"
         );
     }

@@ -6,12 +6,13 @@ mod compare;
 mod dialects;
 mod engine;
 mod engine_flags;
+mod export;
 mod fetch;
 mod metrics;
 mod models;
 mod predict;
 mod presets;
-mod report;
+pub mod report;
 mod run;
 mod runs;
 mod scenarios;
@@ -40,6 +41,8 @@ pub enum Command {
     Compare(compare::CompareArgs),
     /// List the stored runs.
     Runs(runs::RunsArgs),
+    /// Write a stored run as other programs read it: Parquet, CSV, JSON, ...
+    Export(export::ExportArgs),
     /// Fetch data sets and tokenizers, or list those that there are.
     Fetch(fetch::FetchArgs),
     /// List the scenarios that `run --scenario` plays, with their definitions.
@@ -82,6 +85,7 @@ impl Command {
             Self::Report(arguments) => report::report(&arguments),
             Self::Compare(arguments) => compare::compare(&arguments),
             Self::Runs(arguments) => runs::runs(&arguments),
+            Self::Export(arguments) => export::export(&arguments),
             Self::Fetch(arguments) => fetch::fetch(&arguments),
             Self::Scenarios => scenarios::scenarios(),
             Self::Metrics => metrics::metrics(),

@@ -69,7 +69,7 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
 }
 
 /// The results of a run, from nothing but its records.
-fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Failure> {
+pub(crate) fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Failure> {
     let log = LogReader::open(&stored.log).map_err(Failure::not_carried_out)?;
     let origin_unix_ns = log.header().origin_unix_ns;
     let mut grid = Grid::default();

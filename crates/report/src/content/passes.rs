@@ -3,7 +3,6 @@
 
 use inferometer_core::summary::{Cell, Distribution, PassSummary, Summary};
 
-use crate::csv::tokens_from;
 use crate::document::{Block, plain};
 use crate::figure::{Measure, instrument_measures, measures};
 use crate::layout::{Align, Table};
@@ -35,7 +34,7 @@ fn facts(pass: &PassSummary) -> String {
             count(pass.input_tokens),
             count(pass.output_tokens),
             pass.tokens_from
-                .map_or(String::new(), |source| format!(" (counted by {})", tokens_from(source)))
+                .map_or(String::new(), |source| format!(" (counted by {})", source.name()))
         ),
     ];
     facts.extend(pass.duration_s.map(|seconds| format!("{} s", significant(seconds))));

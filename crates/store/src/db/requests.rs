@@ -48,7 +48,7 @@ fn insert_one(
         record.pass,
         record.index,
         record.outcome.kind().name(),
-        phase(record.outcome).map(phase_name),
+        phase(record.outcome).map(Phase::name),
         record.status,
         record.detail,
         record.finish_reason,
@@ -85,18 +85,5 @@ fn phase(outcome: Outcome) -> Option<Phase> {
     match outcome {
         Outcome::Connection { phase } | Outcome::TimedOut { phase } => Some(phase),
         _ => None,
-    }
-}
-
-/// The phase's name in documents.
-fn phase_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Connect => "connect",
-        Phase::Tls => "tls",
-        Phase::Send => "send",
-        Phase::Headers => "headers",
-        Phase::FirstToken => "first_token",
-        Phase::BetweenEvents => "between_events",
-        Phase::Total => "total",
     }
 }

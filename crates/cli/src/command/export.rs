@@ -1,0 +1,79 @@
+//! `export`: a stored run as other programs read it.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Args, ValueEnum};
+use inferometer_store::Store;
+
+use crate::exit::{Failure, print};
+use crate::export::{FORMATS, Job, What, columns, format};
+
+/// The flags of `export`.
+#[derive(Args)]
+pub struct ExportArgs {
+    /// A run: its name, the beginning of it, or `latest`
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    /// What to write it as
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), required_unless_present = "columns")]
+    format: Option<String>,
+    /// Of which rows: one for each request, for each event of their streams, or for each cell and
+    /// pass with all its figures [default: requests]
+    #[arg(long, value_name = "ROWS")]
+    what: Option<What>,
+    /// Where to; standard output if none is named
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Say which columns the rows have and what they mean, and write nothing
+    #[arg(long)]
+    columns: bool,
+    /// The database
+    #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
+    store: PathBuf,
+}
+
+fn formats() -> PossibleValuesParser {
+    FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about)).into()
+}
+
+/// Writes a stored run, or says what would stand in it.
+pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
+    if arguments.columns {
+        return print(&said(arguments.what.unwrap_or(What::Requests)));
+    }
+    let name = arguments.format.as_deref().expect("invariant: required without --columns");
+    let format = format(name).expect("invariant: the parser takes no other");
+    let what = match (arguments.what, format.what) {
+        (Some(_), []) => {
+            return Err(Failure::usage(format!(
+                "--what: {name} has a form of its own and no rows to choose"
+            )));
+        }
+        (Some(what), offered) if !offered.contains(&what) => {
+            let offered: Vec<_> = offered.iter().filter_map(What::to_possible_value).collect();
+            let names: Vec<&str> = offered.iter().map(PossibleValue::get_name).collect();
+            return Err(Failure::usage(format!("--what: {name} has only {}", names.join(", "))));
+        }
+        (chosen, offered) => chosen.or(offered.first().copied()).unwrap_or(What::Requests),
+    };
+    let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
+    let run = store.run(&arguments.run).map_err(Failure::usage)?;
+    (format.write)(&Job { run: &run, what, out: arguments.out.as_deref() })
+}
+
+/// The columns of the rows, a line each.
+fn said(what: What) -> String {
+    let Some((about, fields)) = columns(what) else {
+        return "One row for each cell and pass, with every figure of `inferometer metrics`; each \
+                column has its unit in its name. The header of `--format csv` names them.\n"
+            .to_owned();
+    };
+    let width = fields.iter().map(|field| field.name.len()).max().unwrap_or(0);
+    let mut text = format!("{about}\n\n");
+    for field in fields {
+        let _ = writeln!(text, "{:width$}  {:<9} {}", field.name, field.kind.name(), field.about);
+    }
+    text
+}

@@ -1,0 +1,76 @@
+//! The forms in which a stored run leaves this program: one line of [`FORMATS`] for each, and a
+//! file beside this one where it takes more than a writer of rows.
+
+mod out;
+mod rows;
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use inferometer_export::Field;
+use inferometer_store::StoredRun;
+
+use crate::exit::Failure;
+
+pub use rows::columns;
+
+/// Which rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// One for each planned request
+    Requests,
+    /// One for each event of each stream
+    Events,
+    /// One for each cell and pass, with all its figures
+    Cells,
+}
+
+/// What is to be written where.
+pub struct Job<'a> {
+    /// The run.
+    pub run: &'a StoredRun,
+    /// Its rows, for a format that has rows.
+    pub what: What,
+    /// The file, or folder; standard output if none is named.
+    pub out: Option<&'a Path>,
+}
+
+/// A form in which a run can be written.
+pub struct Format {
+    /// What users call it.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// The rows that it can have, the default first; none where it has a form of its own.
+    pub what: &'static [What],
+    /// Writes it.
+    pub write: fn(&Job<'_>) -> Result<(), Failure>,
+}
+
+const ROWS: &[What] = &[What::Requests, What::Events, What::Cells];
+
+/// Every format.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "parquet",
+        about: "columns for pandas, DuckDB, ...",
+        what: ROWS,
+        write: rows::parquet,
+    },
+    Format { name: "csv", about: "a table for spreadsheets", what: ROWS, write: rows::csv },
+    Format {
+        name: "jsonl",
+        about: "an object for each row, a line each",
+        what: ROWS,
+        write: rows::json_lines,
+    },
+    Format { name: "json", about: "one document with all rows", what: ROWS, write: rows::json },
+];
+
+/// A format by its name.
+pub fn format(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// What stands in the rows: a sentence, and the columns.
+pub type Columns = (&'static str, Vec<Field>);

@@ -1,0 +1,107 @@
+//! Where an export goes: a file that is whole or not there, or standard output.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use inferometer_export::ExportError;
+
+use crate::exit::Failure;
+
+/// Where an export goes.
+pub enum Out<'a> {
+    /// Standard output.
+    Stdout,
+    /// A file, which bears another name until it is whole.
+    File { path: &'a Path, fresh: PathBuf },
+}
+
+impl<'a> Out<'a> {
+    /// The file that was named, or standard output. Bytes that are no text are not written to a
+    /// terminal.
+    ///
+    /// # Errors
+    /// When there is no file to write to, or it is a folder.
+    pub fn new(path: Option<&'a Path>, is_text: bool) -> Result<Self, Failure> {
+        let Some(path) = path else {
+            return match is_text || !io::stdout().is_terminal() {
+                true => Ok(Self::Stdout),
+                false => Err(Failure::usage("--out: name a file: this format is no text")),
+            };
+        };
+        match path.file_name() {
+            Some(name) if !path.is_dir() => {
+                let fresh = path.with_file_name(format!(".{}.new", name.to_string_lossy()));
+                Ok(Self::File { path, fresh })
+            }
+            _ => Err(Failure::usage(format!("--out: {}: is a folder", path.display()))),
+        }
+    }
+
+    /// Opens it.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn open(&self) -> Result<BufWriter<Box<dyn Write + Send>>, Failure> {
+        let out: Box<dyn Write + Send> = match self {
+            Self::Stdout => Box::new(io::stdout()),
+            Self::File { path, fresh } => Box::new(File::create(fresh).map_err(|error| {
+                Failure::usage(format!("--out: {}: cannot be written: {error}", path.display()))
+            })?),
+        };
+        Ok(BufWriter::with_capacity(1 << 16, out))
+    }
+
+    /// What became of the writing: a whole file gets its name, half of one is removed. Nobody
+    /// reading standard output any more is no failure.
+    ///
+    /// # Errors
+    /// When it could not be written.
+    pub fn close<T>(self, written: Result<T, Failed>) -> Result<Option<T>, Failure> {
+        match (written, self) {
+            (Err(Failed::Export(error)), Self::Stdout) if error.is_closed_pipe() => Ok(None),
+            (Err(Failed::Export(error)), Self::Stdout) => {
+                Err(Failure::not_carried_out(format!("standard output {error}")))
+            }
+            (Err(failed), Self::File { path, fresh }) => {
+                // What half of it there is, is of no use to anybody.
+                let _ = fs::remove_file(fresh);
+                Err(match failed {
+                    Failed::Export(error) => {
+                        Failure::not_carried_out(format!("{}: {error}", path.display()))
+                    }
+                    Failed::Source(failure) => failure,
+                })
+            }
+            (Err(Failed::Source(failure)), Self::Stdout) => Err(failure),
+            (Ok(done), Self::Stdout) => Ok(Some(done)),
+            (Ok(done), Self::File { path, fresh }) => match fs::rename(&fresh, path) {
+                Ok(()) => Ok(Some(done)),
+                Err(error) => Err(Failure::not_carried_out(format!(
+                    "{}: cannot be written: {error}",
+                    path.display()
+                ))),
+            },
+        }
+    }
+}
+
+/// Why an export ended early.
+pub enum Failed {
+    /// It could not be written.
+    Export(ExportError),
+    /// What is exported could not be read.
+    Source(Failure),
+}
+
+impl From<ExportError> for Failed {
+    fn from(error: ExportError) -> Self {
+        Self::Export(error)
+    }
+}
+
+impl From<Failure> for Failed {
+    fn from(failure: Failure) -> Self {
+        Self::Source(failure)
+    }
+}

@@ -1,0 +1,212 @@
+//! Rows of a run in the forms that have rows. The log is read once, front to back, and what was
+//! read is written before more is: memory does not grow with the run.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::rc::Rc;
+
+use inferometer_core::plan::Plan;
+use inferometer_core::record::Record;
+use inferometer_core::summary::Summary;
+use inferometer_export::form::{Csv, Form, Json, JsonLines, Parquet};
+use inferometer_export::table::{EVENTS, EventRow, PassSource, REQUESTS, RequestRow, RunSource};
+use inferometer_export::{ExportError, Field, Kind, Presence, Value};
+use inferometer_report::csv::{self as cells_table, Value as CellValue};
+use inferometer_store::{Entry, LogReader, StoredRun};
+
+use super::out::{Failed, Out};
+use super::{Columns, Job, What};
+use crate::command::report::fold_again;
+use crate::exit::{Failure, tell};
+
+/// Name and version of the rows of cells.
+const CELLS_SCHEMA: &str = "inferometer.cells/1";
+
+type Sink = Box<dyn Write + Send>;
+type Opened = Result<Box<dyn Form>, ExportError>;
+
+/// What a form must know before its first row.
+struct Head<'a> {
+    fields: Vec<Field>,
+    schema: &'a str,
+    run_id: &'a str,
+}
+
+/// Writes Parquet.
+pub fn parquet(job: &Job<'_>) -> Result<(), Failure> {
+    write(job, false, |out, head| {
+        let facts = [("inferometer.schema", head.schema), ("inferometer.run_id", head.run_id)];
+        Ok(Box::new(Parquet::new(out, head.fields, &facts)?))
+    })
+}
+
+/// Writes CSV.
+pub fn csv(job: &Job<'_>) -> Result<(), Failure> {
+    write(job, true, |out, head| Ok(Box::new(Csv::new(out, head.fields)?)))
+}
+
+/// Writes JSON Lines.
+pub fn json_lines(job: &Job<'_>) -> Result<(), Failure> {
+    write(job, true, |out, head| Ok(Box::new(JsonLines::new(out, head.fields))))
+}
+
+/// Writes one JSON document.
+pub fn json(job: &Job<'_>) -> Result<(), Failure> {
+    write(job, true, |out, head| {
+        Ok(Box::new(Json::new(out, head.fields, head.schema, head.run_id)?))
+    })
+}
+
+/// The columns of rows that are taken from records.
+pub fn columns(what: What) -> Option<Columns> {
+    match what {
+        What::Requests => Some((REQUESTS.about, REQUESTS.fields())),
+        What::Events => Some((EVENTS.about, EVENTS.fields())),
+        What::Cells => None,
+    }
+}
+
+fn write(
+    job: &Job<'_>,
+    is_text: bool,
+    open: impl FnOnce(Sink, Head<'_>) -> Opened,
+) -> Result<(), Failure> {
+    let out = Out::new(job.out, is_text)?;
+    let sink: Sink = Box::new(out.open()?);
+    let run_id = job.run.row.id.as_str();
+    let written = (|| {
+        let (form, rows) = match job.what {
+            What::Requests => {
+                let head = Head { fields: REQUESTS.fields(), schema: REQUESTS.schema, run_id };
+                let mut form = open(sink, head)?;
+                let rows = requests(job.run, &mut *form)?;
+                (form, rows)
+            }
+            What::Events => {
+                let head = Head { fields: EVENTS.fields(), schema: EVENTS.schema, run_id };
+                let mut form = open(sink, head)?;
+                let rows = events(job.run, &mut *form)?;
+                (form, rows)
+            }
+            What::Cells => {
+                let rows = cells_table::rows(&summary_of(job.run)?);
+                let fields = rows.first().map(|row| fields_of(row)).unwrap_or_default();
+                let mut form = open(sink, Head { fields, schema: CELLS_SCHEMA, run_id })?;
+                for row in &rows {
+                    let values: Vec<Value<'_>> = row.iter().map(|(_, value)| any(value)).collect();
+                    form.row(&values)?;
+                }
+                (form, rows.len() as u64)
+            }
+        };
+        form.finish()?;
+        Ok(rows)
+    })();
+    let rows = out.close(written)?;
+    if let (Some(path), Some(rows)) = (job.out, rows) {
+        tell(&format!("{}: {rows} rows of run {run_id}", path.display()));
+    }
+    Ok(())
+}
+
+fn requests(run: &StoredRun, form: &mut dyn Form) -> Result<u64, Failed> {
+    let mut rows = 0;
+    records(run, |pass, record| {
+        let row = RequestRow::new(Rc::clone(pass), record);
+        rows += 1;
+        Ok(form.row(&REQUESTS.values(&row))?)
+    })?;
+    Ok(rows)
+}
+
+fn events(run: &StoredRun, form: &mut dyn Form) -> Result<u64, Failed> {
+    let mut rows = 0;
+    records(run, |pass, record| {
+        for row in EventRow::of(RequestRow::new(Rc::clone(pass), record)) {
+            rows += 1;
+            form.row(&EVENTS.values(&row))?;
+        }
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+/// Hands over the records of a run, one after another, with their passes. Of a log that was cut,
+/// those that it has, and says so.
+fn records(
+    run: &StoredRun,
+    mut take: impl FnMut(&Rc<PassSource>, Record) -> Result<(), Failed>,
+) -> Result<(), Failed> {
+    let unread = |error| Failed::Source(Failure::not_carried_out(error));
+    let plan = plan_of(run)?;
+    let log = LogReader::open(&run.log).map_err(unread)?;
+    let source = Rc::new(RunSource {
+        run_id: run.row.id.to_string(),
+        target: run.target.clone(),
+        streamed: plan.sampling.stream,
+        origin_unix_ns: log.header().origin_unix_ns,
+    });
+    let mut pass = None;
+    for entry in log {
+        match entry {
+            Ok(Entry::PassBegin(begin)) => {
+                let source = Rc::clone(&source);
+                let of = PassSource::new(source, begin.cell, begin.repeat, &begin.plan);
+                pass = Some(Rc::new(of));
+            }
+            Ok(Entry::Record(record)) => {
+                let pass = pass.as_ref().expect("invariant: a log has records in passes only");
+                take(pass, *record)?;
+            }
+            Ok(Entry::Observed(_) | Entry::PassEnd(_) | Entry::RunEnd(_)) => {}
+            Err(error) if error.is_cut() => tell(&format!("warning: {error}")),
+            Err(error) => return Err(unread(error)),
+        }
+    }
+    Ok(())
+}
+
+/// The results of a run; of one that did not live to write them, from its records.
+fn summary_of(run: &StoredRun) -> Result<Summary, Failure> {
+    match &run.summary {
+        Some(summary) => Ok(summary.clone()),
+        None => fold_again(run, &plan_of(run)?),
+    }
+}
+
+fn plan_of(run: &StoredRun) -> Result<Plan, Failure> {
+    serde_json::from_str(&run.plan_json).map_err(|error| {
+        Failure::not_carried_out(format!(
+            "run {}: its plan is of another version of this program: {error}",
+            run.row.id
+        ))
+    })
+}
+
+/// The columns of a row of figures. What each means stands in its name and in the definitions of
+/// metrics.
+fn fields_of(row: &[cells_table::Field]) -> Vec<Field> {
+    let field = |(name, value): &cells_table::Field| Field {
+        name: Cow::Owned(name.clone()),
+        kind: match value {
+            CellValue::Text(_) => Kind::Text,
+            CellValue::Integer(_) => Kind::Integer,
+            CellValue::Number(_) => Kind::Number,
+            CellValue::Flag(_) => Kind::Flag,
+        },
+        presence: Presence::Sometimes,
+        about: Cow::Borrowed(""),
+    };
+    row.iter().map(field).collect()
+}
+
+fn any(value: &CellValue) -> Value<'_> {
+    match value {
+        CellValue::Text(text) => Value::text(text.as_deref()),
+        CellValue::Integer(number) => {
+            Value::integer(number.and_then(|number| i64::try_from(number).ok()))
+        }
+        CellValue::Number(number) => Value::number(*number),
+        CellValue::Flag(flag) => flag.map_or(Value::Absent, Value::Flag),
+    }
+}
