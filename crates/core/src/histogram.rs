@@ -1,7 +1,7 @@
 //! A histogram of spans in bounded memory, for what happens too often to be kept one by one.
 //!
-//! Never for a figure of the server's: those are exact ([`crate::stats`]). Values below 32 ns are
-//! exact, others are rounded up by at most 1/32.
+//! Never for a figure of a report: those are exact ([`crate::stats`]). Values below 32 ns are exact,
+//! others are rounded up by at most 1/32.
 
 use std::time::Duration;
 
@@ -27,10 +27,22 @@ impl Default for Histogram {
 impl Histogram {
     /// Counts one span.
     pub fn add(&mut self, span: Duration) {
+        self.add_times(span, 1);
+    }
+
+    /// Counts one span so many times.
+    pub fn add_times(&mut self, span: Duration, times: u64) {
         let ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        self.counts[bucket(ns)] += 1;
-        self.n += 1;
+        self.counts[bucket(ns)] += times;
+        self.n += times;
         self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// How many spans end in a bucket whose end is not above this one.
+    #[must_use]
+    pub fn count_up_to(&self, span: Duration) -> u64 {
+        let ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        self.counts.iter().enumerate().filter(|(at, _)| upper(*at) <= ns).map(|(_, n)| n).sum()
     }
 
     /// How many spans were counted.
@@ -96,6 +108,9 @@ mod tests {
         assert_eq!(histogram.quantile(0.5), Duration::from_nanos(10));
         assert_eq!(histogram.quantile(0.99), Duration::from_nanos(20));
         assert_eq!((histogram.count(), histogram.max()), (20, Duration::from_nanos(20)));
+        histogram.add_times(Duration::from_nanos(30), 3);
+        let up_to = |ns| histogram.count_up_to(Duration::from_nanos(ns));
+        assert_eq!([0, 5, 20, 29, 30, u64::MAX].map(up_to), [0, 5, 20, 20, 23, 23]);
     }
 
     proptest! {

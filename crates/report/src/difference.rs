@@ -7,6 +7,7 @@ use inferometer_core::compare::{Comparison, FALSE_ALARMS, GateResult, Met, Row, 
 
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, significant};
+use crate::page::escape;
 
 /// The comparison as Markdown that reads well unrendered.
 #[must_use]
@@ -28,8 +29,34 @@ pub fn text(comparison: &Comparison, gates: &[GateResult]) -> String {
     document(comparison, &lines(&table(comparison)), gate.as_deref())
 }
 
+/// The comparison as markup without a frame around it.
+#[must_use]
+pub fn html(comparison: &Comparison) -> String {
+    let mut out = String::new();
+    let mut callout = |class: &str, title: &str, lines: Vec<String>| {
+        if !lines.is_empty() {
+            let lines: String =
+                lines.iter().map(|line| format!("<p>{}</p>\n", escape(line))).collect();
+            let _ = write!(out, "<div class=\"callout {class}\">\n<p><b>{title}</b></p>\n{lines}</div>\n");
+        }
+    };
+    callout("warning", "Read this first", comparison.warnings.clone());
+    let differing = comparison.differing.iter();
+    callout(
+        "note",
+        "What differs besides the figures",
+        differing.map(|[name, ours, theirs]| format!("{name}: {ours} → {theirs}")).collect(),
+    );
+    out += &crate::page::table(&table(comparison));
+    for line in &comparison.unmatched {
+        let _ = writeln!(out, "<p>Not compared: {}</p>", escape(line));
+    }
+    let _ = writeln!(out, "<p>{}</p>", escape(&meaning(comparison)));
+    out
+}
+
 fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String {
-    let Comparison { baseline, contender, options, .. } = comparison;
+    let Comparison { baseline, contender, .. } = comparison;
     let mut out = format!("{contender} against {baseline} (the baseline)\n\n");
     for warning in &comparison.warnings {
         let _ = writeln!(out, "warning: {warning}");
@@ -44,21 +71,25 @@ fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String 
     for line in &comparison.unmatched {
         let _ = writeln!(out, "not compared: {line}");
     }
-    let _ = write!(
-        out,
-        "\nIntervals are 95 % bootstrap intervals over repeats, of each row alone. \"better\" and \
-         \"worse\" are beyond chance for all {} rows together: a server compared with itself has \
-         one in at most {} of 100 comparisons. \"no difference\": the interval lies within \
-         {} %.\n",
-        comparison.rows.len(),
-        FALSE_ALARMS * 100.0,
-        significant(options.margin * 100.0),
-    );
+    let _ = write!(out, "\n{}\n", meaning(comparison));
     if let Some(gate) = gate {
         out += "\nGate\n\n";
         out += gate;
     }
     out
+}
+
+/// What intervals and verdicts say.
+fn meaning(comparison: &Comparison) -> String {
+    format!(
+        "Intervals are 95 % bootstrap intervals over repeats, of each row alone. \"better\" and \
+         \"worse\" are beyond chance for all {} rows together: a server compared with itself has \
+         one in at most {} of 100 comparisons. \"no difference\": the interval lies within \
+         {} %.",
+        comparison.rows.len(),
+        FALSE_ALARMS * 100.0,
+        significant(comparison.options.margin * 100.0),
+    )
 }
 
 fn table(comparison: &Comparison) -> Table {

@@ -11,13 +11,19 @@ use crate::plot::{self, Named, Theme};
 /// The report as one HTML document with its plots inside.
 #[must_use]
 pub fn report(input: &ReportInput<'_>) -> String {
+    let title = crate::content::title(input.summary);
+    page::document(&Page { title: &title, policy: "", links: "", body: &body(input) })
+}
+
+/// What the report says, as markup without a page around it; its first element is its heading.
+#[must_use]
+pub fn body(input: &ReportInput<'_>) -> String {
     let plots = plot::figures(std::slice::from_ref(input.summary), Theme::Page);
     let mut body = String::new();
     for block in blocks(input) {
         write_block(&mut body, &block, &plots);
     }
-    let title = crate::content::title(input.summary);
-    page::document(&Page { title: &title, policy: "", links: "", body: &body })
+    body
 }
 
 fn write_block(out: &mut String, block: &Block, plots: &[Named]) {

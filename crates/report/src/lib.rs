@@ -9,6 +9,7 @@ pub mod error;
 mod figure;
 mod label;
 mod number;
+mod plan_toml;
 
 pub mod layout;
 
@@ -34,3 +35,4 @@ pub mod markdown;
 
 pub use content::ReportInput;
 pub use error::ReportError;
+pub use plan_toml::plan_toml;

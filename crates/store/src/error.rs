@@ -127,6 +127,20 @@ pub enum StoreError {
         /// The newest version known.
         known: i64,
     },
+    /// The database was made by an older program, and was to be read only.
+    #[error(
+        "{} has schema version {found}, this program's is {known}: `inferometer runs` brings it up \
+         to date",
+        path.display()
+    )]
+    OlderStore {
+        /// The file.
+        path: PathBuf,
+        /// The version found.
+        found: usize,
+        /// The version of this program.
+        known: usize,
+    },
     /// No run has this id or an id that begins so.
     #[error("no run {id:?} in {}: `inferometer runs` lists what there is", path.display())]
     NoSuchRun {

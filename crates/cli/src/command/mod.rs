@@ -16,6 +16,7 @@ pub mod report;
 mod run;
 mod runs;
 mod scenarios;
+mod web;
 mod workload_flags;
 
 use clap::Subcommand;
@@ -43,6 +44,8 @@ pub enum Command {
     Runs(runs::RunsArgs),
     /// Write a stored run as other programs read it: Parquet, CSV, JSON, ...
     Export(export::ExportArgs),
+    /// Show the stored runs in a browser, also while they go on.
+    Web(web::WebArgs),
     /// Fetch data sets and tokenizers, or list those that there are.
     Fetch(fetch::FetchArgs),
     /// List the scenarios that `run --scenario` plays, with their definitions.
@@ -86,6 +89,7 @@ impl Command {
             Self::Compare(arguments) => compare::compare(&arguments),
             Self::Runs(arguments) => runs::runs(&arguments),
             Self::Export(arguments) => export::export(&arguments),
+            Self::Web(arguments) => web::web(&arguments),
             Self::Fetch(arguments) => fetch::fetch(&arguments),
             Self::Scenarios => scenarios::scenarios(),
             Self::Metrics => metrics::metrics(),

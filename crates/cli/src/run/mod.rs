@@ -36,7 +36,7 @@ use inferometer_core::spec::{Known, Spec};
 use inferometer_core::summary::Summary;
 use inferometer_core::verdict::Validity;
 use inferometer_net::tls::Trust;
-use inferometer_report::{json, terminal};
+use inferometer_report::{json, plan_toml, terminal};
 
 use crate::exit::{Failure, print};
 use crate::plan_file::Several;
@@ -228,7 +228,7 @@ fn dry_run(resolved: &Resolved, options: &Options) -> Result<(), Failure> {
         });
         return print(&format!("{document:#}\n"));
     }
-    let toml = outputs::plan_toml(plan, None);
+    let toml = plan_toml(plan, None);
     let estimate = estimate::words(estimate);
     print(&format!("{toml}\n# plan_hash {}\n# {estimate}\n", plan.hash()))
 }

@@ -5,11 +5,12 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use inferometer_core::plan::Plan;
-use inferometer_core::spec::Spec;
 use inferometer_core::summary::Summary;
 use inferometer_report::comparison::{self, Comparison};
 use inferometer_report::terminal::Colour;
-use inferometer_report::{ReportInput, csv, html, json, markdown, plot, published, table};
+use inferometer_report::{
+    ReportInput, csv, html, json, markdown, plan_toml, plot, published, table,
+};
 use inferometer_store::RunId;
 
 use crate::exit::Failure;
@@ -153,31 +154,6 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
 
 fn failed(path: &Path, error: &std::io::Error) -> Failure {
     Failure::not_carried_out(format!("{}: cannot be written: {error}", path.display()))
-}
-
-/// What was asked for as a plan file, with the choices that were made for the user where they are
-/// needed to do it again.
-pub fn plan_toml(plan: &Plan, salt: Option<&str>) -> String {
-    let asked = Spec {
-        seed: Some(plan.seed),
-        salt: salt.map(str::to_owned).or_else(|| plan.asked.salt.clone()),
-        ..(*plan.asked).clone()
-    };
-    // TOML has no null: what is absent is left out.
-    let mut value = serde_json::to_value(asked).unwrap_or_default();
-    drop_nulls(&mut value);
-    toml::to_string_pretty(&value).unwrap_or_else(|_| format!("{value:#}"))
-}
-
-fn drop_nulls(value: &mut serde_json::Value) {
-    match value {
-        serde_json::Value::Object(map) => {
-            map.retain(|_, value| !value.is_null());
-            map.values_mut().for_each(drop_nulls);
-        }
-        serde_json::Value::Array(items) => items.iter_mut().for_each(drop_nulls),
-        _ => {}
-    }
 }
 
 /// Colours where a person looks at a terminal and has not forbidden them.

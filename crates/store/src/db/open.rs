@@ -47,6 +47,22 @@ pub(super) fn open(path: &Path, missing: Missing) -> Result<Connection, StoreErr
     Ok(connection)
 }
 
+/// Opens the database without the right to write it: nothing is made and nothing brought up to
+/// date.
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+    if !path.exists() {
+        return Err(StoreError::NoStore { path: path.to_owned() });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(database(path))?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(database(path))?;
+    let (found, known) = (check_identity(&connection, path)?, MIGRATIONS.len());
+    if found < known {
+        return Err(StoreError::OlderStore { path: path.to_owned(), found, known });
+    }
+    Ok(connection)
+}
+
 /// An error of the database at a path.
 pub(super) fn database(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError + use<> {
     let path = path.to_owned();

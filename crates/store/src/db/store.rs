@@ -11,7 +11,7 @@ use rusqlite::{named_params, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::open::{Missing, database, open};
+use super::open::{Missing, database, open, open_to_read};
 use super::requests;
 use super::run::{RunHeader, RunRow, RunState, StoredRun};
 use super::run_id::RunId;
@@ -46,6 +46,16 @@ impl Store {
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
         Ok(Self { connection: open(&path, Missing::Refuse)?, path })
+    }
+
+    /// As [`Store::open_existing`], without the right to write: a file of an earlier version is
+    /// refused, since it cannot be brought up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::NoStore`], [`StoreError::OlderStore`], and as [`Store::open`].
+    pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref().to_owned();
+        Ok(Self { connection: open_to_read(&path)?, path })
     }
 
     /// Where the log of a run is or belongs. [`Store::begin_run`] makes its folder.

@@ -2,7 +2,7 @@
 //! written is an error with its place, and ends the reading.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use inferometer_core::record::{RECORD_VERSION, Record};
@@ -18,7 +18,8 @@ use crate::error::StoreError;
 ///
 /// The last item of a log whose writer did not finish (or has not finished yet) is
 /// [`StoreError::LogCut`]; all entries before it are good. Damage is
-/// [`StoreError::LogCorrupt`]. After an error, or the end of the run, nothing follows.
+/// [`StoreError::LogCorrupt`]. After an error, or the end of the run, nothing follows; but a log
+/// that still grows can be read on: [`LogReader::read_on`].
 pub struct LogReader {
     file: BufReader<File>,
     path: PathBuf,
@@ -76,6 +77,17 @@ impl LogReader {
             None => return Err(reader.cut(0)),
         };
         Ok(reader)
+    }
+
+    /// After [`StoreError::LogCut`]: reads on from there, where the writer may have gone on since.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn read_on(&mut self) -> Result<(), StoreError> {
+        let from = SeekFrom::Start(self.next_offset);
+        self.file.seek(from).map_err(StoreError::io("read", &self.path))?;
+        self.state = State::Reading;
+        Ok(())
     }
 
     /// What stands at the head of the log.

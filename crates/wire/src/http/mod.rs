@@ -1,5 +1,5 @@
-//! HTTP/1.1 framing (RFC 9112) without I/O: responses for the client, requests for the embedded
-//! engine. It never buffers a body on the client side and never pipelines.
+//! HTTP/1.1 framing (RFC 9112) without I/O: responses for the client, requests for the servers of
+//! this program. It never buffers a body on the client side and never pipelines.
 
 mod chunked;
 mod length;
@@ -15,7 +15,7 @@ pub use write::{CONTINUE, LAST_CHUNK, check_header, request_head, response_head,
 pub const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// The longest chunk-size line, extensions included, in bytes.
 pub const MAX_CHUNK_LINE_BYTES: usize = 4 * 1024;
-/// The largest request body that [`RequestParser`] takes, in bytes.
+/// The largest request body that [`RequestParser::new`] takes, in bytes.
 pub const MAX_REQUEST_BODY_BYTES: usize = 64 * 1024 * 1024;
 /// The most header fields in a head.
 pub const MAX_HEADERS: usize = 128;

@@ -1,4 +1,4 @@
-//! The framing of requests, for the embedded engine: whole requests out of a connection's bytes.
+//! The framing of requests, for the servers of this program: whole requests out of a connection's bytes.
 //! Bytes after a request are kept for the next one.
 
 use super::chunked::Chunked;
@@ -38,19 +38,39 @@ enum Body {
 }
 
 /// Parses the requests of one connection, one after another.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RequestParser {
+    most_head_bytes: usize,
+    most_body_bytes: usize,
     buffer: Vec<u8>,
     /// A request whose body is not complete yet.
     open: Option<(Request, Body)>,
     wants_continue: bool,
 }
 
+impl Default for RequestParser {
+    fn default() -> Self {
+        Self::with_limits(MAX_HEAD_BYTES, MAX_REQUEST_BODY_BYTES)
+    }
+}
+
 impl RequestParser {
-    /// A parser for a new connection.
+    /// A parser for a new connection, with the limits of an inference server.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A parser that takes heads and bodies of so many bytes at the most.
+    #[must_use]
+    pub fn with_limits(most_head_bytes: usize, most_body_bytes: usize) -> Self {
+        Self {
+            most_head_bytes,
+            most_body_bytes,
+            buffer: Vec::new(),
+            open: None,
+            wants_continue: false,
+        }
     }
 
     /// Takes the bytes of one read and gives the next request, if it is complete. Call it again
@@ -79,8 +99,8 @@ impl RequestParser {
                 chunked.is_done()
             }
         };
-        if request.body.len() > MAX_REQUEST_BODY_BYTES {
-            return Err(HttpError::BodyTooLong { limit: MAX_REQUEST_BODY_BYTES });
+        if request.body.len() > self.most_body_bytes {
+            return Err(HttpError::BodyTooLong { limit: self.most_body_bytes });
         }
         if !complete {
             return Ok(None);
@@ -106,11 +126,11 @@ impl RequestParser {
         let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut parsed = httparse::Request::new(&mut fields);
         let used = match parsed.parse(&self.buffer) {
-            Ok(httparse::Status::Complete(used)) if used <= MAX_HEAD_BYTES => used,
-            Ok(httparse::Status::Partial) if self.buffer.len() <= MAX_HEAD_BYTES => {
+            Ok(httparse::Status::Complete(used)) if used <= self.most_head_bytes => used,
+            Ok(httparse::Status::Partial) if self.buffer.len() <= self.most_head_bytes => {
                 return Ok(false);
             }
-            Ok(_) => return Err(HttpError::HeadTooLong { limit: MAX_HEAD_BYTES }),
+            Ok(_) => return Err(HttpError::HeadTooLong { limit: self.most_head_bytes }),
             Err(error) => return Err(HttpError::head(error, &self.buffer)),
         };
         let headers = owned(parsed.headers);
@@ -125,11 +145,11 @@ impl RequestParser {
         let body = match body_length(&request.headers)? {
             BodyLength::Chunked => Body::Chunked(Chunked::new()),
             BodyLength::Unstated => Body::Known { length: 0 },
-            BodyLength::Known(length) if length <= MAX_REQUEST_BODY_BYTES as u64 => {
+            BodyLength::Known(length) if length <= self.most_body_bytes as u64 => {
                 Body::Known { length: length as usize }
             }
             BodyLength::Known(_) => {
-                return Err(HttpError::BodyTooLong { limit: MAX_REQUEST_BODY_BYTES });
+                return Err(HttpError::BodyTooLong { limit: self.most_body_bytes });
             }
         };
         self.wants_continue = has_word(&request.headers, "expect", "100-continue");

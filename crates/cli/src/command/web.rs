@@ -1,0 +1,71 @@
+//! `web`: the dashboard over the store.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use clap::Args;
+use inferometer_store::{Store, StoreError};
+use inferometer_web::{Access, Site, WebError, serve};
+
+use crate::exit::{Failure, print, tell};
+use crate::lifeline;
+
+/// The flags of `web`.
+#[derive(Args)]
+pub struct WebArgs {
+    /// Address to listen on; port 0 chooses one. Any but a loopback address asks its readers for a
+    /// token
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
+    listen: SocketAddr,
+    /// The database; it is read and never written
+    #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
+    store: PathBuf,
+    /// Name of the variable that holds the token, if you choose it yourself: 16 characters at
+    /// least. Where it is set, loopback addresses ask for it too
+    #[arg(long, value_name = "NAME", default_value = "INFEROMETER_WEB_TOKEN")]
+    token_env: String,
+    /// End when standard input does
+    #[arg(long)]
+    until_stdin_closes: bool,
+}
+
+/// Serves until it is interrupted.
+pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
+    let site = match Site::open(&arguments.store) {
+        Err(StoreError::OlderStore { .. }) => {
+            drop(Store::open_existing(&arguments.store).map_err(Failure::usage)?);
+            Site::open(&arguments.store)
+        }
+        opened => opened,
+    };
+    let site = site.map_err(Failure::usage)?;
+    let given = std::env::var(&arguments.token_env).ok().filter(|token| !token.is_empty());
+    let given = given.map(|token| (arguments.token_env.as_str(), token));
+    let was_given = given.is_some();
+    let access = Access::to(arguments.listen, given).map_err(Failure::usage)?;
+    let token = match &access {
+        Access::Token(token) if !was_given => Some(token.clone()),
+        _ => None,
+    };
+    if arguments.until_stdin_closes {
+        lifeline::end_with_stdin();
+    }
+    let mut told = Ok(());
+    serve(site, access, arguments.listen, |at, stop, waker| {
+        let query = token.map_or(String::new(), |token| format!("?token={token}"));
+        told = print(&format!("listening on http://{at}/{query}\n"));
+        let end = move || {
+            stop.store(true, Ordering::Relaxed);
+            waker.wake();
+        };
+        if let Err(error) = ctrlc::set_handler(end) {
+            tell(&format!("warning: signals cannot be handled, they end this at once: {error}"));
+        }
+    })
+    .map_err(|error| match error {
+        WebError::Listen { .. } => Failure::usage(error),
+        _ => Failure::not_carried_out(error),
+    })?;
+    told
+}

@@ -1,0 +1,30 @@
+//! The plan of a run as the file that measures it again. Never more than was asked for.
+
+use inferometer_core::plan::Plan;
+use inferometer_core::spec::Spec;
+
+/// What was asked for as a plan file, with the choices that were made for the user where they are
+/// needed to do it again.
+#[must_use]
+pub fn plan_toml(plan: &Plan, salt: Option<&str>) -> String {
+    let asked = Spec {
+        seed: Some(plan.seed),
+        salt: salt.map(str::to_owned).or_else(|| plan.asked.salt.clone()),
+        ..(*plan.asked).clone()
+    };
+    // TOML has no null: what is absent is left out.
+    let mut value = serde_json::to_value(asked).unwrap_or_default();
+    drop_nulls(&mut value);
+    toml::to_string_pretty(&value).unwrap_or_else(|_| format!("{value:#}"))
+}
+
+fn drop_nulls(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(map) => {
+            map.retain(|_, value| !value.is_null());
+            map.values_mut().for_each(drop_nulls);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}

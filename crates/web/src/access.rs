@@ -1,0 +1,208 @@
+//! Who may read: anybody on this machine by its loopback address, others by a token. Values in,
+//! a decision out; nothing is read from a socket here.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::net::{IpAddr, SocketAddr};
+
+use inferometer_wire::http::Request;
+
+use crate::asked::Asked;
+use crate::error::WebError;
+
+/// The fewest characters of a token that was given: 128 random bits in base 64 take 22.
+const LEAST_TOKEN: usize = 16;
+/// Bytes of a random token.
+const RANDOM_BYTES: usize = 16;
+/// The name of the token in a query.
+pub(crate) const TOKEN: &str = "token";
+/// The name of the cookie that holds it afterwards.
+const COOKIE: &str = "inferometer-token";
+
+/// Who may read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Whoever reaches a loopback address by its own name: another name there is that of a page
+    /// of somebody else's, which had it point here (DNS rebinding).
+    Loopback,
+    /// Whoever has this.
+    Token(String),
+}
+
+/// What becomes of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// It is answered.
+    Allowed,
+    /// It is answered elsewhere: by the same link without the token, which a cookie holds now.
+    Remembered {
+        /// Where.
+        link: String,
+        /// The value of the `Set-Cookie` field.
+        cookie: String,
+    },
+    /// It names a host that is not this one.
+    WrongHost,
+    /// It has no token, or a wrong one.
+    NoToken,
+}
+
+impl Access {
+    /// The access to an address: free on loopback, by a token elsewhere; by one that was given,
+    /// or a random one.
+    ///
+    /// # Errors
+    /// [`WebError::WeakToken`] of a given one, [`WebError::Random`].
+    pub fn to(at: SocketAddr, given: Option<(&str, String)>) -> Result<Self, WebError> {
+        match given {
+            Some((variable, token)) => {
+                let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+                if token.len() < LEAST_TOKEN || !token.chars().all(fits) {
+                    let found = token.chars().count();
+                    let variable = variable.to_owned();
+                    return Err(WebError::WeakToken { variable, found, least: LEAST_TOKEN });
+                }
+                Ok(Self::Token(token))
+            }
+            None if at.ip().is_loopback() => Ok(Self::Loopback),
+            None => random_token().map(Self::Token).map_err(WebError::Random),
+        }
+    }
+
+    /// What becomes of a request.
+    pub(crate) fn decide(&self, request: &Request, asked: &Asked) -> Decision {
+        match self {
+            Self::Loopback => match request.header("host").is_some_and(is_loopback) {
+                true => Decision::Allowed,
+                false => Decision::WrongHost,
+            },
+            Self::Token(token) => {
+                let cookie = cookie(request).is_some_and(|given| is_same(given, token));
+                let bearer = bearer(request).is_some_and(|given| is_same(given, token));
+                let query = asked.value(TOKEN).is_some_and(|given| is_same(given, token));
+                match (query, cookie || bearer) {
+                    (true, _) => Decision::Remembered {
+                        link: asked.with(&[(TOKEN, None)]),
+                        cookie: format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax"),
+                    },
+                    (false, true) => Decision::Allowed,
+                    (false, false) => Decision::NoToken,
+                }
+            }
+        }
+    }
+}
+
+/// Whether a `Host` field names a loopback address or `localhost`.
+fn is_loopback(host: &str) -> bool {
+    let ends_in_port = |port: &str| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if ends_in_port(port) => name,
+        _ => host,
+    };
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    name.eq_ignore_ascii_case("localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn cookie(request: &Request) -> Option<&str> {
+    let mut pairs = request.header("cookie")?.split(';');
+    pairs.find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+}
+
+fn bearer(request: &Request) -> Option<&str> {
+    request.header("authorization")?.strip_prefix("Bearer ").map(str::trim)
+}
+
+/// Takes as long for any two texts of one length, so that its time tells nothing of the token.
+fn is_same(given: &str, token: &str) -> bool {
+    let differing = given.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    std::hint::black_box(differing) == 0 && given.len() == token.len()
+}
+
+fn random_token() -> std::io::Result<String> {
+    let mut bytes = [0; RANDOM_BYTES];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(target: &str, headers: &[(&str, &str)]) -> Request {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Request {
+            method: "GET".to_owned(),
+            target: target.to_owned(),
+            headers: headers.iter().map(own).collect(),
+            body: Vec::new(),
+            keep_alive: true,
+        }
+    }
+
+    fn decide(access: &Access, target: &str, headers: &[(&str, &str)]) -> Decision {
+        access.decide(&request(target, headers), &Asked::of(target))
+    }
+
+    #[test]
+    fn a_loopback_address_answers_to_its_own_names_only() {
+        for (host, allowed) in [
+            ("127.0.0.1:7878", true),
+            ("localhost", true),
+            ("LOCALHOST:1", true),
+            ("[::1]:7878", true),
+            ("127.9.9.9", true),
+            ("evil.example:7878", false),
+            ("localhost.evil.example", false),
+            ("10.0.0.1", false),
+            ("", false),
+        ] {
+            let decision = decide(&Access::Loopback, "/", &[("Host", host)]);
+            assert_eq!(decision == Decision::Allowed, allowed, "{host}");
+        }
+        assert_eq!(decide(&Access::Loopback, "/", &[]), Decision::WrongHost);
+    }
+
+    #[test]
+    fn elsewhere_only_the_token_opens() {
+        let access = Access::Token("0123456789abcdef".to_owned());
+        let cookie = "a=b; inferometer-token=0123456789abcdef";
+        for (target, header, allowed) in [
+            ("/", ("host", "127.0.0.1"), false),
+            ("/?token=", ("host", "127.0.0.1"), false),
+            ("/?token=0123456789abcde", ("x", ""), false),
+            ("/?token=0123456789abcdef0", ("x", ""), false),
+            ("/", ("cookie", cookie), true),
+            ("/", ("cookie", "inferometer-token=no; x=0123456789abcdef"), false),
+            ("/", ("authorization", "Bearer 0123456789abcdef"), true),
+            ("/", ("authorization", "Basic 0123456789abcdef"), false),
+        ] {
+            let decision = decide(&access, target, &[header]);
+            let expected = if allowed { Decision::Allowed } else { Decision::NoToken };
+            assert_eq!(decision, expected, "{target} {header:?}");
+        }
+        let Decision::Remembered { link, cookie } =
+            decide(&access, "/runs/a?token=0123456789abcdef&x=1", &[])
+        else {
+            panic!("the token in a query is remembered")
+        };
+        assert_eq!(link, "/runs/a?x=1");
+        assert_eq!(cookie, "inferometer-token=0123456789abcdef; Path=/; HttpOnly; SameSite=Lax");
+    }
+
+    #[test]
+    fn a_token_is_random_where_none_is_given_and_never_a_short_one() {
+        let anywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
+        let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        assert_eq!(Access::to(here, None).unwrap(), Access::Loopback);
+        let [one, other] = [(), ()].map(|()| Access::to(anywhere, None).unwrap());
+        assert!(one != other && matches!(&one, Access::Token(token) if token.len() == 32));
+        for (token, is_fine) in
+            [("0123456789abcdef", true), ("0123456789abcde", false), ("0123456789 abcdef", false)]
+        {
+            let access = Access::to(here, Some(("X", token.to_owned())));
+            assert_eq!(access.is_ok(), is_fine, "{token}");
+        }
+    }
+}

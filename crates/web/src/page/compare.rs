@@ -1,0 +1,136 @@
+//! Chosen runs against the first of them: figure by figure, and their curves in one picture. It
+//! judges nothing itself.
+
+use inferometer_core::compare::{Options, Subject, compare as compare_subjects};
+use inferometer_core::summary::Summary;
+use inferometer_report::difference;
+use inferometer_report::plot::{self, Theme};
+
+use crate::answer::{Answer, Trouble};
+use crate::asked::{Asked, link};
+use crate::chrome::{Frame, Part};
+use crate::markup::Html;
+use crate::page::lines::lines;
+use crate::site::Site;
+
+/// The most runs that are compared at one time: plots name each of them.
+const MOST: usize = 8;
+/// How many recent runs the form offers.
+const OFFERED: usize = 200;
+
+/// `/compare?run=A&run=B`, or `?a=A&b=B`
+pub(crate) fn compare(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
+    let mut names = asked.values(&["a", "b", "run"]);
+    // Boxes of a list come in its order, which is the latest first.
+    if asked.value("a").is_none() {
+        names.sort_unstable();
+    }
+    names.dedup();
+    if names.len() > MOST {
+        return Err(Trouble::Asked(format!("{} runs: at most {MOST} are compared", names.len())));
+    }
+    let margin = margin(asked)?;
+    let mut summaries = Vec::new();
+    for name in &names {
+        let stored = site.store.run(name)?;
+        let id = stored.row.id.to_string();
+        let without = || Trouble::Asked(format!("run {id} has no results yet"));
+        summaries.push((id.clone(), stored.summary.ok_or_else(without)?));
+    }
+    let mut content = Html::new();
+    content.raw("<h1>Comparison</h1>\n");
+    if summaries.len() < 2 {
+        content.paragraph("Choose two runs, or tick several in the list of runs.");
+        content.piece(&form(site, names.first().copied())?);
+    } else {
+        content.piece(&chosen(&summaries, margin));
+        content.piece(&differences(&summaries, margin));
+        content.piece(&plots(summaries));
+    }
+    Ok(Answer::page(&Frame::of("Comparison", Part::Runs).around(&content)))
+}
+
+/// Differences within so many percent do not matter.
+fn margin(asked: &Asked) -> Result<f64, Trouble> {
+    let Some(text) = asked.value("margin") else { return Ok(100.0 * Options::default().margin) };
+    let percent = text.parse().ok().filter(|percent: &f64| *percent > 0.0 && *percent < 100.0);
+    percent.ok_or_else(|| {
+        Trouble::Asked(format!("margin={text}: is no percentage above 0 and below 100"))
+    })
+}
+
+/// Two runs to choose, where fewer were named.
+fn form(site: &Site, first: Option<&str>) -> Result<Html, Trouble> {
+    let mut runs = lines(&site.store)?;
+    runs.retain(|line| line.has_results);
+    let mut out = Html::new();
+    out.raw("<form class=\"filters\" method=\"get\">\n");
+    for (name, label, chosen) in [("a", "Baseline", first), ("b", "Against it", None)] {
+        out.raw("<label>").text(label).raw(" <select").attribute("name", name).raw(">");
+        for line in runs.iter().rev().take(OFFERED) {
+            out.raw("<option").attribute("value", &line.id);
+            if chosen == Some(&line.id) {
+                out.raw(" selected");
+            }
+            let text = format!("{} · {} · {} ({})", line.id, line.model, line.engine, line.kind);
+            out.raw(">").text(&text).raw("</option>");
+        }
+        out.raw("</select></label>\n");
+    }
+    out.raw("<button>Compare</button></form>\n");
+    Ok(out)
+}
+
+/// The runs, each with a link that makes it the baseline.
+fn chosen(summaries: &[(String, Summary)], margin: f64) -> Html {
+    let mut out = Html::new();
+    out.raw("<ul>\n");
+    for (at, (id, summary)) in summaries.iter().enumerate() {
+        out.raw("<li>").link(&link(&["runs", id], &[]), id).raw(" ");
+        let engine = summary.target.engine.as_deref().unwrap_or("unknown engine");
+        out.text(&format!("{} on {engine}", summary.target.model));
+        if at == 0 {
+            out.raw(" <b>(the baseline)</b>");
+        } else {
+            let margin = margin.to_string();
+            let mut query = vec![("a", id.as_str())];
+            query.extend(summaries.iter().filter(|(o, _)| o != id).map(|(o, _)| ("b", o.as_str())));
+            query.push(("margin", &margin));
+            out.raw(" (").link(&link(&["compare"], &query), "make it the baseline").raw(")");
+        }
+        out.raw("</li>\n");
+    }
+    out.raw("</ul>\n");
+    out
+}
+
+/// Each against the baseline.
+fn differences(summaries: &[(String, Summary)], margin: f64) -> Html {
+    let options = Options { margin: margin / 100.0, ..Options::default() };
+    let mut subjects = summaries.iter().map(|(id, summary)| Subject::of_run(id.clone(), summary));
+    let mut out = Html::new();
+    let Some(baseline) = subjects.next() else { return out };
+    for contender in subjects {
+        out.raw("<h2>").text(&format!("{} against {}", contender.name, baseline.name));
+        out.raw("</h2>\n");
+        match compare_subjects(&baseline, &contender, options) {
+            Ok(comparison) => out.piece(&Html::made(difference::html(&comparison))),
+            Err(nothing) => {
+                out.raw("<div class=\"callout warning\">").paragraph(&nothing.to_string());
+                out.raw("</div>\n")
+            }
+        };
+    }
+    out
+}
+
+/// All of them in one picture for each figure.
+fn plots(summaries: Vec<(String, Summary)>) -> Html {
+    let summaries: Vec<Summary> = summaries.into_iter().map(|(_, summary)| summary).collect();
+    let mut out = Html::new();
+    out.raw("<h2>Plots</h2>\n");
+    for plot in plot::figures(&summaries, Theme::Page) {
+        out.raw("<figure class=\"picture\">\n").piece(&Html::made(plot.svg)).raw("</figure>\n");
+    }
+    out
+}

@@ -1,0 +1,297 @@
+//! A run while it goes on: what its log holds so far. The page without scripts and the events of
+//! the page with them are the same markup. Figures here are for looking on; a report's are exact.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use inferometer_core::histogram::Histogram;
+use inferometer_core::observed::Quantity;
+use inferometer_core::outcome::OutcomeKind;
+use inferometer_core::plan::Plan;
+use inferometer_core::time::Nanos;
+use inferometer_store::{RunState, StoredRun};
+
+use crate::answer::{Answer, Content, LiveEvent, Trouble};
+use crate::asked::{Asked, link};
+use crate::chrome::{Frame, Part};
+use crate::follow::{Follow, Seen};
+use crate::markup::Html;
+use crate::page::bars::{Bars, distribution, ms};
+use crate::page::lines::{Line, lines};
+use crate::site::Site;
+
+/// Logs that are kept open, so that a look reads only what is new.
+pub(crate) type Followed = BTreeMap<String, Follow>;
+
+/// The most of them.
+const MOST_FOLLOWED: usize = 8;
+/// Bars of a picture over time.
+const MOMENTS: usize = 60;
+
+/// `/live`: the runs in progress, or the one that there is.
+pub(crate) fn in_progress(site: &mut Site, _: &Asked) -> Result<Answer, Trouble> {
+    let running: Vec<Line> = lines(&site.store)?.into_iter().filter(Line::is_running).collect();
+    if let [only] = running.as_slice() {
+        return Ok(Answer::see(link(&["runs", &only.id, "live"], &[])));
+    }
+    let mut content = Html::new();
+    content.raw("<h1>In progress</h1>\n");
+    if running.is_empty() {
+        content.raw("<p>No run of this store is in progress. <code>inferometer run</code> begins ");
+        content.raw("one, and it can be watched here while it goes on.</p>\n");
+    }
+    content.raw("<ul>\n");
+    for line in running.iter().rev() {
+        content.raw("<li>").link(&link(&["runs", &line.id, "live"], &[]), &line.id);
+        content.text(&format!(" {} on {}", line.model, line.engine)).raw("</li>\n");
+    }
+    content.raw("</ul>\n");
+    let frame = Frame { title: "In progress", part: Part::Live, is_live: true };
+    Ok(Answer::page(&frame.around(&content)))
+}
+
+/// `/runs/RUN/live`
+pub(crate) fn live(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
+    let stored = site.store.run(asked.segment(1))?;
+    let id = stored.row.id.to_string();
+    let (view, is_over) = view(site, &stored)?;
+    let mut content = Html::new();
+    content.raw("<h1>").text(&format!("{} · {id}", stored.row.model)).raw("</h1>\n");
+    content.raw("<div id=\"live\"");
+    if !is_over {
+        content.attribute("data-events", &link(&["runs", &id, "events"], &[]));
+    }
+    content.raw(">\n").piece(&view).raw("</div>\n");
+    let frame = Frame { title: "Live", part: Part::Live, is_live: !is_over };
+    Ok(Answer::page(&frame.around(&content)))
+}
+
+/// `/runs/RUN/events`
+pub(crate) fn events(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
+    let run = site.store.run(asked.segment(1))?.row.id.to_string();
+    let mut answer = Answer::of("text/event-stream", Vec::new());
+    answer.content = Content::Events { run };
+    Ok(answer)
+}
+
+/// What a stream of events says next.
+pub(crate) fn live_event(site: &mut Site, run: &str) -> LiveEvent {
+    let viewed = site.store.run(run).map_err(Trouble::from);
+    match viewed.and_then(|stored| view(site, &stored)) {
+        Ok((view, is_last)) => LiveEvent { markup: view.as_str().to_owned(), is_last },
+        Err(trouble) => {
+            let mut markup = Html::new();
+            markup.paragraph(&trouble.to_string());
+            LiveEvent { markup: markup.as_str().to_owned(), is_last: true }
+        }
+    }
+}
+
+/// The live part of the page, and whether nothing more will come.
+fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), Trouble> {
+    let id = stored.row.id.as_str();
+    let plan: Option<Plan> = serde_json::from_str(&stored.plan_json).ok();
+    if !site.followed.contains_key(id) {
+        while site.followed.len() >= MOST_FOLLOWED {
+            site.followed.pop_first();
+        }
+        let streamed = plan.as_ref().is_none_or(|plan| plan.sampling.stream);
+        site.followed.insert(id.to_owned(), Follow::open(&stored.log, streamed)?);
+    }
+    let follow = site.followed.get_mut(id).expect("invariant: it was just entered");
+    if let Err(error) = follow.look() {
+        site.followed.remove(id);
+        return Err(error.into());
+    }
+    let is_over = !follow.is_behind()
+        && (follow.ending().is_some() || stored.row.state != RunState::Running);
+    let mut out = Html::new();
+    state(&mut out, stored, follow);
+    if let Some(pass) = follow.passes().last() {
+        whole(&mut out, follow, plan.as_ref());
+        current(&mut out, pass);
+    }
+    passes(&mut out, follow.passes());
+    if is_over {
+        site.followed.remove(id);
+    }
+    Ok((out, is_over))
+}
+
+/// How far it is, in words.
+fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
+    let id = stored.row.id.as_str();
+    let said = match (stored.row.state, follow.ending(), follow.is_behind()) {
+        (_, _, true) => "Reading what was recorded so far …".to_owned(),
+        (RunState::Running, None, _) => "In progress. What has ended so far:".to_owned(),
+        (RunState::Running, Some(_), _) => "All passes are over; results are being made.".to_owned(),
+        (state, ..) => format!("This run is {}.", state.name()),
+    };
+    out.raw("<p role=\"status\">").text(&said);
+    if stored.summary.is_some() {
+        out.raw(" ").link(&link(&["runs", id], &[]), "To its report");
+    }
+    out.raw("</p>\n");
+    if follow.passes().is_empty() {
+        out.paragraph("No pass has begun yet: servers start, prompts are made, warm-up.");
+    }
+}
+
+/// How much of the plan is done.
+fn whole(out: &mut Html, follow: &Follow, plan: Option<&Plan>) {
+    let Some(plan) = plan else { return };
+    let done = follow.passes().iter().filter(|pass| pass.ending.is_some()).count();
+    let once: usize = plan.cells.iter().map(|cell| plan.passes_of(*cell).len()).sum();
+    let all = (once * plan.repeat.at_most as usize).max(done);
+    let up_to = if plan.repeat.at_least < plan.repeat.at_most { "up to " } else { "" };
+    progress(out, &format!("{done} of {up_to}{all} passes are over"), done as u64, all as u64);
+}
+
+fn progress(out: &mut Html, label: &str, done: u64, all: u64) {
+    out.raw("<p><label>").text(label).raw(" <progress");
+    out.attribute("value", &done.to_string()).attribute("max", &all.max(1).to_string());
+    out.raw("></progress></label></p>\n");
+}
+
+/// The pass that goes on, or the last one.
+fn current(out: &mut Html, pass: &Seen) {
+    out.raw("<h2>").text(&pass.place()).raw("</h2>\n");
+    let recorded = pass.outcomes.total();
+    match pass.begin.plan.requests() {
+        Some(all) => progress(
+            out,
+            &format!("{recorded} of {all} requests are over"),
+            recorded,
+            u64::from(all),
+        ),
+        None => drop(out.paragraph(&format!("{recorded} requests are over"))),
+    }
+    tiles(out, pass);
+    if let Some((from, until)) = pass.window().filter(|(from, until)| until > from) {
+        out.raw("<div class=\"pictures\">\n<div>").piece(&over_time(pass, from, until));
+        out.raw("</div>\n<div>").piece(&in_flight(pass, from, until)).raw("</div>\n");
+        for (title, spans) in [("TTFT", &pass.ttft), ("ITL", &pass.itl)] {
+            out.raw("<div>").piece(&distribution(title, spans)).raw("</div>\n");
+        }
+        out.raw("</div>\n");
+    }
+    failures(out, pass);
+}
+
+fn tiles(out: &mut Html, pass: &Seen) {
+    let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.1}"));
+    let at = |spans: &Histogram, q: f64| match spans.count() {
+        0 => "-".to_owned(),
+        _ => ms(spans.quantile(q)),
+    };
+    let mut tiles = vec![
+        ("output tokens/s", rate(pass.tokens_per_s())),
+        ("requests/s", rate(pass.requests_per_s())),
+        ("failed", pass.outcomes.failed().to_string()),
+        ("TTFT p50", at(&pass.ttft, 0.5)),
+        ("TTFT p99", at(&pass.ttft, 0.99)),
+        ("ITL p50", at(&pass.itl, 0.5)),
+        ("ITL p99", at(&pass.itl, 0.99)),
+        ("E2E p50", at(&pass.e2e, 0.5)),
+    ];
+    let said = |quantity| pass.server.as_ref()?.values.get(&quantity).copied();
+    let server = [
+        ("running in the server", said(Quantity::Running)),
+        ("waiting in the server", said(Quantity::Waiting)),
+        ("KV memory in use, %", said(Quantity::KvUse).map(|share| 100.0 * share)),
+        ("preemptions", said(Quantity::Preemptions)),
+    ];
+    let server = server.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    tiles.extend(server.map(|(name, value)| (name, format!("{value:.0}"))));
+    out.raw("<ul class=\"tiles\">\n");
+    for (name, value) in tiles {
+        out.raw("<li><b>").text(&value).raw("</b> <span>").text(name).raw("</span></li>\n");
+    }
+    out.raw("</ul>\n");
+}
+
+fn over_time(pass: &Seen, from: Nanos, until: Nanos) -> Html {
+    let step = until.since(from) / MOMENTS as u32;
+    let rate = |at: usize| {
+        let begin = from + step * at as u32;
+        pass.tokens.between(begin, begin + step) / step.as_secs_f64().max(1e-9)
+    };
+    let values: Vec<f64> = (0..MOMENTS).map(rate).collect();
+    let most = values.iter().copied().fold(0.0, f64::max);
+    let ends = ["0 s".to_owned(), seconds(until.since(from))];
+    let title = "Output tokens/s, of requests that are over";
+    Bars { title, values, ends, most: format!("{most:.0} tokens/s") }.draw()
+}
+
+fn in_flight(pass: &Seen, from: Nanos, until: Nanos) -> Html {
+    let step = until.since(from) / MOMENTS as u32;
+    let steps = pass.in_flight.steps();
+    let count = |at: usize| {
+        let instant = from + step * at as u32 + step / 2;
+        let before = steps.partition_point(|(begin, _)| *begin <= instant);
+        before.checked_sub(1).map_or(0, |last| steps[last].1)
+    };
+    let values: Vec<f64> = (0..MOMENTS).map(|at| count(at) as f64).collect();
+    let most = values.iter().copied().fold(0.0, f64::max);
+    let ends = ["0 s".to_owned(), seconds(until.since(from))];
+    let title = "In flight, of requests that are over";
+    Bars { title, values, ends, most: format!("{most:.0} requests") }.draw()
+}
+
+fn seconds(span: Duration) -> String {
+    format!("{:.1} s", span.as_secs_f64())
+}
+
+fn failures(out: &mut Html, pass: &Seen) {
+    let failed = OutcomeKind::ALL.into_iter().filter(|kind| *kind != OutcomeKind::Complete);
+    let failed: Vec<(OutcomeKind, u64)> = failed
+        .map(|kind| (kind, pass.outcomes.of(kind)))
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    if failed.is_empty() {
+        return;
+    }
+    out.raw("<div class=\"callout warning\"><p><b>Requests that did not complete</b></p>\n<ul>\n");
+    for (kind, count) in failed {
+        out.raw("<li>").text(&format!("{count} {}", kind.name())).raw("</li>\n");
+    }
+    out.raw("</ul></div>\n");
+}
+
+/// Every pass so far.
+fn passes(out: &mut Html, passes: &[Seen]) {
+    if passes.is_empty() {
+        return;
+    }
+    out.raw("<h2>Passes</h2>\n<div class=\"table\" role=\"region\" aria-label=\"Passes\" ");
+    out.raw("tabindex=\"0\"><table>\n<caption class=\"unseen\">Passes so far</caption>\n<thead><tr>");
+    out.raw("<th scope=\"col\">Pass</th>");
+    for heading in ["Complete", "Failed", "Requests/s", "Output tokens/s", "TTFT p50", "ITL p50"] {
+        out.raw("<th scope=\"col\" class=\"n\">").text(heading).raw("</th>");
+    }
+    out.raw("</tr></thead>\n<tbody>\n");
+    for pass in passes {
+        let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.2}"));
+        let half = |spans: &Histogram| match spans.count() {
+            0 => "-".to_owned(),
+            _ => ms(spans.quantile(0.5)),
+        };
+        out.raw("<tr><th scope=\"row\">").text(&pass.place());
+        if pass.ending.is_none() {
+            out.raw(" <span class=\"badge\">in progress</span>");
+        }
+        out.raw("</th>");
+        for text in [
+            pass.outcomes.complete.to_string(),
+            pass.outcomes.failed().to_string(),
+            rate(pass.requests_per_s()),
+            rate(pass.tokens_per_s()),
+            half(&pass.ttft),
+            half(&pass.itl),
+        ] {
+            out.raw("<td class=\"n\">").text(&text).raw("</td>");
+        }
+        out.raw("</tr>\n");
+    }
+    out.raw("</tbody>\n</table></div>\n");
+}

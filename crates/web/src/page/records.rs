@@ -1,0 +1,52 @@
+//! The library of records: published tables that were imported, and what they say. They are runs
+//! of the store like any other; what sets them apart is that nobody measured them here.
+
+use crate::answer::{Answer, Trouble};
+use crate::asked::{Asked, link};
+use crate::chrome::{Frame, Part};
+use crate::markup::Html;
+use crate::page::lines::{Line, lines};
+use crate::site::Site;
+
+/// `/records`
+pub(crate) fn records(site: &mut Site, _: &Asked) -> Result<Answer, Trouble> {
+    let mut records: Vec<Line> = lines(&site.store)?;
+    records.retain(|line| line.kind == "imported");
+    records.sort_by_key(|line| (line.model.to_lowercase(), line.card.clone(), line.engine.clone()));
+    let mut content = Html::new();
+    content.raw("<h1>Records</h1>\n");
+    content.paragraph(
+        "Published results that were imported into the store. Nobody measured them here: what can \
+         be said of them is what they say of themselves.",
+    );
+    if records.is_empty() {
+        content.raw("<p>There are none yet: <code>inferometer import FILE</code> takes tables in ");
+        content.raw("Markdown and results of other tools.</p>\n");
+    } else {
+        content.piece(&table(&records));
+    }
+    Ok(Answer::page(&Frame::of("Records", Part::Records).around(&content)))
+}
+
+fn table(records: &[Line]) -> Html {
+    let mut out = Html::new();
+    out.raw("<form method=\"get\" action=\"/compare\">\n");
+    out.raw("<div class=\"table\" role=\"region\" aria-label=\"Records\" tabindex=\"0\"><table>\n");
+    out.raw("<caption class=\"unseen\">Imported results</caption>\n<thead><tr>");
+    out.raw("<th scope=\"col\"><span class=\"unseen\">Choose</span></th>");
+    for heading in ["Model", "Card", "Engine", "Cells", "Run", "Tags"] {
+        out.raw("<th scope=\"col\">").text(heading).raw("</th>");
+    }
+    out.raw("</tr></thead>\n<tbody>\n");
+    for line in records {
+        out.raw("<tr><td><input type=\"checkbox\" name=\"run\"").attribute("value", &line.id);
+        out.attribute("aria-label", &format!("Choose {} by {}", line.model, line.engine));
+        out.raw("></td><th scope=\"row\">").text(&line.model).raw("</th><td>");
+        out.text(&line.card).raw("</td><td>").text(&line.engine).raw("</td><td class=\"n\">");
+        out.text(&line.cells.to_string()).raw("</td><td>");
+        out.link(&link(&["runs", &line.id], &[]), &line.id).raw("</td><td>");
+        out.text(&line.tags.join(", ")).raw("</td></tr>\n");
+    }
+    out.raw("</tbody>\n</table></div>\n<p><button>Compare the chosen records</button></p></form>\n");
+    out
+}

@@ -1,0 +1,111 @@
+//! One run: its report, the files that can be had of it, and what goes on while it has none yet.
+
+use inferometer_core::plan::Plan;
+use inferometer_core::summary::Summary;
+use inferometer_report::plot::{self, Named, Theme};
+use inferometer_report::{ReportInput, html, plan_toml};
+use inferometer_store::{RunState, StoredRun};
+
+use crate::answer::{Answer, Trouble};
+use crate::asked::{Asked, link};
+use crate::chrome::{Frame, Part};
+use crate::markup::Html;
+use crate::page::files;
+use crate::page::lines::Line;
+use crate::site::Site;
+
+/// `/runs/RUN`
+pub(crate) fn run(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
+    let stored = site.store.run(asked.segment(1))?;
+    let id = stored.row.id.to_string();
+    if asked.segment(1) != id {
+        return Ok(Answer::see(link(&["runs", &id], &[])));
+    }
+    let title = format!("{} · {id}", stored.row.model);
+    let mut content = Html::new();
+    match &stored.summary {
+        Some(summary) => {
+            content.piece(&around(&stored, summary));
+            let report = Report::of(&stored, summary);
+            content.piece(&Html::made(html::body(&report.input(summary))));
+        }
+        None => content = without_results(stored),
+    }
+    Ok(Answer::page(&Frame::of(&title, Part::Runs).around(&content)))
+}
+
+/// What a report is made of, for a stored run.
+pub(crate) struct Report {
+    plots: Vec<Named>,
+    plan: String,
+    again: String,
+}
+
+impl Report {
+    /// Draws the plots of a run and writes its plan.
+    pub(crate) fn of(stored: &StoredRun, summary: &Summary) -> Self {
+        Self {
+            plots: plot::figures(std::slice::from_ref(summary), Theme::Light),
+            plan: plan(stored),
+            again: format!("inferometer report {}", stored.row.id),
+        }
+    }
+
+    /// The report's input.
+    pub(crate) fn input<'a>(&'a self, summary: &'a Summary) -> ReportInput<'a> {
+        ReportInput {
+            summary,
+            plots: &self.plots,
+            plan_toml: &self.plan,
+            report_command: &self.again,
+            run_command: "inferometer run PLAN.toml",
+        }
+    }
+}
+
+/// The plan as a file; as it was stored, where it is of another version of this program.
+pub(crate) fn plan(stored: &StoredRun) -> String {
+    let salt = stored.environment.salt.as_deref();
+    match serde_json::from_str::<Plan>(&stored.plan_json) {
+        Ok(plan) => plan_toml(&plan, salt),
+        Err(_) => format!("# of another version of this program\n{}\n", stored.plan_json),
+    }
+}
+
+/// What stands above the report.
+fn around(stored: &StoredRun, summary: &Summary) -> Html {
+    let id = stored.row.id.as_str();
+    let mut out = Html::new();
+    out.raw("<div class=\"above\">\n<p>Run <code>").text(id).raw("</code>");
+    if stored.row.state != RunState::Complete {
+        let state = stored.row.state.name();
+        out.raw(" <span class=\"badge warning\">").text(state).raw("</span>");
+    }
+    out.raw("</p>\n<details><summary>Files</summary><ul class=\"files\">\n");
+    for name in files::names(summary) {
+        out.raw("<li><a").attribute("href", &link(&["runs", id, &name], &[]));
+        out.raw(" download>").text(&name).raw("</a></li>\n");
+    }
+    out.raw("</ul></details>\n<p>");
+    out.link(&link(&["compare"], &[("run", id)]), "Compare with another run");
+    out.raw("</p>\n</div>\n");
+    out
+}
+
+/// A run that goes on, or ended without a word.
+fn without_results(stored: StoredRun) -> Html {
+    let plan = plan(&stored);
+    let line = Line::of(stored.row);
+    let mut out = Html::new();
+    out.raw("<h1>").text(&format!("{} on {}", line.model, line.engine)).raw("</h1>\n");
+    out.raw("<div class=\"callout note\"><p><b>").text(&format!("Run {} is {}", line.id, line.state));
+    out.raw("</b></p>\n");
+    out.paragraph(&format!("It began at {} UTC and has no results yet.", line.started));
+    out.raw("<p>").link(&link(&["runs", &line.id, "live"], &[]), "What it recorded so far");
+    out.raw("</p></div>\n<h2>Plan</h2>\n<pre><code>");
+    for text in plan.trim_end().lines() {
+        out.text(text).raw("\n");
+    }
+    out.raw("</code></pre>\n");
+    out
+}

@@ -1,0 +1,179 @@
+//! All runs of the store: filters, order, pages, and boxes to choose those that are compared.
+
+use crate::answer::{Answer, Trouble};
+use crate::asked::{Asked, link};
+use crate::chrome::{Frame, Part};
+use crate::markup::Html;
+use crate::page::lines::{Filter, Line, lines};
+use crate::site::Site;
+
+/// Runs on a page, and the most that may be asked for.
+const ON_A_PAGE: usize = 50;
+const MOST_ON_A_PAGE: usize = 1000;
+
+/// A column: the word for it in links, its heading, what it is ordered by.
+type Column = (&'static str, &'static str, fn(&Line) -> String);
+
+const COLUMNS: [Column; 7] = [
+    ("started", "Run", |line| line.id.clone()),
+    ("model", "Model", |line| line.model.to_lowercase()),
+    ("engine", "Engine", |line| line.engine.to_lowercase()),
+    ("card", "Card", |line| line.card.to_lowercase()),
+    ("kind", "Kind", |line| line.kind.to_owned()),
+    ("state", "State", |line| line.state.to_owned()),
+    ("cells", "Cells", |line| format!("{:010}", line.cells)),
+];
+
+/// `/`
+pub(crate) fn runs(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
+    let all = lines(&site.store)?;
+    let filter = Filter::of(asked)?;
+    let mut shown: Vec<&Line> = all.iter().filter(|line| filter.fits(line)).collect();
+    let order = Order::of(asked)?;
+    order.sort(&mut shown);
+    let size = number(asked, "size", ON_A_PAGE)?.clamp(1, MOST_ON_A_PAGE);
+    let pages = shown.len().div_ceil(size).max(1);
+    let page = number(asked, "page", 1)?.clamp(1, pages);
+    let found = shown.len();
+    let shown: Vec<&Line> = shown.into_iter().skip((page - 1) * size).take(size).collect();
+
+    let mut content = Html::new();
+    content.raw("<h1>Runs</h1>\n").piece(&filter.form(&all));
+    if all.is_empty() {
+        content.paragraph("The store has no runs yet. `inferometer run` makes one.");
+    } else {
+        let first = (page - 1) * size;
+        let count = match found {
+            0 => "No run fits.".to_owned(),
+            1 => "1 run.".to_owned(),
+            _ => format!("{} to {} of {found} runs.", first + 1, first + shown.len()),
+        };
+        content.raw("<p role=\"status\">").text(&count);
+        if found < all.len() {
+            content.text(&format!(" The store has {}.", all.len()));
+        }
+        content.raw("</p>\n");
+    }
+    if !shown.is_empty() {
+        content.raw("<form method=\"get\" action=\"/compare\">\n");
+        content.piece(&table(&shown, &order, asked));
+        content.raw("<p><button>Compare the chosen runs</button> ");
+        content.raw("<span class=\"soft\">The oldest of them is the baseline.</span></p></form>\n");
+        content.piece(&pager(asked, page, pages));
+    }
+    Ok(Answer::page(&Frame::of("Runs", Part::Runs).around(&content)))
+}
+
+/// In which order they stand.
+struct Order {
+    column: Column,
+    ascending: bool,
+}
+
+impl Order {
+    fn of(asked: &Asked) -> Result<Self, Trouble> {
+        let name = asked.value("sort").unwrap_or("-started");
+        let (ascending, name) = match name.strip_prefix('-') {
+            Some(name) => (false, name),
+            None => (true, name),
+        };
+        let column = COLUMNS.into_iter().find(|column| column.0 == name);
+        let names = COLUMNS.map(|column| column.0).join(", ");
+        let unknown = || Trouble::Asked(format!("sort={name}: is none of {names}"));
+        Ok(Self { column: column.ok_or_else(unknown)?, ascending })
+    }
+
+    /// Runs that are alike in the column stand by their start, the latest first.
+    fn sort(&self, lines: &mut Vec<&Line>) {
+        let mut keyed: Vec<(String, &Line)> =
+            lines.drain(..).map(|line| ((self.column.2)(line), line)).collect();
+        keyed.sort_unstable_by(|(a, one), (b, other)| {
+            let order = if self.ascending { a.cmp(b) } else { b.cmp(a) };
+            order.then_with(|| other.id.cmp(&one.id))
+        });
+        lines.extend(keyed.into_iter().map(|(_, line)| line));
+    }
+}
+
+fn number(asked: &Asked, name: &str, otherwise: usize) -> Result<usize, Trouble> {
+    let wrong = |value: &str| Trouble::Asked(format!("{name}={value}: is no number"));
+    asked.value(name).map_or(Ok(otherwise), |value| value.parse().map_err(|_| wrong(value)))
+}
+
+/// The table of runs, each with its box.
+fn table(shown: &[&Line], order: &Order, asked: &Asked) -> Html {
+    let mut out = Html::new();
+    out.raw("<div class=\"table\" role=\"region\" aria-label=\"Runs\" tabindex=\"0\"><table>\n");
+    out.raw("<caption class=\"unseen\">Runs of the store; headings order them</caption>\n");
+    out.raw("<thead><tr><th scope=\"col\"><span class=\"unseen\">Choose</span></th>");
+    for (name, heading, _) in COLUMNS {
+        let is_order = order.column.0 == name;
+        out.raw("<th scope=\"col\"");
+        if is_order {
+            out.attribute("aria-sort", if order.ascending { "ascending" } else { "descending" });
+        }
+        let to = match is_order && order.ascending {
+            true => format!("-{name}"),
+            false => name.to_owned(),
+        };
+        out.raw("><a").attribute("href", &asked.with(&[("sort", Some(&to)), ("page", None)]));
+        out.raw(">").text(heading);
+        if is_order {
+            let arrow = if order.ascending { " ▲" } else { " ▼" };
+            out.raw("<span aria-hidden=\"true\">").text(arrow).raw("</span>");
+        }
+        out.raw("</a></th>");
+    }
+    out.raw("<th scope=\"col\">Tags</th></tr></thead>\n<tbody>\n");
+    for line in shown {
+        row(&mut out, line, asked);
+    }
+    out.raw("</tbody>\n</table></div>\n");
+    out
+}
+
+fn row(out: &mut Html, line: &Line, asked: &Asked) {
+    out.raw("<tr><td><input type=\"checkbox\" name=\"run\"").attribute("value", &line.id);
+    out.attribute("aria-label", &format!("Choose {} of {}", line.id, line.model));
+    if !line.has_results {
+        out.raw(" disabled");
+    }
+    out.raw("></td><th scope=\"row\">").link(&link(&["runs", &line.id], &[]), &line.id);
+    out.raw("<br><span class=\"soft\">").text(&line.started).raw("</span></th><td>");
+    out.text(&line.model).raw("</td><td>").text(&line.engine).raw("</td><td>");
+    out.text(&line.card).raw("</td><td>").text(line.kind).raw("</td><td>");
+    if line.is_running() {
+        out.link(&link(&["runs", &line.id, "live"], &[]), "running");
+    } else {
+        out.text(line.state);
+    }
+    if let Some(validity) = &line.validity {
+        let class = if validity == "valid" { "badge good" } else { "badge warning" };
+        out.raw(" <span").attribute("class", class).raw(">").text(validity).raw("</span>");
+    }
+    out.raw("</td><td class=\"n\">").text(&line.cells.to_string()).raw("</td><td>");
+    for tag in &line.tags {
+        let to = asked.with(&[("tag", Some(tag)), ("page", None)]);
+        out.raw("<a class=\"badge\"").attribute("href", &to).raw(">").text(tag).raw("</a> ");
+    }
+    out.raw("</td></tr>\n");
+}
+
+fn pager(asked: &Asked, page: usize, pages: usize) -> Html {
+    let mut out = Html::new();
+    if pages < 2 {
+        return out;
+    }
+    let to = |page: usize| asked.with(&[("page", Some(&page.to_string()))]);
+    out.raw("<nav class=\"pager\" aria-label=\"Pages\">");
+    if page > 1 {
+        out.link(&to(1), "First").raw(" ").link(&to(page - 1), "Before").raw(" ");
+    }
+    out.raw("<span aria-current=\"page\">").text(&format!("Page {page} of {pages}"));
+    out.raw("</span>");
+    if page < pages {
+        out.raw(" ").link(&to(page + 1), "Next").raw(" ").link(&to(pages), "Last");
+    }
+    out.raw("</nav>\n");
+    out
+}
