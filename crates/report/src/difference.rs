@@ -37,7 +37,10 @@ pub fn html(comparison: &Comparison) -> String {
         if !lines.is_empty() {
             let lines: String =
                 lines.iter().map(|line| format!("<p>{}</p>\n", escape(line))).collect();
-            let _ = write!(out, "<div class=\"callout {class}\">\n<p><b>{title}</b></p>\n{lines}</div>\n");
+            let _ = write!(
+                out,
+                "<div class=\"callout {class}\">\n<p><b>{title}</b></p>\n{lines}</div>\n"
+            );
         }
     };
     callout("warning", "Read this first", comparison.warnings.clone());

@@ -56,7 +56,9 @@ impl<'a> Frame<'a> {
         }
         out.raw("<script src=\"/script.js\" defer></script>\n</head>\n<body>\n");
         out.raw("<a class=\"skip\" href=\"#content\">Skip to the content</a>\n");
-        out.raw("<header class=\"top\"><nav aria-label=\"Dashboard\"><a class=\"home\" href=\"/\">");
+        out.raw(
+            "<header class=\"top\"><nav aria-label=\"Dashboard\"><a class=\"home\" href=\"/\">",
+        );
         out.raw("Inferometer</a>\n<ul>");
         for (part, link, name) in NAVIGATION {
             out.raw("<li><a").attribute("href", link);
@@ -65,7 +67,7 @@ impl<'a> Frame<'a> {
             }
             out.raw(">").text(name).raw("</a></li>\n");
         }
-        out.raw("</ul></nav></header>\n<main id=\"content\" tabindex=\"-1\">\n");
+        out.raw("</ul><button id=\"theme\" type=\"button\" hidden>Theme</button></nav></header>\n<main id=\"content\" tabindex=\"-1\">\n");
         out.piece(content).raw("</main>\n</body>\n</html>\n");
         out
     }

@@ -45,7 +45,10 @@ pub(crate) fn definitions(_: &mut Site, _: &Asked) -> Result<Answer, Trouble> {
     }
     content.raw("</div>\n<h2>Text blocks</h2>\n<dl>\n");
     let fields = blocks::FIELDS.iter().map(|field| (field.name, field.formula));
-    terms(&mut content, fields.chain(blocks::RULES.iter().map(|rule| (rule.name, rule.definition))));
+    terms(
+        &mut content,
+        fields.chain(blocks::RULES.iter().map(|rule| (rule.name, rule.definition))),
+    );
     content.raw("</dl>\n<h2>The serving script of vLLM 0.2</h2>\n<dl>\n");
     terms(&mut content, serving_run::FIELDS.iter().map(|field| (field.name, field.formula)));
     content.raw("</dl>\n");

@@ -40,7 +40,8 @@ pub(crate) fn names(summary: &Summary) -> Vec<String> {
     let has = |name: &str| blocks || !name.starts_with("blocks.");
     let fixed = FILES.iter().map(|file| file.0).filter(|name| has(name)).map(str::to_owned);
     let plots = plot::figures(std::slice::from_ref(summary), Theme::Light);
-    let plots = plots.iter().flat_map(|plot| ["svg", "png"].map(|end| format!("{}.{end}", plot.name)));
+    let plots =
+        plots.iter().flat_map(|plot| ["svg", "png"].map(|end| format!("{}.{end}", plot.name)));
     fixed.chain(plots).collect()
 }
 

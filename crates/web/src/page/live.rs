@@ -2,13 +2,11 @@
 //! the page with them are the same markup. Figures here are for looking on; a report's are exact.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use inferometer_core::histogram::Histogram;
 use inferometer_core::observed::Quantity;
 use inferometer_core::outcome::OutcomeKind;
 use inferometer_core::plan::Plan;
-use inferometer_core::time::Nanos;
 use inferometer_store::{RunState, StoredRun};
 
 use crate::answer::{Answer, Content, LiveEvent, Trouble};
@@ -16,8 +14,8 @@ use crate::asked::{Asked, link};
 use crate::chrome::{Frame, Part};
 use crate::follow::{Follow, Seen};
 use crate::markup::Html;
-use crate::page::bars::{Bars, distribution, ms};
 use crate::page::lines::{Line, lines};
+use crate::page::pictures::{distributions, ms, over_time};
 use crate::site::Site;
 
 /// Logs that are kept open, so that a look reads only what is new.
@@ -25,8 +23,6 @@ pub(crate) type Followed = BTreeMap<String, Follow>;
 
 /// The most of them.
 const MOST_FOLLOWED: usize = 8;
-/// Bars of a picture over time.
-const MOMENTS: usize = 60;
 
 /// `/live`: the runs in progress, or the one that there is.
 pub(crate) fn in_progress(site: &mut Site, _: &Asked) -> Result<Answer, Trouble> {
@@ -103,8 +99,8 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), Trouble> {
         site.followed.remove(id);
         return Err(error.into());
     }
-    let is_over = !follow.is_behind()
-        && (follow.ending().is_some() || stored.row.state != RunState::Running);
+    let is_over =
+        !follow.is_behind() && (follow.ending().is_some() || stored.row.state != RunState::Running);
     let mut out = Html::new();
     state(&mut out, stored, follow);
     if let Some(pass) = follow.passes().last() {
@@ -124,7 +120,9 @@ fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
     let said = match (stored.row.state, follow.ending(), follow.is_behind()) {
         (_, _, true) => "Reading what was recorded so far …".to_owned(),
         (RunState::Running, None, _) => "In progress. What has ended so far:".to_owned(),
-        (RunState::Running, Some(_), _) => "All passes are over; results are being made.".to_owned(),
+        (RunState::Running, Some(_), _) => {
+            "All passes are over; results are being made.".to_owned()
+        }
         (state, ..) => format!("This run is {}.", state.name()),
     };
     out.raw("<p role=\"status\">").text(&said);
@@ -167,14 +165,7 @@ fn current(out: &mut Html, pass: &Seen) {
         None => drop(out.paragraph(&format!("{recorded} requests are over"))),
     }
     tiles(out, pass);
-    if let Some((from, until)) = pass.window().filter(|(from, until)| until > from) {
-        out.raw("<div class=\"pictures\">\n<div>").piece(&over_time(pass, from, until));
-        out.raw("</div>\n<div>").piece(&in_flight(pass, from, until)).raw("</div>\n");
-        for (title, spans) in [("TTFT", &pass.ttft), ("ITL", &pass.itl)] {
-            out.raw("<div>").piece(&distribution(title, spans)).raw("</div>\n");
-        }
-        out.raw("</div>\n");
-    }
+    out.piece(&over_time(pass)).piece(&distributions(pass));
     failures(out, pass);
 }
 
@@ -210,44 +201,10 @@ fn tiles(out: &mut Html, pass: &Seen) {
     out.raw("</ul>\n");
 }
 
-fn over_time(pass: &Seen, from: Nanos, until: Nanos) -> Html {
-    let step = until.since(from) / MOMENTS as u32;
-    let rate = |at: usize| {
-        let begin = from + step * at as u32;
-        pass.tokens.between(begin, begin + step) / step.as_secs_f64().max(1e-9)
-    };
-    let values: Vec<f64> = (0..MOMENTS).map(rate).collect();
-    let most = values.iter().copied().fold(0.0, f64::max);
-    let ends = ["0 s".to_owned(), seconds(until.since(from))];
-    let title = "Output tokens/s, of requests that are over";
-    Bars { title, values, ends, most: format!("{most:.0} tokens/s") }.draw()
-}
-
-fn in_flight(pass: &Seen, from: Nanos, until: Nanos) -> Html {
-    let step = until.since(from) / MOMENTS as u32;
-    let steps = pass.in_flight.steps();
-    let count = |at: usize| {
-        let instant = from + step * at as u32 + step / 2;
-        let before = steps.partition_point(|(begin, _)| *begin <= instant);
-        before.checked_sub(1).map_or(0, |last| steps[last].1)
-    };
-    let values: Vec<f64> = (0..MOMENTS).map(|at| count(at) as f64).collect();
-    let most = values.iter().copied().fold(0.0, f64::max);
-    let ends = ["0 s".to_owned(), seconds(until.since(from))];
-    let title = "In flight, of requests that are over";
-    Bars { title, values, ends, most: format!("{most:.0} requests") }.draw()
-}
-
-fn seconds(span: Duration) -> String {
-    format!("{:.1} s", span.as_secs_f64())
-}
-
 fn failures(out: &mut Html, pass: &Seen) {
     let failed = OutcomeKind::ALL.into_iter().filter(|kind| *kind != OutcomeKind::Complete);
-    let failed: Vec<(OutcomeKind, u64)> = failed
-        .map(|kind| (kind, pass.outcomes.of(kind)))
-        .filter(|(_, count)| *count > 0)
-        .collect();
+    let failed: Vec<(OutcomeKind, u64)> =
+        failed.map(|kind| (kind, pass.outcomes.of(kind))).filter(|(_, count)| *count > 0).collect();
     if failed.is_empty() {
         return;
     }
@@ -264,7 +221,9 @@ fn passes(out: &mut Html, passes: &[Seen]) {
         return;
     }
     out.raw("<h2>Passes</h2>\n<div class=\"table\" role=\"region\" aria-label=\"Passes\" ");
-    out.raw("tabindex=\"0\"><table>\n<caption class=\"unseen\">Passes so far</caption>\n<thead><tr>");
+    out.raw(
+        "tabindex=\"0\"><table>\n<caption class=\"unseen\">Passes so far</caption>\n<thead><tr>",
+    );
     out.raw("<th scope=\"col\">Pass</th>");
     for heading in ["Complete", "Failed", "Requests/s", "Output tokens/s", "TTFT p50", "ITL p50"] {
         out.raw("<th scope=\"col\" class=\"n\">").text(heading).raw("</th>");

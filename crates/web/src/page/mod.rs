@@ -1,11 +1,11 @@
 //! The pages, one file each: what was asked in, an answer out. None writes anything.
 
-mod bars;
 mod compare;
 mod definitions;
 mod files;
 mod lines;
 mod live;
+mod pictures;
 mod records;
 mod run;
 mod runs;

@@ -47,6 +47,8 @@ fn table(records: &[Line]) -> Html {
         out.link(&link(&["runs", &line.id], &[]), &line.id).raw("</td><td>");
         out.text(&line.tags.join(", ")).raw("</td></tr>\n");
     }
-    out.raw("</tbody>\n</table></div>\n<p><button>Compare the chosen records</button></p></form>\n");
+    out.raw(
+        "</tbody>\n</table></div>\n<p><button>Compare the chosen records</button></p></form>\n",
+    );
     out
 }

@@ -98,7 +98,8 @@ fn without_results(stored: StoredRun) -> Html {
     let line = Line::of(stored.row);
     let mut out = Html::new();
     out.raw("<h1>").text(&format!("{} on {}", line.model, line.engine)).raw("</h1>\n");
-    out.raw("<div class=\"callout note\"><p><b>").text(&format!("Run {} is {}", line.id, line.state));
+    out.raw("<div class=\"callout note\"><p><b>")
+        .text(&format!("Run {} is {}", line.id, line.state));
     out.raw("</b></p>\n");
     out.paragraph(&format!("It began at {} UTC and has no results yet.", line.started));
     out.raw("<p>").link(&link(&["runs", &line.id, "live"], &[]), "What it recorded so far");
