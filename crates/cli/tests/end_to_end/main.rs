@@ -15,4 +15,5 @@ mod several;
 mod sockets;
 mod support;
 mod tls;
+mod web;
 mod workloads;

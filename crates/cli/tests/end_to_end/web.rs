@@ -1,0 +1,59 @@
+//! The dashboard as a process: it starts, answers, and stops.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+
+use crate::support::{BINARY, folder, inferometer, told};
+
+/// The answer to a request for a page.
+fn get(address: &str, target: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let request = format!("GET {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer in UTF-8");
+    answer
+}
+
+#[test]
+fn the_dashboard_starts_answers_and_stops() {
+    let folder = folder();
+    let arguments = ["run", "--speed", "200", "--input-lengths", "16", "--output-lengths", "4"];
+    let more = ["--one-by-one", "1", "--requests", "2", "--warmup", "0", "--quiet"];
+    inferometer(folder.path(), &[&arguments[..], &more].concat());
+    let mut web = Command::new(BINARY)
+        .current_dir(folder.path())
+        .args(["web", "--listen", "127.0.0.1:0", "--until-stdin-closes"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let stdout = web.stdout.take().expect("stdout is a pipe");
+    BufReader::new(stdout).read_line(&mut line).expect("it says where it listens");
+    let address = line.trim().strip_prefix("listening on http://").expect("an address");
+    let address = address.strip_suffix('/').expect("a link");
+    let list = get(address, "/");
+    assert!(list.starts_with("HTTP/1.1 200 OK") && list.contains("1 run."), "{list}");
+    assert!(get(address, "/runs/latest").starts_with("HTTP/1.1 303 "));
+    let summary = get(address, "/runs/latest/summary.json");
+    assert!(summary.contains("\"schema\": \"inferometer.summary/1\""), "{summary}");
+
+    let taken = inferometer(folder.path(), &["web", "--listen", address]);
+    assert_eq!(taken.status.code(), Some(2));
+    assert!(told(&taken).contains("another program listens there"), "{}", told(&taken));
+    let interrupt = format!("-INT {}", web.id());
+    Command::new("kill").args(interrupt.split(' ')).status().expect("kill");
+    assert_eq!(web.wait().expect("it ends").code(), Some(0));
+
+    let none = inferometer(folder.path(), &["web", "--store", "none.db"]);
+    assert_eq!(none.status.code(), Some(2));
+    let weak = Command::new(BINARY)
+        .current_dir(folder.path())
+        .args(["web", "--listen", "127.0.0.1:0"])
+        .env("INFEROMETER_WEB_TOKEN", "short")
+        .output()
+        .expect("it runs");
+    assert!(weak.status.code() == Some(2) && told(&weak).contains("16"), "{}", told(&weak));
+}

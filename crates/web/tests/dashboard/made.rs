@@ -1,0 +1,174 @@
+//! A small store: runs that have ended, and one that goes on.
+
+use std::path::PathBuf;
+
+use inferometer_core::fold::{PassFold, cell};
+use inferometer_core::outcome::Outcome;
+use inferometer_core::plan::{CellPlan, Plan};
+use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_core::spec::{Known, Spec};
+use inferometer_core::summary::{Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
+use inferometer_core::time::Nanos;
+use inferometer_core::verdict::Verdict;
+use inferometer_store::{LogHeader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store};
+use inferometer_web::{Answer, Asked, Site};
+use tempfile::TempDir;
+
+/// 2026-11-20, noon.
+const START_NS: i64 = 1_795_176_000_000_000_000;
+const DAY_NS: i64 = 86_400_000_000_000;
+
+/// What no page may take for markup.
+pub const EVIL: &str = "<script>alert('1')</script>\"><b>";
+/// A name in Chinese.
+pub const CHINESE: &str = "书生·浦语 20B";
+
+/// A store in a folder of its own.
+pub struct Made {
+    pub folder: TempDir,
+    pub store: Store,
+}
+
+impl Made {
+    /// An empty store.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path().join("runs.db")).unwrap();
+        Self { folder, store }
+    }
+
+    /// The store as a site.
+    pub fn site(&self) -> Site {
+        Site::open(&self.path()).unwrap()
+    }
+
+    /// The database.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("runs.db")
+    }
+
+    /// Enters a run that began so many days after the first day.
+    pub fn begin(&mut self, day: i64, suffix: u16, model: &str, predicted: bool) -> RunId {
+        let header = RunHeader {
+            started_unix_ns: START_NS + day * DAY_NS,
+            suffix,
+            origin_unix_ns: START_NS + day * DAY_NS,
+            plan: plan(),
+            workload_hash: None,
+            body_hash: None,
+            target: target(model),
+            environment: Environment::default(),
+            predicted,
+            tool_version: "0.1.0".to_owned(),
+        };
+        self.store.begin_run(&header).unwrap()
+    }
+
+    /// A run with results, each latency `slower` times as long.
+    pub fn complete(&mut self, day: i64, suffix: u16, model: &str, slower: f64) -> RunId {
+        let id = self.begin(day, suffix, model, false);
+        let summary = summary(&id, model, slower);
+        self.store.finish_run(&id, &summary, RunState::Complete, START_NS + DAY_NS).unwrap();
+        id
+    }
+
+    /// The log of a run, with its first pass begun.
+    pub fn log(&self, id: &RunId) -> LogWriter {
+        let header = LogHeader::new(id.as_str(), START_NS);
+        let mut log = LogWriter::create(self.store.log_path(id), &header).unwrap();
+        log.begin_pass(&PassBegin {
+            pass: 0,
+            cell: CELL,
+            plan: plan().passes[0].clone(),
+            repeat: 1,
+        })
+        .unwrap();
+        log
+    }
+}
+
+pub const CELL: CellPlan = CellPlan { input_length: 128, output_length: 8 };
+
+/// One cell, saturated, eight requests.
+fn plan() -> Plan {
+    let asked: Spec = serde_json::from_value(serde_json::json!({
+        "target": "http://127.0.0.1:8000", "input_lengths": [128], "output_lengths": [8],
+        "passes": ["saturated"], "requests": 8,
+    }))
+    .unwrap();
+    let known = Known { dialects: &["openai-completions"], models: &["chatglm3-6b"] };
+    asked.resolve(&known).unwrap()
+}
+
+fn target(model: &str) -> Target {
+    Target {
+        url: "http://127.0.0.1:8000".to_owned(),
+        dialect: "vllm".to_owned(),
+        engine: Some("vllm".to_owned()),
+        engine_version: Some("0.2.7".to_owned()),
+        model: model.to_owned(),
+        simulated: false,
+        profile: None,
+        facts: [("card".to_owned(), "A100 40G".to_owned())].into(),
+    }
+}
+
+fn summary(id: &RunId, model: &str, slower: f64) -> Summary {
+    let passes = (1..=5).map(|repeat| {
+        let mut fold = PassFold::new(&plan().passes[0], true, 1).of_repeat(repeat);
+        for index in 0..8 {
+            let jitter = 1.0 + 0.001 * f64::from(repeat);
+            fold.add(&streamed(index, slower * jitter));
+        }
+        fold.finish()
+    });
+    Summary {
+        schema: SUMMARY_SCHEMA.to_owned(),
+        tool: Tool { name: "inferometer".to_owned(), version: "0.1.0".to_owned() },
+        run_id: id.to_string(),
+        started_at: "2026-11-20T12:00:00.000Z".to_owned(),
+        plan_hash: plan().hash(),
+        workload_hash: "22".repeat(32),
+        body_hash: "33".repeat(32),
+        predicted: false,
+        target: target(model),
+        environment: Environment::default(),
+        verdict: Verdict::default(),
+        findings: Vec::new(),
+        cells: vec![cell(CELL.input_length, CELL.output_length, passes.collect())],
+        errors: None,
+    }
+}
+
+/// A complete request of eight tokens that came one by one.
+pub fn streamed(index: u32, slower: f64) -> Record {
+    let at = |ms: f64| Nanos((1e6 * ms * slower) as u64);
+    let arrival = |token: u32| at(50.0 + 10.0 * f64::from(token));
+    let reads = (0..8).map(|token| Read {
+        kernel: Some(arrival(token)),
+        user: arrival(token),
+        empty_before: at(45.0 + 10.0 * f64::from(token)),
+        bytes: 180,
+    });
+    let events = (0..8).map(|read| Event { read, kind: EventKind::Text, chars: 4, tokens: None });
+    Record {
+        asked_input: 128,
+        asked_output: 8,
+        picked: Some(Nanos(0)),
+        send_start: Some(Nanos(0)),
+        sent: Some(Nanos(0)),
+        headers: Some(at(49.0)),
+        reads: reads.collect(),
+        events: events.collect(),
+        ended: Some(at(121.0)),
+        outcome: Outcome::Complete,
+        status: Some(200),
+        usage: Usage { prompt: Some(128), completion: Some(8), cached: None },
+        ..Record::planned(0, index, Nanos(0))
+    }
+}
+
+/// What the site answers.
+pub fn get(site: &mut Site, target: &str) -> Answer {
+    site.answer(&Asked::of(target))
+}

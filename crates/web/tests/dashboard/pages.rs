@@ -1,0 +1,188 @@
+//! Pages as functions over a small store.
+
+use inferometer_store::{Ending, RunState, Store};
+use inferometer_web::{Content, Site};
+
+use crate::made::{CHINESE, EVIL, Made, get, streamed};
+use crate::markup::check;
+
+/// Three runs with results, of which one has an evil name, and one that goes on.
+fn filled() -> (Made, [String; 4]) {
+    let mut made = Made::new();
+    let ids = [
+        made.complete(0, 1, "chatglm3-6b", 1.0),
+        made.complete(1, 2, EVIL, 1.2),
+        made.complete(2, 3, CHINESE, 1.0),
+        made.begin(3, 4, "chatglm3-6b", true),
+    ];
+    (made, ids.map(|id| id.to_string()))
+}
+
+#[test]
+fn every_page_is_well_formed_and_no_text_becomes_markup() {
+    let (made, [a, b, c, d]) = filled();
+    drop(made.log(&made.store.run(&d).unwrap().row.id));
+    let mut site = made.site();
+    for target in [
+        "/".to_owned(),
+        format!("/?q=%3Cscript%3E&model={}&page=7&sort=-model", "%22%3E%3Cb%3E"),
+        "/live".to_owned(),
+        "/records".to_owned(),
+        "/metrics".to_owned(),
+        "/compare".to_owned(),
+        format!("/compare?run={b}&run={a}&run={c}"),
+        format!("/runs/{b}"),
+        format!("/runs/{c}"),
+        format!("/runs/{d}"),
+        format!("/runs/{d}/live"),
+        "/runs/%3Cscript%3E".to_owned(),
+        "/nothing".to_owned(),
+    ] {
+        let answer = get(&mut site, &target);
+        let text = answer.text();
+        if answer.status != 303 {
+            assert!(!text.contains("<script>alert") && !text.contains("\"><b>"), "{target}");
+            check(&text);
+            assert!(text.contains("href=\"#content\"") && text.contains("id=\"content\""));
+        }
+    }
+    let names = [(&b, "&lt;script&gt;alert(&#39;1&#39;)"), (&c, CHINESE)];
+    for (run, name) in names {
+        assert!(get(&mut site, "/").text().contains(name));
+        assert!(get(&mut site, &format!("/runs/{run}")).text().contains(name));
+    }
+}
+
+#[test]
+fn the_list_shows_what_is_asked_for_in_the_order_that_is_asked_for() {
+    let (made, ids) = filled();
+    let mut site = made.site();
+    let mut shown = |target: &str| {
+        let text = get(&mut site, target).text();
+        let mut found: Vec<(usize, usize)> = ids
+            .iter()
+            .enumerate()
+            .filter_map(|(run, id)| Some((text.find(&format!("href=\"/runs/{id}\""))?, run)))
+            .collect();
+        found.sort_unstable();
+        found.into_iter().map(|(_, run)| run).collect::<Vec<_>>()
+    };
+    for (target, expected) in [
+        ("/", vec![3, 2, 1, 0]),
+        ("/?sort=started", vec![0, 1, 2, 3]),
+        ("/?sort=model", vec![1, 3, 0, 2]),
+        ("/?sort=-model", vec![2, 3, 0, 1]),
+        ("/?model=chatglm3-6b", vec![3, 0]),
+        ("/?kind=predicted", vec![3]),
+        ("/?state=complete&q=glm", vec![0]),
+        ("/?q=SCRIPT+vllm", vec![1]),
+        ("/?q=%E6%B5%A6%E8%AF%AD", vec![2]),
+        ("/?from=2026-11-21&to=2026-11-22", vec![2, 1]),
+        ("/?size=2&page=2", vec![1, 0]),
+        ("/?size=3&page=9", vec![0]),
+        ("/?engine=sglang", vec![]),
+    ] {
+        assert_eq!(shown(target), expected, "{target}");
+    }
+    let mut site = made.site();
+    for wrong in ["/?sort=colour", "/?page=x", "/?from=yesterday"] {
+        assert_eq!(get(&mut site, wrong).status, 400, "{wrong}");
+    }
+    assert!(get(&mut site, "/?kind=predicted").text().contains("1 run. The store has 4."));
+}
+
+#[test]
+fn a_run_has_its_report_and_its_files_and_no_others() {
+    let (made, [a, ..]) = filled();
+    let mut site = made.site();
+    let page = get(&mut site, &format!("/runs/{a}")).text();
+    assert!(page.contains("What was measured") && page.contains("128"));
+    let beginning = get(&mut site, &format!("/runs/{}", &a[..10]));
+    assert_eq!((beginning.status, &beginning.headers[0].1), (303, &format!("/runs/{a}")));
+    let mut files = 0;
+    for part in page.split(&format!("href=\"/runs/{a}/")).skip(1) {
+        let name = part.split('"').next().unwrap();
+        let answer = get(&mut site, &format!("/runs/{a}/{name}"));
+        let Content::Whole(bytes) = &answer.content else { panic!("{name}") };
+        assert!(answer.status == 200 && !bytes.is_empty(), "{name}");
+        files += 1;
+    }
+    assert!(files >= 14, "{files}");
+    let png = get(&mut site, &format!("/runs/{a}/requests-per-s.png"));
+    assert!(png.status == 404 || png.content_type == "image/png");
+    for missing in ["blocks.log", "x.png", "..", "%2e%2e%2fruns.db", "runs.db", "report.html.bak"] {
+        let answer = get(&mut site, &format!("/runs/{a}/{missing}"));
+        assert_eq!(answer.status, 404, "{missing}");
+    }
+    assert_eq!(get(&mut site, "/../../etc/passwd").status, 404);
+    assert_eq!(get(&mut site, "/runs/none").status, 404);
+}
+
+#[test]
+fn chosen_runs_are_held_against_the_oldest_or_the_one_that_is_named() {
+    let (made, [a, b, c, d]) = filled();
+    let mut site = made.site();
+    let text = get(&mut site, &format!("/compare?run={c}&run={b}&run={a}")).text();
+    assert!(
+        text.contains(&format!("{b} against {a}")) && text.contains(&format!("{c} against {a}"))
+    );
+    assert!(text.contains("WORSE") && text.contains("no difference"));
+    assert!(text.contains("<figure"));
+    let swapped = get(&mut site, &format!("/compare?a={b}&b={a}")).text();
+    assert!(swapped.contains(&format!("{a} against {b}")) && swapped.contains("better"));
+    assert_eq!(get(&mut site, &format!("/compare?a={a}&b={d}")).status, 400, "without results");
+    assert_eq!(get(&mut site, &format!("/compare?a={a}&b={b}&margin=200")).status, 400);
+    let wide = get(&mut site, &format!("/compare?a={a}&b={b}&margin=40")).text();
+    assert!(wide.contains("lies within 40 %"));
+}
+
+#[test]
+fn a_run_in_progress_is_read_on_as_its_log_grows() {
+    let mut made = Made::new();
+    let id = made.begin(0, 1, "chatglm3-6b", false);
+    let mut log = made.log(&id);
+    log.flush().unwrap();
+    let mut site = made.site();
+    let page = get(&mut site, "/live");
+    assert_eq!(page.headers[0].1, format!("/runs/{id}/live"));
+    let target = format!("/runs/{id}/live");
+    let page = get(&mut site, &target).text();
+    assert!(page.contains("0 of 8 requests are over") && page.contains("http-equiv=\"refresh\""));
+    assert!(page.contains(&format!("data-events=\"/runs/{id}/events\"")));
+    for index in 0..3 {
+        log.append(&streamed(index, 1.0)).unwrap();
+    }
+    log.flush().unwrap();
+    let event = site.live_event(id.as_str());
+    assert!(event.markup.contains("3 of 8 requests are over") && !event.is_last);
+    assert!(event.markup.contains("50.") && event.markup.contains("live-ttft"));
+    check(&format!("<!DOCTYPE html>{}", event.markup));
+    log.end_pass(Ending::Complete).unwrap();
+    log.finish(Ending::Complete).unwrap();
+    let event = site.live_event(id.as_str());
+    assert!(event.markup.contains("1 of 1 passes are over") && event.is_last);
+}
+
+#[test]
+fn a_run_that_nobody_can_read_says_so_and_ends_its_events() {
+    let mut made = Made::new();
+    let id = made.begin(0, 1, "chatglm3-6b", false);
+    let mut site = made.site();
+    assert_eq!(get(&mut site, &format!("/runs/{id}/live")).status, 500, "it has no log yet");
+    let event = site.live_event(id.as_str());
+    assert!(event.is_last && event.markup.contains("cannot open"));
+}
+
+#[test]
+fn a_store_is_read_while_others_write_and_never_written() {
+    let mut made = Made::new();
+    let mut site = made.site();
+    assert!(get(&mut site, "/").text().contains("no runs yet"));
+    let id = made.complete(0, 1, "new", 1.0);
+    assert!(get(&mut site, "/").text().contains(id.as_str()));
+    let mut reader = Store::open_to_read(made.path()).unwrap();
+    let summary = reader.run(id.as_str()).unwrap().summary.unwrap();
+    assert!(reader.finish_run(&id, &summary, RunState::Complete, 0).is_err());
+    let nowhere = made.folder.path().join("none.db");
+    assert!(Site::open(&nowhere).is_err() && !nowhere.exists());
+}
