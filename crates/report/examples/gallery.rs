@@ -8,7 +8,7 @@ mod support;
 use std::path::Path;
 
 use inferometer_core::summary::{PassKind, Summary};
-use inferometer_report::{ReportInput, html, markdown, plot};
+use inferometer_report::{ReportInput, chart, html, markdown, plot, title, view};
 use support::{CHATGLM3, MISTRAL, cell, distribution, empty, full, pass, published};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,10 +23,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let summary = full();
     let plots = plot::figures(std::slice::from_ref(&summary), plot::Theme::Light);
+    let traces = support::records::traces(&summary, 400, 24);
+    for chart in view::of_run(&summary, &traces) {
+        for (theme, name) in [(plot::Theme::Light, "light"), (plot::Theme::Dark, "dark")] {
+            let svg = chart::file(&chart, &title(&summary), theme);
+            std::fs::write(folder.join(format!("{}-{name}.png", chart.id)), plot::png(&svg, 1.0)?)?;
+        }
+    }
     let input = ReportInput {
         summary: &summary,
         plots: &plots,
+        traces: &traces,
         plan_toml: "input_lengths = [128, 512]\n",
+        files: &["summary.json"],
         report_command: "inferometer report RUN",
         run_command: "inferometer run plan.toml",
     };

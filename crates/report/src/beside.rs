@@ -68,14 +68,14 @@ fn classes(summary: &Summary) -> Table {
         ("Class", Align::Left),
         ("Completed / planned", Align::Right),
         ("Requests/s", Align::Right),
-        ("Tokens in", Align::Right),
-        ("out", Align::Right),
+        ("Input tokens, sum", Align::Right),
+        ("Output tokens, sum", Align::Right),
         ("TTFT p50 (ms)", Align::Right),
-        ("p99", Align::Right),
+        ("TTFT p99 (ms)", Align::Right),
         ("TPOT p50 (ms)", Align::Right),
-        ("p99", Align::Right),
+        ("TPOT p99 (ms)", Align::Right),
         ("E2E p50 (ms)", Align::Right),
-        ("p99", Align::Right),
+        ("E2E p99 (ms)", Align::Right),
     ]);
     for cell in &summary.cells {
         for (pass, class) in
@@ -136,8 +136,8 @@ fn steady_state(summary: &Summary) -> Table {
         ("Drain (s)", Align::Right),
         ("Requests/s", Align::Right),
         ("Output tokens/s", Align::Right),
-        ("in start-up", Align::Right),
-        ("in drain", Align::Right),
+        ("Output tokens/s in start-up", Align::Right),
+        ("Output tokens/s in drain", Align::Right),
     ]);
     for cell in &summary.cells {
         for pass in &cell.passes {

@@ -1,7 +1,10 @@
 //! What a report says, in which order. Never how it is written: that is `markdown` and `html`.
 
 mod passes;
+mod places;
 mod server;
+
+use places::Places;
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::metric::{self, Origin, Over};
@@ -9,13 +12,15 @@ use inferometer_core::summary::Summary;
 use inferometer_core::verdict::Validity;
 
 use crate::beside;
-use crate::document::{Block, Text, Tone, code_fact, fact, plain};
+use crate::document::{Block, Span, Text, Tone, code_fact, fact, plain};
 use crate::label;
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, bytes, count, significant};
 use crate::plot::Named;
 use crate::published;
 use crate::table;
+use crate::trace::Traces;
+use crate::view;
 
 /// What a report is made of.
 #[derive(Clone, Copy, Debug)]
@@ -25,16 +30,21 @@ pub struct ReportInput<'a> {
     /// Its plots, from [`crate::plot::figures`]. Markdown refers to each as `./NAME.png`; HTML
     /// contains them.
     pub plots: &'a [Named],
+    /// What its passes looked like, from their records; empty where there are none.
+    pub traces: &'a Traces,
     /// The resolved plan, as TOML.
     pub plan_toml: &'a str,
+    /// The files that stand beside the report: the same results for other programs.
+    pub files: &'a [&'a str],
     /// The command that makes this report again from the stored records.
     pub report_command: &'a str,
     /// The command that measures the same plan again.
     pub run_command: &'a str,
 }
 
-/// `chatglm3-6b on A100 40G, vllm v0.2.7`.
-pub(crate) fn title(summary: &Summary) -> String {
+/// What a report is headed by: `chatglm3-6b on A100 40G, vllm v0.2.7`.
+#[must_use]
+pub fn title(summary: &Summary) -> String {
     let target = &summary.target;
     let text = format!("{} on {}, {}", target.model, label::card(target), label::engine(target));
     label::with_reality(&text, summary)
@@ -46,9 +56,9 @@ pub(crate) fn blocks(input: &ReportInput<'_>) -> Vec<Block> {
     let mut out = vec![Block::Heading(1, title(summary))];
     verdict(&mut out, summary);
     what(&mut out, summary);
-    results(&mut out, summary);
+    results(&mut out, input);
     plots(&mut out, input);
-    passes::passes(&mut out, summary);
+    passes::passes(&mut out, input);
     server::server(&mut out, summary);
     server::hardware(&mut out, summary);
     passes::instrument(&mut out, summary);
@@ -135,13 +145,16 @@ fn what(out: &mut Vec<Block>, summary: &Summary) {
     out.push(Block::List(items));
 }
 
-fn results(out: &mut Vec<Block>, summary: &Summary) {
+fn results(out: &mut Vec<Block>, input: &ReportInput<'_>) {
+    let summary = input.summary;
+    let places = Places { summary, traces: input.traces };
     out.push(Block::Heading(2, "Results".to_owned()));
-    let records = table::records(summary);
+    let mut records = table::records(summary);
     if records.is_empty() {
         out.push(Block::Paragraph(plain("The run has no cells.")));
         return;
     }
+    places.link_records(&mut records);
     out.push(Block::Table(records));
     if let Some(sentence) = table::which_pass(summary) {
         out.push(Block::Paragraph(plain(sentence)));
@@ -150,8 +163,9 @@ fn results(out: &mut Vec<Block>, summary: &Summary) {
     if !failures.is_empty() {
         out.push(Block::List(failures.into_iter().map(plain).collect()));
     }
-    let loads = table::loads(summary);
+    let mut loads = table::loads(summary);
     if !loads.is_empty() {
+        places.link_loads(&mut loads);
         out.push(Block::Heading(3, "By load".to_owned()));
         out.push(Block::Table(loads));
     }
@@ -166,11 +180,13 @@ fn results(out: &mut Vec<Block>, summary: &Summary) {
 }
 
 fn plots(out: &mut Vec<Block>, input: &ReportInput<'_>) {
-    if input.plots.is_empty() {
+    let charts = view::of_run(input.summary, input.traces);
+    if input.plots.is_empty() && charts.is_empty() {
         return;
     }
     out.push(Block::Heading(2, "Plots".to_owned()));
     out.extend((0..input.plots.len()).map(Block::Plot));
+    out.extend(charts.into_iter().map(|chart| Block::Chart(Box::new(chart))));
 }
 
 fn findings(out: &mut Vec<Block>, summary: &Summary) {
@@ -274,7 +290,7 @@ fn definitions(out: &mut Vec<Block>) {
             "95 %: bootstrap for means, order statistics for percentiles, Student's t over repeats",
         ),
     ]));
-    out.push(Block::Details("Every metric".to_owned(), vec![Block::Table(table)]));
+    out.push(Block::Details(String::new(), "Every metric".to_owned(), vec![Block::Table(table)]));
 }
 
 fn identity(out: &mut Vec<Block>, input: &ReportInput<'_>) {
@@ -286,6 +302,11 @@ fn identity(out: &mut Vec<Block>, input: &ReportInput<'_>) {
         code_fact("Workload (SHA-256)", &summary.workload_hash),
         code_fact("Bodies (SHA-256)", &summary.body_hash),
     ]));
+    if !input.files.is_empty() {
+        out.push(Block::Paragraph(plain("The same results for other programs, beside this file:")));
+        let files = input.files.iter().map(|name| vec![Span::File((*name).to_owned())]);
+        out.push(Block::List(files.collect()));
+    }
     out.push(Block::Paragraph(plain("This report again, from the stored records:")));
     out.push(Block::Code("sh", input.report_command.to_owned()));
     out.push(Block::Paragraph(plain("The measurement again, from the plan below:")));

@@ -1,5 +1,6 @@
 //! A page as blocks, so that Markdown and HTML say the same. Never knows how either is written.
 
+use crate::chart::Chart;
 use crate::layout::Table;
 
 /// A part of a page.
@@ -18,8 +19,13 @@ pub(crate) enum Block {
     Plot(usize),
     /// Text as it is, in this language.
     Code(&'static str, String),
-    /// What is read on demand: a heading and blocks.
-    Details(String, Vec<Block>),
+    /// A chart that is a file too, under its own name.
+    Chart(Box<Chart>),
+    /// Charts that only a page has, to be unfolded: the name of the place, and a heading. Their
+    /// figures stand in tables.
+    Drawn(String, String, Vec<Chart>),
+    /// What is read on demand: the name of the place, which may be empty, a heading and blocks.
+    Details(String, String, Vec<Block>),
 }
 
 /// How a callout is meant.
@@ -41,6 +47,8 @@ pub(crate) enum Span {
     Plain(String),
     Strong(String),
     Code(String),
+    /// A file beside the report.
+    File(String),
 }
 
 /// Words without emphasis.

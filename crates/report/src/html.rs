@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use crate::chart;
 use crate::content::{ReportInput, blocks};
 use crate::document::{Block, Span, Text, Tone};
 use crate::page::{self, Page, escape};
@@ -12,22 +13,41 @@ use crate::plot::{self, Named, Theme};
 #[must_use]
 pub fn report(input: &ReportInput<'_>) -> String {
     let title = crate::content::title(input.summary);
-    page::document(&Page { title: &title, policy: "", links: "", body: &body(input) })
+    let blocks = blocks(input);
+    let links = blocks.iter().fold(String::new(), |mut out, block| {
+        if let Block::Heading(2, text) = block {
+            let _ = write!(out, "<a href=\"#{}\">{}</a> ", place(text), escape(text));
+        }
+        out
+    });
+    page::document(&Page {
+        title: &title,
+        policy: "",
+        links: &links,
+        body: &written(&blocks, input),
+    })
 }
 
 /// What the report says, as markup without a page around it; its first element is its heading.
 #[must_use]
 pub fn body(input: &ReportInput<'_>) -> String {
+    written(&blocks(input), input)
+}
+
+fn written(blocks: &[Block], input: &ReportInput<'_>) -> String {
     let plots = plot::figures(std::slice::from_ref(input.summary), Theme::Page);
     let mut body = String::new();
-    for block in blocks(input) {
-        write_block(&mut body, &block, &plots);
+    for block in blocks {
+        write_block(&mut body, block, &plots);
     }
     body
 }
 
 fn write_block(out: &mut String, block: &Block, plots: &[Named]) {
     match block {
+        Block::Heading(2, text) => {
+            let _ = writeln!(out, "<h2 id=\"{}\">{}</h2>", place(text), escape(text));
+        }
         Block::Heading(level, text) => {
             let _ = writeln!(out, "<h{level}>{}</h{level}>", escape(text));
         }
@@ -55,15 +75,28 @@ fn write_block(out: &mut String, block: &Block, plots: &[Named]) {
             out.push_str("</div>\n");
         }
         Block::Table(table) => out.push_str(&page::table(table)),
-        Block::Plot(index) => {
-            let _ = writeln!(out, "<figure class=\"picture\">\n{}</figure>", plots[*index].svg);
-        }
+        Block::Plot(index) => match &plots[*index].chart {
+            Some(chart) => out.push_str(&chart::figure(chart)),
+            None => {
+                let svg = &plots[*index].svg;
+                let _ = writeln!(out, "<figure class=\"picture\">\n{svg}</figure>");
+            }
+        },
         Block::Code(_, code) => {
             let lines: Vec<String> = code.trim_end().lines().map(escape).collect();
             let _ = writeln!(out, "<pre><code>{}</code></pre>", lines.join("\n"));
         }
-        Block::Details(title, blocks) => {
-            let _ = writeln!(out, "<details>\n<summary>{}</summary>", escape(title));
+        Block::Chart(chart) => out.push_str(&chart::figure(chart)),
+        Block::Drawn(id, title, charts) => {
+            let (id, title) = (escape(id), escape(title));
+            let _ = writeln!(out, "<details id=\"{id}\">\n<summary>{title}</summary>");
+            charts.iter().for_each(|chart| out.push_str(&chart::figure(chart)));
+            out.push_str("</details>\n");
+        }
+        Block::Details(id, title, blocks) => {
+            let (id, title) = (escape(id), escape(title));
+            let id = if id.is_empty() { id } else { format!(" id=\"{id}\"") };
+            let _ = writeln!(out, "<details{id}>\n<summary>{title}</summary>");
             for block in blocks {
                 write_block(out, block, plots);
             }
@@ -72,12 +105,19 @@ fn write_block(out: &mut String, block: &Block, plots: &[Named]) {
     }
 }
 
+/// The name of a part's place: `part-every-pass`.
+fn place(heading: &str) -> String {
+    let dashed = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    format!("part-{}", heading.chars().map(dashed).collect::<String>())
+}
+
 fn text(words: &Text) -> String {
     words
         .iter()
         .map(|span| match span {
             Span::Plain(text) => escape(text),
             Span::Strong(text) => format!("<b>{}</b>", escape(text)),
+            Span::File(name) => format!("<a href=\"./{0}\">{0}</a>", escape(name)),
             Span::Code(text) => format!("<code>{}</code>", escape(text)),
         })
         .collect()

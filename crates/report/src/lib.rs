@@ -23,6 +23,8 @@ pub mod plot;
 
 pub mod chart;
 pub mod page;
+pub mod trace;
+pub mod view;
 
 pub mod published;
 
@@ -33,6 +35,6 @@ mod document;
 pub mod html;
 pub mod markdown;
 
-pub use content::ReportInput;
+pub use content::{ReportInput, title};
 pub use error::ReportError;
 pub use plan_toml::plan_toml;

@@ -55,7 +55,12 @@ fn write_block(out: &mut String, block: &Block, input: &ReportInput<'_>) {
             let fence = fence(code);
             let _ = writeln!(out, "{fence}{language}\n{}\n{fence}\n", code.trim_end());
         }
-        Block::Details(title, blocks) => {
+        Block::Chart(chart) => {
+            let _ = writeln!(out, "![{}](./{}.png)\n", escape(&chart.title), chart.id);
+        }
+        // Their figures stand in the tables above them.
+        Block::Drawn(..) => {}
+        Block::Details(_, title, blocks) => {
             let _ = writeln!(out, "### {}\n", escape(title));
             for block in blocks {
                 write_block(out, block, input);
@@ -70,6 +75,7 @@ fn text(words: &Text) -> String {
         .map(|span| match span {
             Span::Plain(text) => escape(text),
             Span::Strong(text) => format!("**{}**", escape(text)),
+            Span::File(name) => format!("[{0}](./{0})", escape(name)),
             Span::Code(text) => code_span(text),
         })
         .collect()

@@ -16,7 +16,9 @@ use inferometer_core::prediction::error_summaries;
 use inferometer_core::spec::Spec;
 use inferometer_engine::profile::profile;
 use inferometer_engine::{EngineConfig, model};
+use inferometer_report::plot::Theme;
 use inferometer_report::{json, terminal};
+use inferometer_store::Store;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -28,7 +30,7 @@ use super::engine_flags::EngineFlags;
 use super::workload_flags::WorkloadFlags;
 use crate::exit::{Failure, print};
 use crate::plan_file;
-use crate::run::{Resolved, outputs, resolve, too_many_failures};
+use crate::run::{Resolved, outputs, resolve, too_many_failures, traces};
 
 /// The flags of `predict`. The keys of a plan file are the same, with underscores.
 #[derive(Args)]
@@ -199,7 +201,9 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     if against.is_some() {
         summary.errors = Some(error_summaries(&summary.cells));
     }
-    let folder = outputs.write_all(&summary, &resolved.plan, &run)?;
+    let store = Store::open(&resolved.store).map_err(Failure::not_carried_out)?;
+    let traces = traces::of_log(&store.log_path(&run), &resolved.plan)?;
+    let folder = outputs.write_all(&summary, &resolved.plan, &run, &traces, Theme::Light)?;
     let beside = show::markdown(&summary);
     let file = folder.join("prediction.md");
     std::fs::write(&file, beside).map_err(|error| {

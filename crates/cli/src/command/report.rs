@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::plan::Plan;
 use inferometer_core::summary::Summary;
+use inferometer_report::plot::Theme;
 use inferometer_report::{json, terminal};
 use inferometer_store::{Entry, LogReader, Store, StoredRun};
 
@@ -14,6 +15,7 @@ use crate::run::cells::Grid;
 use crate::run::outputs::{self, Outputs};
 use crate::run::recording::Folded;
 use crate::run::session::{Facts, RUN_INCOMPLETE, summarise};
+use crate::run::traces::Tracer;
 
 /// The flags of `report`.
 #[derive(Args)]
@@ -28,9 +30,30 @@ pub struct ReportArgs {
     /// Folder for reports and plots [default: inferometer-out/RUN, inferometer-out/comparison]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// The colours of plots as files; the page itself follows its reader
+    #[arg(long, value_name = "THEME", value_enum, default_value_t = Colours::Light)]
+    theme: Colours,
     /// Print one JSON document on stdout and nothing else there; of one run only
     #[arg(long)]
     json: bool,
+}
+
+/// The colours of plots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Colours {
+    /// Dark ink on white paper.
+    Light,
+    /// Light ink on dark paper.
+    Dark,
+}
+
+impl From<Colours> for Theme {
+    fn from(colours: Colours) -> Self {
+        match colours {
+            Colours::Light => Self::Light,
+            Colours::Dark => Self::Dark,
+        }
+    }
 }
 
 /// Makes the reports of stored runs again, from their logs.
@@ -45,11 +68,13 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
                 stored.row.id
             ))
         })?;
-        made.push((fold_again(&stored, &plan)?, plan, stored.row.id));
+        let mut tracer = Tracer::new(&plan);
+        let summary = fold_again(&stored, &plan, |entry| tracer.take(entry))?;
+        made.push((summary, plan, stored.row.id, tracer.finish()));
     }
-    if let [(summary, plan, id)] = made.as_slice() {
+    if let [(summary, plan, id, traces)] = made.as_slice() {
         let outputs = Outputs::prepare(arguments.out.as_deref())?;
-        let folder = outputs.write_all(summary, plan, id)?;
+        let folder = outputs.write_all(summary, plan, id, traces, arguments.theme.into())?;
         if arguments.json {
             return print(&(json::summary(summary) + "\n"));
         }
@@ -63,13 +88,18 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
         return Err(Failure::usage("--json: prints one run; name one"));
     }
     let summaries: Vec<Summary> = made.into_iter().map(|(summary, ..)| summary).collect();
-    let folder = outputs::write_comparison(arguments.out.as_deref(), &summaries)?;
+    let folder =
+        outputs::write_comparison(arguments.out.as_deref(), &summaries, arguments.theme.into())?;
     let text = terminal::text(&summaries, outputs::colour());
     print(&format!("{text}\ntables: {0}/table.md; plots: {0}/*.png\n", folder.display()))
 }
 
-/// The results of a run, from nothing but its records.
-pub(crate) fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Failure> {
+/// The results of a run, from nothing but its records; `see` is shown every entry of its log.
+pub(crate) fn fold_again(
+    stored: &StoredRun,
+    plan: &Plan,
+    mut see: impl FnMut(&Entry),
+) -> Result<Summary, Failure> {
     let log = LogReader::open(&stored.log).map_err(Failure::not_carried_out)?;
     let origin_unix_ns = log.header().origin_unix_ns;
     let mut grid = Grid::default();
@@ -83,6 +113,9 @@ pub(crate) fn fold_again(stored: &StoredRun, plan: &Plan) -> Result<Summary, Fai
         }
     };
     for entry in log {
+        if let Ok(entry) = &entry {
+            see(entry);
+        }
         match entry {
             Ok(Entry::PassBegin(begin)) => {
                 close(&mut current, None);

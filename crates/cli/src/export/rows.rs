@@ -170,7 +170,7 @@ fn records(
 fn summary_of(run: &StoredRun) -> Result<Summary, Failure> {
     match &run.summary {
         Some(summary) => Ok(summary.clone()),
-        None => fold_again(run, &plan_of(run)?),
+        None => fold_again(run, &plan_of(run)?, |_| ()),
     }
 }
 

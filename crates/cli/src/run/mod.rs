@@ -24,6 +24,7 @@ pub mod resume;
 mod servers;
 pub mod session;
 mod target;
+pub mod traces;
 mod watch;
 
 use std::collections::BTreeMap;

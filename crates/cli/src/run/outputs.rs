@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use inferometer_core::plan::Plan;
 use inferometer_core::summary::Summary;
 use inferometer_report::comparison::{self, Comparison};
+use inferometer_report::plot::Theme;
 use inferometer_report::terminal::Colour;
+use inferometer_report::trace::Traces;
 use inferometer_report::{
-    ReportInput, csv, html, json, markdown, plan_toml, plot, published, table,
+    ReportInput, chart, csv, html, json, markdown, plan_toml, plot, published, table, title, view,
 };
 use inferometer_store::RunId;
 
@@ -85,15 +87,23 @@ impl Outputs {
         summary: &Summary,
         plan: &Plan,
         run: &RunId,
+        traces: &Traces,
+        theme: Theme,
     ) -> Result<PathBuf, Failure> {
         let folder = self.write_figures(summary, run)?;
-        let plots = write_plots(&folder, std::slice::from_ref(summary))?;
+        let plots = write_plots(&folder, std::slice::from_ref(summary), theme)?;
+        let subtitle = title(summary);
+        for chart in view::of_run(summary, traces) {
+            write_plot(&folder, &chart.id, &chart::file(&chart, &subtitle, theme))?;
+        }
         let plan_toml = plan_toml(plan, summary.environment.salt.as_deref());
         let report_command = format!("inferometer report {run}");
         let input = ReportInput {
             summary,
             plots: &plots,
+            traces,
             plan_toml: &plan_toml,
+            files: &["summary.json", "cells.csv", "table.md", "report.md"],
             report_command: &report_command,
             run_command: "inferometer run PLAN.toml",
         };
@@ -107,12 +117,16 @@ impl Outputs {
 ///
 /// # Errors
 /// When a plot cannot be drawn or a file cannot be written.
-pub fn write_comparison(out: Option<&Path>, summaries: &[Summary]) -> Result<PathBuf, Failure> {
+pub fn write_comparison(
+    out: Option<&Path>,
+    summaries: &[Summary],
+    theme: Theme,
+) -> Result<PathBuf, Failure> {
     let folder =
         out.map_or_else(|| Path::new(DEFAULT_FOLDER).join("comparison"), Path::to_path_buf);
     let folder = Outputs::prepare(Some(&folder))?.folder;
     write(&folder, "table.md", table::markdown(summaries).as_bytes())?;
-    write_plots(&folder, summaries)?;
+    write_plots(&folder, summaries, theme)?;
     Ok(folder)
 }
 
@@ -124,23 +138,29 @@ pub fn write_group(folder: &Path, comparison: &Comparison) -> Result<(), Failure
     write(folder, "comparison.md", comparison::markdown(comparison).as_bytes())?;
     write(folder, "comparison.json", comparison::json(comparison).as_bytes())?;
     write(folder, "effects.csv", comparison::csv(comparison).as_bytes())?;
-    write_plots(folder, &comparison::over_rounds(&comparison.runs))?;
-    for (name, svg) in comparison::plots(comparison, plot::Theme::Light) {
-        write(folder, &format!("{name}.svg"), svg.as_bytes())?;
-        let png = plot::png(&svg, PNG_SCALE).map_err(Failure::not_carried_out)?;
-        write(folder, &format!("{name}.png"), &png)?;
+    write_plots(folder, &comparison::over_rounds(&comparison.runs), Theme::Light)?;
+    for (name, svg) in comparison::plots(comparison, Theme::Light) {
+        write_plot(folder, &name, &svg)?;
     }
     Ok(())
 }
 
-fn write_plots(folder: &Path, summaries: &[Summary]) -> Result<Vec<plot::Named>, Failure> {
-    let plots = plot::figures(summaries, plot::Theme::Light);
+fn write_plots(
+    folder: &Path,
+    summaries: &[Summary],
+    theme: Theme,
+) -> Result<Vec<plot::Named>, Failure> {
+    let plots = plot::figures(summaries, theme);
     for named in &plots {
-        write(folder, &format!("{}.svg", named.name), named.svg.as_bytes())?;
-        let png = plot::png(&named.svg, PNG_SCALE).map_err(Failure::not_carried_out)?;
-        write(folder, &format!("{}.png", named.name), &png)?;
+        write_plot(folder, named.name, &named.svg)?;
     }
     Ok(plots)
+}
+
+fn write_plot(folder: &Path, name: &str, svg: &str) -> Result<(), Failure> {
+    write(folder, &format!("{name}.svg"), svg.as_bytes())?;
+    let png = plot::png(svg, PNG_SCALE).map_err(Failure::not_carried_out)?;
+    write(folder, &format!("{name}.png"), &png)
 }
 
 /// Writes a file whole or not at all, so that a reader never meets half of one.

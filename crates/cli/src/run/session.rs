@@ -23,6 +23,7 @@ use inferometer_core::verdict::{Validity, Verdict};
 use inferometer_drive::{Endpoint, Live, Recorder};
 use inferometer_net::{EpollNet, wall_clock_ns};
 use inferometer_observe::Observer;
+use inferometer_report::plot::Theme;
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store};
 use inferometer_workload::PromptPlace;
@@ -40,7 +41,7 @@ use super::progress::Progress;
 use super::prompts::{self, Prompts, Shaper, Supplied};
 use super::recording::{Counter, Recorded, Recording, ToWriter};
 use super::servers::{Servers, Start};
-use super::{Options, Resolved, interrupt, observe, overhead, precision, target};
+use super::{Options, Resolved, interrupt, observe, overhead, precision, target, traces};
 use crate::exit::Failure;
 
 /// A run that was carried out, as far as it was.
@@ -457,7 +458,9 @@ impl Session<'_> {
             (true, None) => (Ending::Interrupted, RunState::Interrupted),
             (false, None) => (Ending::Complete, RunState::Complete),
         };
-        let folder = self.outputs.write_all(&summary, &self.header.plan, &run)?;
+        let plan = &self.header.plan;
+        let traces = traces::of_log_as_far_as_it_goes(log.path(), plan);
+        let folder = self.outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
         let ended = log.finish(ending).and_then(|()| {
             let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
             store.finish_run(&run, &summary, state, now)

@@ -5,6 +5,7 @@
 //! Exact where the values can be kept; where they are too many for that, percentiles come from a
 //! sketch with a stated error, and the distribution says so.
 
+mod curve;
 mod interval;
 mod parts;
 mod quantile;
@@ -14,6 +15,7 @@ mod pool;
 mod sample;
 mod spread;
 
+pub use curve::{Bin, Curve, CurvePoint};
 pub use interval::{mean_interval, quantile_ranks};
 pub use pool::{Pool, SAMPLES_KEPT};
 pub use quantile::{percentile, weighted_percentile};

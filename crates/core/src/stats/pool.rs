@@ -1,6 +1,7 @@
 //! Values that several requests bring in numbers, such as the gaps between tokens: exact as long
 //! as they are few enough to be kept, a sketch beyond.
 
+use super::curve::{Curve, Dependence, Ordered};
 use super::parts::Parts;
 use super::sketch::Sketch;
 use super::weighted_percentile;
@@ -56,6 +57,21 @@ impl Pool {
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         self.samples.len()
+    }
+
+    /// The values as they can be drawn, at most about so many points and columns; nothing of no
+    /// values. Values of one request are not independent, so there are no intervals.
+    #[must_use]
+    pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
+        match &self.beyond {
+            None => {
+                self.samples.sort_unstable_by(|a, b| {
+                    a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight))
+                });
+                Ordered::weighted(&self.samples).curve(points, bins, Dependence::Pooled)
+            }
+            Some(sketch) => Ordered::Sketch(sketch).curve(points, bins, Dependence::Pooled),
+        }
     }
 
     /// The distribution of the pooled values, or none of no values.

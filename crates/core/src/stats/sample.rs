@@ -1,6 +1,7 @@
 //! Independent values of a pass, one per request or read: exact as long as they are few enough to
 //! be kept, a sketch beyond.
 
+use super::curve::{Curve, Dependence, Ordered};
 use super::parts::Parts;
 use super::sketch::Sketch;
 use super::{CONFIDENCE, distribution, quantile_ranks};
@@ -50,6 +51,21 @@ impl Sample {
             std::mem::take(&mut self.exact).into_iter().for_each(|value| beyond.add(value));
             beyond.add(value);
             self.beyond = Some(beyond);
+        }
+    }
+
+    /// The values as they can be drawn, at most about so many points and columns; nothing of no
+    /// values.
+    #[must_use]
+    pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
+        match &self.beyond {
+            None => {
+                self.exact.sort_unstable_by(f64::total_cmp);
+                Ordered::Plain(&self.exact).curve(points, bins, Dependence::Independent)
+            }
+            Some(beyond) => {
+                Ordered::Sketch(&beyond.sketch).curve(points, bins, Dependence::Independent)
+            }
         }
     }
 

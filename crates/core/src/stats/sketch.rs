@@ -67,6 +67,22 @@ impl Sketch {
         low + (high - low) * rank.fract()
     }
 
+    /// How many values there are: the sum of their weights, rounded.
+    pub fn n(&self) -> u64 {
+        (self.total as f64 / UNIT).round() as u64
+    }
+
+    /// The share of values whose bucket's middle is not above this one.
+    pub fn share_up_to(&self, value: f64) -> f64 {
+        let sum = |side: &[u64], of: &dyn Fn(f64) -> bool| -> u64 {
+            side.iter().enumerate().filter(|(at, _)| of(middle(*at))).map(|(_, w)| w).sum()
+        };
+        let zero = if value >= 0.0 { self.zero } else { 0 };
+        let below =
+            sum(&self.negative, &|at| -at <= value) + zero + sum(&self.positive, &|at| at <= value);
+        below as f64 / self.total as f64
+    }
+
     /// The value of the rank-th value, from 1, where each weighs 1.
     pub fn ranked(&self, rank: u64) -> f64 {
         self.at_rank(rank * UNIT as u64)

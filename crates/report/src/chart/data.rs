@@ -51,7 +51,7 @@ fn series(series: &Series) -> Value {
     let mut out = Map::new();
     let mut put = |key: &str, value: Value| out.insert(key.to_owned(), value);
     put("n", json!(series.name));
-    put("c", json!(Theme::Page.css(super::draw::paint(series.look))));
+    put("c", json!(Theme::Page.css(super::draw::paint(series))));
     put("s", json!(code(series.shape)));
     put("x", column(&series.x));
     put("y", column(&series.y));

@@ -8,7 +8,7 @@ use super::{Chart, Panel, Series, Shape, Spacing};
 use crate::number::significant;
 use crate::plot::svg::{Anchor, Font, Svg, coordinate};
 use crate::plot::text::{fitted, width};
-use crate::plot::{Paint, style};
+use crate::plot::{Mark, Paint, style};
 
 /// Width of a chart.
 pub(super) const WIDTH: f64 = 900.0;
@@ -41,8 +41,15 @@ pub(super) struct Placed {
 }
 
 /// The colour of a series.
-pub(super) fn paint(look: usize) -> Paint {
-    Paint::Named(look)
+pub(super) fn paint(series: &Series) -> Paint {
+    series.shade.map_or(Paint::Named(series.look), Paint::Ramp)
+}
+
+/// The marker of a series.
+pub(super) fn marker(svg: &mut Svg, series: &Series, at: (f64, f64), mark: Mark) {
+    let mut style = style::Style::of(style::Palette::Named, series.look, 1);
+    style.colour = paint(series);
+    style.marker(svg, at, mark);
 }
 
 /// The dashes of a series.
@@ -118,16 +125,19 @@ pub(super) fn draw(svg: &mut Svg, chart: &Chart, layout: &Layout) {
         named => named.to_vec(),
     };
     for (panel, placed) in chart.panels.iter().zip(&layout.panels) {
+        let mut grid = String::new();
         for tick in placed.y.ticks(placed.height / 40.0) {
             let y = placed.y(tick);
-            svg.line((layout.left, y), (layout.width - layout.right, y), Paint::Grid, "");
+            let (from, y_at) = (coordinate(layout.left), coordinate(y));
+            let _ = write!(grid, "M{from},{y_at}H{}", coordinate(layout.width - layout.right));
             let at = (layout.left - 8.0, y + 4.0);
             svg.text(at, Anchor::End, style::TICK, &significant(tick));
         }
         for &tick in &named {
-            let x = layout.x(tick);
-            svg.line((x, placed.top), (x, placed.bottom()), Paint::Grid, "");
+            let (x, top) = (coordinate(layout.x(tick)), coordinate(placed.top));
+            let _ = write!(grid, "M{x},{top}v{}", coordinate(placed.height));
         }
+        svg.path(&grid, &format!(r#" stroke="{}""#, svg.css(Paint::Grid)));
         for (from, to, _) in &chart.bands {
             let (from, to) = (layout.x(*from), layout.x(*to));
             let more = r#" fill-opacity="0.45""#;
@@ -141,6 +151,7 @@ pub(super) fn draw(svg: &mut Svg, chart: &Chart, layout: &Layout) {
         let at = (layout.left, placed.top - 8.0);
         svg.text(at, Anchor::Start, style::AXIS_TITLE, &panel.axis.label());
     }
+    names(svg, chart, layout);
     let Some(bottom) = layout.panels.last().map(Placed::bottom) else { return };
     let mut free = f64::NEG_INFINITY;
     for &tick in &named {
@@ -153,8 +164,7 @@ pub(super) fn draw(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     }
 }
 
-/// What stands beside the panels and stays where it is when a reader zooms: the title of the
-/// horizontal axis, and the names of bands.
+/// What stays where it is when a reader zooms: the title of the horizontal axis.
 pub(super) fn around(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     let Some(bottom) = layout.panels.last().map(Placed::bottom) else { return };
     let middle = (layout.left + layout.width - layout.right) / 2.0;
@@ -166,7 +176,7 @@ pub(super) fn around(svg: &mut Svg, chart: &Chart, layout: &Layout) {
 }
 
 /// The names of bands above the first panel, as far as there is room for them.
-pub(super) fn names(svg: &mut Svg, chart: &Chart, layout: &Layout) {
+fn names(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     let Some(top) = layout.panels.first().map(|first| first.top) else { return };
     for (from, to, name) in &chart.bands {
         let (from, to) = (layout.x(*from), layout.x(*to));
@@ -179,54 +189,77 @@ pub(super) fn names(svg: &mut Svg, chart: &Chart, layout: &Layout) {
 }
 
 fn series(svg: &mut Svg, layout: &Layout, placed: &Placed, of: &Series) {
-    let colour = paint(of.look);
+    let colour = paint(of);
     let css = svg.css(colour);
     match of.shape {
         Shape::Line | Shape::Marked | Shape::Step => {
             bands(svg, layout, placed, of, &css);
             svg.path(&line(layout, placed, of), &stroke(of, &css));
             if of.shape == Shape::Marked {
-                let look = style::Style::of(style::Palette::Named, of.look, 1);
-                for at in places(layout, placed, of).into_iter().flatten() {
-                    look.marker(svg, at, crate::plot::Mark::Whole);
+                for (index, at) in places(layout, placed, of).into_iter().enumerate() {
+                    let mark = match of.failed.get(index) {
+                        Some(true) => Mark::Partial,
+                        _ => Mark::Whole,
+                    };
+                    let Some(at) = at else { continue };
+                    marker(svg, of, at, mark);
                 }
             }
         }
+        // Of many small things one path is a tenth of as many elements.
         Shape::Dots => {
-            for at in places(layout, placed, of).into_iter().flatten() {
-                svg.circle(at, 2.5, colour, "");
-            }
+            let places = places(layout, placed, of).into_iter().flatten();
+            let dots = places.fold(String::new(), |mut out, (x, y)| {
+                let _ = write!(out, "M{},{}h0", coordinate(x), coordinate(y));
+                out
+            });
+            let more = r#" stroke-width="5" stroke-linecap="round""#;
+            svg.path(&dots, &format!(r#" stroke="{css}"{more}"#));
         }
         Shape::Bars => {
+            let mut bars = String::new();
             for ((low, high), y) in of.low.iter().zip(&of.high).zip(&of.y) {
                 let (left, right) = (layout.x(*low), layout.x(*high));
                 let top = placed.y(*y);
-                let width = (right - left - 1.0).max(0.5);
-                let height = (placed.bottom() - top).max(0.0);
-                svg.rect(left, top, width, height, colour, r#" fill-opacity="0.75""#);
+                let (x, wide) = (coordinate(left), coordinate((right - left - 1.0).max(0.5)));
+                let bottom = coordinate(placed.bottom());
+                let _ = write!(bars, "M{x},{bottom}V{}h{wide}V{bottom}Z", coordinate(top));
             }
+            svg.path(&bars, &format!(r#" fill="{css}" fill-opacity="0.75""#));
         }
         Shape::Spans => spans(svg, layout, placed, of, colour),
         Shape::Marks => {
+            let mut marks = String::new();
             for x in &of.x {
-                let x = layout.x(*x);
-                let more = r#" stroke-width="1.5" stroke-dasharray="3 3""#;
-                svg.line((x, placed.top), (x, placed.bottom()), colour, more);
+                let (x, top) = (coordinate(layout.x(*x)), coordinate(placed.top));
+                let _ = write!(marks, "M{x},{top}v{}", coordinate(placed.height));
             }
+            let more = r#" stroke-width="1.5" stroke-dasharray="3 3""#;
+            svg.path(&marks, &format!(r#" stroke="{css}"{more}"#));
         }
     }
 }
 
 /// A request is pale until its first token, then full.
 fn spans(svg: &mut Svg, layout: &Layout, placed: &Placed, of: &Series, colour: Paint) {
-    for (at, y) in of.y.iter().enumerate() {
-        let y = placed.y(*y);
-        let [from, middle, to] = [of.low[at], of.middle[at], of.high[at]].map(|x| layout.x(x));
-        let ink = if of.failed.get(at) == Some(&true) { Paint::Alert } else { colour };
-        let pale = r#" stroke-width="3" stroke-opacity="0.4""#;
-        svg.line((from, y), (middle.max(from + 1.0), y), ink, pale);
-        if middle < to {
-            svg.line((middle, y), (to, y), ink, r#" stroke-width="3""#);
+    for (ink, wanted) in [(colour, false), (Paint::Alert, true)] {
+        let (mut pale, mut full) = (String::new(), String::new());
+        let own = |at: &usize| of.failed.get(*at).copied().unwrap_or_default() == wanted;
+        for at in (0..of.y.len()).filter(own) {
+            let y = coordinate(placed.y(of.y[at]));
+            let [from, middle, to] = [of.low[at], of.middle[at], of.high[at]].map(|x| layout.x(x));
+            let until = coordinate(middle.max(from + 1.0));
+            let _ = write!(pale, "M{},{y}H{until}", coordinate(from));
+            if middle < to {
+                let _ = write!(full, "M{},{y}H{}", coordinate(middle), coordinate(to));
+            }
+        }
+        let wide = coordinate((placed.height / of.y.len().max(1) as f64 * 0.7).clamp(1.0, 3.0));
+        let stroke = format!(r#" stroke="{}" stroke-width="{wide}""#, svg.css(ink));
+        for (path, more) in [(pale, r#" stroke-opacity="0.4""#), (full, "")] {
+            if !path.is_empty() {
+                svg.path(&path, &format!("{stroke}{more}"));
+            }
         }
     }
 }
@@ -275,7 +308,12 @@ fn bands(svg: &mut Svg, layout: &Layout, placed: &Placed, of: &Series, css: &str
     if of.shape == Shape::Marked {
         for (at, (low, high)) in of.low.iter().zip(&of.high).enumerate() {
             if let (Some(low), Some(high)) = (corner(of.x[at], *low), corner(of.x[at], *high)) {
-                svg.path(&format!("M{low}L{high}"), &stroke(of, css));
+                let (low_x, caps) = (layout.x(of.x[at]), [of.low[at], of.high[at]]);
+                let caps = caps.map(|end| {
+                    let (from, y) = (coordinate(low_x - 4.0), coordinate(placed.y(end)));
+                    format!("M{from},{y}h8")
+                });
+                svg.path(&format!("M{low}L{high}{}", caps.concat()), &stroke(of, css));
             }
         }
         return;

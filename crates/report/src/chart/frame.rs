@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::draw::{self, Layout, WIDTH};
-use super::{Chart, Shape, data};
+use super::{Chart, Series, Shape, data};
 use crate::plot::svg::{Anchor, Font, Svg, coordinate};
 use crate::plot::text::{fitted, width};
 use crate::plot::{Mark, Theme, escape, style};
@@ -15,11 +15,11 @@ const MARGIN: f64 = 20.0;
 const LINE: f64 = 19.0;
 
 /// The names of series with their looks, each once, in the order in which they are drawn.
-fn key(chart: &Chart) -> Vec<(&str, usize, Shape)> {
-    let mut key: Vec<(&str, usize, Shape)> = Vec::new();
+fn key(chart: &Chart) -> Vec<&Series> {
+    let mut key: Vec<&Series> = Vec::new();
     for series in chart.panels.iter().flat_map(|panel| &panel.series) {
-        if !key.iter().any(|(name, ..)| *name == series.name) {
-            key.push((&series.name, series.look, series.shape));
+        if !key.iter().any(|known| known.name == series.name) {
+            key.push(series);
         }
     }
     key
@@ -43,10 +43,10 @@ pub fn figure(chart: &Chart) -> String {
     let key = key(chart);
     if !key.is_empty() {
         out.push_str("<ul class=\"key\">");
-        for (name, look, shape) in key {
+        for series in key {
             let mut swatch = Svg::clear(26.0, 12.0, Theme::Page);
-            sample(&mut swatch, (0.0, 6.0), look, shape);
-            let name = escape(name);
+            sample(&mut swatch, (0.0, 6.0), series);
+            let name = escape(&series.name);
             let _ = write!(
                 out,
                 "<li data-name=\"{name}\"><svg width=\"26\" height=\"12\" aria-hidden=\"true\">{}\
@@ -76,8 +76,8 @@ pub fn figure(chart: &Chart) -> String {
 }
 
 /// The look of a series in the key.
-fn sample(svg: &mut Svg, from: (f64, f64), look: usize, shape: Shape) {
-    let colour = draw::paint(look);
+fn sample(svg: &mut Svg, from: (f64, f64), series: &Series) {
+    let (colour, shape) = (draw::paint(series), series.shape);
     let (x, y) = from;
     match shape {
         Shape::Bars => svg.rect(x + 4.0, y - 5.0, 16.0, 10.0, colour, r#" fill-opacity="0.75""#),
@@ -88,12 +88,11 @@ fn sample(svg: &mut Svg, from: (f64, f64), look: usize, shape: Shape) {
             svg.line((x + 12.0, y - 6.0), (x + 12.0, y + 6.0), colour, more);
         }
         Shape::Line | Shape::Marked | Shape::Step => {
-            let dash = draw::dash(look).filter(|_| shape != Shape::Marked);
+            let dash = draw::dash(series.look).filter(|_| shape != Shape::Marked);
             let dash = dash.map_or(String::new(), |dash| format!(r#" stroke-dasharray="{dash}""#));
             svg.line((x, y), (x + 24.0, y), colour, &format!(r#" stroke-width="2"{dash}"#));
             if shape == Shape::Marked {
-                let look = style::Style::of(style::Palette::Named, look, 1);
-                look.marker(svg, (x + 12.0, y), Mark::Whole);
+                draw::marker(svg, series, (x + 12.0, y), Mark::Whole);
             }
         }
     }
@@ -119,29 +118,28 @@ pub fn file(chart: &Chart, subtitle: &str, theme: Theme) -> String {
         let text = fitted(text, font.size, font.weight, room);
         svg.text((MARGIN, 30.0 + row as f64 * LINE), Anchor::Start, *font, &text);
     }
-    for (name, look, shape, x, row) in key {
+    for (series, x, row) in key {
         let y = top + row * LINE;
-        sample(&mut svg, (MARGIN + x, y - 4.5), look, shape);
-        let name = fitted(name, style::KEY.size, style::KEY.weight, room - 32.0);
+        sample(&mut svg, (MARGIN + x, y - 4.5), series);
+        let name = fitted(&series.name, style::KEY.size, style::KEY.weight, room - 32.0);
         svg.text((MARGIN + x + 32.0, y), Anchor::Start, style::KEY, &name);
     }
     draw::draw(&mut svg, chart, &layout);
-    draw::names(&mut svg, chart, &layout);
     draw::around(&mut svg, chart, &layout);
     svg.finish(&chart.title, &chart.notes.join(" "))
 }
 
 /// Where the names of the key stand: how far to the right, and in which row.
-fn placed_key(chart: &Chart, room: f64) -> Vec<(&str, usize, Shape, f64, f64)> {
+fn placed_key(chart: &Chart, room: f64) -> Vec<(&Series, f64, f64)> {
     let (mut x, mut row) = (0.0, 0.0);
     let mut out = Vec::new();
-    for (name, look, shape) in key(chart) {
-        let taken = 32.0 + width(name, style::KEY.size, style::KEY.weight) + 20.0;
+    for series in key(chart) {
+        let taken = 32.0 + width(&series.name, style::KEY.size, style::KEY.weight) + 20.0;
         if x > 0.0 && x + taken > room {
             x = 0.0;
             row += 1.0;
         }
-        out.push((name, look, shape, x, row));
+        out.push((series, x, row));
         x += taken;
     }
     out

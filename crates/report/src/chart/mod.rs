@@ -77,6 +77,8 @@ pub struct Series {
     pub name: String,
     /// Which colour and dashes it has.
     pub look: usize,
+    /// Its place in an order, 0 to 1, where series have one: its colour is then of a ramp.
+    pub shade: Option<f64>,
     /// How it is drawn.
     pub shape: Shape,
     /// Positions, ascending.
@@ -96,7 +98,7 @@ pub struct Series {
     pub middle: Vec<f64>,
     /// What the read-out says of each point; empty for nothing more than its value.
     pub texts: Vec<String>,
-    /// Of [`Shape::Spans`] which of them ended badly.
+    /// Which of them ended badly: spans in another colour, hollow markers; empty for none.
     pub failed: Vec<bool>,
 }
 

@@ -3,25 +3,60 @@
 
 use inferometer_core::summary::{Cell, Distribution, PassSummary, Summary};
 
+use super::ReportInput;
+use crate::chart::Chart;
 use crate::document::{Block, plain};
 use crate::figure::{Measure, instrument_measures, measures};
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, significant};
+use crate::trace::PassTrace;
+use crate::view;
 
 /// Every pass of every cell.
-pub(super) fn passes(out: &mut Vec<Block>, summary: &Summary) {
+pub(super) fn passes(out: &mut Vec<Block>, input: &ReportInput<'_>) {
     out.push(Block::Heading(2, "Every pass".to_owned()));
-    for cell in &summary.cells {
-        for pass in &cell.passes {
+    let points = view::points_of_a_pass(input.traces);
+    for (at, cell) in input.summary.cells.iter().enumerate() {
+        for (index, pass) in cell.passes.iter().enumerate() {
+            let id = view::pass_id(at, index);
+            let trace = input.traces.of(cell.plan(), index);
             let mut blocks = vec![Block::Paragraph(plain(facts(pass)))];
-            let figures = figures(pass);
+            let figures = figures(pass, trace, (at, index));
             if figures.is_empty() {
                 blocks.push(Block::Paragraph(plain("No request gave a figure.")));
             } else {
                 blocks.push(Block::Table(figures));
             }
-            out.push(Block::Details(cell.place(pass), blocks));
+            if let Some(trace) = trace {
+                drawn(&mut blocks, &id, pass, trace, points);
+            }
+            out.push(Block::Details(id, cell.place(pass), blocks));
         }
+    }
+}
+
+/// What a pass looked like, and the requests at its tails.
+fn drawn(out: &mut Vec<Block>, id: &str, pass: &PassSummary, trace: &PassTrace, points: usize) {
+    let tails = view::tail_table(trace);
+    if !tails.is_empty() {
+        out.push(Block::Table(tails));
+    }
+    let charts = view::cumulative(id, pass, trace, points)
+        .into_iter()
+        .chain(view::course(id, trace, points));
+    let charts: Vec<Chart> = charts.collect();
+    if !charts.is_empty() {
+        let heading = "Latencies and course of the pass".to_owned();
+        out.push(Block::Drawn(format!("{id}-drawn"), heading, charts));
+    }
+    for latency in &trace.latencies {
+        let heading = format!(
+            "{}: how it is distributed (n = {})",
+            latency.kind.title(),
+            count(latency.curve.n)
+        );
+        let place = format!("{id}-{}", latency.kind.name());
+        out.push(Block::Drawn(place, heading, vec![view::histogram(id, pass, latency, points)]));
     }
 }
 
@@ -48,7 +83,7 @@ fn facts(pass: &PassSummary) -> String {
 }
 
 /// A row per distribution that has values.
-fn figures(pass: &PassSummary) -> Table {
+fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize, usize)) -> Table {
     let mut table = Table::new([
         ("Figure", Align::Left),
         ("Mean", Align::Right),
@@ -78,6 +113,11 @@ fn figures(pass: &PassSummary) -> Table {
             significant(values.max),
             count(values.n),
         ]);
+        let drawn = trace.into_iter().flat_map(|trace| &trace.latencies);
+        for latency in drawn.filter(|latency| latency.kind.name() == measure.name) {
+            let place = format!("#{}", view::latency_id(cell, index, latency.kind));
+            table.set_link(table.rows().len() - 1, 0, place);
+        }
     }
     table
 }

@@ -70,6 +70,7 @@ pub(super) fn server(out: &mut Vec<Block>, summary: &Summary) {
     out.push(Block::Table(gauges));
     let sentence = plain("What asking cost; answers as mean / slowest.");
     out.push(Block::Details(
+        String::new(),
         "The cost of asking".to_owned(),
         vec![Block::Paragraph(sentence), Block::Table(cost)],
     ));

@@ -125,7 +125,7 @@ const nearest = (xs, x) => {
 };
 
 const live = frame => {
-  const svg = frame.querySelector("svg"), ink = svg.querySelector(".ink");
+  const svg = frame.querySelector(".plot > svg"), ink = svg.querySelector(".ink");
   const data = JSON.parse(frame.querySelector("script").textContent);
   const { w: width, l: left, r: right, x: across, p: panels } = data;
   const span = width - left - right, last = panels[panels.length - 1], bottom = last.t + last.h;
@@ -139,7 +139,7 @@ const live = frame => {
   };
   const two = value => Math.round(value * 100) / 100;
   const text = (x, y, anchor, what, more = "") =>
-    `<text x="${two(x)}" y="${two(y)}" text-anchor="${anchor}" font-size="12" fill="var(--soft)"${more}>${escaped(what)}</text>`;
+    `<text x="${two(x)}" y="${two(y)}" text-anchor="${anchor}"${more}>${escaped(what)}</text>`;
 
   const series = (of, x, y, panel) => {
     const colour = of.c, from = Math.max(0, nearest(of.x, view.x[0]) - 1), to = nearest(of.x, view.x[1]) + 2;
@@ -165,15 +165,15 @@ const live = frame => {
     }).join("");
     if (of.s === SPANS) return indices.map(i => {
       const at = two(y(of.y[i])), failed = of.f && of.f[i];
-      const line = (one, other, more) => `<path d="M${two(one)},${at}H${two(Math.max(other, one + 1))}" stroke="${failed ? "var(--alert)" : colour}" stroke-width="3"${more}/>`;
+      const line = (one, other, more) => `<path d="M${two(one)},${at}H${two(Math.max(other, one + 1))}" stroke="${failed ? "var(--alert)" : colour}" stroke-width="${Math.min(3, Math.max(1, panel.h / of.y.length * 0.7))}"${more}/>`;
       return line(x(of.a[i]), x(of.m[i]), ' stroke-opacity="0.4"') + (of.m[i] < of.b[i] ? line(x(of.m[i]), x(of.b[i]), "") : "");
     }).join("");
-    const dot = i => of.y[i] === null ? "" : `<circle cx="${two(x(of.x[i]))}" cy="${two(y(of.y[i]))}" r="${of.s === DOTS ? 2.5 : 3.5}" fill="${colour}"/>`;
+    const dot = i => of.y[i] === null ? "" : `<circle cx="${two(x(of.x[i]))}" cy="${two(y(of.y[i]))}" r="${of.s === DOTS ? 2.5 : 4}" fill="${of.f && of.f[i] ? "var(--paper)" : colour}" stroke="${colour}"/>`;
     if (of.s === DOTS) return indices.map(dot).join("");
     let out = "";
     if (of.a) {
       const whole = indices.filter(i => of.a[i] !== null && of.b[i] !== null);
-      if (of.e) out += whole.map(i => `<path d="M${two(x(of.x[i]))},${two(y(of.a[i]))}V${two(y(of.b[i]))}" ${stroke}/>`).join("");
+      if (of.e) out += whole.map(i => `<path d="M${two(x(of.x[i]))},${two(y(of.a[i]))}V${two(y(of.b[i]))}m-4,0h8M${two(x(of.x[i]) - 4)},${two(y(of.a[i]))}h8" ${stroke}/>`).join("");
       else if (whole.length) {
         const forth = path(whole, of.a), back = path([...whole].reverse(), of.b).replace(/^M/, "L");
         out += `<path d="${forth}${back}Z" fill="${colour}" fill-opacity="0.18"/>`;
@@ -203,8 +203,12 @@ const live = frame => {
       out += `<g clip-path="url(#${frame.id}-c${index})">`;
       for (const [from, to] of data.b || []) out += `<rect x="${two(x(from))}" y="${panel.t}" width="${two(Math.max(0, x(to) - x(from)))}" height="${panel.h}" fill="var(--grid)" fill-opacity="0.45"/>`;
       for (const of of panel.s) if (!off.has(of.n)) out += series(of, x, y, panel);
-      out += `</g><path d="M${left},${panel.t + panel.h}h${span}" stroke="var(--axis)"/>` + text(left, panel.t - 8, "start", panel.y.t, ' class="axis"');
+      out += `</g><path d="M${left},${panel.t + panel.h}h${span}" stroke="var(--axis)"/>` + text(left, panel.t - 8, "start", panel.y.t, ' fill="var(--ink)" font-size="13"');
     });
+    for (const [from, to, name] of data.b || []) {
+      const [one, other] = [Math.max(left, x(from)), Math.min(width - right, x(to))], room = Math.floor((other - one) / 6);
+      if (room > 3) out += text(one + 2, panels[0].t - 24, "start", name.length > room ? name.slice(0, room - 1) + "…" : name);
+    }
     for (const tick of named) out += text(x(tick), bottom + 18, "middle", figure(tick));
     ink.innerHTML = out;
   };
@@ -349,7 +353,7 @@ const live = frame => {
 all(doc, ".chart").forEach(frame => {
   let made = null;
   const wake = () => made ??= live(frame);
-  const svg = frame.querySelector("svg");
+  const svg = frame.querySelector(".plot > svg");
   svg.setAttribute("tabindex", "0");
   svg.setAttribute("aria-description", "Arrow keys read values, with Shift they pan; plus and minus zoom; 0 shows all.");
   for (const event of ["pointerenter", "focusin", "touchstart"]) frame.addEventListener(event, wake, { once: true, passive: true });

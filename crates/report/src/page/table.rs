@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::escape;
 use crate::layout::{Align, Table};
+use crate::number::MISSING;
 
 /// Words longer than this are wrapped; what is shorter stays on its line.
 const LONG: usize = 44;
@@ -31,12 +32,13 @@ pub fn table(table: &Table) -> String {
     for (index, row) in table.rows().iter().enumerate() {
         out.push_str("<tr>");
         for (column, (text, class)) in row.iter().zip(&classes).enumerate() {
-            let text = escape(text);
-            let _ = match table.link(index, column) {
+            let shown = escape(text);
+            // Where there is no figure there is nothing behind it.
+            let _ = match table.link(index, column).filter(|_| text != MISSING) {
                 Some(to) => {
-                    write!(out, "<td{class}><a href=\"{}\">{text}</a></td>", escape(to))
+                    write!(out, "<td{class}><a href=\"{}\">{shown}</a></td>", escape(to))
                 }
-                None => write!(out, "<td{class}>{text}</td>"),
+                None => write!(out, "<td{class}>{shown}</td>"),
             };
         }
         out.push_str("</tr>\n");

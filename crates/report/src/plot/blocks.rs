@@ -51,9 +51,10 @@ pub(super) fn figure(summary: &Summary, theme: Theme) -> Option<Named> {
         key: Key::Direct("Asked for (characters)".to_owned()),
         footer: grid::footer(summaries),
     };
-    Some(Named {
-        name: "blocks-token-out",
-        title: "Output tokens over input, in text blocks",
-        svg: figure.to_svg(theme),
-    })
+    Some(grid::named(
+        "blocks-token-out",
+        "Output tokens over input, in text blocks",
+        &figure,
+        theme,
+    ))
 }

@@ -111,7 +111,7 @@ impl Figure {
     }
 
     /// Small print: what markers and whiskers mean where they occur, and the origin.
-    fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let mut marks = Vec::new();
         if self.has_whiskers() {

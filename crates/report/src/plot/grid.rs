@@ -13,11 +13,12 @@ use super::axis::Axis;
 use super::figure::{Figure, Key, Mark, Panel, Point, Series};
 use super::style::Palette;
 use super::theme::Theme;
+use crate::chart::Chart;
 use crate::label;
 use crate::number::count;
 
 /// A plot under the name that its files bear.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Named {
     /// The file's name without its extension: `throughput-req`.
     pub name: &'static str,
@@ -25,6 +26,9 @@ pub struct Named {
     pub title: &'static str,
     /// The plot.
     pub svg: String,
+    /// The same for a page, where a reader can go into it; absent where there is one position
+    /// only, and so nothing to go into.
+    pub chart: Option<Chart>,
 }
 
 /// One of the four columns of the table as a plot.
@@ -111,16 +115,20 @@ pub fn figures(summaries: &[Summary], theme: Theme) -> Vec<Named> {
     {
         return vec![blocks];
     }
-    let grid = METRICS.iter().map(|metric| Named {
-        name: metric.name,
-        title: metric.title,
-        svg: figure(metric, summaries).to_svg(theme),
-    });
-    let timeline = match summaries {
-        [summary] => super::timeline::figure(summary, theme),
-        _ => None,
-    };
-    grid.chain(timeline).collect()
+    METRICS
+        .iter()
+        .map(|metric| named(metric.name, metric.title, &figure(metric, summaries), theme))
+        .collect()
+}
+
+/// A figure under the name of its files.
+pub(super) fn named(
+    name: &'static str,
+    title: &'static str,
+    figure: &Figure,
+    theme: Theme,
+) -> Named {
+    Named { name, title, svg: figure.to_svg(theme), chart: figure.to_chart(name) }
 }
 
 /// The two lengths of a cell.

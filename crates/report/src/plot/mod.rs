@@ -16,7 +16,7 @@ pub(crate) mod style;
 pub(crate) mod svg;
 pub(crate) mod text;
 mod theme;
-mod timeline;
+mod zoomed;
 
 pub use axis::Axis;
 pub use figure::{Figure, Key, Mark, Panel, Point, Series};

@@ -197,7 +197,7 @@ fn draw_columns(svg: &mut Svg, frame: &Frame<'_>, panel: &Panel, area: Rect) {
                     )
                 }
             };
-            let height = (area.bottom() - top).max(0.0);
+            let height = (frame.at_y(area, 0.0) - top).max(0.0);
             svg.rect(x - column / 2.0, top, column, height, look.colour, &more);
             draw_whisker(svg, frame, area, point, x, Paint::Ink);
             let above = point.whisker().map_or(top, |ends| frame.at_y(area, ends[1]).min(top));

@@ -55,10 +55,12 @@ impl Scale {
         Self::linear(smallest.min(0.0), largest.max(0.0))
     }
 
-    /// The scale of columns, whose length is the value: always from zero, never logarithmic.
+    /// The scale of columns, whose length is the value: always from zero, never logarithmic. Below
+    /// zero it reaches as far as intervals do.
     pub(super) fn of_columns(values: &[f64]) -> Self {
         let largest = values.iter().copied().fold(0.0, f64::max);
-        Self::linear(0.0, if largest > 0.0 { largest } else { 1.0 })
+        let smallest = values.iter().copied().fold(0.0, f64::min);
+        Self::linear(smallest, if largest > smallest { largest } else { 1.0 })
     }
 
     /// A logarithmic scale whose ticks are the given positive values themselves.
@@ -100,6 +102,16 @@ impl Scale {
             .filter(|tick| (lo..=hi).contains(tick))
             .collect();
         Self { kind: Kind::Log, lo, hi, ticks, decimals: None }
+    }
+
+    /// Whether equal ratios are equally far apart.
+    pub(super) fn is_log(&self) -> bool {
+        self.kind == Kind::Log
+    }
+
+    /// The values at both ends.
+    pub(super) fn ends(&self) -> [f64; 2] {
+        [self.lo, self.hi]
     }
 
     /// Where a value stands between the ends of the axis, 0 to 1.
@@ -168,6 +180,8 @@ mod tests {
         assert!(span > 0.2 * 13.0, "{span}");
         assert_eq!(Scale::of_values(&[1.0, 10.0]).remark(), None);
         assert_eq!(Scale::of_columns(&[13.48, 13.49]).remark(), None);
+        let below = Scale::of_columns(&[10.0, -4.0]);
+        assert!(below.position(-4.0) >= 0.0 && below.position(0.0) > 0.2);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::style;
 use super::theme::{Paint, Theme};
 
 /// Where a text stands relative to its position.
@@ -109,12 +110,22 @@ impl Svg {
             Anchor::End => "end",
         };
         let [x, y, size] = [at.0, at.1, font.size].map(coordinate);
-        let Font { weight, .. } = font;
-        let colour = self.css(font.colour);
+        // In a page the style sheet says once what most texts are.
+        let usual = self.theme == Theme::Page;
+        let mut more = String::new();
+        if !(usual && font.size == style::TICK.size) {
+            more += &format!(r#" font-size="{size}""#);
+        }
+        if !(usual && font.weight == style::TICK.weight) {
+            more += &format!(r#" font-weight="{}""#, font.weight);
+        }
+        if !(usual && font.colour == style::TICK.colour) {
+            more += &format!(r#" fill="{}""#, self.css(font.colour));
+        }
+        let text = escape(text);
         let _ = writeln!(
             self.body,
-            r#"<text x="{x}" y="{y}" text-anchor="{anchor}" font-size="{size}" font-weight="{weight}" fill="{colour}">{}</text>"#,
-            escape(text)
+            r#"<text x="{x}" y="{y}" text-anchor="{anchor}"{more}>{text}</text>"#
         );
     }
 

@@ -5,6 +5,8 @@
 mod support;
 
 #[cfg(test)]
+mod charts;
+#[cfg(test)]
 mod comparison;
 #[cfg(test)]
 mod documents;

@@ -1,16 +1,23 @@
 //! The reports.
 
+use std::sync::LazyLock;
+
 use inferometer_core::summary::Summary;
 use inferometer_report::plot::{self, Named, Theme};
+use inferometer_report::trace::Traces;
 use inferometer_report::{ReportInput, html, markdown, table};
 
 use crate::support::{CHATGLM3, full, published};
+
+static NO_TRACES: LazyLock<Traces> = LazyLock::new(Traces::default);
 
 fn input<'a>(summary: &'a Summary, plots: &'a [Named]) -> ReportInput<'a> {
     ReportInput {
         summary,
         plots,
+        traces: &NO_TRACES,
         plan_toml: "input_lengths = [128]\nnote = \"</pre> ``` <i>\"\n",
+        files: &["summary.json"],
         report_command: "inferometer report RUN",
         run_command: "inferometer run plan.toml",
     }
@@ -64,14 +71,14 @@ fn the_html_report_is_one_file_without_network_and_without_foreign_markup() {
     let summary = full();
     let plots = plot::figures(std::slice::from_ref(&summary), Theme::Light);
     let report = html::report(&input(&summary, &plots));
-    assert_eq!(report.matches("<svg xmlns").count(), 5);
+    assert_eq!(report.matches("class=\"chart\"").count(), 4);
     for outside in [" src=", "href=\"http", "@import", "<link", "<iframe"] {
         assert!(!report.contains(outside), "{outside}");
     }
     assert!(report.contains("书生·浦语-7B &lt;b&gt;|*x*"));
     assert!(!report.contains("7B <b>") && !report.contains("</pre> ```"));
     assert!(
-        report.contains("prefers-color-scheme: dark") && report.matches("<script").count() == 1
+        report.contains("prefers-color-scheme: dark") && report.matches("<script>").count() == 1
     );
     for element in ["div", "p", "table", "details", "ul", "li", "figure", "svg", "main", "pre"] {
         let open = report.matches(&format!("<{element}>")).count()

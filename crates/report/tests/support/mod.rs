@@ -1,5 +1,7 @@
 //! Summaries to render: from published tables, and one with every field filled.
 
+pub mod records;
+
 use std::collections::BTreeMap;
 
 use inferometer_core::finding::{Finding, Severity};

@@ -2,7 +2,10 @@
 
 use inferometer_core::summary::Summary;
 use inferometer_report::plot::Theme;
-use inferometer_report::{csv, html, json, markdown, page, plot, published, table};
+use inferometer_report::trace::Traces;
+use inferometer_report::{
+    chart, csv, html, json, markdown, page, plot, published, table, title, view,
+};
 use inferometer_store::StoredRun;
 
 use crate::answer::{Answer, Trouble};
@@ -39,10 +42,21 @@ pub(crate) fn names(summary: &Summary) -> Vec<String> {
     let blocks = published::log(summary).is_some();
     let has = |name: &str| blocks || !name.starts_with("blocks.");
     let fixed = FILES.iter().map(|file| file.0).filter(|name| has(name)).map(str::to_owned);
-    let plots = plot::figures(std::slice::from_ref(summary), Theme::Light);
-    let plots =
-        plots.iter().flat_map(|plot| ["svg", "png"].map(|end| format!("{}.{end}", plot.name)));
+    let plots = plots(summary).into_iter();
+    let plots = plots.flat_map(|(name, _)| ["svg", "png"].map(|end| format!("{name}.{end}")));
     fixed.chain(plots).collect()
+}
+
+/// The plots of a run under their names, as SVG: those that its results alone make.
+fn plots(summary: &Summary) -> Vec<(String, String)> {
+    let figures = plot::figures(std::slice::from_ref(summary), Theme::Light).into_iter();
+    let charts = view::of_run(summary, &Traces::default()).into_iter();
+    let subtitle = title(summary);
+    let charts = charts.map(|chart| {
+        let svg = chart::file(&chart, &subtitle, Theme::Light);
+        (chart.id, svg)
+    });
+    figures.map(|plot| (plot.name.to_owned(), plot.svg)).chain(charts).collect()
 }
 
 /// `/runs/RUN/FILE`
@@ -64,11 +78,10 @@ pub(crate) fn file(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
         });
     }
     let (stem, end) = name.rsplit_once('.').ok_or_else(missing)?;
-    let plots = plot::figures(std::slice::from_ref(summary), Theme::Light);
-    let plot = plots.into_iter().find(|plot| plot.name == stem).ok_or_else(missing)?;
+    let (_, svg) = plots(summary).into_iter().find(|(plot, _)| plot == stem).ok_or_else(missing)?;
     match end {
-        "svg" => Ok(Answer::of("image/svg+xml", plot.svg.into_bytes())),
-        "png" => match plot::png(&plot.svg, PNG_SCALE) {
+        "svg" => Ok(Answer::of("image/svg+xml", svg.into_bytes())),
+        "png" => match plot::png(&svg, PNG_SCALE) {
             Ok(png) => Ok(Answer::of("image/png", png)),
             Err(error) => Err(Trouble::Asked(error.to_string())),
         },

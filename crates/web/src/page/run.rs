@@ -3,6 +3,7 @@
 use inferometer_core::plan::Plan;
 use inferometer_core::summary::Summary;
 use inferometer_report::plot::{self, Named, Theme};
+use inferometer_report::trace::Traces;
 use inferometer_report::{ReportInput, html, plan_toml};
 use inferometer_store::{RunState, StoredRun};
 
@@ -37,6 +38,8 @@ pub(crate) fn run(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
 /// What a report is made of, for a stored run.
 pub(crate) struct Report {
     plots: Vec<Named>,
+    /// None: a log of millions of requests is not read while somebody waits for a page.
+    traces: Traces,
     plan: String,
     again: String,
 }
@@ -46,6 +49,7 @@ impl Report {
     pub(crate) fn of(stored: &StoredRun, summary: &Summary) -> Self {
         Self {
             plots: plot::figures(std::slice::from_ref(summary), Theme::Light),
+            traces: Traces::default(),
             plan: plan(stored),
             again: format!("inferometer report {}", stored.row.id),
         }
@@ -56,6 +60,8 @@ impl Report {
         ReportInput {
             summary,
             plots: &self.plots,
+            traces: &self.traces,
+            files: &["summary.json", "cells.csv", "table.md", "report.md", "plan.toml"],
             plan_toml: &self.plan,
             report_command: &self.again,
             run_command: "inferometer run PLAN.toml",

@@ -1,0 +1,72 @@
+//! Which figure of a table leads to which place of the page. Never a link to a place that is not
+//! there.
+
+use inferometer_core::summary::{Cell, PassKind, PassSummary, Summary};
+
+use crate::layout::Table;
+use crate::trace::{LatencyKind, Traces};
+use crate::view;
+
+/// The places of a page.
+#[derive(Clone, Copy)]
+pub(super) struct Places<'a> {
+    pub summary: &'a Summary,
+    pub traces: &'a Traces,
+}
+
+impl Places<'_> {
+    /// Figures of the published table lead to the pass that they are from.
+    pub fn link_records(&self, table: &mut Table) {
+        for (row, cell) in self.summary.cells.iter().enumerate() {
+            let of = |pass: Option<&PassSummary>| {
+                let pass = position(cell, pass?)?;
+                Some(format!("#{}", view::pass_id(row, pass)))
+            };
+            let (loading, alone) = (of(cell.loading()), of(cell.alone()));
+            for (column, place) in [(2, &loading), (3, &loading), (4, &alone), (5, &alone)] {
+                if let Some(place) = place {
+                    table.set_link(row, column, place);
+                }
+            }
+        }
+    }
+
+    /// A row of the table of loads leads to its pass, its latencies to their distributions.
+    pub fn link_loads(&self, table: &mut Table) {
+        let mut row = 0;
+        for (at, cell) in self.summary.cells.iter().enumerate() {
+            for (index, pass) in cell.passes.iter().enumerate() {
+                if !matches!(pass.kind, PassKind::Closed | PassKind::Open) {
+                    continue;
+                }
+                table.set_link(row, 2, format!("#{}", view::pass_id(at, index)));
+                for (column, kind) in [
+                    (7, LatencyKind::Ttft),
+                    (8, LatencyKind::Ttft),
+                    (9, LatencyKind::Tpot),
+                    (10, LatencyKind::Tpot),
+                    (11, LatencyKind::Itl),
+                    (12, LatencyKind::E2e),
+                    (13, LatencyKind::E2e),
+                ] {
+                    if self.has(cell, index, kind) {
+                        let place = format!("#{}", view::latency_id(at, index, kind));
+                        table.set_link(row, column, place);
+                    }
+                }
+                row += 1;
+            }
+        }
+    }
+
+    /// Whether the distribution of a latency is drawn.
+    pub fn has(&self, cell: &Cell, pass: usize, kind: LatencyKind) -> bool {
+        let trace = self.traces.of(cell.plan(), pass);
+        trace.is_some_and(|trace| trace.latencies.iter().any(|latency| latency.kind == kind))
+    }
+}
+
+/// Which of the cell's passes it is.
+fn position(cell: &Cell, pass: &PassSummary) -> Option<usize> {
+    cell.passes.iter().position(|own| std::ptr::eq(own, pass))
+}

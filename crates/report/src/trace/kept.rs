@@ -1,0 +1,130 @@
+//! Requests that are kept one by one, to be drawn: all of few, and of many each so-manyth by its
+//! index, which no order of records changes.
+
+use inferometer_core::outcome::OutcomeKind;
+use inferometer_core::record::Record;
+use inferometer_core::time::Nanos;
+
+/// The most that are kept: some 2 MiB of them.
+const MOST: usize = 1 << 15;
+/// The most failures that are kept; all are counted.
+const MOST_FAILURES: usize = 1 << 12;
+
+/// A request on the time axis of its pass, in seconds since the first send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Its index in the pass.
+    pub index: u32,
+    /// When its first byte was sent.
+    pub sent_s: f64,
+    /// When its first visible output came.
+    pub first_s: Option<f64>,
+    /// When it ended.
+    pub ended_s: f64,
+    /// What became of it.
+    pub outcome: OutcomeKind,
+}
+
+/// When it was sent, when its first visible output came, and when it ended.
+type Instants = (Nanos, Option<Nanos>, Nanos);
+
+/// The requests so far.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    every: u32,
+    requests: Vec<(u32, Instants, OutcomeKind)>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { every: 1, requests: Vec::new() }
+    }
+}
+
+impl Kept {
+    pub fn add(&mut self, record: &Record, instants: Instants) {
+        if !record.index.is_multiple_of(self.every) {
+            return;
+        }
+        self.requests.push((record.index, instants, record.outcome.kind()));
+        while self.requests.len() > MOST {
+            self.every *= 2;
+            self.requests.retain(|(index, ..)| index.is_multiple_of(self.every));
+        }
+    }
+
+    /// In the order of their indices, with each how-manyth it is.
+    pub fn finish(mut self, begin: Nanos) -> (Vec<Seen>, u32) {
+        self.requests.sort_unstable_by_key(|(index, ..)| *index);
+        let seen = |(index, (sent, first, ended), outcome): &(_, Instants, _)| Seen {
+            index: *index,
+            sent_s: sent.seconds_after(begin),
+            first_s: first.map(|first| first.seconds_after(begin)),
+            ended_s: ended.seconds_after(begin),
+            outcome: *outcome,
+        };
+        (self.requests.iter().map(seen).collect(), self.every)
+    }
+}
+
+/// The requests that failed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Failures {
+    kept: Vec<(Nanos, OutcomeKind, u32)>,
+    count: u64,
+}
+
+impl Failures {
+    pub fn add(&mut self, record: &Record) {
+        self.count += 1;
+        self.kept.push((record.ended_or_due(), record.outcome.kind(), record.index));
+        if self.kept.len() > 2 * MOST_FAILURES {
+            self.cut();
+        }
+    }
+
+    /// The earliest stay: they are what a failure began with.
+    fn cut(&mut self) {
+        self.kept.sort_unstable_by_key(|(at, _, index)| (*at, *index));
+        self.kept.truncate(MOST_FAILURES);
+    }
+
+    /// In the order of time, and how many there were.
+    pub fn finish(mut self, begin: Nanos) -> (Vec<(f64, OutcomeKind, u32)>, u64) {
+        self.cut();
+        let kept = self.kept.into_iter();
+        (kept.map(|(at, kind, index)| (at.seconds_after(begin), kind, index)).collect(), self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_requests_each_so_manyth_is_kept_in_any_order() {
+        let of = |indices: &mut dyn Iterator<Item = u32>| {
+            let mut kept = Kept::default();
+            for index in indices {
+                let record = Record::planned(0, index, Nanos(u64::from(index)));
+                kept.add(&record, (Nanos(u64::from(index)), None, Nanos(u64::from(index) + 5)));
+            }
+            kept.finish(Nanos::ZERO)
+        };
+        let (seen, every) = of(&mut (0..100_000));
+        assert_eq!((every, seen.len()), (4, 25_000));
+        assert!(seen.windows(2).all(|pair| pair[1].index == pair[0].index + 4));
+        assert_eq!((seen, every), of(&mut (0..100_000).rev()));
+    }
+
+    #[test]
+    fn all_failures_are_counted_and_the_earliest_kept() {
+        let mut failures = Failures::default();
+        for index in (0..20_000).rev() {
+            failures.add(&Record::planned(0, index, Nanos(u64::from(index) * 1_000_000_000)));
+        }
+        let (kept, count) = failures.finish(Nanos::ZERO);
+        assert_eq!((kept.len(), count), (MOST_FAILURES, 20_000));
+        assert_eq!(kept[1], (1.0, OutcomeKind::Skipped, 1));
+    }
+}

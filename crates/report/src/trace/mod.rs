@@ -1,0 +1,244 @@
+//! What a pass looked like: its distributions and its course, as they can be drawn, from its
+//! records. Memory is bounded, and so is what comes out; what was left out is counted.
+//!
+//! Figures are those of [`inferometer_core::fold`]; nothing here is printed as a figure that is not
+//! among its values.
+
+mod course;
+mod kept;
+mod tail;
+
+use inferometer_core::metric::{InFlight, Span, Timeline, TokenCurve, e2e, itl, tpot, ttft};
+use inferometer_core::observed::Observed;
+use inferometer_core::outcome::OutcomeKind;
+use inferometer_core::plan::CellPlan;
+use inferometer_core::record::Record;
+use inferometer_core::stats::{Curve, Pool, Sample};
+use inferometer_core::summary::{Cell, PassSummary, Summary};
+use inferometer_core::time::Nanos;
+
+pub(crate) use course::thinned_to;
+pub use course::{CardCourse, Course, Line, ServerCourse};
+pub use kept::Seen;
+use kept::{Failures, Kept};
+use tail::Tail;
+
+/// Points of a cumulative distribution, and columns of a histogram.
+const POINTS: usize = 160;
+const COLUMNS: usize = 40;
+
+/// The courses and distributions of the passes of a run, in the order in which they were carried
+/// out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Traces(Vec<PassTrace>);
+
+/// What one pass looked like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PassTrace {
+    /// The cell of the grid.
+    pub cell: CellPlan,
+    /// When the first byte of its first request was sent, and when its last request ended; absent
+    /// where nothing was sent.
+    pub window: Option<(Nanos, Nanos)>,
+    /// TTFT, TPOT, ITL and E2E, as far as the pass has them.
+    pub latencies: Vec<Latency>,
+    /// What went on at which time.
+    pub course: Course,
+    /// The requests that can be drawn one by one.
+    pub seen: Vec<Seen>,
+    /// Each so-manyth request by its index is in `seen`.
+    pub every: u32,
+    /// Requests that failed, with the second of the pass in which each ended.
+    pub failures: Vec<(f64, OutcomeKind, u32)>,
+    /// How many failed in all.
+    pub failed: u64,
+}
+
+/// The distribution of a latency in milliseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latency {
+    /// Which.
+    pub kind: LatencyKind,
+    /// Its shape.
+    pub curve: Curve,
+    /// The requests with the largest values, by index; of ITL each request's largest gap.
+    pub tail: Vec<(u32, f64)>,
+}
+
+/// A latency that is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LatencyKind {
+    /// First visible output after the send.
+    Ttft,
+    /// Time per output token after the first event.
+    Tpot,
+    /// Gaps between tokens, pooled over tokens.
+    Itl,
+    /// Last token event after the send.
+    E2e,
+}
+
+impl LatencyKind {
+    /// All of them, in the order in which people read them.
+    pub const ALL: [Self; 4] = [Self::Ttft, Self::Tpot, Self::Itl, Self::E2e];
+
+    /// `TTFT`, ...
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Ttft => "TTFT",
+            Self::Tpot => "TPOT",
+            Self::Itl => "ITL",
+            Self::E2e => "E2E",
+        }
+    }
+
+    /// `ttft`, ...: part of the names of places within a page.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ttft => "ttft",
+            Self::Tpot => "tpot",
+            Self::Itl => "itl",
+            Self::E2e => "e2e",
+        }
+    }
+}
+
+impl Traces {
+    /// Adds the next pass.
+    pub fn push(&mut self, trace: PassTrace) {
+        self.0.push(trace);
+    }
+
+    /// Every pass, in the order in which they were carried out.
+    pub fn all(&self) -> impl Iterator<Item = &PassTrace> {
+        self.0.iter()
+    }
+
+    /// The passes of a summary with what they looked like: those of a cell are in both in the order
+    /// in which they were carried out.
+    pub fn beside<'a>(
+        &'a self,
+        summary: &'a Summary,
+    ) -> impl Iterator<Item = (&'a Cell, &'a PassSummary, &'a PassTrace)> {
+        summary.cells.iter().flat_map(|cell| {
+            let own = self.0.iter().filter(|trace| trace.cell == cell.plan());
+            cell.passes.iter().zip(own).map(move |(pass, trace)| (cell, pass, trace))
+        })
+    }
+
+    /// What a pass looked like, the `index`th of its cell.
+    #[must_use]
+    pub fn of(&self, cell: CellPlan, index: usize) -> Option<&PassTrace> {
+        self.0.iter().filter(|trace| trace.cell == cell).nth(index)
+    }
+}
+
+/// Takes in the records of one pass, in any order.
+#[derive(Clone, Debug)]
+pub struct PassTracer {
+    cell: CellPlan,
+    streamed: bool,
+    ttft: Sample,
+    tpot: Sample,
+    e2e: Sample,
+    itl: Pool,
+    tails: [Tail; 4],
+    in_flight: InFlight,
+    tokens: TokenCurve,
+    kept: Kept,
+    failures: Failures,
+    observed: Observed,
+}
+
+impl PassTracer {
+    /// Nothing seen yet. `streamed` is the plan's
+    /// [`inferometer_core::request::Sampling::stream`].
+    #[must_use]
+    pub fn new(cell: CellPlan, streamed: bool) -> Self {
+        Self {
+            cell,
+            streamed,
+            ttft: Sample::default(),
+            tpot: Sample::default(),
+            e2e: Sample::default(),
+            itl: Pool::default(),
+            tails: Default::default(),
+            in_flight: InFlight::default(),
+            tokens: TokenCurve::default(),
+            kept: Kept::default(),
+            failures: Failures::default(),
+            observed: Observed::default(),
+        }
+    }
+
+    /// Takes in the record of one planned request, whatever became of it.
+    ///
+    /// # Panics
+    /// If an event names a read that the record does not have: such a record cannot be decoded.
+    pub fn add(&mut self, record: &Record) {
+        let timeline = Timeline::new(record, self.streamed);
+        let completed = record.outcome.is_complete();
+        if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
+            self.in_flight.add(Span { send_start, ended, completed });
+            let first = timeline.first_visible().map(|at| timeline.events[at].arrival);
+            self.kept.add(record, (send_start, first, ended));
+        }
+        if !completed {
+            self.failures.add(record);
+            return;
+        }
+        self.tokens.add(&timeline.events);
+        let one = |sample: &mut Sample, tail: &mut Tail, value: Option<f64>| {
+            sample.extend(value);
+            tail.add(record.index, value);
+        };
+        let [to_first, per_token, gaps, to_end] = &mut self.tails;
+        one(&mut self.ttft, to_first, ttft::from_sent(&timeline));
+        one(&mut self.tpot, per_token, tpot::tpot_ms(&timeline));
+        one(&mut self.e2e, to_end, e2e::from_sent(&timeline));
+        self.itl.add_request(|all| {
+            let before = all.len();
+            itl::itl_ms(&timeline, all);
+            let largest = all[before..].iter().map(|gap| gap.value).max_by(f64::total_cmp);
+            gaps.add(record.index, largest);
+        });
+    }
+
+    /// Takes in what the server and the cards said of themselves.
+    pub fn observe(&mut self, observed: &Observed) {
+        self.observed.extend(observed.clone());
+    }
+
+    /// What was taken in.
+    #[must_use]
+    pub fn finish(self) -> PassTrace {
+        let window = self.in_flight.first_send().zip(self.in_flight.last_end());
+        let [to_first, per_token, gaps, to_end] = self.tails;
+        let all = [
+            (LatencyKind::Ttft, self.ttft.curve(POINTS, COLUMNS), to_first),
+            (LatencyKind::Tpot, self.tpot.curve(POINTS, COLUMNS), per_token),
+            (LatencyKind::Itl, self.itl.curve(POINTS, COLUMNS), gaps),
+            (LatencyKind::E2e, self.e2e.curve(POINTS, COLUMNS), to_end),
+        ];
+        let latencies = all.into_iter().filter_map(|(kind, curve, tail)| {
+            Some(Latency { kind, curve: curve?, tail: tail.finish() })
+        });
+        let begin = window.map_or(Nanos::ZERO, |(begin, _)| begin);
+        let (failures, failed) = self.failures.finish(begin);
+        let (seen, every) = self.kept.finish(begin);
+        PassTrace {
+            cell: self.cell,
+            window,
+            latencies: latencies.collect(),
+            course: window.map_or_else(Course::default, |window| {
+                Course::of(window, &self.in_flight, &self.tokens, &self.observed)
+            }),
+            seen,
+            every,
+            failures,
+            failed,
+        }
+    }
+}

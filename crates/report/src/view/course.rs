@@ -1,0 +1,192 @@
+//! What went on within one pass: requests in flight, tokens, latencies by the time of the send,
+//! and requests one by one.
+
+use inferometer_core::outcome::OutcomeKind;
+
+use crate::chart::thin::{bands, standing};
+use crate::chart::{Chart, Panel, Series, Shape};
+use crate::number::{count, significant};
+use crate::trace::{PassTrace, Seen, thinned_to};
+
+/// The chart of a pass; nothing where nothing was sent.
+pub(crate) fn course(id: &str, trace: &PassTrace, points: usize) -> Option<Chart> {
+    trace.window?;
+    let mut notes = Vec::new();
+    let mut panels = vec![requests(trace, points, &mut notes)];
+    if trace.course.tokens_per_s.iter().any(|(_, rate)| *rate > 0.0) {
+        let line = thinned_to(trace.course.tokens_per_s.clone(), points);
+        notes.push(format!(
+            "Output tokens/s of completed requests, over parts of {} s.",
+            significant(trace.course.part_s)
+        ));
+        let mut series = series("output tokens/s", 2, Shape::Step, &line);
+        series.x.iter_mut().for_each(|x| *x -= trace.course.part_s);
+        panels.push(super::panel("Throughput", "output tokens/s", 90.0, vec![series]));
+    }
+    panels.extend(latencies(trace, points, &mut notes));
+    let rows = spans(trace, 0.0, 0.0, (points / 6).clamp(8, 60), "");
+    if !rows.x.is_empty() {
+        notes.push(spans_note(rows.x.len(), trace));
+        let height = (rows.x.len() as f64 * 5.0).clamp(40.0, 220.0);
+        panels.push(rows_panel(vec![rows], height));
+    }
+    Some(Chart {
+        id: format!("{id}-course"),
+        title: "Course of the pass".to_owned(),
+        notes: vec![notes.join(" ")],
+        notice: None,
+        x: super::seconds("Time since the first send"),
+        panels,
+        bands: Vec::new(),
+    })
+}
+
+/// A line as a series.
+pub(super) fn series(name: &str, look: usize, shape: Shape, line: &[(f64, f64)]) -> Series {
+    let (x, y) = line.iter().copied().unzip();
+    Series { name: name.to_owned(), look, shape, x, y, ..Series::default() }
+}
+
+fn requests(trace: &PassTrace, points: usize, notes: &mut Vec<String>) -> Panel {
+    let course = &trace.course;
+    let in_flight = thinned_to(course.in_flight.clone(), points);
+    notes.extend(
+        standing(in_flight.len(), course.changes, "those with the largest triangles (LTTB)")
+            .map(|sentence| format!("In flight: {sentence}")),
+    );
+    let mut all = vec![series("in flight (client)", 0, Shape::Step, &in_flight)];
+    let said = [
+        (1, "running (server)", &course.server.running),
+        (3, "waiting (server)", &course.server.waiting),
+    ];
+    for (look, name, line) in said {
+        if !line.is_empty() {
+            all.push(series(name, look, Shape::Line, &thinned_to(line.clone(), points)));
+        }
+    }
+    all.extend(failures(trace, 0.0, ""));
+    super::panel("Requests", "count", 120.0, all)
+}
+
+/// Requests that failed, as marks.
+pub(super) fn failures(trace: &PassTrace, from_s: f64, of: &str) -> Option<Series> {
+    if trace.failures.is_empty() {
+        return None;
+    }
+    let every = trace.failures.len().div_ceil(200).max(1);
+    let mut series =
+        Series { name: "failed".to_owned(), look: 6, shape: Shape::Marks, ..Series::default() };
+    for (at_s, kind, index) in trace.failures.iter().step_by(every) {
+        series.x.push(from_s + at_s);
+        series.y.push(0.0);
+        series.texts.push(format!("{of}request {index}: {}", kind.name()));
+    }
+    Some(series)
+}
+
+fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<Panel> {
+    let complete: Vec<&Seen> =
+        trace.seen.iter().filter(|seen| seen.outcome == OutcomeKind::Complete).collect();
+    // Where requests are too many to be drawn one by one, quantiles are, over parts of the pass.
+    let parts = (most / 5).clamp(12, 60);
+    let mut all = Vec::new();
+    let mut said = None;
+    for (look, name, of) in [
+        (0, "TTFT", (|seen| Some((seen.first_s? - seen.sent_s) * 1e3)) as fn(&Seen) -> Option<f64>),
+        (1, "sent to ended", |seen| Some((seen.ended_s - seen.sent_s) * 1e3)),
+    ] {
+        let mut points: Vec<(f64, f64, u32)> =
+            complete.iter().filter_map(|seen| Some((seen.sent_s, of(seen)?, seen.index))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if points.is_empty() {
+            continue;
+        }
+        if points.len() <= most {
+            let line: Vec<(f64, f64)> = points.iter().map(|(x, y, _)| (*x, *y)).collect();
+            let mut dots = series(name, look, Shape::Dots, &line);
+            dots.texts = points.iter().map(|(.., index)| format!("request {index}")).collect();
+            all.push(dots);
+            continue;
+        }
+        let pairs: Vec<(f64, f64)> = points.iter().map(|(x, y, _)| (*x, *y)).collect();
+        let bands = bands(&pairs, parts);
+        said = Some(pairs.len());
+        all.push(Series {
+            name: format!("{name}, median and p5 to p95"),
+            look,
+            shape: Shape::Line,
+            texts: bands.n.iter().map(|n| format!("of {} requests", count(*n))).collect(),
+            x: bands.x,
+            y: bands.p50,
+            low: bands.p5,
+            high: bands.p95,
+            ..Series::default()
+        });
+    }
+    if all.is_empty() {
+        return None;
+    }
+    if let Some(n) = said {
+        let sampled = match trace.every {
+            1 => String::new(),
+            every => format!(", each {}th by its index", count(u64::from(every))),
+        };
+        notes.push(format!(
+            "Latencies by the time of the send: median and 5th to 95th percentile of {} requests \
+             in {parts} parts of the pass{sampled}.",
+            count(n as u64)
+        ));
+    }
+    Some(super::panel("Latency by time of send", "ms", 120.0, all))
+}
+
+/// Requests one by one: some evenly by index, and those that failed first. `row` is the first
+/// row's number, `from_s` where the pass begins.
+pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &str) -> Series {
+    let every = trace.seen.len().div_ceil(most.max(1)).max(1);
+    let mut series = Series {
+        name: "requests: waiting, then answered".to_owned(),
+        look: 0,
+        shape: Shape::Spans,
+        ..Series::default()
+    };
+    for seen in trace.seen.iter().step_by(every) {
+        series.y.push(row + series.y.len() as f64);
+        series.x.push(from_s + seen.sent_s);
+        series.low.push(from_s + seen.sent_s);
+        series.middle.push(from_s + seen.first_s.unwrap_or(seen.ended_s));
+        series.high.push(from_s + seen.ended_s);
+        series.failed.push(seen.outcome != OutcomeKind::Complete);
+        let first = seen.first_s.map_or("no output".to_owned(), |first| {
+            format!("first output after {} ms", significant((first - seen.sent_s) * 1e3))
+        });
+        series.texts.push(format!(
+            "{of}request {}: {first}, ended after {} ms, {}",
+            seen.index,
+            significant((seen.ended_s - seen.sent_s) * 1e3),
+            seen.outcome.name()
+        ));
+    }
+    series
+}
+
+/// How many requests stand for how many.
+fn spans_note(shown: usize, trace: &PassTrace) -> String {
+    let of = trace.seen.len() * trace.every as usize;
+    if shown == trace.seen.len() && trace.every == 1 {
+        return "Every request: pale until its first output.".to_owned();
+    }
+    format!(
+        "Requests one by one: {} of about {}, evenly by index; pale until the first output.",
+        count(shown as u64),
+        count(of as u64)
+    )
+}
+
+/// The panel of requests one by one.
+pub(super) fn rows_panel(series: Vec<Series>, height: f64) -> Panel {
+    let rows: usize = series.iter().map(|series| series.y.len()).sum();
+    let mut panel = super::panel("Requests one by one", "row", height, series);
+    panel.ends = Some([-1.0, rows.max(1) as f64]);
+    panel
+}

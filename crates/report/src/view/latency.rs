@@ -1,0 +1,289 @@
+//! Distributions of latencies: cumulative, with the percentiles that tables quote, and as
+//! histograms.
+
+use inferometer_core::summary::{Distribution, PassSummary, Summary};
+
+use crate::chart::{Across, Chart, Panel, Series, Shape, Spacing};
+use crate::layout::{Align, Table};
+use crate::number::{count, significant};
+use crate::plot::Axis;
+use crate::trace::{Latency, LatencyKind, PassTrace, Traces};
+
+/// More lines than these are no longer told apart.
+const MOST_PASSES: usize = 7;
+
+/// The percentiles that are marked on a cumulative distribution.
+const MARKED: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)];
+
+/// A latency's distribution in a summary.
+pub(super) fn distribution(pass: &PassSummary, kind: LatencyKind) -> Option<&Distribution> {
+    match kind {
+        LatencyKind::Ttft => pass.ttft_ms.as_ref(),
+        LatencyKind::Tpot => pass.tpot_ms.as_ref(),
+        LatencyKind::Itl => pass.itl_ms.as_ref(),
+        LatencyKind::E2e => pass.e2e_ms.as_ref(),
+    }
+}
+
+/// The cumulative distribution as a line; with its band where `banded`.
+fn line(name: String, look: usize, latency: &Latency, points: usize, banded: bool) -> Series {
+    let every = latency.curve.points.len().div_ceil(points.max(8)).max(1);
+    let last = latency.curve.points.len() - 1;
+    // Of points left out for room the tail is spared: it is what is looked at.
+    let kept =
+        latency.curve.points.iter().enumerate().filter(|(at, point)| {
+            at % every == 0 || *at == last || (point.share > 0.97 && every < 4)
+        });
+    let mut series = Series { name, look, shape: Shape::Step, ..Series::default() };
+    for (_, point) in kept {
+        series.x.push(point.value);
+        series.y.push(point.share * 100.0);
+        let [left, right] = point.interval.unwrap_or([f64::NAN; 2]);
+        if banded {
+            series.left.push(left);
+            series.right.push(right);
+        }
+    }
+    if series.left.iter().all(|end| end.is_nan()) {
+        series.left.clear();
+        series.right.clear();
+    }
+    series
+}
+
+/// The percentiles that tables quote, as points on the curve.
+fn marks(name: &str, look: usize, values: &Distribution) -> Series {
+    let value = |q: f64| match q {
+        0.5 => Some(values.p50),
+        0.9 => Some(values.p90),
+        0.95 => values.p95,
+        _ => Some(values.p99),
+    };
+    let mut series =
+        Series { name: name.to_owned(), look, shape: Shape::Dots, ..Series::default() };
+    for (text, q) in MARKED {
+        if let Some(value) = value(q).filter(|value| value.is_finite()) {
+            series.x.push(value);
+            series.y.push(q * 100.0);
+            series.texts.push(text.to_owned());
+        }
+    }
+    series
+}
+
+fn shares(series: Vec<Series>, height: f64) -> Panel {
+    Panel {
+        axis: Axis::new("Share of values not above", "%"),
+        spacing: Spacing::Linear,
+        ends: Some([0.0, 100.0]),
+        height,
+        series,
+    }
+}
+
+/// Equal ratios where values spread over more than a factor of 20.
+fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Across {
+    let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+    for latency in latencies {
+        let points = &latency.curve.points;
+        low = low.min(points.first().map_or(f64::INFINITY, |point| point.value));
+        high = high.max(points.last().map_or(0.0, |point| point.value));
+    }
+    let is_log = low > 0.0 && high / low > 20.0;
+    let spacing = if is_log { Spacing::Log } else { Spacing::Linear };
+    Across { axis: Axis::new(title, "ms"), spacing, named: Vec::new() }
+}
+
+/// Where values are too many to be kept, their percentiles are those of a sketch.
+fn exactness(latencies: &[&Latency]) -> Option<String> {
+    let inexact = latencies.iter().any(|latency| !latency.curve.exact);
+    inexact
+        .then(|| "Values too many to be kept are drawn within 0.1 % of where they are.".to_owned())
+}
+
+/// One latency, a line for each of the passes.
+pub(super) fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind) -> Option<Chart> {
+    let all: Vec<(String, &Latency, &PassSummary)> = traces
+        .beside(summary)
+        .filter_map(|(cell, pass, trace)| {
+            let latency = trace.latencies.iter().find(|latency| latency.kind == kind)?;
+            Some((cell.place(pass), latency, pass))
+        })
+        .collect();
+    if all.is_empty() {
+        return None;
+    }
+    // Those that differ most in their load are of most use: evenly over all of them.
+    let shown: Vec<&(String, &Latency, &PassSummary)> = if all.len() <= MOST_PASSES {
+        all.iter().collect()
+    } else {
+        (0..MOST_PASSES).map(|at| &all[at * (all.len() - 1) / (MOST_PASSES - 1)]).collect()
+    };
+    let mut series = Vec::new();
+    for (look, (place, latency, pass)) in shown.iter().enumerate() {
+        series.push(line(place.clone(), look, latency, 80, shown.len() <= 2));
+        series.extend(distribution(pass, kind).map(|values| marks(place, look, values)));
+    }
+    let mut notes = vec![
+        "Of the completed requests, the share of values that are not above each one. Points mark \
+         p50, p90, p95 and p99."
+            .to_owned(),
+    ];
+    if shown.len() < all.len() {
+        notes.push(format!(
+            "{} of {} passes; each has its own chart under Every pass.",
+            shown.len(),
+            count(all.len() as u64)
+        ));
+    }
+    notes.extend(exactness(&shown.iter().map(|(_, latency, _)| *latency).collect::<Vec<_>>()));
+    Some(Chart {
+        id: format!("cdf-{}", kind.name()),
+        title: format!("{} of each pass, cumulative", kind.title()),
+        notes,
+        notice: None,
+        x: across(kind.title(), shown.iter().map(|(_, latency, _)| *latency)),
+        panels: vec![shares(series, 260.0)],
+        bands: Vec::new(),
+    })
+}
+
+/// The four latencies of one pass.
+pub(crate) fn cumulative(
+    id: &str,
+    pass: &PassSummary,
+    trace: &PassTrace,
+    points: usize,
+) -> Option<Chart> {
+    if trace.latencies.is_empty() {
+        return None;
+    }
+    let mut series = Vec::new();
+    for (look, latency) in trace.latencies.iter().enumerate() {
+        let name = latency.kind.title();
+        let n = count(latency.curve.n);
+        series.push(line(format!("{name} (n = {n})"), look, latency, points, true));
+        if let Some(values) = distribution(pass, latency.kind) {
+            series.push(marks(&format!("{name} (n = {n})"), look, values));
+        }
+    }
+    let mut notes = vec![
+        "Points mark p50, p90, p95 and p99. The pale band is the 95 % order-statistic interval of \
+         each quantile; gaps between tokens of one request depend on one another, so ITL has none."
+            .to_owned(),
+    ];
+    notes.extend(exactness(&trace.latencies.iter().collect::<Vec<_>>()));
+    Some(Chart {
+        id: format!("{id}-cdf"),
+        title: "Latencies, cumulative".to_owned(),
+        notes,
+        notice: None,
+        x: across("Latency", trace.latencies.iter()),
+        panels: vec![shares(series, 240.0)],
+        bands: Vec::new(),
+    })
+}
+
+/// One latency of one pass as a histogram, with the figures that tables quote.
+pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points: usize) -> Chart {
+    let mut bars =
+        Series { name: "share of values".to_owned(), shape: Shape::Bars, ..Series::default() };
+    // In a page of many passes two columns are joined to one.
+    let joined = if points < 150 { 2 } else { 1 };
+    for bins in latency.curve.bins.chunks(joined) {
+        let (from, to) = (bins[0].from, bins[bins.len() - 1].to);
+        bars.x.push(f64::midpoint(from, to));
+        bars.low.push(from);
+        bars.high.push(to);
+        bars.y.push(bins.iter().map(|bin| bin.share).sum::<f64>() * 100.0);
+    }
+    let mut series = vec![bars];
+    if let Some(values) = distribution(pass, latency.kind) {
+        for (look, name, value) in [
+            (1, "p50", Some(values.p50)),
+            (4, "mean", Some(values.mean)),
+            (5, "p99", Some(values.p99)),
+        ] {
+            let Some(value) = value.filter(|value| value.is_finite()) else { continue };
+            series.push(Series {
+                name: name.to_owned(),
+                look,
+                shape: Shape::Marks,
+                x: vec![value],
+                y: vec![0.0],
+                texts: vec![format!("{} ms", significant(value))],
+                ..Series::default()
+            });
+        }
+    }
+    let kind = latency.kind;
+    let ratio = latency.curve.bins.first().zip(latency.curve.bins.last());
+    let is_log = ratio.is_some_and(|(first, last)| {
+        first.from > 0.0 && (last.to - last.from) > 1.5 * (first.to - first.from)
+    });
+    let width =
+        if is_log { "Columns widen by the same factor each." } else { "Columns of one width." };
+    let mut notes = vec![format!("n = {}. {width}", count(latency.curve.n))];
+    if let Some(values) = distribution(pass, kind) {
+        let interval = |ends: Option<[f64; 2]>| {
+            ends.map_or(String::new(), |ends| {
+                format!(" (95 % interval {} ms)", ends.map(significant).join(" to "))
+            })
+        };
+        notes.push(format!(
+            "Mean {} ms{}; p50 {} ms{}; p99 {} ms{}.",
+            significant(values.mean),
+            interval(values.mean_ci),
+            significant(values.p50),
+            interval(values.p50_ci),
+            significant(values.p99),
+            interval(values.p99_ci)
+        ));
+    }
+    notes.push(format!("{}: {}.", tail_heading(kind), tail(latency)));
+    Chart {
+        id: format!("{id}-{}-chart", kind.name()),
+        title: format!("{}, distribution", kind.title()),
+        notes,
+        notice: None,
+        x: Across {
+            axis: Axis::new(kind.title(), "ms"),
+            spacing: if is_log { Spacing::Log } else { Spacing::Linear },
+            named: Vec::new(),
+        },
+        panels: vec![super::panel("Share of values", "%", 170.0, series)],
+        bands: Vec::new(),
+    }
+}
+
+fn tail_heading(kind: LatencyKind) -> &'static str {
+    match kind {
+        LatencyKind::Itl => "Requests with the largest gap",
+        _ => "Largest, by request",
+    }
+}
+
+/// `12: 35.1 ms, 7: 33 ms`.
+fn tail(latency: &Latency) -> String {
+    let each = latency
+        .tail
+        .iter()
+        .map(|(index, value)| format!("{}: {} ms", count(u64::from(*index)), significant(*value)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// The requests at the tails, by index in the pass.
+pub(crate) fn tail_table(trace: &PassTrace) -> Table {
+    let mut table = Table::new([
+        ("Slowest requests", Align::Left),
+        ("By index in the pass, with the value", Align::Left),
+    ]);
+    for latency in &trace.latencies {
+        let name = match latency.kind {
+            LatencyKind::Itl => "ITL (largest gap)",
+            kind => kind.title(),
+        };
+        table.push(vec![name.to_owned(), tail(latency)]);
+    }
+    table
+}

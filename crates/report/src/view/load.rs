@@ -1,0 +1,150 @@
+//! How throughput and latency move with the load, where a run has several loads of one kind.
+
+use std::collections::BTreeSet;
+
+use inferometer_core::summary::{Cell, Distribution, PassKind, PassSummary, Summary};
+
+use crate::chart::{Across, Chart, Series, Shape, Spacing};
+use crate::plot::Axis;
+
+/// The load that a pass asked for.
+type Load = fn(&PassSummary) -> Option<f64>;
+/// A figure and its interval.
+type Figure = (Option<f64>, Option<[f64; 2]>);
+/// A latency of a pass.
+type Of = fn(&PassSummary) -> Option<&Distribution>;
+
+const LATENCIES: [(&str, Of); 3] = [
+    ("TTFT", |pass| pass.ttft_ms.as_ref()),
+    ("TPOT", |pass| pass.tpot_ms.as_ref()),
+    ("E2E", |pass| pass.e2e_ms.as_ref()),
+];
+
+/// A curve over the load for closed and for open passes, and latencies over throughput; only where
+/// a cell has at least two loads of the kind.
+pub(super) fn charts(summary: &Summary) -> Vec<Chart> {
+    let closed: Load = |pass| pass.concurrency.map(f64::from);
+    let open: Load = |pass| pass.rate;
+    let mut charts = Vec::new();
+    for (kind, id, title, unit, load) in [
+        (PassKind::Closed, "closed", "Requests in flight", "count", closed),
+        (PassKind::Open, "open", "Arrival rate", "requests/s", open),
+    ] {
+        let cells: Vec<(String, Vec<(f64, &PassSummary)>)> = summary
+            .cells
+            .iter()
+            .map(|cell| (cell.plan().to_string(), passes(cell, kind, load)))
+            .filter(|(_, passes)| passes.len() > 1)
+            .collect();
+        if cells.is_empty() {
+            continue;
+        }
+        charts.push(over_load(id, Axis::new(title, unit), &cells));
+        charts.push(over_throughput(id, &cells));
+    }
+    charts
+}
+
+/// The passes of a kind by their load, ascending; of repeats the first.
+fn passes(cell: &Cell, kind: PassKind, load: Load) -> Vec<(f64, &PassSummary)> {
+    let own = cell.passes.iter().filter(|pass| pass.kind == kind && pass.repeat <= 1);
+    let mut passes: Vec<(f64, &PassSummary)> = own
+        .filter_map(|pass| Some((load(pass).filter(|x| *x > 0.0 && x.is_finite())?, pass)))
+        .collect();
+    passes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    passes
+}
+
+fn over_load(id: &str, axis: Axis, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Chart {
+    let of = |value: &dyn Fn(&PassSummary) -> Figure| {
+        let series = cells.iter().enumerate().map(|(look, (name, passes))| {
+            let points = passes.iter().map(|(load, pass)| (*load, value(pass)));
+            marked(name.clone(), look, points)
+        });
+        series.collect::<Vec<Series>>()
+    };
+    let tokens = of(&|pass| (pass.output_tokens_per_s, None));
+    let mut panels = vec![super::panel("Throughput", "output tokens/s", 150.0, tokens)];
+    for (name, latency) in LATENCIES {
+        for (word, percentile) in [("p50", 0), ("p99", 1)] {
+            let series = of(&|pass| {
+                latency(pass).map_or((None, None), |values| match percentile {
+                    0 => (Some(values.p50), values.p50_ci),
+                    _ => (Some(values.p99), values.p99_ci),
+                })
+            });
+            panels.push(super::panel(&format!("{name} {word}"), "ms", 90.0, series));
+        }
+    }
+    let loads: BTreeSet<u64> =
+        cells.iter().flat_map(|(_, passes)| passes).map(|(load, _)| load.to_bits()).collect();
+    Chart {
+        id: format!("load-{id}"),
+        title: "Throughput and latency over the load".to_owned(),
+        notes: vec![
+            "A line for each pair of lengths. Whiskers: 95 % order-statistic intervals of the \
+             quantile. Of repeats the first."
+                .to_owned(),
+        ],
+        notice: None,
+        x: Across {
+            axis,
+            spacing: Spacing::Log,
+            named: loads.into_iter().map(f64::from_bits).collect(),
+        },
+        panels,
+        bands: Vec::new(),
+    }
+}
+
+fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Chart {
+    let panels = LATENCIES.map(|(name, latency)| {
+        let series = cells.iter().enumerate().map(|(look, (cell, passes))| {
+            let mut points: Vec<(f64, (f64, &PassSummary))> = passes
+                .iter()
+                .filter_map(|(load, pass)| Some((pass.output_tokens_per_s?, (*load, *pass))))
+                .collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let mut series = marked(
+                cell.clone(),
+                look,
+                points.iter().map(|(x, (_, pass))| {
+                    let values = latency(pass);
+                    (*x, (values.map(|v| v.p50), values.and_then(|v| v.p50_ci)))
+                }),
+            );
+            series.texts = points.iter().map(|(_, (_, pass))| pass.load.clone()).collect();
+            series
+        });
+        super::panel(&format!("{name} p50"), "ms", 120.0, series.collect())
+    });
+    Chart {
+        id: format!("load-{id}-latency"),
+        title: "Latency over throughput".to_owned(),
+        notes: vec![
+            "Each point is a load: to the right is better, and so is further down. Whiskers: 95 % \
+             order-statistic intervals of the median."
+                .to_owned(),
+        ],
+        notice: None,
+        x: Across {
+            axis: Axis::new("Throughput", "output tokens/s"),
+            spacing: Spacing::Linear,
+            named: Vec::new(),
+        },
+        panels: panels.into(),
+        bands: Vec::new(),
+    }
+}
+
+fn marked(name: String, look: usize, points: impl Iterator<Item = (f64, Figure)>) -> Series {
+    let mut series = Series { name, look, shape: Shape::Marked, ..Series::default() };
+    for (x, (y, interval)) in points {
+        let [low, high] = interval.unwrap_or([f64::NAN; 2]);
+        series.x.push(x);
+        series.y.push(y.unwrap_or(f64::NAN));
+        series.low.push(low);
+        series.high.push(high);
+    }
+    series
+}

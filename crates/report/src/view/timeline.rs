@@ -1,0 +1,186 @@
+//! The whole run on one time axis: what the client had in flight, what came, what the server and
+//! its cards said, and some requests one by one.
+
+use inferometer_core::summary::Summary;
+
+use super::course::{failures, rows_panel, series, spans};
+use crate::chart::{Chart, Series, Shape};
+use crate::number::{count, significant};
+use crate::trace::{Line, PassTrace, Traces, thinned_to};
+
+/// The most points of a line over all passes, and the fewest of each pass.
+const MOST: usize = 1_600;
+const FEWEST: usize = 12;
+/// Requests that are drawn one by one.
+const ROWS: usize = 100;
+
+/// The time line of a run; nothing where nothing was sent.
+pub(super) fn chart(summary: &Summary, traces: &Traces) -> Option<Chart> {
+    let all: Vec<(String, f64, &PassTrace)> = traces
+        .beside(summary)
+        .filter_map(|(cell, pass, trace)| {
+            Some((cell.place(pass), super::begin_s(traces, trace)?, trace))
+        })
+        .collect();
+    let mut all: Vec<(String, f64, &PassTrace)> = all;
+    all.sort_by(|a, b| a.1.total_cmp(&b.1));
+    if all.is_empty() {
+        return None;
+    }
+    let most = (MOST / all.len()).max(FEWEST);
+    let whole = |name: &str, look, shape, of: &dyn Fn(&PassTrace) -> Line| {
+        joined(&all, most, of).map(|line| series(name, look, shape, &line))
+    };
+    let mut requests: Vec<Series> = Vec::new();
+    requests.extend(whole("in flight (client)", 0, Shape::Step, &|t| t.course.in_flight.clone()));
+    requests
+        .extend(whole("running (server)", 1, Shape::Line, &|t| t.course.server.running.clone()));
+    requests
+        .extend(whole("waiting (server)", 3, Shape::Line, &|t| t.course.server.waiting.clone()));
+    let failed: u64 = all.iter().map(|(.., trace)| trace.failed).sum();
+    requests.extend(
+        all.iter().filter_map(|(place, from, trace)| failures(trace, *from, &format!("{place}, "))),
+    );
+    let mut panels = vec![super::panel("Requests", "count", 150.0, requests)];
+    let mut add = |title: &str, unit: &str, series: Vec<Series>| {
+        if !series.is_empty() {
+            panels.push(super::panel(title, unit, 80.0, series));
+        }
+    };
+    let tokens = whole("output tokens/s", 2, Shape::Step, &|t| {
+        // A part's figure stands at its end; a step holds from where it begins.
+        let begin = |(at, rate): &(f64, f64)| (at - t.course.part_s, *rate);
+        t.course.tokens_per_s.iter().map(begin).collect()
+    });
+    add("Throughput", "output tokens/s", tokens.into_iter().collect());
+    let kv = whole("KV memory in use", 4, Shape::Line, &|t| t.course.server.kv_percent.clone());
+    let hits =
+        whole("prefix cache hits", 5, Shape::Line, &|t| t.course.server.hits_percent.clone());
+    let mut shares: Vec<Series> = kv.into_iter().chain(hits).collect();
+    let is_shared = !shares.is_empty();
+    add("Server's memory", "%", std::mem::take(&mut shares));
+    add("Cards at work", "%", cards(&all, most, |card| card.work_percent.clone()));
+    add("Power of the cards", "W", cards(&all, most, |card| card.power_w.clone()));
+    for panel in panels.iter_mut().filter(|panel| panel.axis.unit == "%") {
+        panel.ends = Some([0.0, 100.0]);
+    }
+    let rows = rows(&all);
+    let shown = rows.x.len();
+    if shown > 0 {
+        panels.push(rows_panel(vec![rows], (shown as f64 * 3.0).clamp(50.0, 240.0)));
+    }
+    Some(Chart {
+        id: "timeline".to_owned(),
+        title: "Time line of the run".to_owned(),
+        notes: notes(&all, (most, shown, failed), is_shared),
+        notice: None,
+        x: super::seconds("Time since the first send of the run"),
+        panels,
+        bands: all
+            .iter()
+            .filter_map(|(place, from, trace)| {
+                let (begin, end) = trace.window?;
+                Some((*from, from + end.seconds_after(begin), place.clone()))
+            })
+            .collect(),
+    })
+}
+
+/// What a reader must know to read it.
+fn notes(
+    all: &[(String, f64, &PassTrace)],
+    (most, shown, failed): (usize, usize, u64),
+    server: bool,
+) -> Vec<String> {
+    let parts = all.iter().map(|(.., trace)| trace.course.part_s);
+    let (low, high) =
+        parts.fold((f64::INFINITY, 0.0_f64), |(low, high), part| (low.min(part), high.max(part)));
+    let parts = [low, high].map(significant);
+    let parts = if parts[0] == parts[1] { parts[0].clone() } else { parts.join(" to ") };
+    let mut text = format!(
+        "Grey: the passes, {}. Tokens/s are of completed requests, over parts of {parts} s.",
+        count(all.len() as u64)
+    );
+    let changes: usize = all.iter().map(|(.., trace)| trace.course.changes).sum();
+    if all.iter().any(|(.., trace)| trace.course.changes > most) {
+        text += &format!(
+            " A line has at most {} points in a pass, those with the largest triangles (LTTB): {} \
+             changes of requests in flight in all.",
+            count(most as u64),
+            count(changes as u64)
+        );
+    }
+    let of: u64 = all.iter().map(|(.., t)| t.seen.len() as u64 * u64::from(t.every)).sum();
+    text += &format!(
+        " {} of about {} requests one by one, evenly by index, pale until their first output.",
+        count(shown as u64),
+        count(of)
+    );
+    if server {
+        text +=
+            " What the server says is by its own metrics, at the instants at which it was asked.";
+    }
+    let mut notes = vec![text];
+    if failed > 0 {
+        notes.push(format!("{} requests failed; dashed lines mark when.", count(failed)));
+    }
+    notes
+}
+
+/// A line over all passes, with gaps between them; nothing where no pass has any.
+fn joined(
+    all: &[(String, f64, &PassTrace)],
+    most: usize,
+    of: &dyn Fn(&PassTrace) -> Line,
+) -> Option<Line> {
+    let mut out = Line::new();
+    for (_, from, trace) in all {
+        let line = thinned_to(of(trace), most);
+        if line.is_empty() {
+            continue;
+        }
+        out.extend(line.into_iter().map(|(at, value)| (from + at, value)));
+        let end = out[out.len() - 1].0;
+        out.push((end, f64::NAN));
+    }
+    out.pop();
+    (!out.is_empty()).then_some(out)
+}
+
+fn cards(
+    all: &[(String, f64, &PassTrace)],
+    most: usize,
+    of: fn(&crate::trace::CardCourse) -> Line,
+) -> Vec<Series> {
+    let indices = all.iter().flat_map(|(.., t)| &t.course.cards).map(|card| card.index);
+    let indices: std::collections::BTreeSet<u32> = indices.collect();
+    let line = |index: u32| {
+        let of_card = |trace: &PassTrace| {
+            let card = trace.course.cards.iter().find(|card| card.index == index);
+            card.map_or(Line::new(), of)
+        };
+        let line = joined(all, most, &of_card)?;
+        Some(series(&format!("card {index}"), index as usize, Shape::Line, &line))
+    };
+    indices.into_iter().filter_map(line).collect()
+}
+
+/// Some requests of each pass, one below the other.
+fn rows(all: &[(String, f64, &PassTrace)]) -> Series {
+    let each = (ROWS / all.len()).max(1);
+    let mut rows = Series::default();
+    for (place, from, trace) in all {
+        let own = spans(trace, rows.y.len() as f64, *from, each, &format!("{place}, "));
+        rows = Series {
+            x: [rows.x, own.x].concat(),
+            y: [rows.y, own.y].concat(),
+            low: [rows.low, own.low].concat(),
+            middle: [rows.middle, own.middle].concat(),
+            high: [rows.high, own.high].concat(),
+            texts: [rows.texts, own.texts].concat(),
+            failed: [rows.failed, own.failed].concat(),
+            ..own
+        };
+    }
+    rows
+}

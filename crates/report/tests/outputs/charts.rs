@@ -1,0 +1,203 @@
+//! The charts of a run: what they show of its records, and how large they may become.
+
+use inferometer_core::summary::{PassKind, Summary};
+use inferometer_report::chart::{self, Chart, Shape};
+use inferometer_report::plot::{self, Theme};
+use inferometer_report::trace::{LatencyKind, Traces};
+use inferometer_report::{ReportInput, html, markdown, view};
+use resvg::usvg::roxmltree::Document;
+use serde_json::Value;
+
+use crate::support::records::traces;
+use crate::support::{cell, empty, full, pass};
+
+fn page(summary: &Summary, traces: &Traces) -> String {
+    html::report(&ReportInput {
+        summary,
+        plots: &[],
+        traces,
+        plan_toml: "",
+        files: &["summary.json"],
+        report_command: "inferometer report RUN",
+        run_command: "inferometer run plan.toml",
+    })
+}
+
+/// Closed loops of 1, 8 and 64 in flight.
+fn loads() -> Summary {
+    let mut summary = empty("模型 <i>", "c", "e", "1");
+    let mut cell = cell(128, 32, [Some(1.0); 4]);
+    for concurrency in [1, 8, 64] {
+        let mut closed = pass(PassKind::Closed, 64);
+        closed.concurrency = Some(concurrency);
+        closed.load = format!("closed loop, {concurrency} in flight");
+        cell.passes.push(closed);
+    }
+    summary.cells.push(cell);
+    summary
+}
+
+/// The data of every chart of a page.
+fn data(page: &str) -> Vec<Value> {
+    let parts = page.split("<script type=\"application/json\">").skip(1);
+    parts
+        .map(|part| serde_json::from_str(part.split("</script>").next().unwrap()).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_run_of_several_loads_has_its_curves_its_latencies_and_its_time_line() {
+    let summary = loads();
+    let traces = traces(&summary, 200, 8);
+    let charts = view::of_run(&summary, &traces);
+    let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
+    assert_eq!(
+        ids,
+        [
+            "load-closed",
+            "load-closed-latency",
+            "cdf-ttft",
+            "cdf-tpot",
+            "cdf-itl",
+            "cdf-e2e",
+            "timeline"
+        ]
+    );
+    assert_eq!(charts[0].x.named, [1.0, 8.0, 64.0]);
+    let timeline = &charts[6];
+    assert_eq!(timeline.bands.len(), 3);
+    assert_eq!(timeline.bands[0].0, 0.0);
+    let titles: Vec<&str> = timeline.panels.iter().map(|panel| panel.axis.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "Requests",
+            "Throughput",
+            "Server's memory",
+            "Cards at work",
+            "Power of the cards",
+            "Requests one by one"
+        ]
+    );
+    assert!(timeline.notes.concat().contains("6 requests failed"), "{:?}", timeline.notes);
+}
+
+#[test]
+fn a_cumulative_distribution_is_that_of_the_records_and_its_marks_those_of_the_table() {
+    let summary = loads();
+    let traces = traces(&summary, 200, 8);
+    let trace = traces.all().next().unwrap();
+    assert_eq!((trace.failed, trace.every), (2, 1));
+    for latency in &trace.latencies {
+        let expected = if latency.kind == LatencyKind::Itl { 198 * 7 } else { 198 };
+        assert_eq!(latency.curve.n, expected, "{:?}", latency.kind);
+        assert!(latency.curve.points.windows(2).all(|pair| pair[0].value <= pair[1].value));
+        let largest = latency.curve.points.last().unwrap().value;
+        assert_eq!(latency.tail[0].1, largest, "{:?}", latency.kind);
+    }
+    // The slowest are those that wait eight times as long.
+    let ttft = &trace.latencies[0];
+    assert_eq!(ttft.tail[0].0, 7);
+    let in_flight = &trace.course.in_flight;
+    assert_eq!(in_flight[0], (0.0, 1.0));
+    assert_eq!(in_flight.last().unwrap().1, 0.0);
+    let tokens: f64 = trace.course.tokens_per_s.iter().map(|(_, rate)| rate).sum();
+    let counted = tokens * trace.course.part_s;
+    assert!((counted - 198.0 * 8.0).abs() < 1.0, "{counted}");
+}
+
+#[test]
+fn the_data_of_a_page_are_what_is_drawn_and_no_text_can_end_them() {
+    let summary = loads();
+    let traces = traces(&summary, 40, 4);
+    let page = page(&summary, &traces);
+    let all = data(&page);
+    // Seven of the run; of each pass its latencies, its course and four histograms.
+    assert_eq!(all.len(), 7 + 3 * 6);
+    for chart in &all {
+        for panel in chart["p"].as_array().unwrap() {
+            for series in panel["s"].as_array().unwrap() {
+                let length = series["x"].as_array().unwrap().len();
+                for key in ["y", "a", "b", "m", "t", "f"] {
+                    let column = series[key].as_array();
+                    assert!(column.is_none_or(|column| column.len() == length), "{key} {series}");
+                }
+            }
+        }
+    }
+    assert!(!page.contains("<i>"));
+    assert!(page.contains("模型 &lt;i&gt;"));
+}
+
+#[test]
+fn every_link_of_a_page_leads_to_a_place_in_it_and_no_place_is_there_twice() {
+    let summary = full();
+    for traces in [traces(&summary, 30, 4), Traces::default()] {
+        let page = page(&summary, &traces);
+        let links = page.split("href=\"#").skip(1).map(|part| part.split('"').next().unwrap());
+        let links: Vec<&str> = links.collect();
+        assert!(links.len() > 4, "{links:?}");
+        for link in links {
+            assert_eq!(page.matches(&format!(" id=\"{link}\"")).count(), 1, "{link}");
+        }
+        let ids: Vec<&str> =
+            page.split(" id=\"").skip(1).map(|part| part.split('"').next().unwrap()).collect();
+        let unique: std::collections::BTreeSet<&&str> = ids.iter().collect();
+        assert_eq!(unique.len(), ids.len());
+    }
+}
+
+#[test]
+fn a_page_of_many_requests_or_many_passes_stays_small_and_says_what_it_left_out() {
+    let mut one = empty("m", "c", "e", "1");
+    one.cells.push(cell(128, 32, [Some(1.0); 4]));
+    one.cells[0].passes.push(pass(PassKind::Saturated, 30_000));
+    let many_requests = page(&one, &traces(&one, 30_000, 4));
+    assert!(many_requests.len() < 1_000_000, "{}", many_requests.len());
+    assert!(many_requests.contains("evenly by index"));
+    assert!(many_requests.contains("largest triangles (LTTB)"));
+    let mut many = empty("m", "c", "e", "1");
+    for input in 1..=16 {
+        let mut cell = cell(input, 32, [Some(1.0); 4]);
+        cell.passes = vec![pass(PassKind::OneByOne, 10); 6];
+        many.cells.push(cell);
+    }
+    let many_passes = page(&many, &traces(&many, 120, 3));
+    assert!(many_passes.len() < 5_000_000, "{}", many_passes.len());
+    assert!(many_passes.contains("7 of 96 passes"));
+}
+
+#[test]
+fn charts_are_files_of_their_own_too_light_and_dark() {
+    let summary = loads();
+    let traces = traces(&summary, 100, 4);
+    for chart in view::of_run(&summary, &traces) {
+        for (theme, paper) in [(Theme::Light, "#ffffff"), (Theme::Dark, "#0d1117")] {
+            let svg = chart::file(&chart, "model · card", theme);
+            assert!(Document::parse(&svg).is_ok() && svg.contains(paper), "{}", chart.id);
+            assert!(!svg.contains("var(--") && !svg.contains("NaN"), "{}", chart.id);
+        }
+    }
+    let timeline: Chart = view::of_run(&summary, &traces).pop().unwrap();
+    let png = plot::png(&chart::file(&timeline, "x", Theme::Dark), 0.5).unwrap();
+    assert!(png.len() > 1_000);
+    let rows = timeline.panels.last().unwrap();
+    assert!(rows.series.iter().all(|series| series.shape == Shape::Spans));
+}
+
+#[test]
+fn the_markdown_report_names_the_charts_that_are_files_and_the_slowest_requests() {
+    let summary = loads();
+    let traces = traces(&summary, 100, 4);
+    let report = markdown::report(&ReportInput {
+        summary: &summary,
+        plots: &[],
+        traces: &traces,
+        plan_toml: "",
+        files: &["summary.json"],
+        report_command: "",
+        run_command: "",
+    });
+    assert!(report.contains("(./timeline.png)") && report.contains("(./cdf-ttft.png)"));
+    assert!(report.contains("Slowest requests") && report.contains("ITL (largest gap)"));
+}
