@@ -142,7 +142,7 @@ pub enum ControlError {
         advice: &'static str,
     },
     /// The connection broke or fell silent.
-    #[error("{url}{path}: no answer: {source}")]
+    #[error("{url}{path}: no answer: {}", told(source))]
     Broken {
         /// The address as given.
         url: String,
@@ -173,6 +173,14 @@ pub enum ControlError {
         /// The server's own words.
         message: String,
     },
+}
+
+/// What the system said. It has one word for a wait that is over and for a socket that has nothing.
+fn told(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it took too long".to_owned(),
+        _ => source.to_string(),
+    }
 }
 
 /// An answer: the status, and the whole body.

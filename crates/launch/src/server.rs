@@ -61,6 +61,8 @@ pub struct Launched {
     last_line: Option<String>,
     /// Where it listens.
     pub url: Url,
+    /// The command line that started it, with everything filled in.
+    pub command: Vec<String>,
 }
 
 impl Launched {
@@ -115,6 +117,7 @@ impl Launched {
             line_seen: false,
             last_line: None,
             url,
+            command: order.command,
         })
     }
 

@@ -37,4 +37,4 @@ pub mod markdown;
 
 pub use content::{ReportInput, title};
 pub use error::ReportError;
-pub use plan_toml::plan_toml;
+pub use plan_toml::{plan_toml, spec_toml};

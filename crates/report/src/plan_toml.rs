@@ -12,8 +12,14 @@ pub fn plan_toml(plan: &Plan, salt: Option<&str>) -> String {
         salt: salt.map(str::to_owned).or_else(|| plan.asked.salt.clone()),
         ..(*plan.asked).clone()
     };
+    spec_toml(&asked)
+}
+
+/// A spec as a plan file.
+#[must_use]
+pub fn spec_toml(spec: &Spec) -> String {
     // TOML has no null: what is absent is left out.
-    let mut value = serde_json::to_value(asked).unwrap_or_default();
+    let mut value = serde_json::to_value(spec).unwrap_or_default();
     drop_nulls(&mut value);
     toml::to_string_pretty(&value).unwrap_or_else(|_| format!("{value:#}"))
 }

@@ -177,7 +177,10 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     let config = config(model.as_deref(), profile.as_deref(), &arguments.engine)?;
     let against: Option<Against> = match &arguments.against {
         None => None,
-        Some(name) => Some(read_against(name, spec.store.as_deref(), &config)?),
+        Some(name) => Some(
+            read_against(name, spec.store.as_deref(), &config)
+                .map_err(|failure| failure.of("--against"))?,
+        ),
     };
     if let Some(against) = against.as_ref().filter(|_| !own_lengths) {
         against.ask_for_its_grid(&mut spec);

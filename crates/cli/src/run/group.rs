@@ -91,7 +91,7 @@ pub fn run(
     if options.dry_run {
         return resolved.iter().zip(variants).try_for_each(|(one, variant)| {
             if !options.json {
-                print(&format!("# {} ({rounds} rounds)\n", variant.name))?;
+                print(&format!("# {}; rounds: {rounds}\n", variant.name))?;
             }
             dry_run(one, options)
         });

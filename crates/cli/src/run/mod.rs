@@ -33,11 +33,11 @@ use std::path::PathBuf;
 use inferometer_core::blocks::Template;
 use inferometer_core::load::Recording;
 use inferometer_core::plan::{CellPlan, PassPlan, Plan};
-use inferometer_core::spec::{Known, Spec};
+use inferometer_core::spec::{Known, Spec, SpecError};
 use inferometer_core::summary::Summary;
 use inferometer_core::verdict::Validity;
 use inferometer_net::tls::Trust;
-use inferometer_report::{json, plan_toml, terminal};
+use inferometer_report::{json, spec_toml, terminal};
 
 use crate::exit::{Failure, print};
 use crate::plan_file::Several;
@@ -88,14 +88,7 @@ pub struct Resolved {
 /// # Errors
 /// When the spec has mistakes, or names a key that is not in the environment.
 pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
-    let dialects: Vec<&str> =
-        inferometer_wire::dialect::dialects().iter().map(|dialect| dialect.name()).collect();
-    let models: Vec<&str> =
-        inferometer_engine::model::models().iter().map(|model| model.name.as_str()).collect();
-    let known = Known { dialects: &dialects, models: &models };
-    let mut plan = spec
-        .resolve(&known)
-        .map_err(|errors| Failure::Usage(errors.iter().map(ToString::to_string).collect()))?;
+    let mut plan = known(|known| spec.resolve(known)).map_err(told)?;
     inferometer_workload::prepare(&mut plan)
         .map_err(|error| Failure::usage(format!("workload (--workload): {error}")))?;
     plan.passes
@@ -108,9 +101,7 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
     inferometer_observe::Names::with(&plan.observe.names)
         .map_err(|told| Failure::usage(format!("metrics_names: {told}")))?;
     check_counts(spec, &plan)?;
-    let mut headers = spec
-        .headers()
-        .map_err(|errors| Failure::Usage(errors.iter().map(ToString::to_string).collect()))?;
+    let mut headers = spec.headers().map_err(told)?;
     headers.extend(target::authorization(spec)?);
     Ok(Resolved {
         plan,
@@ -123,6 +114,19 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         kept: Vec::new(),
         dump: spec.dump_workload.clone().map(PathBuf::from),
     })
+}
+
+/// Calls with the names that a spec may use.
+fn known<T>(with: impl FnOnce(&Known<'_>) -> T) -> T {
+    let dialects: Vec<&str> =
+        inferometer_wire::dialect::dialects().iter().map(|dialect| dialect.name()).collect();
+    let models: Vec<&str> =
+        inferometer_engine::model::models().iter().map(|model| model.name.as_str()).collect();
+    with(&Known { dialects: &dialects, models: &models })
+}
+
+fn told(mistakes: Vec<SpecError>) -> Failure {
+    Failure::Usage(mistakes.iter().map(ToString::to_string).collect())
 }
 
 /// Refuses what is made for a known number of requests where a pass has none.
@@ -229,7 +233,8 @@ fn dry_run(resolved: &Resolved, options: &Options) -> Result<(), Failure> {
         });
         return print(&format!("{document:#}\n"));
     }
-    let toml = plan_toml(plan, None);
+    let asked = known(|known| plan.asked.spelled_out(known)).map_err(told)?;
+    let toml = spec_toml(&Spec { seed: Some(plan.seed), ..asked });
     let estimate = estimate::words(estimate);
     print(&format!("{toml}\n# plan_hash {}\n# {estimate}\n", plan.hash()))
 }

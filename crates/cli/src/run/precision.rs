@@ -1,7 +1,7 @@
 //! How far the figures of the table can be off, when that is far or cannot be told.
 
 use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::summary::Cell;
+use inferometer_core::summary::{Cell, PassKind, PassSummary};
 
 /// The half width of an interval, as a share of its mean, that a reader must be told of.
 const WIDE: f64 = 0.05;
@@ -17,10 +17,13 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
              far off they can be.",
             values.n
         );
-        findings.push(
-            Finding::new("few_requests", Severity::Note, message)
-                .advise("give --one-by-one 10 or more"),
-        );
+        let alone = |pass: &PassSummary| pass.kind == PassKind::OneByOne;
+        let advice = if cells.iter().any(|cell| cell.passes.iter().any(alone)) {
+            "give --one-by-one 10 or more"
+        } else {
+            "give --requests 10 or more"
+        };
+        findings.push(Finding::new("few_requests", Severity::Note, message).advise(advice));
     }
     for cell in cells {
         let Some(values) = latency(cell) else { continue };

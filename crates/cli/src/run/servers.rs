@@ -99,9 +99,9 @@ impl Servers {
             }
             error => Failure::not_carried_out(error),
         };
-        progress.say(&format!("starting {}", plan.command.join(" ")));
         let guard = (program.as_path(), SERVER_GUARD);
         let mut server = Launched::start(at, guard, &place).map_err(failed)?;
+        progress.say(&format!("starting {}", server.command.join(" ")));
         let patience = Patience { stop, say: &|line| progress.say(line) };
         server.wait_until_ready(&patience).map_err(failed)?;
         let url = server.url.clone();

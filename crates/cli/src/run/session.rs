@@ -2,6 +2,7 @@
 
 mod head;
 mod launched;
+mod limits;
 mod said;
 mod taken_over;
 
@@ -84,8 +85,10 @@ pub fn carry_out(
         ready => ready?,
     };
     said::announce(progress, &ready.target, plan);
+    let beyond = limits::beyond(plan, &ready.target.facts)?;
     let observer = observe::observer(plan, &resolved.trust, &mut ready)?;
     let mut findings = ready.findings.clone();
+    findings.extend(beyond);
     let shaper = match named {
         Some(shaper) => shaper,
         None => prompts::servers_tokenizer(&ready.server, &ready.target.model, &mut findings),

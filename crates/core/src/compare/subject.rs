@@ -8,6 +8,7 @@ use crate::prediction::Columns;
 use crate::slo::{SloMetric, Statistic, measure};
 use crate::summary::{Cell, PassKind, PassSummary, Summary};
 use crate::table_import::PublishedRow;
+use crate::verdict::Validity;
 
 /// The load of the four columns of the published table, which come from two passes.
 pub const TABLE_LOAD: &str = "table";
@@ -38,6 +39,8 @@ pub struct Subject {
     pub(super) conditions: BTreeMap<&'static str, String>,
     /// Facts that may be what is compared.
     pub(super) facts: BTreeMap<String, String>,
+    /// What a reader must know before its figures are believed, whatever they are held against.
+    pub(super) reservations: Vec<String>,
 }
 
 /// One figure, one value for each repeat.
@@ -109,6 +112,7 @@ impl Subject {
                 .filter_map(|(key, fact)| Some((key, fact?)))
                 .collect(),
             facts,
+            reservations: reservations(summary),
         }
     }
 
@@ -124,12 +128,17 @@ impl Subject {
             series: rows.iter().flat_map(of_row).collect(),
             conditions: BTreeMap::new(),
             facts: BTreeMap::new(),
+            reservations: Vec::new(),
         }
     }
 
     /// What must be told of the differences to another, and the facts that differ.
     pub(super) fn differences(&self, other: &Self) -> (Vec<String>, Vec<[String; 3]>) {
-        let mut warnings = Vec::new();
+        let told = |subject: &Self| -> Vec<String> {
+            let reserved = subject.reservations.iter();
+            reserved.map(|what| format!("{} {what}", subject.name)).collect()
+        };
+        let mut warnings = [told(self), told(other)].concat();
         // One plan with two salts asks for prompts of the same kind, and never for the same ones.
         let differs = |key: &str| self.facts.get(key) != other.facts.get(key);
         let by_salt = differs(SALT) && !differs(PLAN);
@@ -158,6 +167,21 @@ impl Subject {
         });
         (warnings, differing.collect())
     }
+}
+
+/// Why the figures of a run are to be taken with care.
+fn reservations(summary: &Summary) -> Vec<String> {
+    let mut told = Vec::new();
+    if summary.verdict.validity == Validity::Suspect {
+        let first = summary.verdict.reasons.first().map_or("", String::as_str);
+        told.push(format!("is suspect, the instrument does not vouch for its figures: {first}"));
+    }
+    if summary.predicted {
+        told.push("is a prediction: nothing was measured".to_owned());
+    } else if summary.target.simulated {
+        told.push("was measured on a simulated engine: it says nothing of a real card".to_owned());
+    }
+    told
 }
 
 /// The figures of a cell: the table's columns, and those of each pass.

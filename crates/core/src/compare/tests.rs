@@ -61,8 +61,8 @@ fn run_of(measured: &Repeats, draw: Draw, rng: &mut ChaCha8Rng, n: usize, slower
         }
     });
     let series = series.collect();
-    let (conditions, facts) = Default::default();
-    Subject { name: String::new(), series, conditions, facts }
+    let (conditions, facts, reservations) = Default::default();
+    Subject { name: String::new(), series, conditions, facts, reservations }
 }
 
 fn weights_of_one(draw: Draw, rng: &mut ChaCha8Rng) -> [f64; 10] {

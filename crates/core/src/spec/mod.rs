@@ -11,6 +11,7 @@ mod repeats;
 mod rows;
 mod server;
 mod serving;
+mod spelled_out;
 mod trace;
 mod values;
 mod variants;

@@ -222,3 +222,29 @@ fn the_load_that_begins_conversations_takes_the_options_of_its_kind() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told.iter().all(|mistake| mistake.contains("has no pass to act on")), "{told:?}");
 }
+
+#[test]
+fn a_spec_with_its_defaults_written_out_is_the_same_plan() {
+    let keys = [
+        serde_json::json!({}),
+        serde_json::json!({ "target": "http://127.0.0.1:8000", "concurrency": [1, 8] }),
+        serde_json::json!({ "rate": [2], "requests": 60, "burstiness": 0.5 }),
+        serde_json::json!({ "workload": "blocks" }),
+        serde_json::json!({ "workload": "sharegpt", "dataset": "a.json" }),
+        serde_json::json!({ "workload": "conversation", "concurrency": [3] }),
+        serde_json::json!({ "passes": ["saturated"], "requests": 5 }),
+        serde_json::json!({ "stages": "30s@2,30s@8", "temperature": 0.0, "repeat": 3 }),
+    ];
+    for keys in keys {
+        let spec: Spec = serde_json::from_value(keys.clone()).expect("keys");
+        let fuller = spec.spelled_out(&KNOWN).unwrap_or_else(|told| panic!("{keys}: {told:?}"));
+        let hash = |spec: &Spec| spec.resolve(&KNOWN).expect("no mistakes").hash();
+        assert_eq!(hash(&fuller), hash(&spec), "{keys}");
+        assert_eq!(fuller.timeout, Some(text("21600s")), "{keys}");
+        assert!(fuller.workload.workload.is_some(), "{keys}");
+    }
+    let demonstration = Spec::default().spelled_out(&KNOWN).expect("no mistakes");
+    assert_eq!(demonstration.input_lengths, Some(vec![128, 512]));
+    assert_eq!((demonstration.one_by_one, demonstration.requests), (Some(2), Some(32)));
+    assert_eq!(demonstration.passes.as_deref().map(<[String]>::len), Some(2));
+}

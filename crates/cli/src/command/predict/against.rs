@@ -96,13 +96,13 @@ pub fn read(name: &str, store: Option<&str>, config: &EngineConfig) -> Result<Ag
         return table(path, section, config);
     }
     if path.ends_with(".md") {
-        return Err(Failure::usage(format!("--against: {path}: there is no such file")));
+        return Err(Failure::usage(format!("{path}: there is no such file")));
     }
     stored(name, Path::new(store.unwrap_or("inferometer.db")))
 }
 
 fn table(path: &str, section: Option<&str>, config: &EngineConfig) -> Result<Against, Failure> {
-    let problem = |what: String| Failure::usage(format!("--against: {path}: {what}"));
+    let problem = |what: String| Failure::usage(format!("{path}: {what}"));
     let text =
         std::fs::read_to_string(path).map_err(|error| problem(format!("not read: {error}")))?;
     of_text(path, &text, section, &config.profile.engine).map_err(problem)
@@ -182,7 +182,7 @@ fn of_log(path: &str, logged: &[LoggedBlock]) -> Against {
 
 fn stored(run: &str, store: &Path) -> Result<Against, Failure> {
     let problem = |error: &dyn std::fmt::Display| {
-        Failure::usage(format!("--against: {run} is no file, and as a stored run: {error}"))
+        Failure::usage(format!("{run} is no file, and as a stored run: {error}"))
     };
     let store = Store::open_existing(store).map_err(|error| problem(&error))?;
     let found = store.run(run).map_err(|error| problem(&error))?;

@@ -1,0 +1,119 @@
+//! A spec with its defaults written out, for people who want to see what a plan will do. Never
+//! another plan: a key is written only where what is resolved stays the same.
+
+use serde_json::{Value, json};
+
+use super::{Known, Spec};
+use crate::plan::{Grid, PassPlan, Plan, TargetPlan, Warmup};
+
+impl Spec {
+    /// The spec with every default that can be a key, by what it resolves to.
+    ///
+    /// # Errors
+    /// Every mistake of the spec.
+    pub fn spelled_out(&self, known: &Known<'_>) -> Result<Self, Vec<super::SpecError>> {
+        let plan = self.resolve(known)?;
+        let hash = plan.hash();
+        let with = |spec: &Self, keys: &[(&str, Value)]| -> Option<Self> {
+            let Ok(Value::Object(mut all)) = serde_json::to_value(spec) else { return None };
+            for (key, value) in keys {
+                let slot = all.entry(*key).or_insert(Value::Null);
+                if slot.is_null() {
+                    *slot = value.clone();
+                }
+            }
+            let fuller: Self = serde_json::from_value(Value::Object(all)).ok()?;
+            (fuller.resolve(known).ok()?.hash() == hash).then_some(fuller)
+        };
+        // What decides the defaults of one another is tried together first.
+        let load = load(&plan);
+        let mut spec = with(self, &load).unwrap_or_else(|| self.clone());
+        for key in load.into_iter().chain(defaults(&plan)) {
+            spec = with(&spec, &[key]).unwrap_or(spec);
+        }
+        Ok(spec)
+    }
+}
+
+/// The grid and the passes.
+fn load(plan: &Plan) -> Vec<(&'static str, Value)> {
+    let mut keys = vec![("workload", json!(plan.workload.name()))];
+    let axis = |of: fn(&crate::plan::CellPlan) -> u32| {
+        let mut lengths: Vec<u32> = Vec::new();
+        for length in plan.cells.iter().map(of) {
+            if !lengths.contains(&length) {
+                lengths.push(length);
+            }
+        }
+        json!(lengths)
+    };
+    let [inputs, outputs] = match plan.workload.grid() {
+        Grid::Characters => ["block_sizes", "wanted_lengths"],
+        _ => ["input_lengths", "output_lengths"],
+    };
+    keys.push((inputs, axis(|cell| cell.input_length)));
+    keys.push((outputs, axis(|cell| cell.output_length)));
+    let mut names: Vec<&str> = Vec::new();
+    for pass in &plan.passes {
+        match pass {
+            PassPlan::OneByOne { bound } => {
+                names.push("one_by_one");
+                keys.extend(bound.requests.map(|count| ("one_by_one", json!(count))));
+            }
+            PassPlan::Saturated { .. } => names.push("saturated"),
+            _ => {}
+        }
+    }
+    let requests = plan.passes.iter().rev().find(|pass| !matches!(pass, PassPlan::OneByOne { .. }));
+    keys.extend(requests.and_then(PassPlan::requests).map(|count| ("requests", json!(count))));
+    if !names.is_empty() {
+        keys.push(("passes", json!(names)));
+    }
+    keys
+}
+
+/// Everything else, in the order of a plan.
+fn defaults(plan: &Plan) -> Vec<(&'static str, Value)> {
+    let seconds = |span: std::time::Duration| json!(format!("{}s", span.as_secs_f64()));
+    let mut keys: Vec<(&str, Value)> = Vec::new();
+    if let TargetPlan::Embedded { model, speed, .. } = &plan.target {
+        keys.extend([("model", json!(model)), ("speed", json!(speed))]);
+    } else {
+        keys.push(("model", json!("auto")));
+    }
+    keys.extend([
+        ("dialect", json!("auto")),
+        (
+            "warmup",
+            match plan.warmup {
+                Warmup::Requests(count) => json!(count),
+                Warmup::Time { duration } => seconds(duration),
+            },
+        ),
+        ("repeat", json!(plan.repeat.at_least)),
+        ("burstiness", json!(1.0)),
+        ("over_limit", json!("queue")),
+        ("temperature", json!(plan.sampling.temperature)),
+        ("ignore_eos", json!(plan.sampling.ignore_eos)),
+        ("stream", json!(plan.sampling.stream)),
+        ("token_ids", json!(plan.token_ids)),
+        ("count_template", json!(plan.count_template)),
+        ("reset_prefix_cache", json!(plan.reset_prefix_cache)),
+    ]);
+    let timeouts = &plan.timeouts;
+    for (key, span) in [
+        ("connect_timeout", timeouts.connect),
+        ("first_token_timeout", timeouts.first_token),
+        ("event_timeout", timeouts.between_events),
+        ("timeout", timeouts.total),
+    ] {
+        keys.extend(span.map(|span| (key, seconds(span))));
+    }
+    keys.extend([
+        ("max_failures", json!(plan.max_failures)),
+        ("server_metrics", json!(true)),
+        ("metrics_period", seconds(plan.observe.period)),
+        ("seed", json!(plan.seed)),
+    ]);
+    keys
+}
