@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Row};
+use super::{Comparison, FALSE_ALARMS, Row};
 use crate::slo::{Comparison as Sign, split};
 use crate::suggest::did_you_mean;
 
@@ -58,9 +58,10 @@ pub struct GateResult {
 pub enum Met {
     /// The whole interval lies on the side that was asked for.
     Yes,
-    /// The whole interval lies on the other side; or the difference does and has no interval.
+    /// The whole interval lies on the other side, by more than chance over all rows; or the
+    /// difference does and has no interval.
     No,
-    /// The interval lies on both sides: more repeats would tell.
+    /// Neither: more repeats would tell.
     Undecided,
 }
 
@@ -118,7 +119,11 @@ impl Condition {
         let holds = |difference: f64| self.sign.holds(difference, self.limit_pct);
         let met = match row.interval_pct.map(|ends| ends.map(holds)) {
             Some([true, true]) => Met::Yes,
-            Some([false, false]) => Met::No,
+            // A gate that no difference would pass may say no only to a difference: the interval is
+            // of one row, and among many some lie beyond by chance.
+            Some([false, false]) if !holds(0.0) || row.p.is_none_or(|p| p <= FALSE_ALARMS) => {
+                Met::No
+            }
             Some(_) => Met::Undecided,
             None if holds(row.difference_pct) => Met::Yes,
             None => Met::No,

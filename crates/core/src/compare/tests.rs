@@ -205,6 +205,11 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
     ] {
         assert_eq!(judge(&conditions, &comparison(row)).unwrap()[0].met, met);
     }
+    // Among many rows an interval lies beyond a limit by chance; not beyond what a gain must be.
+    let by_chance = || Row { p: Some(0.3), ..row(9.0, Some([6.0, 12.0])) };
+    assert_eq!(judge(&conditions, &comparison(by_chance())).unwrap()[0].met, Met::Undecided);
+    let gain = parse_gate("ttft_p99 < -5%").unwrap();
+    assert_eq!(judge(&gain, &comparison(by_chance())).unwrap()[0].met, Met::No);
     let unknown = parse_gate("ttft_p9<5%").unwrap();
     let told = judge(&unknown, &comparison(row(0.0, None))).unwrap_err().to_string();
     assert!(told.contains("did you mean `ttft_p99`?"), "{told}");
