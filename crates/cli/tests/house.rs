@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Which room may lean on which, and on which crates of others that bring I/O or a runtime.
-const MAY_LEAN_ON: [(&str, &[&str]); 14] = [
+const MAY_LEAN_ON: [(&str, &[&str]); 15] = [
     ("core", &[]),
     ("wire", &["core"]),
     ("net", &["core"]),
@@ -21,12 +21,13 @@ const MAY_LEAN_ON: [(&str, &[&str]); 14] = [
     ("store", &["core"]),
     ("report", &["core"]),
     ("export", &["core"]),
+    ("exchange", &["core"]),
     ("web", &["core", "wire", "net", "store", "report"]),
     (
         "cli",
         &[
             "core", "wire", "net", "workload", "drive", "launch", "observe", "engine", "truth",
-            "store", "report", "export", "web",
+            "store", "report", "export", "exchange", "web",
         ],
     ),
 ];

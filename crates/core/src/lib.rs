@@ -30,6 +30,7 @@ pub mod stats;
 pub mod blocks;
 mod class;
 pub mod fold;
+pub mod imported;
 pub mod instrument;
 pub mod observed;
 pub mod prediction;

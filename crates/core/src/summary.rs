@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blocks::BlockFigures;
 use crate::finding::Finding;
+use crate::imported::Imported;
 use crate::observed::{HardwareUse, ServerSays};
 use crate::outcome::OutcomeCounts;
 use crate::plan::CellPlan;
@@ -49,6 +50,9 @@ pub struct Summary {
     pub findings: Vec<Finding>,
     /// The grid.
     pub cells: Vec<Cell>,
+    /// Where the results come from, if this program did not measure them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// Absolute errors per column, of a prediction that is compared with what was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<BTreeMap<String, ErrorSummary>>,

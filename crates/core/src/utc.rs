@@ -48,6 +48,38 @@ pub fn compact(unix_ns: i64) -> String {
     format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
 }
 
+/// Nanoseconds since 1970 of a date and a time to the second or finer, such as
+/// `2023-12-20 09:35:28,585`, read as UTC; nothing where it is none. The inverse of [`civil`]
+/// (Hinnant, `days_from_civil`).
+#[must_use]
+pub fn parse(text: &str) -> Option<i64> {
+    let (date, time) = text.trim_end_matches('Z').split_once([' ', 'T'])?;
+    let mut date = date.splitn(3, '-').map(|part| part.parse::<i64>().ok());
+    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+    let (time, fraction) = time.split_once([',', '.']).unwrap_or((time, "0"));
+    let mut time = time.splitn(3, ':').map(|part| part.parse::<i64>().ok());
+    let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
+    let digits = fraction.len() <= 9 && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let in_range = (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && (0..24).contains(&hour)
+        && (0..60).contains(&minute)
+        && (0..=60).contains(&second)
+        && (0..=9999).contains(&year);
+    if !(digits && in_range) {
+        return None;
+    }
+    let year_from_march = year - i64::from(month <= 2);
+    let era = year_from_march.div_euclid(400);
+    let year_of_era = year_from_march.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    let days = era * 146_097 + day_of_era - 719_468;
+    let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second;
+    let nanoseconds: i64 = format!("{fraction:0<9}").parse().ok()?;
+    Some(seconds * 1_000_000_000 + nanoseconds)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,5 +104,20 @@ mod tests {
     fn milliseconds_are_cut_not_rounded() {
         assert_eq!(rfc3339(1_999_999), "1970-01-01T00:00:00.001Z");
         assert_eq!(compact(1_795_151_553_999_999_999), "20261120-051233");
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_and_what_is_no_date_is_none() {
+        for ns in
+            [0_i64, 951_782_399_000_000_000, 1_703_064_928_585_000_000, 4_107_542_399_999_000_000]
+        {
+            assert_eq!(parse(&rfc3339(ns)), Some(ns));
+        }
+        assert_eq!(parse("2023-12-20 09:35:28,585"), Some(1_703_064_928_585_000_000));
+        for text in
+            ["", "2023-13-01 00:00:00", "2023-12-20", "09:35:28", "2023-12-20 9:35", "a-b-c d:e:f"]
+        {
+            assert_eq!(parse(text), None, "{text}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod server;
 use places::Places;
 
 use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::imported::Imported;
 use inferometer_core::metric::{self, Origin, Over};
 use inferometer_core::summary::Summary;
 use inferometer_core::verdict::Validity;
@@ -96,6 +97,9 @@ fn verdict(out: &mut Vec<Block>, summary: &Summary) {
         let sentence = if summary.predicted {
             "No request was sent: every figure is computed by the embedded engine's cost model in \
              virtual time."
+        } else if summary.imported.is_some() {
+            "Figures are those of the source, as it states them; there is no record behind them \
+             but what the source has."
         } else {
             "The server was the embedded engine, which plays a cost model. The requests and their \
              timing are real; the speed of the hardware is a model's."
@@ -212,6 +216,9 @@ fn findings(out: &mut Vec<Block>, summary: &Summary) {
 
 fn environment(out: &mut Vec<Block>, summary: &Summary) {
     let env = &summary.environment;
+    if summary.imported.is_some() {
+        return;
+    }
     out.push(Block::Heading(2, "Environment of the client".to_owned()));
     let facts = [
         ("Host", env.host.clone()),
@@ -295,6 +302,9 @@ fn definitions(out: &mut Vec<Block>) {
 
 fn identity(out: &mut Vec<Block>, input: &ReportInput<'_>) {
     let summary = input.summary;
+    if let Some(imported) = &summary.imported {
+        return origin(out, input, imported);
+    }
     out.push(Block::Heading(2, "Identity, and how to do it again".to_owned()));
     out.push(Block::List(vec![
         code_fact("Run", &summary.run_id),
@@ -312,4 +322,36 @@ fn identity(out: &mut Vec<Block>, input: &ReportInput<'_>) {
     out.push(Block::Paragraph(plain("The measurement again, from the plan below:")));
     out.push(Block::Code("sh", input.run_command.to_owned()));
     out.push(Block::Code("toml", input.plan_toml.to_owned()));
+}
+
+/// Where imported results come from, and what their source says under its own names.
+fn origin(out: &mut Vec<Block>, input: &ReportInput<'_>, imported: &Imported) {
+    out.push(Block::Heading(2, "Where it comes from".to_owned()));
+    let mut items = vec![
+        fact("File", &imported.file),
+        code_fact("SHA-256", &imported.sha256),
+        fact("Form", &imported.format),
+        fact("Section", imported.section.join(" / ")),
+    ];
+    items.extend(imported.measured_at.as_ref().map(|when| fact("Measured", when)));
+    items.push(code_fact("Run", &input.summary.run_id));
+    out.push(Block::List(items));
+    let passes = input
+        .summary
+        .cells
+        .iter()
+        .flat_map(|cell| cell.passes.iter().map(|pass| cell.place(pass)).collect::<Vec<_>>());
+    for (place, stated) in passes.zip(&imported.passes) {
+        let mut table = Table::new([("Name", Align::Left), ("Value", Align::Right)]);
+        for (name, value) in &stated.numbers {
+            table.push(vec![name.clone(), format!("{value}")]);
+        }
+        for (name, words) in &stated.words {
+            table.push(vec![name.clone(), words.clone()]);
+        }
+        let heading = format!("What the source states: {place}");
+        out.push(Block::Details(heading, vec![Block::Table(table)]));
+    }
+    out.push(Block::Paragraph(plain("This report again:")));
+    out.push(Block::Code("sh", input.report_command.to_owned()));
 }

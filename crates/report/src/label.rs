@@ -39,6 +39,8 @@ pub(crate) fn engine(target: &Target) -> String {
 pub(crate) fn unreal(summary: &Summary) -> Option<&'static str> {
     if summary.predicted {
         Some("predicted")
+    } else if summary.imported.is_some() {
+        Some("imported")
     } else if summary.target.simulated {
         Some("simulated")
     } else {
@@ -52,6 +54,13 @@ pub(crate) fn notice(summary: &Summary) -> Option<String> {
         Some(factor) => format!(", played {factor} times as fast as the hardware would be"),
         None => String::new(),
     };
+    if let Some(imported) = &summary.imported {
+        return Some(format!(
+            "IMPORTED from {} ({}): nothing here was measured by this program",
+            imported.place(),
+            imported.format
+        ));
+    }
     unreal(summary).map(|word| match word {
         "predicted" => "PREDICTED: figures of a model; no server was measured".to_owned(),
         _ => format!("SIMULATED: the server was the embedded engine, not real hardware{faster}"),

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use inferometer_core::summary::{Cell, PassKind, PassSummary, Summary};
+use inferometer_core::table_import::TableForm;
 
 use crate::beside;
 use crate::label;
@@ -52,7 +53,13 @@ pub fn markdown(summaries: &[Summary]) -> String {
 
 /// The tables and footnotes of one target, without headings.
 pub(crate) fn body(summary: &Summary) -> String {
-    let mut out = records(summary).to_markdown();
+    let kept = summary.imported.as_ref().map(|imported| imported.tables.as_slice());
+    let mut out = match kept {
+        Some(tables) if !tables.is_empty() => {
+            tables.iter().map(TableForm::markdown).collect::<Vec<_>>().join("\n")
+        }
+        _ => records(summary).to_markdown(),
+    };
     let failures = failures(summary);
     if !failures.is_empty() {
         out.push('\n');

@@ -14,7 +14,7 @@ pub mod log;
 
 mod db;
 
-pub use db::{RunHeader, RunId, RunRow, RunState, Store, StoredRun};
+pub use db::{ImportHeader, RunHeader, RunId, RunRow, RunState, Store, StoredRun};
 pub use error::StoreError;
 pub use log::{
     Ending, Entry, LogHeader, LogReader, LogWriter, PassBegin, PassEnd, as_stored, into_stored,

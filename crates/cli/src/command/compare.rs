@@ -8,7 +8,8 @@ use inferometer_core::compare::{
     parse_gate,
 };
 use inferometer_core::summary::Summary;
-use inferometer_core::table_import::{PublishedTable, published_tables};
+use inferometer_core::table_import::is_under;
+use inferometer_exchange::Import;
 use inferometer_report::difference;
 use inferometer_store::Store;
 use serde::Serialize;
@@ -18,10 +19,10 @@ use crate::exit::{Failure, print, tell};
 /// The flags of `compare`.
 #[derive(Args)]
 pub struct CompareArgs {
-    /// What the others are held against: a stored run, a summary.json, or a published table
-    /// (FILE.md, FILE.md#SECTION)
+    /// What the others are held against: a stored run (imported ones too), a summary.json, the
+    /// result file of another tool, or a published table (FILE.md, FILE.md#SECTION)
     baseline: String,
-    /// Stored runs, summary.json files or published tables
+    /// Stored runs or files, as for the baseline
     #[arg(required = true, value_name = "RUN")]
     contenders: Vec<String>,
     /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; exit code 3
@@ -124,16 +125,11 @@ fn subject(name: &str, store: &Path) -> Result<Subject, Failure> {
         None => (name, None),
     };
     let problem = |what: String| Failure::usage(format!("{path}: {what}"));
+    if Path::new(path).is_file() {
+        return file(name, path, section).map_err(problem);
+    }
     if path.ends_with(".md") || path.ends_with(".json") {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| problem(format!("cannot be read: {error}")))?;
-        return if path.ends_with(".json") {
-            let summary: Summary = serde_json::from_str(&text)
-                .map_err(|error| problem(format!("is not a summary of this program: {error}")))?;
-            Ok(Subject::of_run(name, &summary))
-        } else {
-            table(name, &text, section).map_err(problem)
-        };
+        return Err(problem("there is no such file".to_owned()));
     }
     let store = Store::open_existing(store).map_err(Failure::usage)?;
     let found = store.run(name).map_err(Failure::usage)?;
@@ -143,14 +139,36 @@ fn subject(name: &str, store: &Path) -> Result<Subject, Failure> {
     Ok(Subject::of_run(id, &summary))
 }
 
-fn table(name: &str, text: &str, section: Option<&str>) -> Result<Subject, String> {
-    let tables = published_tables(text)?;
-    let fits = |table: &&PublishedTable| section.is_none_or(|section| table.is_under(section));
-    match tables.iter().filter(fits).collect::<Vec<_>>().as_slice() {
-        [table] => Ok(Subject::of_table(name, &table.rows)),
+/// A file: a summary of this program, or what `import` knows. Of several runs in it the one that is
+/// named.
+fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    if let Ok(summary) = serde_json::from_slice::<Summary>(&bytes) {
+        return Ok(Subject::of_run(name, &summary));
+    }
+    let file = Path::new(path).file_name().map_or(path.into(), |file| file.to_string_lossy());
+    let imports = inferometer_exchange::import(&file, &bytes).map_err(|error| {
+        let message = error.to_string();
+        message.strip_prefix(&format!("{file}: ")).unwrap_or(&message).to_owned()
+    })?;
+    let headings = |summary: &Summary| {
+        summary.imported.as_ref().map(|from| from.section.clone()).unwrap_or_default()
+    };
+    let fits =
+        |import: &&Import| section.is_none_or(|words| is_under(&headings(&import.summary), words));
+    let mut found: Vec<&Import> = imports.iter().filter(fits).collect();
+    let is_table = |import: &&Import| {
+        import.summary.imported.as_ref().is_some_and(|from| !from.tables.is_empty())
+    };
+    // Beside a table may stand the log that it was made of.
+    if found.len() > 1 && found.iter().filter(|import| is_table(import)).count() == 1 {
+        found.retain(is_table);
+    }
+    match found.as_slice() {
+        [import] => Ok(Subject::of_run(name, &import.summary)),
         found => {
             let sections: Vec<String> =
-                tables.iter().map(|table| table.headings.join(" / ")).collect();
+                imports.iter().map(|import| headings(&import.summary).join(" / ")).collect();
             Err(format!(
                 "{} of its tables fit; name one as FILE.md#SECTION: {}",
                 found.len(),

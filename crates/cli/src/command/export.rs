@@ -23,6 +23,9 @@ pub struct ExportArgs {
     /// pass with all its figures [default: requests]
     #[arg(long, value_name = "ROWS")]
     what: Option<What>,
+    /// Which pass, counted from 0 through all cells, for a format that holds one pass
+    #[arg(long, value_name = "N")]
+    pass: Option<u32>,
     /// Where to; standard output if none is named
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -58,9 +61,15 @@ pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
         }
         (chosen, offered) => chosen.or(offered.first().copied()).unwrap_or(What::Requests),
     };
+    if arguments.pass.is_some() && !format.what.is_empty() {
+        return Err(Failure::usage(format!("--pass: {name} has the rows of all passes")));
+    }
+    if arguments.pass.is_some() && name == "table" {
+        return Err(Failure::usage("--pass: the table has a row per cell and not per pass"));
+    }
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let run = store.run(&arguments.run).map_err(Failure::usage)?;
-    (format.write)(&Job { run: &run, what, out: arguments.out.as_deref() })
+    (format.write)(&Job { run: &run, what, pass: arguments.pass, out: arguments.out.as_deref() })
 }
 
 /// The columns of the rows, a line each.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use inferometer_core::blocks;
 use inferometer_core::metric::{Direction, Origin, definitions};
 use inferometer_core::serving_run;
+use inferometer_exchange::dialect;
 
 use crate::exit::{Failure, print};
 
@@ -43,6 +44,21 @@ pub fn metrics() -> Result<(), Failure> {
     text += "ShareGPT with its own lengths: the figures of vLLM 0.2's benchmark_serving.py\n\n";
     for field in &serving_run::FIELDS {
         let _ = writeln!(text, "{} ({})\n    = {}\n", field.name, field.unit, field.formula);
+    }
+    for (tool, definitions) in dialect::definitions() {
+        let name = tool.name();
+        let _ = writeln!(
+            text,
+            "As `report --dialect {name}` prints them, by that tool's definitions; {}\n",
+            tool.origin()
+        );
+        for definition in definitions {
+            let _ = writeln!(
+                text,
+                "{name}: {} ({})\n    = {}\n",
+                definition.name, definition.unit, definition.formula
+            );
+        }
     }
     print(&text)
 }

@@ -8,6 +8,7 @@ mod engine;
 mod engine_flags;
 mod export;
 mod fetch;
+mod import;
 mod metrics;
 mod models;
 mod predict;
@@ -40,6 +41,8 @@ pub enum Command {
     Report(report::ReportArgs),
     /// Compare runs with a baseline, figure by figure; --gate for machines.
     Compare(compare::CompareArgs),
+    /// Import published tables, logs and results of other tools into the store.
+    Import(import::ImportArgs),
     /// List the stored runs.
     Runs(runs::RunsArgs),
     /// Write a stored run as other programs read it: Parquet, CSV, JSON, ...
@@ -87,6 +90,7 @@ impl Command {
             }
             Self::Report(arguments) => report::report(&arguments),
             Self::Compare(arguments) => compare::compare(&arguments),
+            Self::Import(arguments) => import::import(&arguments),
             Self::Runs(arguments) => runs::runs(&arguments),
             Self::Export(arguments) => export::export(&arguments),
             Self::Web(arguments) => web::web(&arguments),

@@ -1,16 +1,21 @@
 //! `report`: everything made again from the stored records.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::plan::Plan;
 use inferometer_core::summary::Summary;
+use inferometer_exchange::dialect::Tool;
 use inferometer_report::plot::Theme;
+use inferometer_report::trace::Traces;
 use inferometer_report::{json, terminal};
 use inferometer_store::{Entry, LogReader, Store, StoredRun};
 
 use crate::exit::{Failure, print, tell};
+use crate::export::passes::{for_each, seen};
 use crate::run::cells::Grid;
 use crate::run::outputs::{self, Outputs};
 use crate::run::recording::Folded;
@@ -33,6 +38,10 @@ pub struct ReportArgs {
     /// The colours of plots as files; the page itself follows its reader
     #[arg(long, value_name = "THEME", value_enum, default_value_t = Colours::Light)]
     theme: Colours,
+    /// Print what another tool would have printed of each pass, by its own definitions, and write
+    /// no file; `inferometer metrics` has the definitions
+    #[arg(long, value_name = "TOOL", value_parser = tools())]
+    dialect: Option<String>,
     /// Print one JSON document on stdout and nothing else there; of one run only
     #[arg(long)]
     json: bool,
@@ -56,12 +65,24 @@ impl From<Colours> for Theme {
     }
 }
 
+fn tools() -> PossibleValuesParser {
+    Tool::ALL.map(Tool::name).into()
+}
+
 /// Makes the reports of stored runs again, from their logs.
 pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
+    if let Some(tool) = arguments.dialect.as_deref().and_then(Tool::named) {
+        return dialect(arguments, &store, tool);
+    }
+    let theme = arguments.theme.into();
     let mut made = Vec::new();
     for name in &arguments.runs {
         let stored = store.run(name).map_err(Failure::usage)?;
+        if let Some(summary) = stored.summary.as_ref().filter(|done| done.imported.is_some()) {
+            made.push((summary.clone(), None, stored.row.id, Traces::default()));
+            continue;
+        }
         let plan: Plan = serde_json::from_str(&stored.plan_json).map_err(|error| {
             Failure::not_carried_out(format!(
                 "run {}: its plan is of another version of this program: {error}",
@@ -70,11 +91,14 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
         })?;
         let mut tracer = Tracer::new(&plan);
         let summary = fold_again(&stored, &plan, |entry| tracer.take(entry))?;
-        made.push((summary, plan, stored.row.id, tracer.finish()));
+        made.push((summary, Some(plan), stored.row.id, tracer.finish()));
     }
     if let [(summary, plan, id, traces)] = made.as_slice() {
         let outputs = Outputs::prepare(arguments.out.as_deref())?;
-        let folder = outputs.write_all(summary, plan, id, traces, arguments.theme.into())?;
+        let folder = match plan {
+            Some(plan) => outputs.write_all(summary, plan, id, traces, theme)?,
+            None => outputs.write_imported(summary, id, theme)?,
+        };
         if arguments.json {
             return print(&(json::summary(summary) + "\n"));
         }
@@ -88,10 +112,52 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
         return Err(Failure::usage("--json: prints one run; name one"));
     }
     let summaries: Vec<Summary> = made.into_iter().map(|(summary, ..)| summary).collect();
-    let folder =
-        outputs::write_comparison(arguments.out.as_deref(), &summaries, arguments.theme.into())?;
+    let folder = outputs::write_comparison(arguments.out.as_deref(), &summaries, theme)?;
     let text = terminal::text(&summaries, outputs::colour());
     print(&format!("{text}\ntables: {0}/table.md; plots: {0}/*.png\n", folder.display()))
+}
+
+/// What another tool would have printed of the same records.
+fn dialect(arguments: &ReportArgs, store: &Store, tool: Tool) -> Result<(), Failure> {
+    let mut text = String::new();
+    let mut runs = Vec::new();
+    for name in &arguments.runs {
+        let run = store.run(name).map_err(Failure::usage)?;
+        let mut passes = Vec::new();
+        for_each(&run, |begin, records| {
+            let printed = tool.printed(&seen(&run, begin, records));
+            let (cell, load) = (begin.cell, begin.plan.load().to_string());
+            let repeat =
+                if begin.repeat > 1 { format!(", repeat {}", begin.repeat) } else { String::new() };
+            let _ = writeln!(text, "{}: {cell}, {load}{repeat}\n{}", run.row.id, printed.text());
+            passes.push(serde_json::json!({
+                "pass": begin.pass,
+                "input_length": cell.input_length,
+                "output_length": cell.output_length,
+                "load": load,
+                "repeat": begin.repeat,
+                "figures": printed.json(),
+                "left_out": printed.left_out,
+            }));
+            Ok(())
+        })?;
+        if passes.is_empty() {
+            return Err(Failure::usage(format!(
+                "run {} has no records, which other tools' figures are computed from",
+                run.row.id
+            )));
+        }
+        runs.push(serde_json::json!({
+            "run_id": run.row.id,
+            "dialect": tool.name(),
+            "passes": passes,
+        }));
+    }
+    match (arguments.json, runs.as_slice()) {
+        (false, _) => print(&text),
+        (true, [run]) => print(&format!("{run:#}\n")),
+        (true, _) => Err(Failure::usage("--json: prints one run; name one")),
+    }
 }
 
 /// The results of a run, from nothing but its records; `see` is shown every entry of its log.

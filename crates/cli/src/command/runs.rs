@@ -23,7 +23,11 @@ pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
     for run in store.runs().map_err(Failure::not_carried_out)? {
         let version = run.engine_version.as_deref().unwrap_or("");
         let engine = run.engine.as_deref().unwrap_or("unknown engine");
-        let simulated = if run.simulated { " (simulation)" } else { "" };
+        let simulated = match &run.imported_from {
+            Some(file) => format!(" (imported from {file})"),
+            None if run.simulated => " (simulation)".to_owned(),
+            None => String::new(),
+        };
         let validity = run.validity.as_deref().unwrap_or("-");
         let _ = writeln!(
             text,

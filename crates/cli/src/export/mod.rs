@@ -2,7 +2,9 @@
 //! file beside this one where it takes more than a writer of rows.
 
 mod out;
+pub mod passes;
 mod rows;
+mod vllm_bench;
 
 use std::path::Path;
 
@@ -31,6 +33,8 @@ pub struct Job<'a> {
     pub run: &'a StoredRun,
     /// Its rows, for a format that has rows.
     pub what: What,
+    /// The pass, for a format that holds one; all of them if none is named.
+    pub pass: Option<u32>,
     /// The file, or folder; standard output if none is named.
     pub out: Option<&'a Path>,
 }
@@ -65,6 +69,18 @@ pub const FORMATS: &[Format] = &[
         write: rows::json_lines,
     },
     Format { name: "json", about: "one document with all rows", what: ROWS, write: rows::json },
+    Format {
+        name: "vllm-bench",
+        about: "a pass as the result file of vllm bench serve",
+        what: &[],
+        write: vllm_bench::write,
+    },
+    Format {
+        name: "table",
+        about: "the table in the form in which such tables are published",
+        what: &[],
+        write: vllm_bench::write_table,
+    },
 ];
 
 /// A format by its name.

@@ -138,12 +138,11 @@ fn records(
     mut take: impl FnMut(&Rc<PassSource>, Record) -> Result<(), Failed>,
 ) -> Result<(), Failed> {
     let unread = |error| Failed::Source(Failure::not_carried_out(error));
-    let plan = plan_of(run)?;
     let log = LogReader::open(&run.log).map_err(unread)?;
     let source = Rc::new(RunSource {
         run_id: run.row.id.to_string(),
         target: run.target.clone(),
-        streamed: plan.sampling.stream,
+        streamed: streamed(run)?,
         origin_unix_ns: log.header().origin_unix_ns,
     });
     let mut pass = None;
@@ -171,6 +170,14 @@ fn summary_of(run: &StoredRun) -> Result<Summary, Failure> {
     match &run.summary {
         Some(summary) => Ok(summary.clone()),
         None => fold_again(run, &plan_of(run)?, |_| ()),
+    }
+}
+
+/// Whether answers were streamed; those of other tools are.
+fn streamed(run: &StoredRun) -> Result<bool, Failure> {
+    match run.row.imported_from {
+        Some(_) => Ok(true),
+        None => Ok(plan_of(run)?.sampling.stream),
     }
 }
 

@@ -78,6 +78,19 @@ impl Outputs {
         Ok(folder)
     }
 
+    /// Writes everything that there is of imported results, which have no plan.
+    ///
+    /// # Errors
+    /// When a plot cannot be drawn or a file cannot be written.
+    pub fn write_imported(
+        &self,
+        summary: &Summary,
+        run: &RunId,
+        theme: Theme,
+    ) -> Result<PathBuf, Failure> {
+        self.write_pages(summary, "", run, (&Traces::default(), theme))
+    }
+
     /// Writes everything: figures, plots, the report as Markdown and as a page.
     ///
     /// # Errors
@@ -90,19 +103,29 @@ impl Outputs {
         traces: &Traces,
         theme: Theme,
     ) -> Result<PathBuf, Failure> {
+        let plan_toml = plan_toml(plan, summary.environment.salt.as_deref());
+        self.write_pages(summary, &plan_toml, run, (traces, theme))
+    }
+
+    fn write_pages(
+        &self,
+        summary: &Summary,
+        plan_toml: &str,
+        run: &RunId,
+        (traces, theme): (&Traces, Theme),
+    ) -> Result<PathBuf, Failure> {
         let folder = self.write_figures(summary, run)?;
         let plots = write_plots(&folder, std::slice::from_ref(summary), theme)?;
         let subtitle = title(summary);
         for chart in view::of_run(summary, traces) {
             write_plot(&folder, &chart.id, &chart::file(&chart, &subtitle, theme))?;
         }
-        let plan_toml = plan_toml(plan, summary.environment.salt.as_deref());
         let report_command = format!("inferometer report {run}");
         let input = ReportInput {
             summary,
             plots: &plots,
             traces,
-            plan_toml: &plan_toml,
+            plan_toml,
             files: &["summary.json", "cells.csv", "table.md", "report.md"],
             report_command: &report_command,
             run_command: "inferometer run PLAN.toml",

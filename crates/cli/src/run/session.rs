@@ -555,6 +555,7 @@ pub fn summarise(facts: Facts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> S
         verdict: Verdict { validity, reasons, slo },
         findings,
         cells,
+        imported: None,
         errors: None,
     }
 }

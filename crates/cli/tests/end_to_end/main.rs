@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod compare;
+mod exchange;
 mod instrument;
 mod launch;
 mod loads;

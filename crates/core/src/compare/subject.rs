@@ -1,13 +1,12 @@
-//! What is compared: figures over repeats, and the facts beside them. From the results of a run or
-//! from a published table.
+//! What is compared: figures over repeats, and the facts beside them. From the results of a run.
 
 use std::collections::BTreeMap;
 
+use crate::imported::Imported;
 use crate::plan::CellPlan;
 use crate::prediction::Columns;
 use crate::slo::{SloMetric, Statistic, measure};
 use crate::summary::{Cell, PassKind, PassSummary, Summary};
-use crate::table_import::PublishedRow;
 use crate::verdict::Validity;
 
 /// The load of the four columns of the published table, which come from two passes.
@@ -104,7 +103,7 @@ impl Subject {
             ("program", Some(summary.tool.version.clone())),
         ];
         facts.extend(others.into_iter().filter_map(|(key, fact)| Some((key.to_owned(), fact?))));
-        Self {
+        let mut subject = Self {
             name: name.into(),
             series: summary.cells.iter().flat_map(of_cell).collect(),
             conditions: conditions
@@ -113,23 +112,14 @@ impl Subject {
                 .collect(),
             facts,
             reservations: reservations(summary),
-        }
-    }
-
-    /// The rows of a published table: one value each, and nothing known beside them.
-    #[must_use]
-    pub fn of_table(name: impl Into<String>, rows: &[PublishedRow]) -> Self {
-        let of_row = |row: &PublishedRow| {
-            let cell = Some(row.cell);
-            columns(&[row.measured]).into_iter().map(move |series| Series { cell, ..series })
         };
-        Self {
-            name: name.into(),
-            series: rows.iter().flat_map(of_row).collect(),
-            conditions: BTreeMap::new(),
-            facts: BTreeMap::new(),
-            reservations: Vec::new(),
+        if let Some(imported) = &summary.imported {
+            // What others sent, and how, is not known.
+            subject.conditions.clear();
+            subject.facts.retain(|_, fact| !fact.is_empty() && fact != "unknown");
+            subject.series.extend(of_stated(summary, imported));
         }
+        subject
     }
 
     /// What must be told of the differences to another, and the facts that differ.
@@ -152,7 +142,11 @@ impl Subject {
             }
         }
         if self.conditions.is_empty() != other.conditions.is_empty() {
-            warnings.push("one of the two is a table: what it did cannot be checked".to_owned());
+            warnings.push(
+                "one of the two was published or measured by another program: what it did cannot \
+                 be checked"
+                    .to_owned(),
+            );
         }
         let absent = "-".to_owned();
         let both = self
@@ -222,6 +216,25 @@ fn of_cell(cell: &Cell) -> Vec<Series> {
     }
     series.retain(Series::has_values);
     series.iter_mut().for_each(|series| series.cell = Some(place));
+    series
+}
+
+/// The figures of passes that a source states without the distributions behind them.
+fn of_stated(summary: &Summary, imported: &Imported) -> Vec<Series> {
+    let passes =
+        summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
+    let mut series = Vec::new();
+    for ((cell, pass), stated) in passes.zip(&imported.passes) {
+        for (metric, statistic) in OF_PASSES {
+            let figure = format!("{}_{}", metric.name(), statistic.name());
+            let missing = measure(metric, Some(statistic), pass).is_none();
+            if let Some(value) = stated.agreeing.get(&figure).filter(|_| missing) {
+                let of_pass = of_pass(&pass.load, figure, false, vec![*value]);
+                series.push(Series { cell: Some(cell.plan()), ..of_pass });
+            }
+        }
+    }
+    series.retain(Series::has_values);
     series
 }
 

@@ -26,6 +26,18 @@ pub struct LoggedBlock {
     pub output_tokens_per_s: f64,
     /// Completed requests per second.
     pub requests_per_s: f64,
+    /// When it began and when it ended, as the log has it.
+    pub times: [String; 2],
+    /// Every figure and fact that it states, under the log's names.
+    pub stated: Vec<(String, f64)>,
+}
+
+impl LoggedBlock {
+    /// A figure by its name in the log.
+    #[must_use]
+    pub fn stated(&self, name: &str) -> Option<f64> {
+        self.stated.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
 }
 
 /// The blocks of a text's logs, in their order. One that lacks a figure is left out.
@@ -38,16 +50,24 @@ pub fn logged_blocks(text: &str) -> Vec<LoggedBlock> {
             headings.retain(|(known, _)| *known < level);
             headings.push((level, words.to_owned()));
         }
-        let Some((_, told)) = line.split_once("[INFO] ") else { continue };
+        let Some((stamp, told)) = line.split_once("[INFO] ") else { continue };
+        let stamp = stamp.trim_start_matches('[').split(']').next().unwrap_or_default().to_owned();
         if let Some((block_characters, asked_characters)) = begun(told) {
             let headings = headings.iter().map(|(_, words)| words.clone()).collect();
-            let begun =
-                LoggedBlock { headings, block_characters, asked_characters, ..Default::default() };
-            blocks.push(begun);
+            let times = [stamp, String::new()];
+            blocks.push(LoggedBlock {
+                headings,
+                block_characters,
+                asked_characters,
+                times,
+                ..Default::default()
+            });
         } else if let (Some(block), Some((key, value))) = (blocks.last_mut(), told.split_once(": "))
             && let Ok(value) = value.trim().parse::<f64>()
         {
             note(block, key, value);
+            block.stated.push((key.to_owned(), value));
+            block.times[1] = stamp;
         }
     }
     blocks.retain(|block| {

@@ -47,6 +47,7 @@ pub fn empty(model: &str, card: &str, engine: &str, version: &str) -> Summary {
         verdict: Verdict::default(),
         findings: Vec::new(),
         cells: Vec::new(),
+        imported: None,
         errors: None,
     }
 }

@@ -9,6 +9,6 @@ mod run;
 mod run_id;
 mod store;
 
-pub use run::{RunHeader, RunRow, RunState, StoredRun};
+pub use run::{ImportHeader, RunHeader, RunRow, RunState, StoredRun};
 pub use run_id::RunId;
 pub use store::Store;

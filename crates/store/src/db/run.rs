@@ -32,6 +32,20 @@ pub struct RunHeader {
     pub tool_version: String,
 }
 
+/// What is known of an import when it begins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportHeader {
+    /// The wall time at which it is imported, in nanoseconds since the Unix epoch; also the origin
+    /// of its axis.
+    pub imported_unix_ns: i64,
+    /// Random: keeps imports of one second apart.
+    pub suffix: u16,
+    /// What was measured, as far as the source says so.
+    pub target: Target,
+    /// Version of the program that imports.
+    pub tool_version: String,
+}
+
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RunState {
@@ -82,6 +96,8 @@ pub struct RunRow {
     pub simulated: bool,
     /// True when no server was measured.
     pub predicted: bool,
+    /// The file that it was imported from; absent for what this program did.
+    pub imported_from: Option<String>,
     /// `valid` or `suspect`; absent until the run has ended.
     pub validity: Option<String>,
     /// Cells of the grid with results.

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::open::{Missing, database, open, open_to_read};
 use super::requests;
-use super::run::{RunHeader, RunRow, RunState, StoredRun};
+use super::run::{ImportHeader, RunHeader, RunRow, RunState, StoredRun};
 use super::run_id::RunId;
 use crate::error::StoreError;
 use crate::utc;
@@ -100,6 +100,10 @@ impl Store {
                 ":environment": json(&header.environment),
             },
         );
+        self.entered(inserted, id)
+    }
+
+    fn entered(&self, inserted: rusqlite::Result<usize>, id: RunId) -> Result<RunId, StoreError> {
         match inserted {
             Ok(_) => Ok(id),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
@@ -107,6 +111,51 @@ impl Store {
             }
             Err(error) => Err(database(&self.path)(error)),
         }
+    }
+
+    /// Enters results of others as a run that goes on, and makes the folder of its log. Its plan
+    /// says no more than whether answers were streamed.
+    ///
+    /// # Errors
+    /// As [`Store::begin_run`].
+    pub fn begin_import(&mut self, header: &ImportHeader) -> Result<RunId, StoreError> {
+        let id = RunId::new(header.imported_unix_ns, header.suffix);
+        let folder = self.beside(LOG_FOLDER);
+        std::fs::create_dir_all(&folder).map_err(StoreError::io("create", &folder))?;
+        let inserted = self.connection.execute(
+            "INSERT INTO runs (id, state, started_at, started_unix_ns, origin_unix_ns,
+                 tool_version, predicted, log_file, plan_hash, plan, target, environment)
+             VALUES (:id, 'running', :at, :ns, :ns, :tool, 0, :log, '',
+                 '{\"sampling\":{\"stream\":true}}', :target, '{}')",
+            named_params! {
+                ":id": id.as_str(),
+                ":at": utc::rfc3339(header.imported_unix_ns),
+                ":ns": header.imported_unix_ns,
+                ":tool": header.tool_version,
+                ":log": log_file(&id),
+                ":target": json(&header.target),
+            },
+        );
+        self.entered(inserted, id)
+    }
+
+    /// The run into which a part of a file was imported before: by the file's SHA-256 and the
+    /// names of the part.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn imported_before(
+        &self,
+        sha256: &str,
+        section: &[String],
+    ) -> Result<Option<RunId>, StoreError> {
+        let query = "SELECT id FROM runs WHERE target ->> '$.facts.\"imported from\"' IS NOT NULL
+                     AND summary ->> '$.imported.sha256' = ?
+                     AND coalesce(summary ->> '$.imported.section', '[]') = ?
+                     ORDER BY started_unix_ns LIMIT 1";
+        let section = json(&section);
+        let found = self.connection.query_row(query, [sha256, &section], |row| row.get(0));
+        Ok(found.optional().map_err(database(&self.path))?.map(RunId::stored))
     }
 
     /// Enters the requests of a pass, all or none of them, with figures as they follow from the
@@ -251,7 +300,9 @@ impl Store {
 
     fn resolve(&self, id: &str) -> Result<String, StoreError> {
         if id == "latest" {
-            let query = "SELECT id FROM runs ORDER BY started_unix_ns DESC, id DESC LIMIT 1";
+            let query = "SELECT id FROM runs 
+                         WHERE target ->> '$.facts.\"imported from\"' IS NULL
+                         ORDER BY started_unix_ns DESC, id DESC LIMIT 1";
             let found = self.connection.query_row(query, [], |row| row.get(0)).optional();
             return found.map_err(database(&self.path))?.ok_or_else(|| self.no_such_run(id));
         }
@@ -294,8 +345,9 @@ fn document<T: DeserializeOwned>(
     })
 }
 
-const ROW_COLUMNS: &str = "id, started_at, finished_at, state, engine, engine_version, model,
-    simulated, predicted, validity, (SELECT count(*) FROM cells WHERE run_id = id) AS cells";
+const ROW_COLUMNS: &str = r#"id, started_at, finished_at, state, engine, engine_version, model,
+    simulated, predicted, target ->> '$.facts."imported from"' AS imported_from, validity,
+    (SELECT count(*) FROM cells WHERE run_id = id) AS cells"#;
 
 fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     let state: String = row.get("state")?;
@@ -310,6 +362,7 @@ fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         model: row.get("model")?,
         simulated: row.get("simulated")?,
         predicted: row.get("predicted")?,
+        imported_from: row.get("imported_from")?,
         validity: row.get("validity")?,
         cells: row.get("cells")?,
     })

@@ -171,6 +171,7 @@ pub fn summary(run: &RunId) -> Summary {
             passes,
             prediction: CellPrediction::default(),
         }],
+        imported: None,
         errors: None,
     }
 }

@@ -3,10 +3,12 @@
 
 use std::path::Path;
 
+use inferometer_core::finding::Severity;
+use inferometer_core::imported::Imported;
 use inferometer_core::plan::CellPlan;
 use inferometer_core::prediction::Columns;
 use inferometer_core::spec::{Spec, Value};
-use inferometer_core::summary::{PassKind, Summary};
+use inferometer_core::summary::{PassKind, PassSummary, Summary};
 use inferometer_core::table_import::{
     LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, published_tables,
 };
@@ -187,6 +189,10 @@ fn stored(run: &str, store: &Path) -> Result<Against, Failure> {
     let store = Store::open_existing(store).map_err(|error| problem(&error))?;
     let found = store.run(run).map_err(|error| problem(&error))?;
     let summary = found.summary.ok_or_else(|| problem(&"it has no results"))?;
+    if let Some(imported) = &summary.imported {
+        return of_import(&found.row.id.to_string(), &summary, imported)
+            .map_err(|why| problem(&why));
+    }
     let counts = counts(&summary).map_err(|why| problem(&why))?;
     let rows = summary.cells.iter().map(|cell| PublishedRow {
         cell: CellPlan { input_length: cell.input_length, output_length: cell.output_length },
@@ -195,6 +201,40 @@ fn stored(run: &str, store: &Path) -> Result<Against, Failure> {
     let what = if summary.predicted { " (a prediction: nothing was measured)" } else { "" };
     let origin = format!("run {}{what}", found.row.id);
     Ok(Against { origin, rows: rows.collect(), blocks: Vec::new(), counts: Some(counts) })
+}
+
+/// The rows of imported results; of a log with the load that it states.
+fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against, String> {
+    let origin = format!("run {id}, imported from {}", imported.place());
+    if summary.findings.iter().any(|finding| {
+        finding.code == inferometer_exchange::CHARACTERS && finding.severity == Severity::Warning
+    }) {
+        return Err(
+            "its input lengths are characters, and nothing in it says how many tokens they \
+                    were; import the log and name that run"
+                .to_owned(),
+        );
+    }
+    let rows = summary
+        .cells
+        .iter()
+        .map(|cell| PublishedRow { cell: cell.plan(), measured: Columns::of(cell) });
+    let of_blocks = |pass: &PassSummary| {
+        let figures = pass.blocks.as_ref()?;
+        let completed = u32::try_from(figures.completed).ok()?;
+        Some(TextBlock {
+            prompt: (figures.prompt_tokens? as f64 / f64::from(completed)).round() as u32,
+            mean_output: figures.completion_tokens_per_request()?,
+            in_flight: figures.concurrency?,
+            completed,
+        })
+    };
+    let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
+    let blocks: Vec<TextBlock> = passes.filter_map(of_blocks).collect();
+    if !blocks.is_empty() && blocks.len() != summary.cells.len() {
+        return Err("some of its rows have no load".to_owned());
+    }
+    Ok(Against { origin, rows: rows.collect(), blocks, counts: None })
 }
 
 /// How a run was measured.

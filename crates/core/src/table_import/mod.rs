@@ -4,8 +4,12 @@
 //! without outer pipes. A row's input length may stand above its table instead (`**input 500**`).
 
 mod blocks;
+mod form;
+mod place;
 
 pub use blocks::{LoggedBlock, logged_blocks};
+pub use form::{ColumnForm, FormCell, TableForm};
+pub use place::{Place, engine_in_prose, place_of};
 
 use crate::plan::CellPlan;
 use crate::prediction::Columns;
@@ -15,8 +19,12 @@ use crate::prediction::Columns;
 pub struct PublishedTable {
     /// The headings above it, the outermost first, as far as each is nearer than a like one.
     pub headings: Vec<String>,
+    /// What they name.
+    pub place: Place,
     /// Its rows.
     pub rows: Vec<PublishedRow>,
+    /// The tables that the rows are from, as they stand.
+    pub forms: Vec<TableForm>,
 }
 
 /// A row of a published table.
@@ -33,6 +41,23 @@ impl PublishedTable {
     #[must_use]
     pub fn is_under(&self, words: &str) -> bool {
         is_under(&self.headings, words)
+    }
+
+    /// With how many decimals each figure is stated at most, in the order of [`Columns::NAMES`].
+    #[must_use]
+    pub fn decimals(&self) -> [Option<u8>; 4] {
+        let mut most = [None; 4];
+        for form in &self.forms {
+            for (at, heading) in form.columns.iter().map(|column| &column.heading).enumerate() {
+                let Some(Column::Figure(figure)) = column(heading) else { continue };
+                for row in &form.rows {
+                    if let Some(FormCell::Number { decimals, .. }) = row.get(at) {
+                        most[figure] = most[figure].max(Some(*decimals));
+                    }
+                }
+            }
+        }
+        most
     }
 }
 
@@ -67,10 +92,14 @@ pub fn published_tables(text: &str) -> Result<Vec<PublishedTable>, String> {
             (false, None) => reader.text(line),
             (true, _) => {
                 let columns = cells(line).into_iter().map(column).collect::<Vec<_>>();
-                lines.next();
+                let rule = lines.next().map_or("", |(rule, _)| rule);
+                let mut form = TableForm::new(line, rule, reader.above.as_deref());
+                let mut rows = Vec::new();
                 while let Some((row, number)) = lines.next_if(|(row, _)| row.contains('|')) {
-                    reader.row(&columns, row, number)?;
+                    rows.extend(reader.row(&columns, row, number)?);
+                    form.row(row);
                 }
+                reader.push(rows, form);
             }
         }
     }
@@ -81,8 +110,10 @@ pub fn published_tables(text: &str) -> Result<Vec<PublishedTable>, String> {
 struct Reader {
     tables: Vec<PublishedTable>,
     headings: Vec<(usize, String)>,
-    /// An input length that stands above a table.
+    place: Place,
+    /// An input length that stands above a table, and the line in which it does.
     input_above: Option<u32>,
+    above: Option<String>,
 }
 
 impl Reader {
@@ -90,18 +121,24 @@ impl Reader {
         // Some records give model, card and engine headings of one level.
         self.headings.retain(|(known, _)| *known < level);
         self.headings.push((level, text.to_owned()));
-        self.input_above = None;
+        self.place.heading(level, text);
+        (self.input_above, self.above) = (None, None);
     }
 
     fn text(&mut self, line: &str) {
         let words = line.trim().trim_matches('*').trim().to_lowercase();
         let number = words.strip_prefix("input").or_else(|| words.strip_prefix("输入"));
         if let Some(length) = number.and_then(|number| number.trim().parse().ok()) {
-            self.input_above = Some(length);
+            (self.input_above, self.above) = (Some(length), Some(line.trim().to_owned()));
         }
     }
 
-    fn row(&mut self, columns: &[Option<Column>], row: &str, number: u32) -> Result<(), String> {
+    fn row(
+        &self,
+        columns: &[Option<Column>],
+        row: &str,
+        number: u32,
+    ) -> Result<Option<PublishedRow>, String> {
         let (mut input, mut output) = (self.input_above, None);
         let mut figures = [None; 4];
         for (column, text) in columns.iter().zip(cells(row)) {
@@ -121,20 +158,28 @@ impl Reader {
                 Column::Figure(at) => figures[*at] = Some(value),
             }
         }
-        if let (Some(input_length), Some(output_length)) = (input, output)
-            && figures.iter().any(Option::is_some)
-        {
-            let cell = CellPlan { input_length, output_length };
-            self.push(PublishedRow { cell, measured: Columns::from_values(figures) });
-        }
-        Ok(())
+        let cell = input.zip(output).filter(|_| figures.iter().any(Option::is_some));
+        Ok(cell.map(|(input_length, output_length)| PublishedRow {
+            cell: CellPlan { input_length, output_length },
+            measured: Columns::from_values(figures),
+        }))
     }
 
-    fn push(&mut self, row: PublishedRow) {
+    /// Keeps a table if it has a row that is known.
+    fn push(&mut self, rows: Vec<PublishedRow>, form: TableForm) {
+        if rows.is_empty() {
+            return;
+        }
         let headings: Vec<String> = self.headings.iter().map(|(_, text)| text.clone()).collect();
         match self.tables.last_mut() {
-            Some(table) if table.headings == headings => table.rows.push(row),
-            _ => self.tables.push(PublishedTable { headings, rows: vec![row] }),
+            Some(table) if table.headings == headings => {
+                table.rows.extend(rows);
+                table.forms.push(form);
+            }
+            _ => {
+                let place = self.place.clone();
+                self.tables.push(PublishedTable { headings, place, rows, forms: vec![form] });
+            }
         }
     }
 }

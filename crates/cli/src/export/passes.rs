@@ -1,0 +1,73 @@
+//! The passes of a stored run with all of their records, one pass at a time.
+
+use inferometer_core::arrival::Arrivals;
+use inferometer_core::plan::PassPlan;
+use inferometer_core::record::Record;
+use inferometer_core::summary::{PassSummary, Summary};
+use inferometer_exchange::dialect::Pass;
+use inferometer_store::{Entry, LogReader, PassBegin, StoredRun};
+
+use crate::exit::{Failure, tell};
+
+/// Hands over the passes of a run in the order in which they were carried out. Of a log that was
+/// cut, those that it has, and says so.
+///
+/// # Errors
+/// When the log cannot be read, and what `take` fails with.
+pub fn for_each(
+    run: &StoredRun,
+    mut take: impl FnMut(&PassBegin, &[Record]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let log = LogReader::open(&run.log).map_err(Failure::not_carried_out)?;
+    let mut pass: Option<(PassBegin, Vec<Record>)> = None;
+    for entry in log {
+        match entry {
+            Ok(Entry::PassBegin(begin)) => pass = Some((begin, Vec::new())),
+            Ok(Entry::Record(record)) => {
+                if let Some((_, records)) = &mut pass {
+                    records.push(*record);
+                }
+            }
+            Ok(Entry::Observed(_)) => {}
+            Ok(Entry::PassEnd(_) | Entry::RunEnd(_)) => {
+                if let Some((begin, records)) = pass.take() {
+                    take(&begin, &records)?;
+                }
+            }
+            Err(error) if error.is_cut() => {
+                tell(&format!("warning: {error}"));
+                break;
+            }
+            Err(error) => return Err(Failure::not_carried_out(error)),
+        }
+    }
+    pass.map_or(Ok(()), |(begin, records)| take(&begin, &records))
+}
+
+/// A pass as other tools see it. Of what another tool measured, the time is the one it states.
+pub fn seen<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Record]) -> Pass<'a> {
+    let load = begin.plan.load();
+    let stated = run.summary.as_ref().filter(|done| done.imported.is_some());
+    let of_pass = stated.and_then(|summary| nth(summary, begin.pass as usize));
+    Pass {
+        records,
+        dialect: &run.target.dialect,
+        concurrency: load.concurrency(),
+        rate: load.rate().filter(|rate| rate.is_finite()),
+        duration_s: of_pass.and_then(|pass| pass.duration_s),
+    }
+}
+
+/// A pass of a summary by its number through all cells.
+fn nth(summary: &Summary, number: usize) -> Option<&PassSummary> {
+    summary.cells.iter().flat_map(|cell| &cell.passes).nth(number)
+}
+
+/// How arrivals are spread, as vLLM calls it.
+pub fn burstiness(plan: &PassPlan) -> f64 {
+    match plan {
+        PassPlan::Open { arrivals: Arrivals::Constant, .. } => f64::INFINITY,
+        PassPlan::Open { arrivals: Arrivals::Gamma { shape }, .. } => *shape,
+        _ => 1.0,
+    }
+}

@@ -1,0 +1,89 @@
+//! Passes as result files of `vllm bench serve`, and the published table. Their contents are made in
+//! the room of the exchange; here it is decided which passes go where.
+
+use std::path::Path;
+
+use inferometer_core::summary::Summary;
+use inferometer_exchange::vllm_bench;
+use inferometer_report::table;
+
+use super::Job;
+use super::out::{Failed, Out};
+use super::passes::{burstiness, for_each};
+use crate::exit::{Failure, tell};
+
+/// Writes the file of one pass, or those of all passes into a folder.
+pub fn write(job: &Job<'_>) -> Result<(), Failure> {
+    let run = job.run;
+    let summary = results(job)?;
+    let passes = summary.cells.iter().map(|cell| cell.passes.len()).sum::<usize>();
+    let folder = job.out.filter(|path| path.is_dir());
+    let chosen = match (job.pass, folder) {
+        (Some(pass), _) if pass as usize >= passes => {
+            let last = passes.saturating_sub(1);
+            return Err(Failure::usage(format!(
+                "--pass: the run's passes are numbered 0 to {last}, and {pass} is none of them"
+            )));
+        }
+        (Some(pass), _) => Some(pass),
+        (None, None) if passes > 1 => {
+            return Err(Failure::usage(format!(
+                "--pass: a file holds one pass, and the run has {passes} ({}); choose one, or name \
+                 a folder that is there with --out",
+                places(summary)
+            )));
+        }
+        (None, _) => None,
+    };
+    let mut written = 0;
+    for_each(run, |begin, records| {
+        if chosen.is_some_and(|pass| pass != begin.pass) {
+            return Ok(());
+        }
+        let number = begin.pass as usize;
+        let file = vllm_bench(summary, number, records, burstiness(&begin.plan))
+            .map_err(|error| Failure::not_carried_out(format!("run {}: {error}", run.row.id)))?;
+        written += 1;
+        let text = format!("{file}\n");
+        match folder {
+            Some(folder) => {
+                let path = folder.join(format!("{}-pass-{number}.json", run.row.id));
+                save(Some(&path), &text)?;
+                tell(&format!("{}: pass {number}", path.display()));
+                Ok(())
+            }
+            None => save(job.out, &text),
+        }
+    })?;
+    match written {
+        0 => Err(Failure::not_carried_out(format!("run {} has no records", run.row.id))),
+        _ => Ok(()),
+    }
+}
+
+/// Writes the table in the form in which such tables are published.
+pub fn write_table(job: &Job<'_>) -> Result<(), Failure> {
+    save(job.out, &table::markdown(std::slice::from_ref(results(job)?)))
+}
+
+fn results<'a>(job: &'a Job<'_>) -> Result<&'a Summary, Failure> {
+    let without = || Failure::not_carried_out(format!("run {} has no results yet", job.run.row.id));
+    job.run.summary.as_ref().ok_or_else(without)
+}
+
+/// The passes with their numbers.
+fn places(summary: &Summary) -> String {
+    let cells = summary.cells.iter();
+    let all = cells.flat_map(|cell| cell.passes.iter().map(move |pass| cell.place(pass)));
+    let numbered = all.enumerate().map(|(number, place)| format!("{number}: {place}"));
+    numbered.collect::<Vec<_>>().join("; ")
+}
+
+fn save(path: Option<&Path>, text: &str) -> Result<(), Failure> {
+    let out = Out::new(path, true)?;
+    let mut sink = out.open()?;
+    let written = std::io::Write::write_all(&mut sink, text.as_bytes())
+        .and_then(|()| std::io::Write::flush(&mut sink))
+        .map_err(|error| Failed::Export(error.into()));
+    out.close(written).map(|_| ())
+}

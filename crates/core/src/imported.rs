@@ -1,0 +1,57 @@
+//! Where results come from that this program did not measure, and what their source says beside
+//! what our definitions have a word for. Never a judgement.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::table_import::TableForm;
+
+/// The source of imported results.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Imported {
+    /// The form of the source: `published table`, `vllm bench serve`, ...
+    pub format: String,
+    /// The name of its file, without a folder.
+    pub file: String,
+    /// SHA-256 of the file's bytes.
+    pub sha256: String,
+    /// The headings above the results, or the name of the results within the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub section: Vec<String>,
+    /// When it was measured, in the words of the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_at: Option<String>,
+    /// The tables of a page, as numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<TableForm>,
+    /// What the source states of each pass, in the order of the summary's passes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<Stated>,
+}
+
+/// What a source states of a pass.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stated {
+    /// Figures of ours that it states without the distribution behind them, such as `ttft_p99`, in
+    /// the unit of the metric.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agreeing: BTreeMap<String, f64>,
+    /// Its numbers under its own names, all of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub numbers: BTreeMap<String, f64>,
+    /// Its words under its own names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub words: BTreeMap<String, String>,
+}
+
+impl Imported {
+    /// `file.md, Qwen-14B / A100 40G`: the source in a few words.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match self.section.as_slice() {
+            [] => self.file.clone(),
+            section => format!("{}, {}", self.file, section.join(" / ")),
+        }
+    }
+}

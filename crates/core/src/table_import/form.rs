@@ -1,0 +1,196 @@
+//! A table as numbers with the form that they had: enough to write it again, byte for byte in its
+//! rows. It holds no text of a figure, and judges none.
+
+use serde::{Deserialize, Serialize};
+
+/// A table of a page.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TableForm {
+    /// The line above it that belongs to its rows, such as `**input 500**`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<String>,
+    /// Its columns.
+    pub columns: Vec<ColumnForm>,
+    /// Whether a pipe stands at both ends of each line.
+    pub outer_pipes: bool,
+    /// Its rows.
+    pub rows: Vec<Vec<FormCell>>,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnForm {
+    /// Its heading.
+    pub heading: String,
+    /// The rule below the heading: how its cells are aligned.
+    pub rule: String,
+    /// Characters of a cell with the spaces around it, where all of them are equally wide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width: Option<usize>,
+}
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FormCell {
+    /// A number, and with how many decimals it was written.
+    Number {
+        /// The number.
+        value: f64,
+        /// Decimals.
+        decimals: u8,
+    },
+    /// What is no plain number.
+    Words(String),
+}
+
+impl FormCell {
+    /// Reads a cell. A number that would be written otherwise than it stands is kept as words.
+    fn of(text: &str) -> Self {
+        let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        let number = text.parse::<f64>().ok().filter(|value| value.is_finite());
+        match (number, u8::try_from(decimals)) {
+            (Some(value), Ok(few)) if format!("{value:.decimals$}") == text => {
+                Self::Number { value, decimals: few }
+            }
+            _ => Self::Words(text.to_owned()),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Number { value, decimals } => {
+                format!("{value:.decimals$}", decimals = usize::from(*decimals))
+            }
+            Self::Words(words) => words.clone(),
+        }
+    }
+}
+
+impl TableForm {
+    /// A table without rows, by the line of its headings and the rule below it.
+    pub(super) fn new(headings: &str, rule: &str, above: Option<&str>) -> Self {
+        let (names, rules) = (segments(headings), segments(rule));
+        let columns = names.iter().zip(&rules).map(|(name, rule)| ColumnForm {
+            heading: name.trim().to_owned(),
+            rule: rule.trim().to_owned(),
+            width: Some(rule.len()),
+        });
+        Self {
+            above: above.map(str::to_owned),
+            columns: columns.collect(),
+            outer_pipes: rule.trim().starts_with('|') && rule.trim().ends_with('|'),
+            rows: Vec::new(),
+        }
+    }
+
+    /// A table by its lines: headings, rule, rows.
+    #[must_use]
+    pub fn of_lines(headings: &str, rule: &str, rows: &[&str]) -> Self {
+        let mut form = Self::new(headings, rule, None);
+        rows.iter().for_each(|row| form.row(row));
+        form
+    }
+
+    /// Takes in the line of a row.
+    pub(super) fn row(&mut self, line: &str) {
+        let cells = segments(line);
+        for (column, cell) in self.columns.iter_mut().zip(&cells) {
+            let width = cell.chars().count();
+            column.width = column.width.filter(|known| *known == width);
+        }
+        self.rows.push(cells.iter().map(|cell| FormCell::of(cell.trim())).collect());
+    }
+
+    /// The table as lines of Markdown, the line above it first.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut out = self.above.as_ref().map_or(String::new(), |above| format!("{above}\n\n"));
+        let names = self.columns.iter().map(|column| column.heading.clone()).collect();
+        out += &self.line(names);
+        out += &self.line(self.columns.iter().map(|column| column.rule.clone()).collect());
+        for row in &self.rows {
+            out += &self.line(row.iter().map(FormCell::text).collect());
+        }
+        out
+    }
+
+    fn line(&self, texts: Vec<String>) -> String {
+        let is_rule = texts.iter().all(|text| is_rule_text(text));
+        let cells = texts.iter().enumerate().map(|(at, text)| {
+            let column = self.columns.get(at);
+            match column.and_then(|column| Some((column, column.width?))) {
+                Some((column, width)) => padded(text, width, &column.rule),
+                None if is_rule && !self.outer_pipes => text.clone(),
+                None => format!(" {text} "),
+            }
+        });
+        let line = cells.collect::<Vec<_>>().join("|");
+        match self.outer_pipes {
+            true => format!("|{line}|\n"),
+            false => format!("{}\n", line.trim()),
+        }
+    }
+}
+
+fn is_rule_text(text: &str) -> bool {
+    text.contains("--") && text.chars().all(|c| ":-".contains(c))
+}
+
+/// What stands between the pipes of a line, spaces included.
+fn segments(line: &str) -> Vec<&str> {
+    let line = line.trim();
+    let line = line.strip_prefix('|').unwrap_or(line);
+    line.strip_suffix('|').unwrap_or(line).split('|').collect()
+}
+
+/// A text with spaces around it, as its rule aligns it; of an odd number the right side gets more.
+fn padded(text: &str, width: usize, rule: &str) -> String {
+    let room = width.saturating_sub(text.chars().count());
+    let left = match (rule.starts_with(':'), rule.ends_with(':')) {
+        (true, true) => room / 2,
+        (false, true) => room.saturating_sub(1),
+        _ => room.min(1),
+    };
+    format!("{}{text}{}", " ".repeat(left), " ".repeat(room - left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_keeps_its_decimals_and_what_is_none_its_words() {
+        for text in ["21.36", "0.40", "128", "-", "1,000.5", "**3.1**", "1e3", "007", "", "n/a"] {
+            let cell = FormCell::of(text);
+            assert_eq!(cell.text(), text);
+            let json = serde_json::to_string(&cell).unwrap();
+            assert_eq!(serde_json::from_str::<FormCell>(&json).unwrap(), cell, "{json}");
+        }
+        assert_eq!(FormCell::of("0.40"), FormCell::Number { value: 0.4, decimals: 2 });
+    }
+
+    #[test]
+    fn every_table_of_the_published_records_is_written_again_byte_for_byte() {
+        let mut rows = 0;
+        for text in [
+            include_str!("fixtures/chatglm3-6b.md"),
+            include_str!("fixtures/qwen-14b.md"),
+            include_str!("fixtures/baichuan2-13b-gptq.md"),
+            include_str!("fixtures/mistral-7b-openorca-awq.md"),
+            include_str!("fixtures/sus-chat-34b.md"),
+        ] {
+            for table in super::super::published_tables(text).unwrap() {
+                for form in table.forms {
+                    let json = serde_json::to_string(&form).unwrap();
+                    let kept: TableForm = serde_json::from_str(&json).unwrap();
+                    assert!(text.contains(&kept.markdown()), "{}", kept.markdown());
+                    let is_number = |cell: &FormCell| matches!(cell, FormCell::Number { .. });
+                    assert!(kept.rows.iter().flatten().all(is_number), "{kept:?}");
+                    rows += kept.rows.len();
+                }
+            }
+        }
+        assert_eq!(rows, 16 + 16 + 15 + 32 + 50);
+    }
+}

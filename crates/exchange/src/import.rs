@@ -1,0 +1,79 @@
+//! Which form a file is in. By its content: a name says little.
+
+use serde_json::Value;
+
+use crate::error::ExchangeError;
+use crate::published;
+use crate::source::{Import, Source};
+use crate::tool;
+
+/// The runs of a file; `file` is its name without a folder.
+///
+/// # Errors
+/// [`ExchangeError::Unknown`] when it is in no known form, [`ExchangeError::Malformed`] when it is
+/// and cannot be read.
+pub fn import(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ExchangeError> {
+    let source = Source::new(file, bytes);
+    let unknown = |what: &str| ExchangeError::Unknown {
+        file: file.to_owned(),
+        what: what.to_owned(),
+        known: format!("published Markdown tables and text-block logs, {}", tool::names()),
+    };
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| unknown(&format!("is no UTF-8 text (byte {})", error.valid_up_to())))?;
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim_start().starts_with(['{', '[']) {
+        let documents = documents(text).map_err(|what| unknown(&what))?;
+        return tool::runs(&source, &documents)
+            .unwrap_or_else(|| Err(unknown("its JSON has none of the fields of a known form")));
+    }
+    if tool::is_llama_bench_table(text) {
+        return tool::llama_bench_table(&source, text);
+    }
+    let runs = published::runs(&source, text)?;
+    match runs.is_empty() {
+        false => Ok(runs),
+        true => Err(unknown("has no table with lengths and figures, and no log of text blocks")),
+    }
+}
+
+/// The documents of a file: one, or one per line.
+fn documents(text: &str) -> Result<Vec<Value>, String> {
+    let text = python_numbers(text);
+    let whole = match serde_json::from_str(&text) {
+        Ok(document) => return Ok(vec![document]),
+        Err(error) => error,
+    };
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(number, line)| {
+            serde_json::from_str(line).map_err(|error| {
+                format!(
+                    "is neither a JSON document ({whole}) nor JSON lines (line {number}: {error})"
+                )
+            })
+        })
+        .collect()
+}
+
+/// Python writes numbers that JSON does not have: they become words, outside of words.
+fn python_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut rest, mut quoted, mut escaped) = (text, false, false);
+    while let Some(c) = rest.chars().next() {
+        if !quoted {
+            let word =
+                ["-Infinity", "Infinity", "NaN"].iter().find(|word| rest.starts_with(**word));
+            if let Some(word) = word {
+                out += &format!("\"{word}\"");
+                rest = &rest[word.len()..];
+                continue;
+            }
+        }
+        quoted ^= c == '"' && !escaped;
+        escaped = quoted && c == '\\' && !escaped;
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}

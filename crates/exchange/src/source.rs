@@ -1,0 +1,84 @@
+//! A file of results, and a run of it as it goes into a store.
+
+use inferometer_core::finding::Finding;
+use inferometer_core::imported::Imported;
+use inferometer_core::plan::PassPlan;
+use inferometer_core::record::Record;
+use inferometer_core::request::sha256_hex;
+use inferometer_core::summary::{Cell, Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
+use inferometer_core::verdict::{Validity, Verdict};
+
+/// A file.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// Its name, without a folder.
+    pub file: String,
+    /// SHA-256 of its bytes.
+    pub sha256: String,
+}
+
+/// One run of a file: its results, and the records of its requests where the file has them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Import {
+    /// The results. Their run has no name, no beginning and no program yet: those are the
+    /// importer's.
+    pub summary: Summary,
+    /// The records, one entry for each of the summary's passes, or none at all.
+    pub records: Vec<PassRecords>,
+}
+
+/// The requests of one pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PassRecords {
+    /// How the server was loaded, as far as the file says so.
+    pub plan: PassPlan,
+    /// The records, in the order of their indices.
+    pub records: Vec<Record>,
+}
+
+impl Source {
+    pub(crate) fn new(file: &str, bytes: &[u8]) -> Self {
+        Self { file: file.to_owned(), sha256: sha256_hex(bytes) }
+    }
+
+    /// Where results of this file come from.
+    pub(crate) fn imported(&self, format: &str) -> Imported {
+        Imported {
+            format: format.to_owned(),
+            file: self.file.clone(),
+            sha256: self.sha256.clone(),
+            ..Imported::default()
+        }
+    }
+}
+
+/// The results of a run that this program did not measure.
+pub(crate) fn summary(
+    imported: Imported,
+    target: Target,
+    cells: Vec<Cell>,
+    findings: Vec<Finding>,
+) -> Summary {
+    let reason = format!(
+        "imported from {} ({}): this program did not measure it, and nothing is known of how far \
+         off the client was that did",
+        imported.file, imported.format
+    );
+    Summary {
+        schema: SUMMARY_SCHEMA.to_owned(),
+        tool: Tool { name: "inferometer".to_owned(), version: String::new() },
+        run_id: String::new(),
+        started_at: String::new(),
+        plan_hash: String::new(),
+        workload_hash: String::new(),
+        body_hash: String::new(),
+        predicted: false,
+        target,
+        environment: Environment::default(),
+        verdict: Verdict { validity: Validity::Suspect, reasons: vec![reason], slo: Vec::new() },
+        findings,
+        cells,
+        imported: Some(imported),
+        errors: None,
+    }
+}
