@@ -350,7 +350,7 @@ fn origin(out: &mut Vec<Block>, input: &ReportInput<'_>, imported: &Imported) {
             table.push(vec![name.clone(), words.clone()]);
         }
         let heading = format!("What the source states: {place}");
-        out.push(Block::Details(heading, vec![Block::Table(table)]));
+        out.push(Block::Details(String::new(), heading, vec![Block::Table(table)]));
     }
     out.push(Block::Paragraph(plain("This report again:")));
     out.push(Block::Code("sh", input.report_command.to_owned()));

@@ -32,10 +32,11 @@ impl Line {
             model: row.model,
             engine: format!("{engine} {version}").trim_end().to_owned(),
             card: String::new(),
-            kind: match (row.predicted, row.simulated) {
-                (true, _) => "predicted",
-                (false, true) => "simulated",
-                (false, false) => "measured",
+            kind: match (row.imported_from.is_some(), row.predicted, row.simulated) {
+                (true, ..) => "imported",
+                (false, true, _) => "predicted",
+                (false, false, true) => "simulated",
+                (false, false, false) => "measured",
             },
             state: row.state.name(),
             has_results: row.validity.is_some(),

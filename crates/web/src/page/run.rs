@@ -72,6 +72,9 @@ impl Report {
 /// The plan as a file; as it was stored, where it is of another version of this program.
 pub(crate) fn plan(stored: &StoredRun) -> String {
     let salt = stored.environment.salt.as_deref();
+    if let Some(file) = &stored.row.imported_from {
+        return format!("# imported from {file}: it has no plan\n");
+    }
     match serde_json::from_str::<Plan>(&stored.plan_json) {
         Ok(plan) => plan_toml(&plan, salt),
         Err(_) => format!("# of another version of this program\n{}\n", stored.plan_json),

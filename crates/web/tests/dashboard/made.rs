@@ -136,6 +136,7 @@ fn summary(id: &RunId, model: &str, slower: f64) -> Summary {
         verdict: Verdict::default(),
         findings: Vec::new(),
         cells: vec![cell(CELL.input_length, CELL.output_length, passes.collect())],
+        imported: None,
         errors: None,
     }
 }
