@@ -84,7 +84,8 @@ fn vllm_bench_without_requests_keeps_what_it_states() {
 /// What is exported, once it was imported and exported again.
 fn again(file: &Value) -> Value {
     let text = file.to_string();
-    let Import { mut summary, records } = import("again.json", text.as_bytes()).unwrap().remove(0);
+    let Import { mut summary, records } =
+        import("again.json", text.as_bytes()).expect("what was exported").remove(0);
     summary.started_at = "2026-11-20T15:01:12.000Z".to_owned();
     exported(&summary, &records[0].records)
 }

@@ -145,7 +145,7 @@ fn lengths(pass: &Pass) -> (u32, u32) {
         }
         match pass.complete {
             0 => 0,
-            count if total % count == 0 => u32::try_from(total / count).unwrap_or(0),
+            count if total.is_multiple_of(count) => u32::try_from(total / count).unwrap_or(0),
             _ => 0,
         }
     };
