@@ -17,6 +17,9 @@ pub struct Curve {
     pub points: Vec<CurvePoint>,
     /// Columns side by side, from the smallest value to the largest.
     pub bins: Vec<Bin>,
+    /// Whether columns grow in width by the same factor each, but for the first, which then holds
+    /// everything that is not above its end.
+    pub growing: bool,
 }
 
 /// A point of a cumulative distribution.
@@ -42,8 +45,8 @@ pub struct Bin {
     pub share: f64,
 }
 
-/// Where values spread over more than this factor from the 1st percentile to the largest, columns
-/// grow in width by the same factor each, so that neither end is squeezed.
+/// Where values spread over more than this factor from the 5th percentile to the largest, columns
+/// grow in width, so that neither end is squeezed.
 const LOG_FROM_FACTOR: f64 = 20.0;
 
 /// What a curve is made of: values in their order.
@@ -129,32 +132,35 @@ impl<'a> Ordered<'a> {
             })
             .collect();
         let exact = !matches!(self, Self::Sketch(_));
-        Some(Curve { n, exact, points, bins: self.bins(n, bins) })
+        let (bins, growing) = self.bins(n, bins);
+        Some(Curve { n, exact, points, bins, growing })
     }
 
-    fn bins(&self, n: u64, bins: usize) -> Vec<Bin> {
+    /// The columns, and whether they grow.
+    fn bins(&self, n: u64, bins: usize) -> (Vec<Bin>, bool) {
         let (first, last) = (self.ranked(1), self.ranked(n));
-        let low = self.ranked((n / 100).max(1));
-        if first >= last || bins == 0 {
-            return vec![Bin { from: first, to: last, share: 1.0 }];
+        // The smallest may be zero, as gaps between tokens of one read are.
+        let low = [0.05, 0.25, 0.5].map(|q| self.ranked(((n as f64 * q) as u64).max(1)));
+        let low = low.into_iter().find(|value| *value > 0.0);
+        if first >= last || bins < 2 {
+            return (vec![Bin { from: first, to: last, share: 1.0 }], false);
         }
-        let is_log = first > 0.0 && last / low > LOG_FROM_FACTOR;
-        let edge = |at: usize| match at as f64 / bins as f64 {
+        let grows = low.filter(|low| last / low > LOG_FROM_FACTOR);
+        let edge = |at: usize| match grows {
             _ if at == 0 => first,
             _ if at == bins => last,
-            share if is_log => first * (last / first).powf(share),
-            share => first + (last - first) * share,
+            Some(low) => low * (last / low).powf((at - 1) as f64 / (bins - 1) as f64),
+            None => first + (last - first) * at as f64 / bins as f64,
         };
         let mut below = 0.0;
-        (0..bins)
-            .map(|at| {
-                let (from, to) = (edge(at), edge(at + 1));
-                let come = if at + 1 == bins { 1.0 } else { self.share_up_to(to) };
-                let share = come - below;
-                below = come;
-                Bin { from, to, share }
-            })
-            .collect()
+        let bins = (0..bins).map(|at| {
+            let (from, to) = (edge(at), edge(at + 1));
+            let come = if at + 1 == bins { 1.0 } else { self.share_up_to(to) };
+            let share = come - below;
+            below = come;
+            Bin { from, to, share }
+        });
+        (bins.collect(), grows.is_some())
     }
 }
 
@@ -224,6 +230,16 @@ mod tests {
             let tail = curve.points.iter().filter(|point| point.share > 0.999).count();
             assert!(tail > 20, "{tail}");
         }
+    }
+
+    #[test]
+    fn values_that_spread_far_get_columns_that_grow_whatever_the_smallest_is() {
+        let values = (0..1_000).map(|i| if i < 10 { 0.0 } else { f64::from(i) / 100.0 });
+        let curve = sample(values.chain([500.0]), 1 << 20).curve(50, 20).expect("values");
+        assert!(curve.growing && curve.bins[0].from == 0.0 && curve.bins[19].to == 500.0);
+        assert!((curve.bins[0].share - 0.05).abs() < 0.01, "{:?}", curve.bins[0]);
+        let widths = curve.bins[1..].windows(2);
+        assert!(widths.into_iter().all(|two| two[1].to - two[1].from > two[0].to - two[0].from));
     }
 
     #[test]

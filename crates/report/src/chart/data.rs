@@ -17,7 +17,7 @@ pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
             json!({
                 "t": number(placed.top),
                 "h": number(panel.height),
-                "y": {"t": panel.axis.label(), "k": log(panel.spacing), "d": ends(placed.y.from, placed.y.to)},
+                "y": {"t": panel.axis.label(), "u": panel.axis.unit, "k": log(panel.spacing), "d": ends(placed.y.from, placed.y.to)},
                 "s": panel.series.iter().map(series).collect::<Vec<_>>(),
             })
         })

@@ -72,8 +72,7 @@ impl Layout {
         let bands = chart.bands.iter().flat_map(|(from, to, _)| [*from, *to]);
         let marked = chart.panels.iter().flat_map(|panel| &panel.series);
         let roomy = marked.into_iter().any(|series| series.shape == Shape::Marked);
-        let exact = chart.x.spacing == Spacing::Linear || !roomy;
-        let x = Ends::of(xs.chain(bands), chart.x.spacing, exact);
+        let x = Ends::of(xs.chain(bands), chart.x.spacing, !roomy);
         let mut top = from + TOP + if chart.bands.is_empty() { 0.0 } else { NAMES };
         let mut panels = Vec::new();
         let mut widest: f64 = 30.0;

@@ -2,7 +2,7 @@
 //! script draws a part of again. The same plot is written as a file of its own, light or dark.
 //!
 //! A [`Chart`] is panels above each other with one horizontal axis. Nothing here knows what is
-//! shown, and nothing is thinned out in silence: [`thin`] says how many points stand for how many.
+//! shown; what was thinned out with [`thin`] is said in the notes.
 
 mod data;
 mod draw;

@@ -1,7 +1,5 @@
-//! Fewer points for as much to see. Never in silence: [`standing`] is the sentence that belongs
-//! beside what was thinned out.
-
-use crate::number::count;
+//! Fewer points for as much to see. Never in silence: whoever thins out says beside the chart how
+//! many points stand for how many.
 
 /// The positions of at most `most` points that show the shape of a line best: of each part of the
 /// line the one that makes the largest triangle with its neighbours (S. Steinarsson, "Downsampling
@@ -75,12 +73,6 @@ pub fn bands(points: &[(f64, f64)], bins: usize) -> Bands {
     out
 }
 
-/// `600 of 12,345 points, those with the largest triangles`; nothing where all are there.
-#[must_use]
-pub fn standing(shown: usize, of: usize, how: &str) -> Option<String> {
-    (shown < of).then(|| format!("{} of {} points, {how}.", count(shown as u64), count(of as u64)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,8 +87,6 @@ mod tests {
         assert_eq!((kept.len(), kept[0], kept[199]), (200, 0, 9_999));
         assert!(kept.contains(&4_321));
         assert!(kept.windows(2).all(|pair| pair[0] < pair[1]));
-        assert_eq!(standing(200, 10_000, "x").as_deref(), Some("200 of 10,000 points, x."));
-        assert_eq!(standing(7, 7, "x"), None);
     }
 
     #[test]

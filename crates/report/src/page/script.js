@@ -236,7 +236,7 @@ const live = frame => {
           if (py === undefined || py < panel.t || py > panel.t + panel.h) continue;
           const y = toY(index);
           at = of.y.reduce((best, v, i) => Math.abs(y(v) - py) < Math.abs(y(of.y[best]) - py) ? i : best, 0);
-          rows.push([of, of.t[at], ""]);
+          rows.push([of, of.t[at]]);
           continue;
         }
         if (of.s === STEP && of.x[at] > value && at > 0) at--;
@@ -246,9 +246,8 @@ const live = frame => {
         const ends = of.a && of.s !== BARS && of.a[at] !== null ? ` (${figure(of.a[at])} to ${figure(of.b[at])})`
           : of.h && of.h[0][at] !== null ? ` (${across.t}: ${figure(of.h[0][at])} to ${figure(of.h[1][at])})` : "";
         const note = of.t && of.t[at] ? ` · ${of.t[at]}` : "";
-        const along = of.s === BARS ? `${figure(of.a[at])} to ${figure(of.b[at])}: `
-          : data.xy ? `${figure(of.x[at])} · ` : "";
-        rows.push([of, of.s === MARKS ? of.t[at] : along + figure(of.y[at]) + ends + note, panel.y.t]);
+        const along = of.s === BARS ? `${figure(of.a[at])} to ${figure(of.b[at])}: ` : "";
+        rows.push([of, of.s === MARKS ? of.t[at] : `${along}${figure(of.y[at])} ${panel.y.u}${ends}${note}`]);
       }
     });
     return { value, rows };
@@ -340,7 +339,7 @@ const live = frame => {
     else if (arrow) {
       cursor = Math.min(1, Math.max(0, cursor + arrow / 50));
       const rows = hover(left + cursor * span);
-      said.textContent = rows.map(([of, what, axis]) => `${of.n}: ${what} ${axis}`).join("; ");
+      said.textContent = rows.map(([of, what]) => `${of.n}: ${what}`).join("; ");
     } else if (event.key === "+" || event.key === "=") act["+"]();
     else if (event.key === "-") act["-"]();
     else if (event.key === "0" || event.key === "Escape") reset();

@@ -19,8 +19,8 @@ pub type Line = Vec<(f64, f64)>;
 /// What went on at which time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
-    /// Requests in flight, from each instant on.
-    pub in_flight: Line,
+    /// Requests in flight.
+    pub in_flight: Level,
     /// Of how many changes `in_flight` is made.
     pub changes: usize,
     /// Output tokens per second of completed requests, over a part of the pass that ends at each
@@ -32,6 +32,84 @@ pub struct Course {
     pub server: ServerCourse,
     /// What each card said.
     pub cards: Vec<CardCourse>,
+}
+
+/// Something that holds a value until it changes, such as requests in flight.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Level {
+    /// Every change: from each instant on the value.
+    Changes(Line),
+    /// Where they are too many, over equal parts of the pass the mean over time, the smallest and the
+    /// largest value. A few of the changes would show a level that was hardly ever there.
+    Parts {
+        /// How long a part is, in seconds.
+        part_s: f64,
+        /// Mean, smallest and largest value of each part.
+        values: Vec<[f64; 3]>,
+    },
+}
+
+impl Default for Level {
+    fn default() -> Self {
+        Self::Changes(Line::new())
+    }
+}
+
+impl Level {
+    /// Of changes from zero on, until `end_s`.
+    fn of(changes: Line, end_s: f64) -> Self {
+        Self::Changes(changes).within(MOST, end_s)
+    }
+
+    /// The same in at most about so many points.
+    #[must_use]
+    pub fn within(&self, most: usize, end_s: f64) -> Self {
+        match self {
+            Self::Changes(changes) if changes.len() > most && end_s > 0.0 => {
+                let parts = (most / 2).max(8);
+                let part_s = end_s / parts as f64;
+                Self::Parts { part_s, values: in_parts(changes, part_s, parts) }
+            }
+            Self::Parts { part_s, values } if values.len() > most => {
+                let joined = values.len().div_ceil(most.max(1));
+                let one = |parts: &[[f64; 3]]| {
+                    let mean = parts.iter().map(|part| part[0]).sum::<f64>() / parts.len() as f64;
+                    let low = parts.iter().map(|part| part[1]).fold(f64::INFINITY, f64::min);
+                    [mean, low, parts.iter().map(|part| part[2]).fold(0.0, f64::max)]
+                };
+                Self::Parts {
+                    part_s: part_s * joined as f64,
+                    values: values.chunks(joined).map(one).collect(),
+                }
+            }
+            same => same.clone(),
+        }
+    }
+}
+
+/// Mean over time, smallest and largest value of each part.
+fn in_parts(changes: &[(f64, f64)], part_s: f64, parts: usize) -> Vec<[f64; 3]> {
+    let mut out = Vec::with_capacity(parts);
+    let (mut at, mut value) = (0, 0.0);
+    for part in 0..parts {
+        let (from, to) = (part as f64 * part_s, (part + 1) as f64 * part_s);
+        // What changes at the very beginning was never seen before it.
+        while changes.get(at).is_some_and(|change| change.0 <= from) {
+            value = changes[at].1;
+            at += 1;
+        }
+        let (mut held, mut since) = (0.0, from);
+        let (mut low, mut high) = (value, value);
+        while let Some(&(instant, next)) = changes.get(at).filter(|change| change.0 < to) {
+            held += value * (instant - since);
+            (since, value) = (instant, next);
+            (low, high) = (low.min(value), high.max(value));
+            at += 1;
+        }
+        held += value * (to - since);
+        out.push([held / part_s, low, high]);
+    }
+    out
 }
 
 /// What the server said of itself, as far as it did.
@@ -95,7 +173,7 @@ impl Course {
         cards.sort_unstable();
         cards.dedup();
         Self {
-            in_flight: thinned(steps),
+            in_flight: Level::of(steps, end.seconds_after(begin)),
             changes,
             tokens_per_s: counted.collect(),
             part_s,
@@ -151,4 +229,29 @@ pub(crate) fn thinned_to(line: Line, most: usize) -> Line {
 fn thinned(line: Line) -> Line {
     let finite = line.into_iter().filter(|(_, value)| value.is_finite()).collect();
     thinned_to(finite, MOST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_that_changes_often_keeps_its_mean_its_smallest_and_its_largest() {
+        // One second at 10, one at 0, and so on; with a peak.
+        let mut changes: Line =
+            (0..100).map(|at| (f64::from(at), f64::from((at + 1) % 2) * 10.0)).collect();
+        changes[20].1 = 40.0;
+        changes.push((100.0, 0.0));
+        let few = Level::Changes(changes[..10].to_vec());
+        assert_eq!(few.within(10, 10.0), few);
+        let Level::Parts { part_s, values } = Level::Changes(changes).within(20, 100.0) else {
+            panic!("it is too long");
+        };
+        assert_eq!((part_s, values.len()), (10.0, 10));
+        assert_eq!(values[0], [5.0, 0.0, 10.0]);
+        assert_eq!(values[2], [8.0, 0.0, 40.0]);
+        let joined = Level::Parts { part_s, values }.within(5, 100.0);
+        let Level::Parts { part_s, values } = joined else { panic!("parts stay parts") };
+        assert_eq!((part_s, values.len(), values[1]), (20.0, 5, [6.5, 0.0, 40.0]));
+    }
 }

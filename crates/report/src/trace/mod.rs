@@ -18,7 +18,7 @@ use inferometer_core::summary::{Cell, PassSummary, Summary};
 use inferometer_core::time::Nanos;
 
 pub(crate) use course::thinned_to;
-pub use course::{CardCourse, Course, Line, ServerCourse};
+pub use course::{CardCourse, Course, Level, Line, ServerCourse};
 pub use kept::Seen;
 use kept::{Failures, Kept};
 use tail::Tail;
@@ -102,6 +102,14 @@ impl LatencyKind {
             Self::Itl => "itl",
             Self::E2e => "e2e",
         }
+    }
+}
+
+impl PassTrace {
+    /// From the first send to the last end, in seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.window.map_or(0.0, |(begin, end)| end.seconds_after(begin))
     }
 }
 

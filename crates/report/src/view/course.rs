@@ -3,10 +3,10 @@
 
 use inferometer_core::outcome::OutcomeKind;
 
-use crate::chart::thin::{bands, standing};
+use crate::chart::thin::bands;
 use crate::chart::{Chart, Panel, Series, Shape};
 use crate::number::{count, significant};
-use crate::trace::{PassTrace, Seen, thinned_to};
+use crate::trace::{Level, PassTrace, Seen, thinned_to};
 
 /// The chart of a pass; nothing where nothing was sent.
 pub(crate) fn course(id: &str, trace: &PassTrace, points: usize) -> Option<Chart> {
@@ -49,12 +49,9 @@ pub(super) fn series(name: &str, look: usize, shape: Shape, line: &[(f64, f64)])
 
 fn requests(trace: &PassTrace, points: usize, notes: &mut Vec<String>) -> Panel {
     let course = &trace.course;
-    let in_flight = thinned_to(course.in_flight.clone(), points);
-    notes.extend(
-        standing(in_flight.len(), course.changes, "those with the largest triangles (LTTB)")
-            .map(|sentence| format!("In flight: {sentence}")),
-    );
-    let mut all = vec![series("in flight (client)", 0, Shape::Step, &in_flight)];
+    let in_flight = course.in_flight.within(points, trace.seconds());
+    notes.extend(level_note(&in_flight, course.changes));
+    let mut all = vec![level(&in_flight, 0.0)];
     let said = [
         (1, "running (server)", &course.server.running),
         (3, "waiting (server)", &course.server.waiting),
@@ -66,6 +63,36 @@ fn requests(trace: &PassTrace, points: usize, notes: &mut Vec<String>) -> Panel 
     }
     all.extend(failures(trace, 0.0, ""));
     super::panel("Requests", "count", 120.0, all)
+}
+
+/// Requests in flight, of a pass that begins at `from_s`.
+pub(super) fn level(level: &Level, from_s: f64) -> Series {
+    let mut out = Series { name: "in flight (client)".to_owned(), ..Series::default() };
+    match level {
+        Level::Changes(line) => {
+            out.shape = Shape::Step;
+            (out.x, out.y) = line.iter().map(|(at, value)| (from_s + at, *value)).unzip();
+        }
+        Level::Parts { part_s, values } => {
+            for (part, [mean, low, high]) in values.iter().enumerate() {
+                out.x.push(from_s + (part as f64 + 0.5) * part_s);
+                out.y.push(*mean);
+                out.low.push(*low);
+                out.high.push(*high);
+            }
+        }
+    }
+    out
+}
+
+/// What stands for how many changes.
+fn level_note(level: &Level, changes: usize) -> Option<String> {
+    let Level::Parts { part_s, .. } = level else { return None };
+    Some(format!(
+        "In flight: {} changes; mean over parts of {} s, pale from the smallest to the largest.",
+        count(changes as u64),
+        significant(*part_s)
+    ))
 }
 
 /// Requests that failed, as marks.

@@ -81,17 +81,57 @@ fn shares(series: Vec<Series>, height: f64) -> Panel {
     }
 }
 
-/// Equal ratios where values spread over more than a factor of 20.
+/// Equal ratios where values spread over more than a factor of 20 above the smallest 5th
+/// percentile.
 fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Across {
     let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
     for latency in latencies {
         let points = &latency.curve.points;
-        low = low.min(points.first().map_or(f64::INFINITY, |point| point.value));
+        low = low.min(floor(latency));
         high = high.max(points.last().map_or(0.0, |point| point.value));
     }
     let is_log = low > 0.0 && high / low > 20.0;
     let spacing = if is_log { Spacing::Log } else { Spacing::Linear };
     Across { axis: Axis::new(title, "ms"), spacing, named: Vec::new() }
+}
+
+/// The value from which on a distribution is drawn on a log axis: a hundredth of its 5th
+/// percentile. Gaps between tokens that came in one read are zero, which such an axis has not.
+fn floor(latency: &Latency) -> f64 {
+    let points = &latency.curve.points;
+    let fifth = points.iter().find(|point| point.share >= 0.05 && point.value > 0.0);
+    fifth.map_or(0.0, |point| point.value / 100.0)
+}
+
+/// What lies to the left of a log axis is left out, and said.
+fn on_axis(mut chart: Chart, latencies: &[&Latency]) -> Chart {
+    if chart.x.spacing == Spacing::Linear {
+        return chart;
+    }
+    let low = latencies.iter().map(|latency| floor(latency)).fold(f64::INFINITY, f64::min);
+    let mut left_out = false;
+    for series in chart.panels.iter_mut().flat_map(|panel| &mut panel.series) {
+        let from = series.x.iter().position(|x| *x >= low).unwrap_or(series.x.len());
+        if from == 0 || series.shape != Shape::Step {
+            continue;
+        }
+        left_out = true;
+        let columns = [&mut series.x, &mut series.y, &mut series.left, &mut series.right];
+        for column in columns {
+            column.drain(..from.min(column.len()));
+        }
+        for end in &mut series.left {
+            *end = end.max(low);
+        }
+    }
+    if left_out {
+        chart.notes.push(format!(
+            "Values below {} ms, such as gaps between tokens of one read, lie to the left of the \
+             axis; shares count them.",
+            significant(low)
+        ));
+    }
+    chart
 }
 
 /// Where values are too many to be kept, their percentiles are those of a sketch.
@@ -136,16 +176,18 @@ pub(super) fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind)
             count(all.len() as u64)
         ));
     }
-    notes.extend(exactness(&shown.iter().map(|(_, latency, _)| *latency).collect::<Vec<_>>()));
-    Some(Chart {
+    let latencies: Vec<&Latency> = shown.iter().map(|(_, latency, _)| *latency).collect();
+    notes.extend(exactness(&latencies));
+    let chart = Chart {
         id: format!("cdf-{}", kind.name()),
         title: format!("{} of each pass, cumulative", kind.title()),
         notes,
         notice: None,
-        x: across(kind.title(), shown.iter().map(|(_, latency, _)| *latency)),
+        x: across(kind.title(), latencies.iter().copied()),
         panels: vec![shares(series, 260.0)],
         bands: Vec::new(),
-    })
+    };
+    Some(on_axis(chart, &latencies))
 }
 
 /// The four latencies of one pass.
@@ -172,8 +214,9 @@ pub(crate) fn cumulative(
          each quantile; gaps between tokens of one request depend on one another, so ITL has none."
             .to_owned(),
     ];
-    notes.extend(exactness(&trace.latencies.iter().collect::<Vec<_>>()));
-    Some(Chart {
+    let latencies: Vec<&Latency> = trace.latencies.iter().collect();
+    notes.extend(exactness(&latencies));
+    let chart = Chart {
         id: format!("{id}-cdf"),
         title: "Latencies, cumulative".to_owned(),
         notes,
@@ -181,7 +224,8 @@ pub(crate) fn cumulative(
         x: across("Latency", trace.latencies.iter()),
         panels: vec![shares(series, 240.0)],
         bands: Vec::new(),
-    })
+    };
+    Some(on_axis(chart, &latencies))
 }
 
 /// One latency of one pass as a histogram, with the figures that tables quote.
@@ -191,7 +235,12 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
     // In a page of many passes two columns are joined to one.
     let joined = if points < 150 { 2 } else { 1 };
     for bins in latency.curve.bins.chunks(joined) {
-        let (from, to) = (bins[0].from, bins[bins.len() - 1].to);
+        let (mut from, to) = (bins[0].from, bins[bins.len() - 1].to);
+        if latency.curve.growing && bars.x.is_empty() {
+            // On its axis zero is infinitely far away: the first column is as wide as the next.
+            let next = latency.curve.bins.get(2 * joined - 1).map_or(to, |bin| bin.to);
+            from = from.max(to * to / next);
+        }
         bars.x.push(f64::midpoint(from, to));
         bars.low.push(from);
         bars.high.push(to);
@@ -217,12 +266,12 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
         }
     }
     let kind = latency.kind;
-    let ratio = latency.curve.bins.first().zip(latency.curve.bins.last());
-    let is_log = ratio.is_some_and(|(first, last)| {
-        first.from > 0.0 && (last.to - last.from) > 1.5 * (first.to - first.from)
-    });
-    let width =
-        if is_log { "Columns widen by the same factor each." } else { "Columns of one width." };
+    let is_log = latency.curve.growing;
+    let width = if is_log {
+        "Columns widen by the same factor each; the first holds everything below its end."
+    } else {
+        "Columns of one width."
+    };
     let mut notes = vec![format!("n = {}. {width}", count(latency.curve.n))];
     if let Some(values) = distribution(pass, kind) {
         let interval = |ends: Option<[f64; 2]>| {

@@ -3,7 +3,7 @@
 
 use inferometer_core::summary::Summary;
 
-use super::course::{failures, rows_panel, series, spans};
+use super::course::{failures, level, rows_panel, series, spans};
 use crate::chart::{Chart, Series, Shape};
 use crate::number::{count, significant};
 use crate::trace::{Line, PassTrace, Traces, thinned_to};
@@ -32,7 +32,7 @@ pub(super) fn chart(summary: &Summary, traces: &Traces) -> Option<Chart> {
         joined(&all, most, of).map(|line| series(name, look, shape, &line))
     };
     let mut requests: Vec<Series> = Vec::new();
-    requests.extend(whole("in flight (client)", 0, Shape::Step, &|t| t.course.in_flight.clone()));
+    requests.extend(in_flight(&all, most));
     requests
         .extend(whole("running (server)", 1, Shape::Line, &|t| t.course.server.running.clone()));
     requests
@@ -104,9 +104,9 @@ fn notes(
     let changes: usize = all.iter().map(|(.., trace)| trace.course.changes).sum();
     if all.iter().any(|(.., trace)| trace.course.changes > most) {
         text += &format!(
-            " A line has at most {} points in a pass, those with the largest triangles (LTTB): {} \
-             changes of requests in flight in all.",
-            count(most as u64),
+            " In flight: {} changes; where a pass has more than {most} it is the mean over time, \
+             pale from the smallest to the largest. Other lines have at most {most} points in a \
+             pass, those with the largest triangles (LTTB).",
             count(changes as u64)
         );
     }
@@ -125,6 +125,17 @@ fn notes(
         notes.push(format!("{} requests failed; dashed lines mark when.", count(failed)));
     }
     notes
+}
+
+/// Requests in flight: of each pass with few changes every one, of the others their means.
+fn in_flight(all: &[(String, f64, &PassTrace)], most: usize) -> Vec<Series> {
+    all.iter()
+        .map(|(_, from, trace)| {
+            let within = trace.course.in_flight.within(most, trace.seconds());
+            level(&within, *from)
+        })
+        .filter(|series| !series.x.is_empty())
+        .collect()
 }
 
 /// A line over all passes, with gaps between them; nothing where no pass has any.

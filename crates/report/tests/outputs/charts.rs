@@ -3,7 +3,7 @@
 use inferometer_core::summary::{PassKind, Summary};
 use inferometer_report::chart::{self, Chart, Shape};
 use inferometer_report::plot::{self, Theme};
-use inferometer_report::trace::{LatencyKind, Traces};
+use inferometer_report::trace::{LatencyKind, Level, Traces};
 use inferometer_report::{ReportInput, html, markdown, view};
 use resvg::usvg::roxmltree::Document;
 use serde_json::Value;
@@ -98,7 +98,7 @@ fn a_cumulative_distribution_is_that_of_the_records_and_its_marks_those_of_the_t
     // The slowest are those that wait eight times as long.
     let ttft = &trace.latencies[0];
     assert_eq!(ttft.tail[0].0, 7);
-    let in_flight = &trace.course.in_flight;
+    let Level::Changes(in_flight) = &trace.course.in_flight else { panic!("400 changes") };
     assert_eq!(in_flight[0], (0.0, 1.0));
     assert_eq!(in_flight.last().unwrap().1, 0.0);
     let tokens: f64 = trace.course.tokens_per_s.iter().map(|(_, rate)| rate).sum();
@@ -155,7 +155,7 @@ fn a_page_of_many_requests_or_many_passes_stays_small_and_says_what_it_left_out(
     let many_requests = page(&one, &traces(&one, 30_000, 4));
     assert!(many_requests.len() < 1_000_000, "{}", many_requests.len());
     assert!(many_requests.contains("evenly by index"));
-    assert!(many_requests.contains("largest triangles (LTTB)"));
+    assert!(many_requests.contains("pale from the smallest to the largest"));
     let mut many = empty("m", "c", "e", "1");
     for input in 1..=16 {
         let mut cell = cell(input, 32, [Some(1.0); 4]);
