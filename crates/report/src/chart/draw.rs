@@ -229,7 +229,7 @@ fn series(svg: &mut Svg, layout: &Layout, placed: &Placed, of: &Series) {
         Shape::Spans => spans(svg, layout, placed, of, colour),
         Shape::Marks => {
             let mut marks = String::new();
-            for x in &of.x {
+            for x in of.x.iter().filter(|x| x.is_finite()) {
                 let (x, top) = (coordinate(layout.x(*x)), coordinate(placed.top));
                 let _ = write!(marks, "M{x},{top}v{}", coordinate(placed.height));
             }

@@ -28,6 +28,7 @@ fn key(chart: &Chart) -> Vec<&Series> {
 /// The chart as a part of a page, from [`crate::page`].
 #[must_use]
 pub fn figure(chart: &Chart) -> String {
+    let chart = &chart.on_its_axes();
     let layout = Layout::of(chart, 0.0);
     let mut out = format!(
         "<figure class=\"chart\" id=\"{id}\">\n<div class=\"head\"><figcaption>{title}</figcaption></div>\n",
@@ -101,6 +102,7 @@ fn sample(svg: &mut Svg, from: (f64, f64), series: &Series) {
 /// The chart as an SVG file: title, of what it is, notes and key stand in the picture.
 #[must_use]
 pub fn file(chart: &Chart, subtitle: &str, theme: Theme) -> String {
+    let chart = &chart.on_its_axes();
     let room = WIDTH - 2.0 * MARGIN;
     let mut lines: Vec<(Font, String)> =
         vec![(style::TITLE, chart.title.clone()), (style::SUBTITLE, subtitle.to_owned())];

@@ -128,4 +128,108 @@ impl Chart {
     pub fn is_empty(&self) -> bool {
         self.panels.iter().all(|panel| panel.series.iter().all(|series| series.x.is_empty()))
     }
+
+    /// The chart without what its axes do not have: an axis of ratios has nothing that is not above
+    /// zero. What is left out there is nowhere near any other point.
+    fn on_its_axes(&self) -> Self {
+        let mut chart = self.clone();
+        let across = chart.x.spacing;
+        for panel in &mut chart.panels {
+            let up = panel.spacing;
+            for series in &mut panel.series {
+                if across == Spacing::Log {
+                    series.keep(|x| x > 0.0);
+                    pairs_above_zero(&mut series.left, &mut series.right);
+                }
+                if up == Spacing::Log {
+                    let below = series.y.iter_mut().filter(|y| **y <= 0.0);
+                    below.for_each(|y| *y = f64::NAN);
+                    pairs_above_zero(&mut series.low, &mut series.high);
+                }
+            }
+        }
+        chart
+    }
+}
+
+impl Series {
+    /// Keeps the points whose position is wanted.
+    pub(crate) fn keep(&mut self, wanted: impl Fn(f64) -> bool) {
+        let kept: Vec<bool> = self.x.iter().map(|x| wanted(*x)).collect();
+        if kept.iter().all(|kept| *kept) {
+            return;
+        }
+        for column in [
+            &mut self.x,
+            &mut self.y,
+            &mut self.low,
+            &mut self.high,
+            &mut self.left,
+            &mut self.right,
+            &mut self.middle,
+        ] {
+            keep(column, &kept);
+        }
+        keep(&mut self.texts, &kept);
+        keep(&mut self.failed, &kept);
+    }
+}
+
+/// A column may be empty, where a series has none such.
+fn keep<T>(column: &mut Vec<T>, kept: &[bool]) {
+    let mut at = kept.iter();
+    column.retain(|_| at.next() == Some(&true));
+}
+
+/// An interval with an end that its axis does not have is none.
+fn pairs_above_zero(lower: &mut [f64], upper: &mut [f64]) {
+    for (lower, upper) in lower.iter_mut().zip(upper) {
+        if *lower <= 0.0 || *upper <= 0.0 {
+            (*lower, *upper) = (f64::NAN, f64::NAN);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::Theme;
+
+    #[test]
+    fn what_an_axis_of_ratios_does_not_have_is_left_out_of_every_column() {
+        let series = |shape: Shape| Series {
+            name: "s".to_owned(),
+            shape,
+            x: vec![0.0, 1.0, 100.0],
+            y: vec![5.0, 0.0, 7.0],
+            left: vec![0.0, 0.0, 90.0],
+            right: vec![1.0, 2.0, 110.0],
+            texts: ["a", "b", "c"].map(str::to_owned).to_vec(),
+            ..Series::default()
+        };
+        let shapes = [Shape::Line, Shape::Marked, Shape::Step, Shape::Dots, Shape::Marks];
+        let chart = Chart {
+            id: "c".to_owned(),
+            title: "t".to_owned(),
+            notes: Vec::new(),
+            notice: None,
+            x: Across { axis: Axis::new("x", "ms"), spacing: Spacing::Log, named: Vec::new() },
+            panels: vec![Panel {
+                axis: Axis::new("y", "ms"),
+                spacing: Spacing::Log,
+                ends: None,
+                height: 100.0,
+                series: shapes.map(series).to_vec(),
+            }],
+            bands: Vec::new(),
+        };
+        let kept = chart.on_its_axes();
+        let first = &kept.panels[0].series[0];
+        assert_eq!((&first.x, &first.texts), (&vec![1.0, 100.0], &vec!["b".into(), "c".into()]));
+        assert!(first.y[0].is_nan() && first.left[0].is_nan() && first.right[0].is_nan());
+        assert_eq!(first.left[1], 90.0);
+        for text in [figure(&chart), file(&chart, "s", Theme::Dark)] {
+            assert!(!text.contains("inf") && !text.contains("NaN"), "{text}");
+        }
+    }
 }

@@ -87,7 +87,7 @@ fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Acro
     let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
     for latency in latencies {
         let points = &latency.curve.points;
-        low = low.min(floor(latency));
+        low = low.min(fifth(latency));
         high = high.max(points.last().map_or(0.0, |point| point.value));
     }
     let is_log = low > 0.0 && high / low > 20.0;
@@ -95,12 +95,12 @@ fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Acro
     Across { axis: Axis::new(title, "ms"), spacing, named: Vec::new() }
 }
 
-/// The value from which on a distribution is drawn on a log axis: a hundredth of its 5th
-/// percentile. Gaps between tokens that came in one read are zero, which such an axis has not.
-fn floor(latency: &Latency) -> f64 {
+/// The 5th percentile of a distribution, of one with more zeros than that its smallest value above
+/// zero: gaps between tokens that came in one read are zero, which an axis of ratios has not.
+fn fifth(latency: &Latency) -> f64 {
     let points = &latency.curve.points;
     let fifth = points.iter().find(|point| point.share >= 0.05 && point.value > 0.0);
-    fifth.map_or(0.0, |point| point.value / 100.0)
+    fifth.map_or(0.0, |point| point.value)
 }
 
 /// What lies to the left of a log axis is left out, and said.
@@ -108,20 +108,15 @@ fn on_axis(mut chart: Chart, latencies: &[&Latency]) -> Chart {
     if chart.x.spacing == Spacing::Linear {
         return chart;
     }
-    let low = latencies.iter().map(|latency| floor(latency)).fold(f64::INFINITY, f64::min);
+    let low = latencies.iter().map(|latency| fifth(latency)).fold(f64::INFINITY, f64::min) / 100.0;
     let mut left_out = false;
     for series in chart.panels.iter_mut().flat_map(|panel| &mut panel.series) {
-        let from = series.x.iter().position(|x| *x >= low).unwrap_or(series.x.len());
-        if from == 0 || series.shape != Shape::Step {
-            continue;
-        }
-        left_out = true;
-        let columns = [&mut series.x, &mut series.y, &mut series.left, &mut series.right];
-        for column in columns {
-            column.drain(..from.min(column.len()));
-        }
-        for end in &mut series.left {
-            *end = end.max(low);
+        let before = series.x.len();
+        series.keep(|x| x >= low);
+        left_out |= series.x.len() < before;
+        // What is not a number marks that there is no interval, and stays.
+        for end in series.left.iter_mut().filter(|end| **end < low) {
+            *end = low;
         }
     }
     if left_out {

@@ -1,14 +1,15 @@
 //! The charts of a run: what they show of its records, and how large they may become.
 
 use inferometer_core::summary::{PassKind, Summary};
+use inferometer_core::time::Nanos;
 use inferometer_report::chart::{self, Chart, Shape};
 use inferometer_report::plot::{self, Theme};
-use inferometer_report::trace::{LatencyKind, Level, Traces};
+use inferometer_report::trace::{LatencyKind, Level, PassTracer, Traces};
 use inferometer_report::{ReportInput, html, markdown, view};
 use resvg::usvg::roxmltree::Document;
 use serde_json::Value;
 
-use crate::support::records::traces;
+use crate::support::records::{record, traces};
 use crate::support::{cell, empty, full, pass};
 
 fn page(summary: &Summary, traces: &Traces) -> String {
@@ -104,6 +105,37 @@ fn a_cumulative_distribution_is_that_of_the_records_and_its_marks_those_of_the_t
     let tokens: f64 = trace.course.tokens_per_s.iter().map(|(_, rate)| rate).sum();
     let counted = tokens * trace.course.part_s;
     assert!((counted - 198.0 * 8.0).abs() < 1.0, "{counted}");
+}
+
+#[test]
+fn gaps_of_zero_leave_an_axis_of_ratios_its_lines_and_their_bands() {
+    let mut summary = empty("m", "c", "e", "1");
+    summary.cells.push(cell(128, 32, [Some(1.0); 4]));
+    summary.cells[0].passes.push(pass(PassKind::Saturated, 400));
+    let mut tracer = PassTracer::new(summary.cells[0].plan(), true);
+    for index in 0..400 {
+        let mut record = record(index, Nanos(0), 6);
+        if let Some(event) = record.events.get_mut(3) {
+            // The fourth token came in the read of the third.
+            event.read = 2;
+        }
+        if let (5, Some(last)) = (index, record.reads.last_mut()) {
+            last.kernel = Some(Nanos(last.user.0 + 2_000_000_000));
+        }
+        tracer.add(&record);
+    }
+    let mut traces = Traces::default();
+    traces.push(tracer.finish());
+    let charts = view::of_run(&summary, &traces);
+    let chart = charts.iter().find(|chart| chart.id == "cdf-itl").unwrap();
+    let line = &chart.panels[0].series[0];
+    assert!(line.x[0] > 0.0 && line.y[0] > 15.0, "{:?} {:?}", line.x[0], line.y[0]);
+    assert!(chart.notes.concat().contains("lie to the left of the axis"), "{:?}", chart.notes);
+    let to_first = charts.iter().find(|chart| chart.id == "cdf-ttft").unwrap();
+    let line = &to_first.panels[0].series[0];
+    let pairs = line.left.iter().zip(&line.right);
+    assert!(pairs.clone().any(|(left, _)| left.is_finite()));
+    assert!(pairs.into_iter().all(|(left, right)| left.is_nan() == right.is_nan()));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The plots: their structure as SVG, and that pixels come out.
 
 use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::summary::{PassKind, Summary};
+use inferometer_core::summary::{CellSpread, PassKind, Spread, Summary};
 use inferometer_report::ReportError;
 use inferometer_report::plot::{self, Named, Theme};
 use resvg::tiny_skia::Pixmap;
@@ -150,6 +150,34 @@ fn intervals_and_failures_are_drawn_and_explained() {
     assert!(plots[0].svg.contains("Hollow:") && !plots[0].svg.contains("Whiskers:"));
     assert_eq!(plots[3].svg.matches("stroke-width=\"1.5\"").count(), 3 * 3);
     assert!(plots[3].svg.contains("Whiskers:") && !plots[3].svg.contains("Hollow:"));
+}
+
+#[test]
+fn an_interval_that_reaches_below_zero_stays_on_its_axis() {
+    let mut summary = empty("m", "c", "e", "1");
+    let mut only = cell(128, 32, [Some(10.0), None, None, None]);
+    let spread = Spread { mean: 10.0, ci: Some([-6.0, 26.0]), cv: Some(0.5), n: 2 };
+    only.over_repeats = Some(CellSpread {
+        requests_per_s: Some(spread),
+        output_tokens_per_s: None,
+        latency_per_token_ms: None,
+        latency_per_output_token_ms: None,
+    });
+    only.passes = vec![pass(PassKind::Saturated, 10)];
+    summary.cells.push(only);
+    let svg = plot::figures(&[summary], Theme::Light).remove(0).svg;
+    let document = Document::parse(&svg).unwrap();
+    let number =
+        |node: &Node<'_, '_>, key| -> f64 { node.attribute(key).unwrap().parse().unwrap() };
+    let lines: Vec<Node<'_, '_>> =
+        document.descendants().filter(|node| node.has_tag_name("line")).collect();
+    let whiskers = || lines.iter().filter(|node| node.attribute("stroke-width") == Some("1.5"));
+    let axis = lines.iter().find(|node| node.attribute("stroke") == Some("#8c959f")).unwrap();
+    assert_eq!(whiskers().count(), 3);
+    for whisker in whiskers() {
+        assert!(number(whisker, "y1") <= number(axis, "y1"));
+    }
+    assert!(texts(&svg).contains(&"-10".to_owned()), "{:?}", texts(&svg));
 }
 
 #[test]
