@@ -247,7 +247,7 @@ const live = frame => {
           : of.h && of.h[0][at] !== null ? ` (${across.t}: ${figure(of.h[0][at])} to ${figure(of.h[1][at])})` : "";
         const note = of.t && of.t[at] ? ` · ${of.t[at]}` : "";
         const along = of.s === BARS ? `${figure(of.a[at])} to ${figure(of.b[at])}: ` : "";
-        rows.push([of, of.s === MARKS ? of.t[at] : `${along}${figure(of.y[at])} ${panel.y.u}${ends}${note}`]);
+        rows.push([of, of.s === MARKS ? of.t[at] : `${along}${figure(of.y[at])}${panel.y.u === "count" ? "" : " " + panel.y.u}${ends}${note}`]);
       }
     });
     return { value, rows };

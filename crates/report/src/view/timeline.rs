@@ -4,9 +4,9 @@
 use inferometer_core::summary::Summary;
 
 use super::course::{failures, level, rows_panel, series, spans};
-use crate::chart::{Chart, Series, Shape};
+use crate::chart::{Chart, Panel, Series, Shape};
 use crate::number::{count, significant};
-use crate::trace::{Line, PassTrace, Traces, thinned_to};
+use crate::trace::{Line, PassTrace, ServerCourse, Traces, thinned_to};
 
 /// The most points of a line over all passes, and the fewest of each pass.
 const MOST: usize = 1_600;
@@ -14,84 +14,81 @@ const FEWEST: usize = 12;
 /// Requests that are drawn one by one.
 const ROWS: usize = 100;
 
+/// A pass: its name, when it begins on the axis of the run in seconds, and what it looked like.
+type Placed<'a> = (String, f64, &'a PassTrace);
+
 /// The time line of a run; nothing where nothing was sent.
 pub(super) fn chart(summary: &Summary, traces: &Traces) -> Option<Chart> {
-    let all: Vec<(String, f64, &PassTrace)> = traces
+    let mut all: Vec<Placed<'_>> = traces
         .beside(summary)
         .filter_map(|(cell, pass, trace)| {
             Some((cell.place(pass), super::begin_s(traces, trace)?, trace))
         })
         .collect();
-    let mut all: Vec<(String, f64, &PassTrace)> = all;
     all.sort_by(|a, b| a.1.total_cmp(&b.1));
     if all.is_empty() {
         return None;
     }
     let most = (MOST / all.len()).max(FEWEST);
-    let whole = |name: &str, look, shape, of: &dyn Fn(&PassTrace) -> Line| {
-        joined(&all, most, of).map(|line| series(name, look, shape, &line))
-    };
-    let mut requests: Vec<Series> = Vec::new();
-    requests.extend(in_flight(&all, most));
-    requests
-        .extend(whole("running (server)", 1, Shape::Line, &|t| t.course.server.running.clone()));
-    requests
-        .extend(whole("waiting (server)", 3, Shape::Line, &|t| t.course.server.waiting.clone()));
-    let failed: u64 = all.iter().map(|(.., trace)| trace.failed).sum();
-    requests.extend(
-        all.iter().filter_map(|(place, from, trace)| failures(trace, *from, &format!("{place}, "))),
-    );
-    let mut panels = vec![super::panel("Requests", "count", 150.0, requests)];
-    let mut add = |title: &str, unit: &str, series: Vec<Series>| {
-        if !series.is_empty() {
-            panels.push(super::panel(title, unit, 80.0, series));
-        }
-    };
-    let tokens = whole("output tokens/s", 2, Shape::Step, &|t| {
-        // A part's figure stands at its end; a step holds from where it begins.
-        let begin = |(at, rate): &(f64, f64)| (at - t.course.part_s, *rate);
-        t.course.tokens_per_s.iter().map(begin).collect()
-    });
-    add("Throughput", "output tokens/s", tokens.into_iter().collect());
-    let kv = whole("KV memory in use", 4, Shape::Line, &|t| t.course.server.kv_percent.clone());
-    let hits =
-        whole("prefix cache hits", 5, Shape::Line, &|t| t.course.server.hits_percent.clone());
-    let mut shares: Vec<Series> = kv.into_iter().chain(hits).collect();
-    let is_shared = !shares.is_empty();
-    add("Server's memory", "%", std::mem::take(&mut shares));
-    add("Cards at work", "%", cards(&all, most, |card| card.work_percent.clone()));
-    add("Power of the cards", "W", cards(&all, most, |card| card.power_w.clone()));
-    for panel in panels.iter_mut().filter(|panel| panel.axis.unit == "%") {
-        panel.ends = Some([0.0, 100.0]);
-    }
+    let mut panels = panels(&all, most);
     let rows = rows(&all);
     let shown = rows.x.len();
     if shown > 0 {
         panels.push(rows_panel(vec![rows], (shown as f64 * 3.0).clamp(50.0, 240.0)));
     }
+    let bands = all.iter();
     Some(Chart {
         id: "timeline".to_owned(),
         title: "Time line of the run".to_owned(),
-        notes: notes(&all, (most, shown, failed), is_shared),
+        notes: notes(&all, most, shown),
         notice: None,
         x: super::seconds("Time since the first send of the run"),
         panels,
-        bands: all
-            .iter()
-            .filter_map(|(place, from, trace)| {
-                let (begin, end) = trace.window?;
-                Some((*from, from + end.seconds_after(begin), place.clone()))
-            })
-            .collect(),
+        bands: bands.map(|(place, from, t)| (*from, from + t.seconds(), place.clone())).collect(),
     })
 }
 
+/// Everything but the requests one by one.
+fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
+    let whole = |name: &str, look, shape, of: &dyn Fn(&PassTrace) -> Line| {
+        joined(all, most, of).map(|line| series(name, look, shape, &line))
+    };
+    let said = |name: &str, look, of: fn(&ServerCourse) -> &Line| {
+        whole(name, look, Shape::Line, &|trace| of(&trace.course.server).clone())
+    };
+    let mut requests = in_flight(all, most);
+    requests.extend(said("running (server)", 1, |server| &server.running));
+    requests.extend(said("waiting (server)", 3, |server| &server.waiting));
+    requests.extend(
+        all.iter().filter_map(|(place, from, trace)| failures(trace, *from, &format!("{place}, "))),
+    );
+    let tokens = whole("output tokens/s", 2, Shape::Step, &|trace| {
+        // A part's figure stands at its end; a step holds from where it begins.
+        let begin = |(at, rate): &(f64, f64)| (at - trace.course.part_s, *rate);
+        trace.course.tokens_per_s.iter().map(begin).collect()
+    });
+    let memory = said("KV memory in use", 4, |server| &server.kv_percent).into_iter().chain(said(
+        "prefix cache hits",
+        5,
+        |server| &server.hits_percent,
+    ));
+    let below = [
+        ("Throughput", "output tokens/s", tokens.into_iter().collect()),
+        ("Server's memory", "%", memory.collect()),
+        ("Cards at work", "%", cards(all, most, |card| card.work_percent.clone())),
+        ("Power of the cards", "W", cards(all, most, |card| card.power_w.clone())),
+    ];
+    let mut panels = vec![super::panel("Requests", "count", 150.0, requests)];
+    for (title, unit, series) in below.into_iter().filter(|(.., series)| !series.is_empty()) {
+        let mut panel = super::panel(title, unit, 80.0, series);
+        panel.ends = (unit == "%").then_some([0.0, 100.0]);
+        panels.push(panel);
+    }
+    panels
+}
+
 /// What a reader must know to read it.
-fn notes(
-    all: &[(String, f64, &PassTrace)],
-    (most, shown, failed): (usize, usize, u64),
-    server: bool,
-) -> Vec<String> {
+fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
     let parts = all.iter().map(|(.., trace)| trace.course.part_s);
     let (low, high) =
         parts.fold((f64::INFINITY, 0.0_f64), |(low, high), part| (low.min(part), high.max(part)));
@@ -116,11 +113,12 @@ fn notes(
         count(shown as u64),
         count(of)
     );
-    if server {
+    if all.iter().any(|(.., trace)| trace.course.server.samples > 0) {
         text +=
             " What the server says is by its own metrics, at the instants at which it was asked.";
     }
     let mut notes = vec![text];
+    let failed: u64 = all.iter().map(|(.., trace)| trace.failed).sum();
     if failed > 0 {
         notes.push(format!("{} requests failed; dashed lines mark when.", count(failed)));
     }
@@ -128,7 +126,7 @@ fn notes(
 }
 
 /// Requests in flight: of each pass with few changes every one, of the others their means.
-fn in_flight(all: &[(String, f64, &PassTrace)], most: usize) -> Vec<Series> {
+fn in_flight(all: &[Placed<'_>], most: usize) -> Vec<Series> {
     all.iter()
         .map(|(_, from, trace)| {
             let within = trace.course.in_flight.within(most, trace.seconds());
@@ -139,11 +137,7 @@ fn in_flight(all: &[(String, f64, &PassTrace)], most: usize) -> Vec<Series> {
 }
 
 /// A line over all passes, with gaps between them; nothing where no pass has any.
-fn joined(
-    all: &[(String, f64, &PassTrace)],
-    most: usize,
-    of: &dyn Fn(&PassTrace) -> Line,
-) -> Option<Line> {
+fn joined(all: &[Placed<'_>], most: usize, of: &dyn Fn(&PassTrace) -> Line) -> Option<Line> {
     let mut out = Line::new();
     for (_, from, trace) in all {
         let line = thinned_to(of(trace), most);
@@ -159,7 +153,7 @@ fn joined(
 }
 
 fn cards(
-    all: &[(String, f64, &PassTrace)],
+    all: &[Placed<'_>],
     most: usize,
     of: fn(&crate::trace::CardCourse) -> Line,
 ) -> Vec<Series> {
@@ -177,7 +171,7 @@ fn cards(
 }
 
 /// Some requests of each pass, one below the other.
-fn rows(all: &[(String, f64, &PassTrace)]) -> Series {
+fn rows(all: &[Placed<'_>]) -> Series {
     let each = (ROWS / all.len()).max(1);
     let mut rows = Series::default();
     for (place, from, trace) in all {
