@@ -45,6 +45,7 @@ pub mod goodput;
 pub mod inspect;
 pub mod repeat;
 pub mod slo;
+pub mod so_far;
 pub mod validity;
 pub mod verdict;
 

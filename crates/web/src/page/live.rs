@@ -7,6 +7,7 @@ use inferometer_core::histogram::Histogram;
 use inferometer_core::observed::Quantity;
 use inferometer_core::outcome::OutcomeKind;
 use inferometer_core::plan::Plan;
+use inferometer_core::so_far::SoFar;
 use inferometer_store::{RunState, StoredRun};
 
 use crate::answer::{Answer, Content, LiveEvent, Trouble};
@@ -154,7 +155,8 @@ fn progress(out: &mut Html, label: &str, done: u64, all: u64) {
 /// The pass that goes on, or the last one.
 fn current(out: &mut Html, pass: &Seen) {
     out.raw("<h2>").text(&pass.place()).raw("</h2>\n");
-    let recorded = pass.outcomes.total();
+    let so_far = &pass.so_far;
+    let recorded = so_far.outcomes.total();
     match pass.begin.plan.requests() {
         Some(all) => progress(
             out,
@@ -164,19 +166,19 @@ fn current(out: &mut Html, pass: &Seen) {
         ),
         None => drop(out.paragraph(&format!("{recorded} requests are over"))),
     }
-    tiles(out, pass);
-    out.piece(&over_time(pass)).piece(&distributions(pass));
-    failures(out, pass);
+    tiles(out, so_far);
+    out.piece(&over_time(so_far)).piece(&distributions(so_far));
+    failures(out, so_far);
 }
 
-fn tiles(out: &mut Html, pass: &Seen) {
+fn tiles(out: &mut Html, pass: &SoFar) {
     let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.1}"));
     let at = |spans: &Histogram, q: f64| match spans.count() {
         0 => "-".to_owned(),
         _ => ms(spans.quantile(q)),
     };
     let mut tiles = vec![
-        ("output tokens/s", rate(pass.tokens_per_s())),
+        ("output tokens/s", rate(pass.output_tokens_per_s())),
         ("requests/s", rate(pass.requests_per_s())),
         ("failed", pass.outcomes.failed().to_string()),
         ("TTFT p50", at(&pass.ttft, 0.5)),
@@ -201,7 +203,7 @@ fn tiles(out: &mut Html, pass: &Seen) {
     out.raw("</ul>\n");
 }
 
-fn failures(out: &mut Html, pass: &Seen) {
+fn failures(out: &mut Html, pass: &SoFar) {
     let failed = OutcomeKind::ALL.into_iter().filter(|kind| *kind != OutcomeKind::Complete);
     let failed: Vec<(OutcomeKind, u64)> =
         failed.map(|kind| (kind, pass.outcomes.of(kind))).filter(|(_, count)| *count > 0).collect();
@@ -235,18 +237,19 @@ fn passes(out: &mut Html, passes: &[Seen]) {
             0 => "-".to_owned(),
             _ => ms(spans.quantile(0.5)),
         };
+        let so_far = &pass.so_far;
         out.raw("<tr><th scope=\"row\">").text(&pass.place());
         if pass.ending.is_none() {
             out.raw(" <span class=\"badge\">in progress</span>");
         }
         out.raw("</th>");
         for text in [
-            pass.outcomes.complete.to_string(),
-            pass.outcomes.failed().to_string(),
-            rate(pass.requests_per_s()),
-            rate(pass.tokens_per_s()),
-            half(&pass.ttft),
-            half(&pass.itl),
+            so_far.outcomes.complete.to_string(),
+            so_far.outcomes.failed().to_string(),
+            rate(so_far.requests_per_s()),
+            rate(so_far.output_tokens_per_s()),
+            half(&so_far.ttft),
+            half(&so_far.itl),
         ] {
             out.raw("<td class=\"n\">").text(&text).raw("</td>");
         }

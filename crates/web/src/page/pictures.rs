@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use inferometer_core::histogram::Histogram;
+use inferometer_core::so_far::SoFar;
 use inferometer_core::time::Nanos;
 use inferometer_report::chart::{Across, Chart, Panel, Series, Shape, Spacing, figure};
 use inferometer_report::plot::Axis;
 
-use crate::follow::Seen;
 use crate::markup::Html;
 
 /// Points of a picture over time.
@@ -19,7 +19,7 @@ const COLUMNS: u32 = 40;
 const HEIGHT: f64 = 110.0;
 
 /// Output tokens and requests in flight over the time of a pass, of requests that are over.
-pub(crate) fn over_time(pass: &Seen) -> Html {
+pub(crate) fn over_time(pass: &SoFar) -> Html {
     let Some((from, until)) = pass.window().filter(|(from, until)| until > from) else {
         return Html::new();
     };
@@ -69,7 +69,7 @@ pub(crate) fn over_time(pass: &Seen) -> Html {
 }
 
 /// How TTFT and ITL are spread, each on an axis of ratios.
-pub(crate) fn distributions(pass: &Seen) -> Html {
+pub(crate) fn distributions(pass: &SoFar) -> Html {
     let mut out = Html::new();
     for (look, id, title, spans) in
         [(2, "live-ttft", "TTFT", &pass.ttft), (3, "live-itl", "ITL", &pass.itl)]
