@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
 
 /// A failed command. Everything that could be kept has been kept when one is returned.
 #[derive(Debug)]
@@ -76,11 +77,37 @@ impl Failure {
     }
 }
 
+/// Lines that wait while the terminal shows something else.
+static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+/// From now on lines wait, because the terminal is not one of lines.
+pub fn hold() {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+}
+
+/// The last lines that wait.
+pub fn held_last(count: usize) -> Vec<String> {
+    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let lines = held.as_deref().unwrap_or_default();
+    lines[lines.len().saturating_sub(count)..].to_vec()
+}
+
+/// Says all lines that waited; none waits from now on.
+pub fn release() {
+    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
+    for line in held.unwrap_or_default() {
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+}
+
 /// Says a line on standard error. Nobody listening is no error, and what a server wrote cannot
 /// steer the terminal.
 pub fn tell(line: &str) {
     let clean: String =
         line.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+    if let Some(held) = &mut *HELD.lock().unwrap_or_else(PoisonError::into_inner) {
+        return held.extend(clean.trim().lines().map(str::to_owned));
+    }
     let _ = writeln!(io::stderr().lock(), "{clean}");
 }
 

@@ -9,6 +9,7 @@ mod lifeline;
 mod plan_file;
 mod run;
 mod scenario;
+mod tui;
 
 use std::process::ExitCode;
 

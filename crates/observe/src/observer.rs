@@ -25,7 +25,12 @@ pub struct Observer {
     pub cards_named: bool,
     /// How long to wait between two questions, at least.
     pub period: Duration,
+    /// Hears what was said, as it is said; on the thread that asks.
+    pub told: Option<Listener>,
 }
+
+/// Hears a sample.
+pub type Listener = Box<dyn FnMut(&Sample) + Send>;
 
 impl Observer {
     /// Whether there is anything to ask.
@@ -93,6 +98,9 @@ impl Observer {
                 }
             }
         }
+        if let Some(told) = &mut self.told {
+            told(&sample);
+        }
         sample
     }
 }
@@ -135,15 +143,22 @@ mod tests {
     #[test]
     fn a_pass_is_sampled_before_during_and_after_and_what_is_missing_is_kept() {
         let (sender, over) = channel();
+        let (heard, hears) = channel();
         let fake = Fake { asked: 0, over: Some(sender) };
         let period = Duration::from_micros(1);
-        let mut observer =
-            Observer { scrape: None, cards: vec![Box::new(fake)], cards_named: true, period };
+        let mut observer = Observer {
+            scrape: None,
+            cards: vec![Box::new(fake)],
+            cards_named: true,
+            period,
+            told: Some(Box::new(move |sample| heard.send(sample.cards.len()).unwrap())),
+        };
         let begun = observer.begin();
         assert_eq!((begun.samples.len(), begun.asks_server, begun.cards_named), (1, false, true));
         let observed = observer.watch(begun, &over);
         let said: Vec<usize> = observed.samples.iter().map(|sample| sample.cards.len()).collect();
         assert_eq!(said, [1, 1, 0, 0]);
+        assert_eq!(hears.try_iter().collect::<Vec<_>>(), said);
         assert_eq!(observed.samples[2].cards_missing, ["the card is gone"]);
         assert!(observed.samples.is_sorted_by_key(|sample| sample.at));
     }
@@ -155,6 +170,7 @@ mod tests {
             cards: Vec::new(),
             cards_named: false,
             period: Duration::ZERO,
+            told: None,
         };
         let (sender, over) = channel::<()>();
         drop(sender);

@@ -25,6 +25,7 @@ use serde_json::json;
 use super::document::{ClientErrors, ClientMeasure, Ttft};
 use super::part::ClientArgs;
 use crate::exit::Failure;
+use crate::run::board::Board;
 use crate::run::pass::{Passes, Played};
 use crate::run::recording::{Counter, Recording, ToWriter};
 
@@ -198,7 +199,7 @@ fn recording(passes: &Passes, plan: &Plan, scratch: &Scratch) -> Result<Recordin
     let log =
         LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
     let (counter, origin_unix_ns) = (Counter::None, header.origin_unix_ns);
-    Ok(Recording { store, run, log, counter, template: 0, origin_unix_ns })
+    Ok(Recording { store, run, log, counter, template: 0, board: Board::default(), origin_unix_ns })
 }
 
 fn play(

@@ -11,6 +11,7 @@ use crate::exit::Failure;
 use crate::plan_file;
 use crate::run::resume::{Earlier, EarlierGroup, GROUP};
 use crate::run::{self, Options};
+use crate::tui;
 
 /// The flags of `run`. The keys of a plan file are the same, with underscores.
 #[derive(Args)]
@@ -48,6 +49,10 @@ pub struct RunArgs {
     /// No progress bars
     #[arg(long)]
     no_progress: bool,
+    /// Show the run on the whole terminal while it goes on: throughput, latencies, failures, the
+    /// server's metrics. It is measured as without
+    #[arg(long, conflicts_with_all = ["quiet", "no_progress"])]
+    tui: bool,
     /// Begin a run of more than ten minutes without asking; only a person at a terminal is asked
     #[arg(long, short)]
     yes: bool,
@@ -319,6 +324,9 @@ pub fn run(arguments: RunArgs) -> Result<(), Failure> {
     if let Some(earlier) = &earlier {
         keys = earlier.keys.clone().into_iter().chain(keys).collect();
     }
+    if arguments.tui {
+        tui::check()?;
+    }
     let (spec, several) = plan_file::merge_several(arguments.plan.as_deref(), keys)?;
     // The plan may say in which store its runs are.
     let store = store_of(spec.store.as_deref());
@@ -332,7 +340,8 @@ pub fn run(arguments: RunArgs) -> Result<(), Failure> {
             dry_run: arguments.dry_run,
             json: arguments.json,
             quiet: arguments.quiet,
-            progress: !arguments.no_progress && !arguments.quiet,
+            progress: !arguments.no_progress && !arguments.quiet && !arguments.tui,
+            tui: arguments.tui,
             strict: arguments.strict,
             ask: !arguments.yes && !arguments.quiet,
         },

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use inferometer_net::Waker;
 
 use crate::exit::{Failure, tell};
+use crate::tui;
 
 /// Set when the user has interrupted; for all runs of this process.
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
@@ -21,17 +22,20 @@ pub fn on_interrupt(waker: Waker) -> Result<Arc<AtomicBool>, Failure> {
     if let Some(stop) = STOP.get() {
         return Ok(Arc::clone(stop));
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-        tell("\nstopping; what was recorded is kept (once more to stop at once)");
-        if let Some(waker) = &*WAKER.lock().unwrap_or_else(PoisonError::into_inner) {
-            waker.wake();
-        }
-    })
-    .map_err(|error| Failure::not_carried_out(format!("signals cannot be handled: {error}")))?;
-    Ok(Arc::clone(STOP.get_or_init(|| stop)))
+    ctrlc::set_handler(interrupt)
+        .map_err(|error| Failure::not_carried_out(format!("signals cannot be handled: {error}")))?;
+    Ok(Arc::clone(STOP.get_or_init(|| Arc::new(AtomicBool::new(false)))))
+}
+
+/// The user interrupts: by a signal, or by a key while keys are no signals.
+pub fn interrupt() {
+    let Some(flag) = STOP.get() else { std::process::exit(130) };
+    if flag.swap(true, Ordering::Relaxed) {
+        tui::give_back();
+        std::process::exit(130);
+    }
+    tell("\nstopping; what was recorded is kept (once more to stop at once)");
+    if let Some(waker) = &*WAKER.lock().unwrap_or_else(PoisonError::into_inner) {
+        waker.wake();
+    }
 }

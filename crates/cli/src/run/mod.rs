@@ -1,6 +1,7 @@
 //! One run: resolve the plan, find or start the server, carry out the passes, write what was
 //! found. Each step is a file; the order is here.
 
+pub mod board;
 pub mod cells;
 pub mod child;
 mod converse;
@@ -9,7 +10,7 @@ mod estimate;
 mod group;
 pub mod identity;
 mod in_parts;
-mod interrupt;
+pub mod interrupt;
 mod observe;
 pub mod outputs;
 mod overhead;
@@ -55,6 +56,8 @@ pub struct Options {
     pub quiet: bool,
     /// Bars on a terminal.
     pub progress: bool,
+    /// The whole terminal shows the run.
+    pub tui: bool,
     /// A suspect run is a failure.
     pub strict: bool,
     /// Ask a person before a long run begins.

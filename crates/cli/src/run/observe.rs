@@ -29,7 +29,7 @@ pub fn observer(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Observe
     let scrape = scrape(plan, trust, ready)?;
     let cards = cards(plan, trust, ready)?;
     let cards_named = plan.observe.cards.is_some();
-    Ok(Observer { scrape, cards, cards_named, period: plan.observe.period })
+    Ok(Observer { scrape, cards, cards_named, period: plan.observe.period, told: None })
 }
 
 fn scrape(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Option<Scrape>, Failure> {

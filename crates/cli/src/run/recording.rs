@@ -17,6 +17,8 @@ use inferometer_drive::Recorder;
 use inferometer_net::wall_clock_ns;
 use inferometer_store::{Ending, LogWriter, PassBegin, RunId, Store, StoreError, into_stored};
 
+use super::board::Board;
+
 /// Records that are entered into the index in one transaction.
 const INDEX_BATCH: usize = 1_024;
 
@@ -45,6 +47,8 @@ pub struct Recording {
     pub counter: Counter,
     /// Tokens of a chat template that input lengths do not count.
     pub template: u32,
+    /// What others see of it.
+    pub board: Board,
     /// Wall time at which the run's monotonic axis has its origin.
     pub origin_unix_ns: i64,
 }
@@ -135,6 +139,7 @@ impl Recording {
         // Figures are those of the stored record, so that a report made again is equal.
         let record = into_stored(record);
         taken.folded.add(&record);
+        self.board.add(&record);
         taken.batch.push(record);
         if taken.batch.len() >= INDEX_BATCH {
             self.make_sure(taken);

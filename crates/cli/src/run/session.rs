@@ -30,6 +30,7 @@ use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunS
 use inferometer_workload::PromptPlace;
 use inferometer_workload::conversation::History;
 
+use super::board::Board;
 use super::cells::Grid;
 use super::enough;
 use super::estimate;
@@ -44,6 +45,7 @@ use super::recording::{Counter, Recorded, Recording, ToWriter};
 use super::servers::{Servers, Start};
 use super::{Options, Resolved, interrupt, observe, overhead, precision, target, traces};
 use crate::exit::Failure;
+use crate::tui::Screen;
 
 /// A run that was carried out, as far as it was.
 pub struct Finished {
@@ -86,7 +88,7 @@ pub fn carry_out(
     };
     said::announce(progress, &ready.target, plan);
     let beyond = limits::beyond(plan, &ready.target.facts)?;
-    let observer = observe::observer(plan, &resolved.trust, &mut ready)?;
+    let mut observer = observe::observer(plan, &resolved.trust, &mut ready)?;
     let mut findings = ready.findings.clone();
     findings.extend(beyond);
     let shaper = match named {
@@ -157,7 +159,12 @@ pub fn carry_out(
         LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
     let template = if counted { 0 } else { known.unwrap_or(0) };
     let origin_unix_ns = header.origin_unix_ns;
-    let recording = Recording { store, run, log, counter, template, origin_unix_ns };
+    let board = Board::default();
+    board.begin(said::title(&ready.target), most_passes(plan));
+    let heard = board.clone();
+    observer.told = Some(Box::new(move |sample| heard.heard(sample)));
+    let _screen = options.tui.then(|| Screen::open(board.clone())).transpose()?;
+    let recording = Recording { store, run, log, counter, template, board, origin_unix_ns };
     let session = Session {
         resolved,
         progress,
@@ -180,6 +187,12 @@ pub fn carry_out(
         broken: None,
     };
     session.play()
+}
+
+/// Passes that a run has, at most.
+fn most_passes(plan: &Plan) -> usize {
+    let once: usize = plan.cells.iter().map(|cell| plan.passes_of(*cell).len()).sum();
+    once * plan.repeat.at_most as usize
 }
 
 fn stopped_before() -> Failure {
@@ -358,6 +371,8 @@ impl Session<'_> {
         let live = Arc::new(Live::default());
         let showing =
             self.progress.show(&label, pass.requests(), cell.output_length, Arc::clone(&live));
+        let (board, stream) = (self.recording.board.clone(), plan.sampling.stream);
+        board.begin_pass(&label, pass.requests(), cell.output_length, stream, &live);
         let (sender, receiver) = channel();
         let stop = Arc::clone(&self.passes.stop);
         let waker = self.passes.net.waker();
@@ -398,6 +413,7 @@ impl Session<'_> {
             (played, writer.join())
         });
         drop(showing);
+        board.end_pass();
         let body_hash =
             played.map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
         let (recorded, error) = recorded.expect("invariant: the writer does not panic");

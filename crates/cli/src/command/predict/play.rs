@@ -27,6 +27,7 @@ use super::requests::Requests;
 use super::row::{Row, constant_extra_cost, row};
 use crate::exit::Failure;
 use crate::run::Resolved;
+use crate::run::board::Board;
 use crate::run::cells::Grid;
 use crate::run::recording::{Counter, Recording};
 use crate::run::session::{Facts, summarise};
@@ -235,7 +236,15 @@ pub fn store(
         LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
     let origin_unix_ns = header.origin_unix_ns;
     let counter = Counter::None;
-    let mut recording = Recording { store, run, log, counter, template: 0, origin_unix_ns };
+    let mut recording = Recording {
+        store,
+        run,
+        log,
+        counter,
+        template: 0,
+        board: Board::default(),
+        origin_unix_ns,
+    };
     let (mut grid, mut findings) = (Grid::default(), played.findings);
     for (number, PlayedPass { cell, pass, records }) in (0..).zip(played.passes) {
         let begin = PassBegin { pass: number, cell, plan: pass, repeat: 1 };

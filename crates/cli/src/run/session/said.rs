@@ -38,6 +38,14 @@ pub(super) fn identity(plan: &Plan) -> Option<Finding> {
     (uncounted > 0).then(|| finding.advise("give --requests to have every request in the hash"))
 }
 
+/// What is measured, in one line.
+pub(super) fn title(target: &Target) -> String {
+    let engine = target.engine.as_deref().unwrap_or("a server of unknown make");
+    let version = target.engine_version.as_deref().unwrap_or_default();
+    let simulated = if target.simulated { " (simulation)" } else { "" };
+    format!("{} on {engine} {version}{simulated}", target.model)
+}
+
 /// What is measured against what.
 pub(super) fn announce(progress: Progress, target: &Target, plan: &Plan) {
     let engine = target.engine.as_deref().unwrap_or("server of unknown make");

@@ -1,0 +1,102 @@
+//! What a run shows of itself while it goes on: written by those who measure, on the threads that
+//! write records and ask servers, and read by whoever looks on. It is filled whether somebody
+//! looks or not, so that both measure the same; no result comes from it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use inferometer_core::observed::Sample;
+use inferometer_core::record::Record;
+use inferometer_core::so_far::SoFar;
+use inferometer_drive::Live;
+use inferometer_net::Nanos;
+use inferometer_net::monotonic_now;
+
+/// The board of a run; clones are the same one.
+#[derive(Clone, Default)]
+pub struct Board(Arc<Mutex<Shown>>);
+
+/// What stands on it.
+#[derive(Default)]
+pub struct Shown {
+    /// What is measured against what.
+    pub title: String,
+    /// Passes that the run has, at most.
+    pub passes: usize,
+    /// Passes that are over.
+    pub over: usize,
+    /// The pass that goes on, or the last one.
+    pub pass: Option<Pass>,
+    /// What the server and the cards said last.
+    pub said: Option<Sample>,
+}
+
+/// A pass that goes on.
+pub struct Pass {
+    /// How people call it.
+    pub label: String,
+    /// Its requests, where they are known.
+    pub requests: Option<u32>,
+    /// Output tokens that each is asked for.
+    pub output_tokens: u32,
+    /// When it began, on the monotonic axis.
+    pub began: Nanos,
+    /// The driver's counters.
+    pub live: Arc<Live>,
+    /// What requests that are over have come to.
+    pub so_far: SoFar,
+}
+
+impl Board {
+    /// A run begins.
+    pub fn begin(&self, title: String, passes: usize) {
+        self.change(|shown| *shown = Shown { title, passes, ..Shown::default() });
+    }
+
+    /// A pass begins.
+    pub fn begin_pass(
+        &self,
+        label: &str,
+        requests: Option<u32>,
+        output_tokens: u32,
+        streamed: bool,
+        live: &Arc<Live>,
+    ) {
+        let pass = Pass {
+            label: label.to_owned(),
+            requests,
+            output_tokens,
+            began: monotonic_now(),
+            live: Arc::clone(live),
+            so_far: SoFar::new(streamed),
+        };
+        self.change(|shown| shown.pass = Some(pass));
+    }
+
+    /// A request is over.
+    pub fn add(&self, record: &Record) {
+        self.change(|shown| {
+            if let Some(pass) = &mut shown.pass {
+                pass.so_far.add(record);
+            }
+        });
+    }
+
+    /// The server and the cards said something.
+    pub fn heard(&self, sample: &Sample) {
+        self.change(|shown| shown.said = Some(sample.clone()));
+    }
+
+    /// The pass is over.
+    pub fn end_pass(&self) {
+        self.change(|shown| shown.over += 1);
+    }
+
+    /// Looks at it.
+    pub fn look<T>(&self, look: impl FnOnce(&Shown) -> T) -> T {
+        look(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Shown)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}

@@ -1,0 +1,134 @@
+//! A view as widgets: a pure function of it and of the size of the terminal.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::widgets::{Block, Gauge, Paragraph, Sparkline, Wrap};
+
+use super::view::{Spread, View};
+
+/// Colours that can be told apart by colour-blind readers; every picture has its name too.
+const THROUGHPUT: Color = Color::Cyan;
+const SPREADS: [Color; 2] = [Color::Yellow, Color::Magenta];
+const BAD: Color = Color::LightRed;
+
+/// Draws a view, and the last lines that were said, on the whole of a frame.
+pub fn draw(frame: &mut Frame<'_>, view: &View, said: &[String]) {
+    let rows = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Length(3),
+        Constraint::Min(4),
+        Constraint::Length(7),
+        Constraint::Length(5),
+        Constraint::Length(said.len().min(3) as u16),
+        Constraint::Length(1),
+    ]);
+    let [head, progress, rate, spreads, state, lines, keys] = rows.areas(frame.area());
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    frame.render_widget(Paragraph::new(view.title.as_str()).style(bold), head);
+    draw_progress(frame, view, progress);
+    draw_rate(frame, view, rate);
+    let halves = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]);
+    for ((spread, area), colour) in view.spreads.iter().zip(halves.areas::<2>(spreads)).zip(SPREADS)
+    {
+        draw_spread(frame, spread, area, colour);
+    }
+    let [failed, server] = halves.areas(state);
+    let (text, style) = match view.failed.is_empty() {
+        true => ("none".to_owned(), Style::new()),
+        false => (view.failed.join(", "), Style::new().fg(BAD)),
+    };
+    draw_text(frame, "Requests that failed", &text, style, failed);
+    let text = if view.said.is_empty() { "nothing".to_owned() } else { view.said.join(", ") };
+    draw_text(frame, "The server and its cards say", &text, Style::new(), server);
+    frame.render_widget(Paragraph::new(said.join("\n")), lines);
+    let help = "q or Ctrl-C: stop, what was recorded is kept";
+    frame.render_widget(Paragraph::new(help).style(Style::new().add_modifier(Modifier::DIM)), keys);
+}
+
+fn draw_progress(frame: &mut Frame<'_>, view: &View, area: Rect) {
+    let (over, passes) = view.passes;
+    let title = match view.label.is_empty() {
+        true => "Nothing is measured yet: servers start, prompts are made, warm-up".to_owned(),
+        false => format!("{} · pass {} of {passes}", view.label, (over + 1).min(passes.max(1))),
+    };
+    let gauge = Gauge::default()
+        .block(Block::bordered().title(title))
+        .ratio(view.done.0)
+        .label(view.done.1.as_str());
+    frame.render_widget(gauge, area);
+}
+
+fn draw_rate(frame: &mut Frame<'_>, view: &View, area: Rect) {
+    let now = view.rates.last().copied().unwrap_or(0);
+    let most = view.rates.iter().copied().max().unwrap_or(0);
+    let title = format!("{now} tokens/s (at most {most}) · {} in flight", view.in_flight);
+    let block = Block::bordered().title(title);
+    let room = usize::from(block.inner(area).width);
+    let from = view.rates.len().saturating_sub(room);
+    let line = Sparkline::default()
+        .block(block)
+        .data(&view.rates[from..])
+        .style(Style::new().fg(THROUGHPUT));
+    frame.render_widget(line, area);
+}
+
+fn draw_spread(frame: &mut Frame<'_>, spread: &Spread, area: Rect, colour: Color) {
+    let line = Sparkline::default()
+        .block(Block::bordered().title(spread.title.as_str()))
+        .data(&spread.columns)
+        .style(Style::new().fg(colour));
+    frame.render_widget(line, area);
+}
+
+fn draw_text(frame: &mut Frame<'_>, title: &str, text: &str, style: Style, area: Rect) {
+    let paragraph = Paragraph::new(text)
+        .style(style)
+        .wrap(Wrap { trim: true })
+        .block(Block::bordered().title(title));
+    frame.render_widget(paragraph, area);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    use super::super::view::Watcher;
+    use super::super::view::tests::board;
+    use super::*;
+
+    fn drawn(view: &View, said: &[String], (width, height): (u16, u16)) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(frame, view, said)).unwrap();
+        terminal.backend().to_string()
+    }
+
+    #[test]
+    fn a_terminal_shows_the_run_at_any_size() {
+        let view = board().look(|shown| Watcher::default().look(shown, Duration::from_secs(1)));
+        let said = vec!["warning: 队列".to_owned()];
+        let text = drawn(&view, &said, (100, 30));
+        for part in [
+            "20B on vllm 0.20",
+            "128 x 4, saturated · pass 2 of 8",
+            "0/40 requests",
+            "0 tokens/s",
+            "TTFT ms: p50 29",
+            "ITL ms: p50 5",
+            "1 rejected",
+            "running 7, KV memory 42 %",
+            "warning:",
+            "q or Ctrl-C",
+            "█",
+        ] {
+            assert!(text.contains(part), "{part} is missing:\n{text}");
+        }
+        for size in [(1, 1), (20, 5), (80, 24), (300, 100)] {
+            drawn(&view, &said, size);
+        }
+        assert!(drawn(&View::default(), &[], (80, 24)).contains("Nothing is measured yet"));
+    }
+}

@@ -1,0 +1,268 @@
+//! What is shown of a run at one instant: texts and heights, from the board and from what it
+//! showed before. It draws nothing.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use inferometer_core::histogram::Histogram;
+use inferometer_core::observed::Quantity;
+use inferometer_core::outcome::OutcomeKind;
+use inferometer_drive::LiveCounts;
+use inferometer_net::{Nanos, monotonic_now};
+
+use crate::run::board::{Pass, Shown};
+
+/// Rates that are kept for the picture over time.
+const KEPT: usize = 400;
+/// Looks that a rate is taken over.
+const OVER: usize = 8;
+/// Columns of a distribution.
+const COLUMNS: u32 = 36;
+
+/// What is shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct View {
+    /// What is measured.
+    pub title: String,
+    /// How many passes are over, of how many.
+    pub passes: (usize, usize),
+    /// The pass that goes on.
+    pub label: String,
+    /// Its share that is done, and how that reads.
+    pub done: (f64, String),
+    /// Output tokens per second now, and before: the last is the latest.
+    pub rates: Vec<u64>,
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// How TTFT and ITL are spread.
+    pub spreads: [Spread; 2],
+    /// What failed, by outcome.
+    pub failed: Vec<String>,
+    /// What the server and the cards say.
+    pub said: Vec<String>,
+}
+
+/// A distribution.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// Its name and percentiles.
+    pub title: String,
+    /// How many values lie in each column of a logarithmic axis.
+    pub columns: Vec<u64>,
+}
+
+/// Looks again and again, and keeps what rates are made of.
+#[derive(Default)]
+pub struct Watcher {
+    label: String,
+    tokens: VecDeque<u64>,
+    rates: VecDeque<u64>,
+}
+
+impl Watcher {
+    /// What is to be shown now, `period` after the look before.
+    pub fn look(&mut self, shown: &Shown, period: Duration) -> View {
+        let (title, passes) = (shown.title.clone(), (shown.over, shown.passes));
+        let Some(pass) = &shown.pass else {
+            return View { title, passes, ..View::default() };
+        };
+        let counts = pass.live.look();
+        if self.label != pass.label {
+            *self = Self { label: pass.label.clone(), ..Self::default() };
+        }
+        self.note(counts.tokens, period);
+        View {
+            title,
+            passes,
+            label: pass.label.clone(),
+            done: done(pass, counts, monotonic_now()),
+            rates: self.rates.iter().copied().collect(),
+            in_flight: counts.begun.saturating_sub(counts.ended),
+            spreads: [spread("TTFT", &pass.so_far.ttft), spread("ITL", &pass.so_far.itl)],
+            failed: failed(pass),
+            said: said(shown),
+        }
+    }
+
+    fn note(&mut self, tokens: u64, period: Duration) {
+        self.tokens.push_back(tokens);
+        if self.tokens.len() > OVER {
+            self.tokens.pop_front();
+        }
+        let seconds = (self.tokens.len() - 1) as f64 * period.as_secs_f64();
+        let grown = tokens.saturating_sub(self.tokens.front().copied().unwrap_or(0));
+        let rate = if seconds > 0.0 { (grown as f64 / seconds).round() as u64 } else { 0 };
+        self.rates.push_back(rate);
+        if self.rates.len() > KEPT {
+            self.rates.pop_front();
+        }
+    }
+}
+
+/// How much of a pass is done, and what is left of it.
+fn done(pass: &Pass, counts: LiveCounts, now: Nanos) -> (f64, String) {
+    let elapsed = now.since(pass.began);
+    let Some(all) = pass.requests else {
+        return (0.0, format!("{} requests in {}", counts.ended, spoken(elapsed)));
+    };
+    // Requests that ended count whole, however many tokens they brought.
+    let each = u64::from(pass.output_tokens.max(1));
+    let share =
+        counts.tokens.max(counts.ended * each) as f64 / (u64::from(all) * each).max(1) as f64;
+    let share = share.clamp(0.0, 1.0);
+    let left = match share {
+        share if share > 0.02 => {
+            format!(", {} left", spoken(elapsed.mul_f64((1.0 - share) / share)))
+        }
+        _ => String::new(),
+    };
+    (share, format!("{}/{all} requests{left}", counts.ended))
+}
+
+fn spoken(span: Duration) -> String {
+    let seconds = span.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// A distribution from its first percentile to its longest.
+fn spread(name: &str, spans: &Histogram) -> Spread {
+    if spans.count() == 0 {
+        return Spread { title: format!("{name}: none yet"), columns: Vec::new() };
+    }
+    let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| ms(spans.quantile(q)));
+    let (from, to) = (spans.quantile(0.01).as_secs_f64() * 0.96, spans.max().as_secs_f64() * 1.05);
+    let title = format!("{name} ms: p50 {p50}, p90 {p90}, p99 {p99}");
+    let edge = |at: u32| from * (to / from).powf(f64::from(at) / f64::from(COLUMNS));
+    let up_to = |at: u32| match Duration::try_from_secs_f64(edge(at)) {
+        Ok(span) => spans.count_up_to(span),
+        Err(_) => 0,
+    };
+    let columns = (0..COLUMNS).map(|at| up_to(at + 1).saturating_sub(up_to(at)));
+    Spread { title, columns: columns.collect() }
+}
+
+fn ms(span: Duration) -> String {
+    let ms = span.as_secs_f64() * 1e3;
+    let decimals = if ms < 10.0 { 2 } else { usize::from(ms < 100.0) };
+    format!("{ms:.decimals$}")
+}
+
+fn failed(pass: &Pass) -> Vec<String> {
+    let kinds = OutcomeKind::ALL.into_iter().filter(|kind| *kind != OutcomeKind::Complete);
+    let counted = kinds.map(|kind| (kind.name(), pass.so_far.outcomes.of(kind)));
+    counted.filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")).collect()
+}
+
+fn said(shown: &Shown) -> Vec<String> {
+    let Some(sample) = &shown.said else { return Vec::new() };
+    let value = |quantity| sample.server.as_ref()?.values.get(&quantity).copied();
+    let mut lines = Vec::new();
+    for (name, quantity, scale, unit) in [
+        ("running", Quantity::Running, 1.0, ""),
+        ("waiting", Quantity::Waiting, 1.0, ""),
+        ("KV memory", Quantity::KvUse, 100.0, " %"),
+        ("preemptions", Quantity::Preemptions, 1.0, ""),
+    ] {
+        lines.extend(value(quantity).map(|value| format!("{name} {:.0}{unit}", value * scale)));
+    }
+    for card in &sample.cards {
+        let use_ = card.utilisation.map(|share| format!(" {:.0} %", 100.0 * share));
+        let power = card.power_w.map(|watts| format!(" {watts:.0} W"));
+        let said = [use_, power].into_iter().flatten().collect::<String>();
+        lines.push(format!("card {}{said}", card.index));
+    }
+    lines
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::Arc;
+
+    use inferometer_core::observed::{Sample, ServerSample};
+    use inferometer_core::outcome::Outcome;
+    use inferometer_core::record::{Event, EventKind, Read, Record};
+    use inferometer_drive::Live;
+
+    use super::*;
+    use crate::run::board::Board;
+
+    /// A board of a run in its second pass, with some requests over.
+    pub fn board() -> Board {
+        let board = Board::default();
+        board.begin("书生 20B on vllm 0.20".to_owned(), 8);
+        board.begin_pass("first", Some(1), 4, true, &Arc::new(Live::default()));
+        board.end_pass();
+        board.begin_pass("128 x 4, saturated", Some(40), 4, true, &Arc::new(Live::default()));
+        for index in 0..20 {
+            board.add(&record(index));
+        }
+        board.add(&Record { outcome: Outcome::Rejected { status: 503 }, ..record(20) });
+        let values = [(Quantity::Running, 7.0), (Quantity::KvUse, 0.425)].into();
+        let server = Some(ServerSample { values, ..ServerSample::default() });
+        board.heard(&Sample { server, ..Sample::default() });
+        board
+    }
+
+    /// Four tokens, the first after 20 ms and a millisecond more for each request.
+    fn record(index: u32) -> Record {
+        let at = |token: u32| Nanos(1_000_000 * u64::from(20 + index + 5 * token));
+        let read = |token| Read {
+            kernel: Some(at(token)),
+            user: at(token),
+            empty_before: Nanos(0),
+            bytes: 1,
+        };
+        let event = |read| Event { read, kind: EventKind::Text, chars: 1, tokens: None };
+        Record {
+            send_start: Some(Nanos(0)),
+            reads: (0..4).map(read).collect(),
+            events: (0..4).map(event).collect(),
+            ended: Some(at(3)),
+            outcome: Outcome::Complete,
+            ..Record::planned(0, index, Nanos(0))
+        }
+    }
+
+    #[test]
+    fn a_view_says_what_stands_on_the_board() {
+        let view = board().look(|shown| Watcher::default().look(shown, Duration::from_secs(1)));
+        assert_eq!((view.passes, view.label.as_str()), ((1, 8), "128 x 4, saturated"));
+        assert_eq!(view.failed, ["1 rejected"]);
+        assert_eq!(view.said, ["running 7", "KV memory 42 %"]);
+        assert!(view.spreads[0].title.starts_with("TTFT ms: p50 29"), "{:?}", view.spreads[0]);
+        assert_eq!(view.spreads[0].columns.iter().sum::<u64>(), 20, "the first one is within");
+        assert!(view.spreads[1].title.starts_with("ITL ms: p50 5"), "{:?}", view.spreads[1]);
+        let none = Board::default().look(|shown| Watcher::default().look(shown, Duration::ZERO));
+        assert_eq!(none, View::default());
+    }
+
+    #[test]
+    fn rates_are_those_of_the_last_looks_and_begin_anew_with_a_pass() {
+        let mut watcher = Watcher::default();
+        for tokens in [0, 100, 200, 300] {
+            watcher.note(tokens, Duration::from_millis(250));
+        }
+        assert_eq!(watcher.rates, [0, 400, 400, 400]);
+        board().look(|shown| watcher.look(shown, Duration::from_millis(250)));
+        assert_eq!(watcher.rates, [0]);
+    }
+
+    #[test]
+    fn what_is_left_follows_from_what_is_done() {
+        let live = Arc::new(Live::default());
+        let board = Board::default();
+        board.begin_pass("a", Some(10), 8, true, &live);
+        let counts = LiveCounts { begun: 10, ended: 2, failed: 0, tokens: 40 };
+        board.look(|shown| {
+            let pass = shown.pass.as_ref().unwrap();
+            let now = pass.began + Duration::from_secs(100);
+            assert_eq!(done(pass, counts, now), (0.5, "2/10 requests, 1 min 40 s left".to_owned()));
+            let none = LiveCounts::default();
+            assert_eq!(done(pass, none, now), (0.0, "0/10 requests".to_owned()));
+        });
+    }
+}
