@@ -14,8 +14,11 @@ pub mod log;
 
 mod db;
 
+mod live_note;
+
 pub use db::{ImportHeader, RunHeader, RunId, RunRow, RunState, Store, StoredRun};
 pub use error::StoreError;
+pub use live_note::LiveNote;
 pub use log::{
     Ending, Entry, LogHeader, LogReader, LogWriter, PassBegin, PassEnd, as_stored, into_stored,
 };

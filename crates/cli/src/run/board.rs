@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use inferometer_core::observed::Sample;
 use inferometer_core::record::Record;
 use inferometer_core::so_far::SoFar;
-use inferometer_drive::Live;
-use inferometer_net::Nanos;
-use inferometer_net::monotonic_now;
+use inferometer_drive::{Live, LiveCounts};
+use inferometer_net::{Nanos, monotonic_now};
+use inferometer_store::LiveNote;
 
 /// The board of a run; clones are the same one.
 #[derive(Clone, Default)]
@@ -84,6 +84,20 @@ impl Board {
     /// The server and the cards said something.
     pub fn heard(&self, sample: &Sample) {
         self.change(|shown| shown.said = Some(sample.clone()));
+    }
+
+    /// What is under way, for other processes; `before` is the note that was written before.
+    pub fn note(&self, pass: u32, at_unix_ns: u64, before: Option<&LiveNote>) -> Option<LiveNote> {
+        self.look(|shown| {
+            let LiveCounts { begun, ended, tokens, .. } = shown.pass.as_ref()?.live.look();
+            let since = before.filter(|before| before.pass == pass && before.tokens <= tokens);
+            let tokens_per_s = since.and_then(|before| {
+                let ns = at_unix_ns.checked_sub(before.at_unix_ns).filter(|ns| *ns > 0)?;
+                Some((tokens - before.tokens) as f64 * 1e9 / ns as f64)
+            });
+            let said = shown.said.clone();
+            Some(LiveNote { at_unix_ns, pass, begun, ended, tokens, tokens_per_s, said })
+        })
     }
 
     /// The pass is over.

@@ -15,7 +15,9 @@ use inferometer_core::summary::{PassSummary, Process};
 use inferometer_core::traits::Tokenizer;
 use inferometer_drive::Recorder;
 use inferometer_net::wall_clock_ns;
-use inferometer_store::{Ending, LogWriter, PassBegin, RunId, Store, StoreError, into_stored};
+use inferometer_store::{
+    Ending, LiveNote, LogWriter, PassBegin, RunId, Store, StoreError, into_stored,
+};
 
 use super::board::Board;
 
@@ -74,6 +76,8 @@ pub struct Recorded {
 
 /// How often records on their way are made sure of: what a killed run can lose.
 const MAKE_SURE_EVERY: Duration = Duration::from_secs(1);
+/// How often it is said what is under way.
+const NOTE_EVERY: Duration = Duration::from_secs(1);
 /// How long records are let gather before they are taken. A writer that sleeps needs not be woken
 /// by the load generator, and works while that sleeps too.
 const GATHER: Duration = Duration::from_millis(10);
@@ -94,6 +98,7 @@ impl Recording {
         let mut taken = Taken {
             folded: Folded::new(plan, begin, self.template, self.origin_unix_ns),
             batch: Vec::new(),
+            note: None,
             sure_at_ns: wall_clock_ns(),
             give_up: Some(give_up),
             error: self.log.begin_pass(begin).err(),
@@ -111,6 +116,7 @@ impl Recording {
                 },
                 Err(TryRecvError::Empty) => {
                     self.make_sure_if_due(&mut taken);
+                    self.note_if_due(&mut taken, begin.pass);
                     std::thread::sleep(GATHER);
                 }
                 Err(TryRecvError::Disconnected) => break,
@@ -153,6 +159,20 @@ impl Recording {
         }
     }
 
+    /// Says what is under way, for those who look on from other processes.
+    fn note_if_due(&self, taken: &mut Taken<impl FnOnce()>, pass: u32) {
+        let now = wall_clock_ns();
+        let since = taken.note.as_ref().map(|note| now.saturating_sub(note.at_unix_ns));
+        if since.is_some_and(|since| u128::from(since) < NOTE_EVERY.as_nanos()) {
+            return;
+        }
+        taken.note = self.board.note(pass, now, taken.note.as_ref());
+        if let Some(note) = &taken.note {
+            // Nothing is lost with it: whoever looks on sees what is recorded.
+            let _ = note.write(&self.store.live_note(&self.run));
+        }
+    }
+
     /// Hands everything taken so far to the disk.
     fn make_sure(&mut self, taken: &mut Taken<impl FnOnce()>) {
         taken.sure_at_ns = wall_clock_ns();
@@ -170,6 +190,8 @@ impl Recording {
 struct Taken<G> {
     folded: Folded,
     batch: Vec<Record>,
+    /// What was last said of what is under way.
+    note: Option<LiveNote>,
     /// When everything taken before was last handed to the disk.
     sure_at_ns: u64,
     give_up: Option<G>,

@@ -26,7 +26,9 @@ use inferometer_net::{EpollNet, wall_clock_ns};
 use inferometer_observe::Observer;
 use inferometer_report::plot::Theme;
 use inferometer_store::utc::rfc3339;
-use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store};
+use inferometer_store::{
+    Ending, LiveNote, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store,
+};
 use inferometer_workload::PromptPlace;
 use inferometer_workload::conversation::History;
 
@@ -482,6 +484,7 @@ impl Session<'_> {
         let folder = self.outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
         let ended = log.finish(ending).and_then(|()| {
             let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
+            LiveNote::remove(&store.live_note(&run));
             store.finish_run(&run, &summary, state, now)
         });
         let files = format!(

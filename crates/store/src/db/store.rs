@@ -64,6 +64,12 @@ impl Store {
         self.beside(&log_file(run))
     }
 
+    /// Where a run says what is under way while it goes on: [`crate::LiveNote`].
+    #[must_use]
+    pub fn live_note(&self, run: &RunId) -> PathBuf {
+        self.log_path(run).with_extension("live")
+    }
+
     fn beside(&self, file: &str) -> PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(file)
     }

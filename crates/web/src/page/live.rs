@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use inferometer_core::histogram::Histogram;
-use inferometer_core::observed::Quantity;
+use inferometer_core::observed::{Quantity, ServerSample};
 use inferometer_core::outcome::OutcomeKind;
 use inferometer_core::plan::Plan;
 use inferometer_core::so_far::SoFar;
-use inferometer_store::{RunState, StoredRun};
+use inferometer_net::wall_clock_ns;
+use inferometer_store::{LiveNote, RunState, StoredRun};
 
 use crate::answer::{Answer, Content, LiveEvent, Trouble};
 use crate::asked::{Asked, link};
@@ -22,7 +23,9 @@ use crate::site::Site;
 /// Logs that are kept open, so that a look reads only what is new.
 pub(crate) type Followed = BTreeMap<String, Follow>;
 
-/// The most of them.
+/// How long a note of what is under way is believed.
+const NOTE_LASTS_NS: u64 = 10_000_000_000;
+/// The most logs.
 const MOST_FOLLOWED: usize = 8;
 
 /// `/live`: the runs in progress, or the one that there is.
@@ -102,17 +105,25 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), Trouble> {
     }
     let is_over =
         !follow.is_behind() && (follow.ending().is_some() || stored.row.state != RunState::Running);
+    let note = LiveNote::read(&site.store.live_note(&stored.row.id));
+    let note = note.filter(|note| stored.row.state == RunState::Running && is_fresh(note));
     let mut out = Html::new();
     state(&mut out, stored, follow);
     if let Some(pass) = follow.passes().last() {
         whole(&mut out, follow, plan.as_ref());
-        current(&mut out, pass);
+        let note = note.filter(|note| note.pass == pass.begin.pass && pass.ending.is_none());
+        current(&mut out, pass, note.as_ref());
     }
     passes(&mut out, follow.passes());
     if is_over {
         site.followed.remove(id);
     }
     Ok((out, is_over))
+}
+
+/// Whether the run still says what is under way: it does so every second.
+fn is_fresh(note: &LiveNote) -> bool {
+    wall_clock_ns().saturating_sub(note.at_unix_ns) < NOTE_LASTS_NS
 }
 
 /// How far it is, in words.
@@ -153,7 +164,7 @@ fn progress(out: &mut Html, label: &str, done: u64, all: u64) {
 }
 
 /// The pass that goes on, or the last one.
-fn current(out: &mut Html, pass: &Seen) {
+fn current(out: &mut Html, pass: &Seen, note: Option<&LiveNote>) {
     out.raw("<h2>").text(&pass.place()).raw("</h2>\n");
     let so_far = &pass.so_far;
     let recorded = so_far.outcomes.total();
@@ -166,9 +177,55 @@ fn current(out: &mut Html, pass: &Seen) {
         ),
         None => drop(out.paragraph(&format!("{recorded} requests are over"))),
     }
+    if let Some(note) = note {
+        under_way(out, note);
+    }
     tiles(out, so_far);
     out.piece(&over_time(so_far)).piece(&distributions(so_far));
     failures(out, so_far);
+}
+
+/// What the log does not hold yet.
+fn under_way(out: &mut Html, note: &LiveNote) {
+    let mut all = vec![
+        ("in flight now", note.begun.saturating_sub(note.ended).to_string()),
+        ("tokens came", note.tokens.to_string()),
+    ];
+    all.extend(note.tokens_per_s.map(|rate| ("tokens/s now", format!("{rate:.0}"))));
+    if let Some(said) = &note.said {
+        all.extend(said.server.as_ref().map_or_else(Vec::new, server_says));
+        for card in &said.cards {
+            let share = card.utilisation.map(|share| ("card in use, %", 100.0 * share));
+            let power = card.power_w.map(|watts| ("power of a card, W", watts));
+            let both = share.into_iter().chain(power);
+            all.extend(both.map(|(name, value)| (name, format!("{value:.0}"))));
+        }
+    }
+    out.raw("<h3>Now</h3>\n");
+    list(out, all);
+    out.raw("<h3>Requests that are over</h3>\n");
+}
+
+/// What a server says of itself.
+fn server_says(said: &ServerSample) -> Vec<(&'static str, String)> {
+    let all = [
+        ("running in the server", Quantity::Running, 1.0),
+        ("waiting in the server", Quantity::Waiting, 1.0),
+        ("KV memory in use, %", Quantity::KvUse, 100.0),
+        ("preemptions", Quantity::Preemptions, 1.0),
+    ];
+    let known = all.into_iter().filter_map(|(name, quantity, scale)| {
+        Some((name, format!("{:.0}", scale * said.values.get(&quantity)?)))
+    });
+    known.collect()
+}
+
+fn list(out: &mut Html, tiles: Vec<(&str, String)>) {
+    out.raw("<ul class=\"tiles\">\n");
+    for (name, value) in tiles {
+        out.raw("<li><b>").text(&value).raw("</b> <span>").text(name).raw("</span></li>\n");
+    }
+    out.raw("</ul>\n");
 }
 
 fn tiles(out: &mut Html, pass: &SoFar) {
@@ -187,20 +244,8 @@ fn tiles(out: &mut Html, pass: &SoFar) {
         ("ITL p99", at(&pass.itl, 0.99)),
         ("E2E p50", at(&pass.e2e, 0.5)),
     ];
-    let said = |quantity| pass.server.as_ref()?.values.get(&quantity).copied();
-    let server = [
-        ("running in the server", said(Quantity::Running)),
-        ("waiting in the server", said(Quantity::Waiting)),
-        ("KV memory in use, %", said(Quantity::KvUse).map(|share| 100.0 * share)),
-        ("preemptions", said(Quantity::Preemptions)),
-    ];
-    let server = server.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    tiles.extend(server.map(|(name, value)| (name, format!("{value:.0}"))));
-    out.raw("<ul class=\"tiles\">\n");
-    for (name, value) in tiles {
-        out.raw("<li><b>").text(&value).raw("</b> <span>").text(name).raw("</span></li>\n");
-    }
-    out.raw("</ul>\n");
+    tiles.extend(pass.server.as_ref().map_or_else(Vec::new, server_says));
+    list(out, tiles);
 }
 
 fn failures(out: &mut Html, pass: &SoFar) {
