@@ -12,6 +12,7 @@ mod asked;
 mod markup;
 
 mod follow;
+pub mod traces;
 
 mod chrome;
 mod page;

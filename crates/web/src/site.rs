@@ -9,7 +9,7 @@ use crate::answer::{Answer, LiveEvent, Trouble};
 use crate::asked::Asked;
 use crate::chrome::{Frame, Part, SCRIPT, STYLE};
 use crate::markup::Html;
-use crate::page::{self, Followed};
+use crate::page::{self, Followed, Reports};
 
 /// What a page is made by.
 type Page = fn(&mut Site, &Asked) -> Result<Answer, Trouble>;
@@ -34,6 +34,8 @@ pub struct Site {
     pub(crate) store: Store,
     /// The runs in progress that somebody watches.
     pub(crate) followed: Followed,
+    /// The reports that were made lately.
+    pub(crate) reports: Reports,
 }
 
 impl Site {
@@ -42,7 +44,8 @@ impl Site {
     /// # Errors
     /// As [`Store::open_to_read`].
     pub fn open(store: &Path) -> Result<Self, inferometer_store::StoreError> {
-        Ok(Self { store: Store::open_to_read(store)?, followed: Followed::default() })
+        let store = Store::open_to_read(store)?;
+        Ok(Self { store, followed: Followed::default(), reports: Reports::default() })
     }
 
     /// Answers.

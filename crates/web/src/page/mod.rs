@@ -15,5 +15,5 @@ pub(crate) use definitions::definitions;
 pub(crate) use files::file;
 pub(crate) use live::{Followed, events, in_progress, live, live_event};
 pub(crate) use records::records;
-pub(crate) use run::run;
+pub(crate) use run::{Reports, run};
 pub(crate) use runs::runs;

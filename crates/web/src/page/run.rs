@@ -14,6 +14,20 @@ use crate::markup::Html;
 use crate::page::files;
 use crate::page::lines::Line;
 use crate::site::Site;
+use crate::traces;
+
+/// Reports that are kept as they were made: results of a run do not change any more.
+pub(crate) type Reports = Vec<(String, Written)>;
+
+/// The most of them.
+const MOST_KEPT: usize = 8;
+
+/// A report as markup, and the names of the files beside it.
+#[derive(Clone)]
+pub(crate) struct Written {
+    report: Html,
+    files: Vec<String>,
+}
 
 /// `/runs/RUN`
 pub(crate) fn run(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
@@ -23,36 +37,68 @@ pub(crate) fn run(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
         return Ok(Answer::see(link(&["runs", &id], &[])));
     }
     let title = format!("{} · {id}", stored.row.model);
-    let mut content = Html::new();
-    match &stored.summary {
+    let content = match &stored.summary {
         Some(summary) => {
-            content.piece(&around(&stored, summary));
-            let report = Report::of(&stored, summary);
-            content.piece(&Html::made(html::body(&report.input(summary))));
+            let written = written(&mut site.reports, &stored, summary)?;
+            let mut content = around(&stored, &written.files);
+            content.piece(&written.report);
+            content
         }
-        None => content = without_results(stored),
-    }
+        None => without_results(stored),
+    };
     Ok(Answer::page(&Frame::of(&title, Part::Runs).around(&content)))
+}
+
+/// The report of a run, made anew where it was not made lately.
+fn written(
+    reports: &mut Reports,
+    stored: &StoredRun,
+    summary: &Summary,
+) -> Result<Written, Trouble> {
+    let id = stored.row.id.as_str();
+    if let Some((_, kept)) = reports.iter().find(|(kept, _)| kept == id) {
+        return Ok(kept.clone());
+    }
+    let report = Report::of(stored, summary)?;
+    // Its files have a list of their own, above it.
+    let input = ReportInput { files: &[], ..report.input(summary) };
+    let written =
+        Written { report: Html::made(html::body(&input)), files: files::names(summary, &report) };
+    if reports.len() >= MOST_KEPT {
+        reports.remove(0);
+    }
+    reports.push((id.to_owned(), written.clone()));
+    Ok(written)
 }
 
 /// What a report is made of, for a stored run.
 pub(crate) struct Report {
-    plots: Vec<Named>,
-    /// None: a log of millions of requests is not read while somebody waits for a page.
-    traces: Traces,
+    /// The plots of its grid.
+    pub(crate) plots: Vec<Named>,
+    /// What its passes looked like.
+    pub(crate) traces: Traces,
     plan: String,
     again: String,
 }
 
 impl Report {
-    /// Draws the plots of a run and writes its plan.
-    pub(crate) fn of(stored: &StoredRun, summary: &Summary) -> Self {
-        Self {
+    /// Draws the plots of a run, reads its log and writes its plan.
+    ///
+    /// # Errors
+    /// When its log is there and cannot be read.
+    pub(crate) fn of(stored: &StoredRun, summary: &Summary) -> Result<Self, Trouble> {
+        let known = serde_json::from_str::<Plan>(&stored.plan_json).ok();
+        // Runs without records of their own, such as imported ones, have no log.
+        let traces = match known.filter(|_| stored.log.exists()) {
+            Some(plan) => traces::of_log(&stored.log, &plan)?,
+            None => Traces::default(),
+        };
+        Ok(Self {
             plots: plot::figures(std::slice::from_ref(summary), Theme::Light),
-            traces: Traces::default(),
+            traces,
             plan: plan(stored),
             again: format!("inferometer report {}", stored.row.id),
-        }
+        })
     }
 
     /// The report's input.
@@ -61,8 +107,8 @@ impl Report {
             summary,
             plots: &self.plots,
             traces: &self.traces,
-            files: &["summary.json", "cells.csv", "table.md", "report.md", "plan.toml"],
             plan_toml: &self.plan,
+            files: &["summary.json", "cells.csv", "table.md", "report.md"],
             report_command: &self.again,
             run_command: "inferometer run PLAN.toml",
         }
@@ -82,7 +128,7 @@ pub(crate) fn plan(stored: &StoredRun) -> String {
 }
 
 /// What stands above the report.
-fn around(stored: &StoredRun, summary: &Summary) -> Html {
+fn around(stored: &StoredRun, files: &[String]) -> Html {
     let id = stored.row.id.as_str();
     let mut out = Html::new();
     out.raw("<div class=\"above\">\n<p>Run <code>").text(id).raw("</code>");
@@ -91,9 +137,9 @@ fn around(stored: &StoredRun, summary: &Summary) -> Html {
         out.raw(" <span class=\"badge warning\">").text(state).raw("</span>");
     }
     out.raw("</p>\n<details><summary>Files</summary><ul class=\"files\">\n");
-    for name in files::names(summary) {
-        out.raw("<li><a").attribute("href", &link(&["runs", id, &name], &[]));
-        out.raw(" download>").text(&name).raw("</a></li>\n");
+    for name in files {
+        out.raw("<li><a").attribute("href", &link(&["runs", id, name], &[]));
+        out.raw(" download>").text(name).raw("</a></li>\n");
     }
     out.raw("</ul></details>\n<p>");
     out.link(&link(&["compare"], &[("run", id)]), "Compare with another run");
