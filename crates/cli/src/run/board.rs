@@ -32,6 +32,8 @@ pub struct Shown {
 
 /// A pass that goes on.
 pub struct Pass {
+    /// Which pass of the run it is, from 1.
+    pub number: usize,
     /// How people call it.
     pub label: String,
     /// Its requests, where they are known.
@@ -61,7 +63,8 @@ impl Board {
         streamed: bool,
         live: &Arc<Live>,
     ) {
-        let pass = Pass {
+        let pass = |number| Pass {
+            number,
             label: label.to_owned(),
             requests,
             output_tokens,
@@ -69,7 +72,7 @@ impl Board {
             live: Arc::clone(live),
             so_far: SoFar::new(streamed),
         };
-        self.change(|shown| shown.pass = Some(pass));
+        self.change(|shown| shown.pass = Some(pass(shown.over + 1)));
     }
 
     /// A request is over.

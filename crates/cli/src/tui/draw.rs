@@ -47,10 +47,10 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, said: &[String]) {
 }
 
 fn draw_progress(frame: &mut Frame<'_>, view: &View, area: Rect) {
-    let (over, passes) = view.passes;
+    let (number, passes) = view.passes;
     let title = match view.label.is_empty() {
         true => "Nothing is measured yet: servers start, prompts are made, warm-up".to_owned(),
-        false => format!("{} · pass {} of {passes}", view.label, (over + 1).min(passes.max(1))),
+        false => format!("{} · pass {number} of {passes}", view.label),
     };
     let gauge = Gauge::default()
         .block(Block::bordered().title(title))

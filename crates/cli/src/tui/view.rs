@@ -24,7 +24,7 @@ const COLUMNS: u32 = 36;
 pub struct View {
     /// What is measured.
     pub title: String,
-    /// How many passes are over, of how many.
+    /// Which pass goes on, from 1, and how many there are at most.
     pub passes: (usize, usize),
     /// The pass that goes on.
     pub label: String,
@@ -62,10 +62,11 @@ pub struct Watcher {
 impl Watcher {
     /// What is to be shown now, `period` after the look before.
     pub fn look(&mut self, shown: &Shown, period: Duration) -> View {
-        let (title, passes) = (shown.title.clone(), (shown.over, shown.passes));
+        let title = shown.title.clone();
         let Some(pass) = &shown.pass else {
-            return View { title, passes, ..View::default() };
+            return View { title, ..View::default() };
         };
+        let passes = (pass.number, shown.passes);
         let counts = pass.live.look();
         if self.label != pass.label {
             *self = Self { label: pass.label.clone(), ..Self::default() };
@@ -230,7 +231,7 @@ pub(super) mod tests {
     #[test]
     fn a_view_says_what_stands_on_the_board() {
         let view = board().look(|shown| Watcher::default().look(shown, Duration::from_secs(1)));
-        assert_eq!((view.passes, view.label.as_str()), ((1, 8), "128 x 4, saturated"));
+        assert_eq!((view.passes, view.label.as_str()), ((2, 8), "128 x 4, saturated"));
         assert_eq!(view.failed, ["1 rejected"]);
         assert_eq!(view.said, ["running 7", "KV memory 42 %"]);
         assert!(view.spreads[0].title.starts_with("TTFT ms: p50 29"), "{:?}", view.spreads[0]);

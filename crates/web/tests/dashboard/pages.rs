@@ -1,6 +1,7 @@
 //! Pages as functions over a small store.
 
-use inferometer_store::{Ending, RunState, Store};
+use inferometer_net::wall_clock_ns;
+use inferometer_store::{Ending, LiveNote, RunState, Store};
 use inferometer_web::{Content, Site};
 
 use crate::made::{CHINESE, EVIL, Made, get, streamed};
@@ -157,6 +158,14 @@ fn a_run_in_progress_is_read_on_as_its_log_grows() {
     assert!(event.markup.contains("3 of 8 requests are over") && !event.is_last);
     assert!(event.markup.contains("50.") && event.markup.contains("live-ttft"));
     check(&format!("<!DOCTYPE html>{}", event.markup));
+    let note = made.store.live_note(&id);
+    for (at_unix_ns, is_shown) in [(wall_clock_ns(), true), (wall_clock_ns() / 2, false)] {
+        let (begun, ended) = (8, 3);
+        LiveNote { at_unix_ns, begun, ended, ..LiveNote::default() }.write(&note).unwrap();
+        let event = site.live_event(id.as_str());
+        let is_there = event.markup.contains("<b>5</b> <span>in flight now</span>");
+        assert_eq!(is_there, is_shown, "an old note is of a run that was killed");
+    }
     log.end_pass(Ending::Complete).unwrap();
     log.finish(Ending::Complete).unwrap();
     let event = site.live_event(id.as_str());
