@@ -68,7 +68,7 @@ pub struct Tool {
 }
 
 /// The server under test, as it states itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Address, without credentials.
     pub url: String,

@@ -4,6 +4,8 @@
 //! [`form`] writes rows one after another and keeps none of them: CSV, JSON Lines, one JSON
 //! document, Parquet. [`schema`] describes the JSON ones from the same columns.
 //!
+//! [`mlflow`] is the layout of a folder of runs as MLflow keeps it.
+//!
 //! Nothing is computed here that [`inferometer_core::metric`] does not define, and nothing is
 //! rounded.
 
@@ -11,6 +13,7 @@ mod error;
 mod value;
 
 pub mod form;
+pub mod mlflow;
 pub mod schema;
 pub mod table;
 

@@ -149,6 +149,41 @@ pub enum StoreError {
         /// What was asked for.
         id: String,
     },
+    /// There is no run of the kind that was asked for.
+    #[error(
+        "{} has no {kind} run: `inferometer runs` lists what there is; `latest` means a measured \
+         one, `latest-predicted` and `latest-imported` the others",
+        path.display()
+    )]
+    NoneOfItsKind {
+        /// The file.
+        path: PathBuf,
+        /// The kind.
+        kind: &'static str,
+    },
+    /// A process writes the run.
+    #[error("run {run} is being written: end the process that measures, then remove it")]
+    BeingWritten {
+        /// The run.
+        run: String,
+    },
+    /// A tag that no list could show, or that could not be given again.
+    #[error(
+        "{tag:?} is no tag: a tag has at least one character, no blank and no comma, and does not \
+         begin with + or -"
+    )]
+    InvalidTag {
+        /// What was given.
+        tag: String,
+    },
+    /// A tag is to be taken away that the run does not have.
+    #[error("run {run} has no tag {tag:?}; nothing was changed")]
+    NoSuchTag {
+        /// The run.
+        run: String,
+        /// The tag.
+        tag: String,
+    },
     /// Several runs have ids that begin so.
     #[error("{id:?} is not one run but several: {}; give more of the id", candidates.join(", "))]
     AmbiguousRun {

@@ -16,7 +16,9 @@ mod db;
 
 mod live_note;
 
-pub use db::{ImportHeader, RunHeader, RunId, RunRow, RunState, Store, StoredRun};
+pub use db::{
+    ImportHeader, Note, RunFilter, RunHeader, RunId, RunKind, RunRow, RunState, Store, StoredRun,
+};
 pub use error::StoreError;
 pub use live_note::LiveNote;
 pub use log::{

@@ -26,8 +26,8 @@ pub struct ExportArgs {
     /// Which pass, counted from 0 through all cells, for a format that holds one pass
     #[arg(long, value_name = "N")]
     pass: Option<u32>,
-    /// Where to; standard output if none is named
-    #[arg(long, value_name = "FILE")]
+    /// Where to, a file or the format's folder; standard output if none is named
+    #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
     /// Say which columns the rows have and what they mean, and write nothing
     #[arg(long)]
@@ -64,12 +64,19 @@ pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
     if arguments.pass.is_some() && !format.what.is_empty() {
         return Err(Failure::usage(format!("--pass: {name} has the rows of all passes")));
     }
-    if arguments.pass.is_some() && name == "table" {
-        return Err(Failure::usage("--pass: the table has a row per cell and not per pass"));
+    if arguments.pass.is_some() && ["table", "mlflow"].contains(&name) {
+        return Err(Failure::usage(format!("--pass: {name} has all passes in one")));
     }
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let run = store.run(&arguments.run).map_err(Failure::usage)?;
-    (format.write)(&Job { run: &run, what, pass: arguments.pass, out: arguments.out.as_deref() })
+    let notes = store.notes(&run.row.id).map_err(Failure::not_carried_out)?;
+    (format.write)(&Job {
+        run: &run,
+        notes: &notes,
+        what,
+        pass: arguments.pass,
+        out: arguments.out.as_deref(),
+    })
 }
 
 /// The columns of the rows, a line each.

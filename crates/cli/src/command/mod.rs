@@ -14,9 +14,12 @@ mod models;
 mod predict;
 mod presets;
 pub mod report;
+mod rm;
 mod run;
 mod runs;
 mod scenarios;
+mod show;
+mod tag;
 mod web;
 mod workload_flags;
 
@@ -43,8 +46,16 @@ pub enum Command {
     Compare(compare::CompareArgs),
     /// Import published tables, logs and results of other tools into the store.
     Import(import::ImportArgs),
-    /// List the stored runs.
+    /// List the stored runs, filtered by model, engine, card, tag, date, state and kind.
     Runs(runs::RunsArgs),
+    /// Show one stored run: what it is of, its figures, its plan, its files.
+    Show(show::ShowArgs),
+    /// Tag a stored run, or take tags away.
+    Tag(tag::TagArgs),
+    /// Keep a note with a stored run.
+    Note(tag::NoteArgs),
+    /// Remove stored runs with their records.
+    Rm(rm::RmArgs),
     /// Write a stored run as other programs read it: Parquet, CSV, JSON, ...
     Export(export::ExportArgs),
     /// Show the stored runs in a browser, also while they go on.
@@ -92,6 +103,10 @@ impl Command {
             Self::Compare(arguments) => compare::compare(&arguments),
             Self::Import(arguments) => import::import(&arguments),
             Self::Runs(arguments) => runs::runs(&arguments),
+            Self::Show(arguments) => show::show(&arguments),
+            Self::Tag(arguments) => tag::tag(&arguments),
+            Self::Note(arguments) => tag::note(&arguments),
+            Self::Rm(arguments) => rm::rm(&arguments),
             Self::Export(arguments) => export::export(&arguments),
             Self::Web(arguments) => web::web(&arguments),
             Self::Fetch(arguments) => fetch::fetch(&arguments),

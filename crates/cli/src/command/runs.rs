@@ -1,42 +1,177 @@
-//! `runs`: what the store holds.
+//! `runs`: what the store holds, filtered.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use inferometer_store::Store;
+use clap::builder::PossibleValuesParser;
+use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store};
+use serde_json::{Value, json};
 
-use crate::exit::{Failure, print};
+use crate::exit::{Failure, print, tell};
 
 /// The flags of `runs`.
 #[derive(Args)]
 pub struct RunsArgs {
+    /// Only those whose model's name contains this, in whatever case
+    #[arg(long, value_name = "TEXT")]
+    model: Option<String>,
+    /// Only those whose engine and version contain this, such as 'vllm 0.2'
+    #[arg(long, value_name = "TEXT")]
+    engine: Option<String>,
+    /// Only those whose card's name contains this
+    #[arg(long, value_name = "TEXT")]
+    card: Option<String>,
+    /// Only those with this tag; may be given several times, for those that have all of them
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// Only those that began then or later: a date, or a date and time as 2026-11-20T05:12, UTC
+    #[arg(long, value_name = "DATE", value_parser = instant)]
+    since: Option<String>,
+    /// Only those that began then or earlier; a date means its whole day
+    #[arg(long, value_name = "DATE", value_parser = instant)]
+    until: Option<String>,
+    /// Only those in this state; the process of a killed one is gone and did not say how it ended
+    #[arg(long, value_parser = PossibleValuesParser::new(RunState::ALL.map(RunState::name)))]
+    state: Option<String>,
+    /// Only those of which the figures come from there
+    #[arg(long, value_parser = PossibleValuesParser::new(RunKind::ALL.map(RunKind::name)))]
+    kind: Option<String>,
+    /// Not more than this, the last ones
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
+    /// Print one JSON document on stdout and nothing else there
+    #[arg(long)]
+    json: bool,
 }
 
 /// Lists the stored runs, the oldest first.
 pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
-    let mut text = String::new();
-    for run in store.runs().map_err(Failure::not_carried_out)? {
-        let version = run.engine_version.as_deref().unwrap_or("");
-        let engine = run.engine.as_deref().unwrap_or("unknown engine");
-        let simulated = match &run.imported_from {
-            Some(file) => format!(" (imported from {file})"),
-            None if run.simulated => " (simulation)".to_owned(),
-            None => String::new(),
-        };
-        let validity = run.validity.as_deref().unwrap_or("-");
-        let _ = writeln!(
-            text,
-            "{}  {:<11}  {validity:<7}  {:>3} cells  {} on {engine} {version}{simulated}",
-            run.id,
-            run.state.name(),
-            run.cells,
-            run.model,
-        );
+    let filter = arguments.filter();
+    let rows = store.runs_that_fit(&filter).map_err(Failure::not_carried_out)?;
+    if arguments.json {
+        let runs: Vec<Value> = rows.iter().map(row_json).collect();
+        return print(&format!("{:#}\n", json!({ "schema": "inferometer.runs/1", "runs": runs })));
     }
-    print(&text)
+    if rows.is_empty() {
+        let fits = if filter == RunFilter::default() { "is there" } else { "fits" };
+        tell(&format!("no run {fits}"));
+    }
+    print(&rows.iter().map(line).collect::<String>())
+}
+
+impl RunsArgs {
+    fn filter(&self) -> RunFilter {
+        let state = |name: &String| RunState::ALL.into_iter().find(|state| state.name() == name);
+        let kind = |name: &String| RunKind::ALL.into_iter().find(|kind| kind.name() == name);
+        RunFilter {
+            model: self.model.clone(),
+            engine: self.engine.clone(),
+            card: self.card.clone(),
+            tags: self.tag.clone(),
+            since: self.since.clone(),
+            until: self.until.clone(),
+            state: self.state.as_ref().and_then(state),
+            kind: self.kind.as_ref().and_then(kind),
+            limit: self.limit,
+        }
+    }
+}
+
+/// The beginning of an instant in the form in which instants are stored; what is not said is open.
+fn instant(text: &str) -> Result<String, String> {
+    const FORM: &str = "0000-00-00T00:00:00";
+    let text = text.trim_end_matches('Z').replace(' ', "T");
+    let fits = |(given, form): (char, char)| match form {
+        '0' => given.is_ascii_digit(),
+        other => given == other,
+    };
+    let is_whole = [10, 13, 16, 19].contains(&text.len());
+    if is_whole && text.chars().zip(FORM.chars()).all(fits) {
+        return Ok(text);
+    }
+    Err("is no date such as 2026-11-20 and no instant such as 2026-11-20T05:12, in UTC".to_owned())
+}
+
+fn line(run: &RunRow) -> String {
+    let validity = run.validity.as_deref().unwrap_or("-");
+    let mut text = format!(
+        "{}  {:<11}  {validity:<7}  {:<9}  {:>3} cells  {}",
+        run.id,
+        run.state.name(),
+        run.kind.name(),
+        run.cells,
+        what(run)
+    );
+    if !run.tags.is_empty() {
+        let _ = write!(text, "  [{}]", run.tags.join(" "));
+    }
+    // What a server calls itself cannot steer the terminal.
+    text.retain(|c| !c.is_control());
+    text + "\n"
+}
+
+/// What a run is of: model, engine with its version, card.
+pub fn what(run: &RunRow) -> String {
+    let engine = run.engine.as_deref().unwrap_or("unknown engine");
+    let mut text = format!("{} on {engine}", run.model);
+    if let Some(version) = &run.engine_version {
+        let _ = write!(text, " {version}");
+    }
+    if let Some(card) = &run.card {
+        let _ = write!(text, ", {card}");
+    }
+    match &run.imported_from {
+        Some(file) => {
+            let _ = write!(text, " (imported from {file})");
+        }
+        None if run.simulated && !run.predicted => text += " (simulation)",
+        None => {}
+    }
+    text
+}
+
+/// A run as documents have it.
+pub fn row_json(run: &RunRow) -> Value {
+    json!({
+        "run_id": run.id,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "state": run.state.name(),
+        "kind": run.kind.name(),
+        "model": run.model,
+        "engine": run.engine,
+        "engine_version": run.engine_version,
+        "card": run.card,
+        "simulated": run.simulated,
+        "predicted": run.predicted,
+        "imported_from": run.imported_from,
+        "validity": run.validity,
+        "cells": run.cells,
+        "tags": run.tags,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_and_instants_are_taken_and_nothing_else() {
+        for (given, kept) in [
+            ("2026-11-20", "2026-11-20"),
+            ("2026-11-20T05:12", "2026-11-20T05:12"),
+            ("2026-11-20 05:12:33", "2026-11-20T05:12:33"),
+            ("2026-11-20T05:12:33Z", "2026-11-20T05:12:33"),
+        ] {
+            assert_eq!(instant(given), Ok(kept.to_owned()));
+        }
+        for given in ["", "2026", "2026-11", "20.11.2026", "2026-11-20T5:12", "yesterday"] {
+            assert!(instant(given).is_err(), "{given}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The forms in which a stored run leaves this program: one line of [`FORMATS`] for each, and a
 //! file beside this one where it takes more than a writer of rows.
 
+mod mlflow;
 mod out;
 pub mod passes;
 mod rows;
@@ -10,7 +11,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use inferometer_export::Field;
-use inferometer_store::StoredRun;
+use inferometer_store::{Note, StoredRun};
 
 use crate::exit::Failure;
 
@@ -31,11 +32,13 @@ pub enum What {
 pub struct Job<'a> {
     /// The run.
     pub run: &'a StoredRun,
+    /// The notes on it.
+    pub notes: &'a [Note],
     /// Its rows, for a format that has rows.
     pub what: What,
     /// The pass, for a format that holds one; all of them if none is named.
     pub pass: Option<u32>,
-    /// The file, or folder; standard output if none is named.
+    /// The file, or folder; if none is named, standard output, or what the format says.
     pub out: Option<&'a Path>,
 }
 
@@ -80,6 +83,12 @@ pub const FORMATS: &[Format] = &[
         about: "the table in the form in which such tables are published",
         what: &[],
         write: vllm_bench::write_table,
+    },
+    Format {
+        name: "mlflow",
+        about: "a run in MLflow's file store; --out names its folder, mlruns if none is named",
+        what: &[],
+        write: mlflow::write,
     },
 ];
 

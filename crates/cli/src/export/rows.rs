@@ -166,7 +166,7 @@ fn records(
 }
 
 /// The results of a run; of one that did not live to write them, from its records.
-fn summary_of(run: &StoredRun) -> Result<Summary, Failure> {
+pub(super) fn summary_of(run: &StoredRun) -> Result<Summary, Failure> {
     match &run.summary {
         Some(summary) => Ok(summary.clone()),
         None => fold_again(run, &plan_of(run)?, |_| ()),
@@ -181,7 +181,7 @@ fn streamed(run: &StoredRun) -> Result<bool, Failure> {
     }
 }
 
-fn plan_of(run: &StoredRun) -> Result<Plan, Failure> {
+pub(super) fn plan_of(run: &StoredRun) -> Result<Plan, Failure> {
     serde_json::from_str(&run.plan_json).map_err(|error| {
         Failure::not_carried_out(format!(
             "run {}: its plan is of another version of this program: {error}",

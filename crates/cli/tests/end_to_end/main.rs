@@ -13,6 +13,7 @@ mod predict;
 mod run;
 mod secrets;
 mod several;
+mod shelf;
 mod sockets;
 mod support;
 mod tls;

@@ -98,7 +98,8 @@ fn a_stored_prediction_can_be_reported_again_and_held_against() {
     let mut first = vec!["--store", "runs.db"];
     first.extend(lengths);
     let one = predict(folder.path(), &first);
-    let again = inferometer(folder.path(), &["report", "--store", "runs.db", "--json"]);
+    let again =
+        inferometer(folder.path(), &["report", "latest-predicted", "--store", "runs.db", "--json"]);
     let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
     assert_eq!(again["predicted"], true);
     assert_eq!(again["cells"][0]["passes"], one["cells"][0]["passes"]);
@@ -122,19 +123,19 @@ fn a_run_is_predicted_with_as_many_requests_as_it_sent_and_only_what_was_measure
     let held = predict(folder.path(), &["--against", "latest"]);
     let planned = |at: usize| held["cells"][0]["passes"][at]["planned"].as_u64();
     assert_eq!((planned(0), planned(1)), (Some(2), Some(6)));
-    let calibrate = |more: &[&str]| {
-        let arguments = [&["calibrate", "latest", "--model", "chatglm3-6b"], more].concat();
+    let calibrate = |run: &str, more: &[&str]| {
+        let arguments = [&["calibrate", run, "--model", "chatglm3-6b"], more].concat();
         String::from_utf8(inferometer(folder.path(), &arguments).stderr).expect("text")
     };
-    let told = calibrate(&[]);
+    let told = calibrate("latest-predicted", &[]);
     assert!(told.contains("a profile is fitted to measured rows"), "{told}");
     measure("50");
-    let told = calibrate(&[]);
+    let told = calibrate("latest", &[]);
     assert!(told.contains("50 times as fast") && told.contains("--speed 1"), "{told}");
     measure("1");
-    let told = calibrate(&["--requests", "399"]);
+    let told = calibrate("latest", &["--requests", "399"]);
     assert!(told.contains("399, but the run sent 6"), "{told}");
-    assert_eq!(calibrate(&[]), "");
+    assert_eq!(calibrate("latest", &[]), "");
     let profile = std::fs::read_to_string(folder.path().join("profile.toml")).expect("written");
     assert!(profile.contains("requests = [6, 1]"), "{profile}");
 }

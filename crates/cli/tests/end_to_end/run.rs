@@ -261,6 +261,12 @@ fn a_killed_run_keeps_its_records_and_its_report_says_that_it_is_incomplete() {
     let summary: Value = serde_json::from_slice(&report.stdout).expect("a summary");
     let complete = summary["cells"][0]["passes"][0]["outcomes"]["complete"].as_u64();
     assert!(complete > Some(0), "{summary}");
+    let killed = inferometer(folder.path(), &["runs", "--state", "killed"]);
+    assert!(String::from_utf8_lossy(&killed.stdout).contains("  killed "), "{}", told(&killed));
+    let rows = inferometer(folder.path(), &["export", "--format", "jsonl"]);
+    let of_complete = r#""outcome":"complete""#;
+    let exported = String::from_utf8_lossy(&rows.stdout).matches(of_complete).count() as u64;
+    assert_eq!(Some(exported), complete, "{}", told(&rows));
     assert_eq!(summary["verdict"]["validity"], "suspect");
     assert!(summary["findings"].to_string().contains("run_incomplete"), "{summary}");
     assert!(told(&report).contains("warning"), "{}", told(&report));

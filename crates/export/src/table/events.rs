@@ -53,7 +53,9 @@ pub static EVENTS: Table<EventRow> = Table {
 type C = Column<EventRow>;
 
 static COLUMNS: [C; 16] = [
-    C::always("run_id", Text, "The run.", |e| Value::Text(&e.request.pass.run.run_id)),
+    C::always("run_id", Text, "The run's name in the store.", |e| {
+        Value::Text(&e.request.pass.run.run_id)
+    }),
     C::always("pass", Integer, "Index of the pass in the run, from 0.", |e| {
         Value::Integer(e.request.record.pass.into())
     }),

@@ -96,7 +96,7 @@ pub static REQUESTS: Table<RequestRow> = Table {
 type C = Column<RequestRow>;
 
 static COLUMNS: [C; 50] = [
-    C::always("run_id", Text, "The run.", |r| Value::Text(&r.pass.run.run_id)),
+    C::always("run_id", Text, "The run's name in the store.", |r| Value::Text(&r.pass.run.run_id)),
     C::always("model", Text, "The model, as the server knows it.", |r| {
         Value::Text(&r.pass.run.target.model)
     }),

@@ -1,14 +1,19 @@
 //! The database: which runs there are, their results, and one row for each request.
 //!
 //! SQLite in WAL mode, so that one process can read while another writes, and writers wait for
-//! one another. It reads no clock and never deletes.
+//! one another. It reads no clock, and removes only runs that it is told to.
 
 mod open;
-mod requests;
 mod run;
 mod run_id;
 mod store;
 
-pub use run::{ImportHeader, RunHeader, RunRow, RunState, StoredRun};
+mod labels;
+mod list;
+mod remove;
+mod requests;
+
+pub use labels::Note;
+pub use run::{ImportHeader, RunFilter, RunHeader, RunKind, RunRow, RunState, StoredRun};
 pub use run_id::RunId;
 pub use store::Store;

@@ -11,8 +11,11 @@ use crate::error::StoreError;
 
 /// The steps that lead from an empty file to the present schema. The number of steps that were
 /// done is the file's `user_version`; steps are added at the end and never changed.
-const MIGRATIONS: [&str; 2] =
-    [include_str!("../schema/0001_runs.sql"), include_str!("../schema/0002_classes.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("../schema/0001_runs.sql"),
+    include_str!("../schema/0002_classes.sql"),
+    include_str!("../schema/0003_labels_and_views.sql"),
+];
 
 /// Marks a file as a database of this program (`PRAGMA application_id`): "INFR".
 const APPLICATION_ID: i64 = 0x494e_4652;

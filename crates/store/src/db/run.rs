@@ -49,8 +49,11 @@ pub struct ImportHeader {
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RunState {
-    /// It goes on, or the process that carried it out was killed.
+    /// It goes on.
     Running,
+    /// The process that carried it out is gone, and did not say how it ended; what was recorded is
+    /// kept. Seen by the lock on the log, never stored: the database has such a run as running.
+    Killed,
     /// The plan was carried out.
     Complete,
     /// It was stopped; what was recorded is kept.
@@ -61,18 +64,69 @@ pub enum RunState {
 
 impl RunState {
     /// Every state.
-    pub const ALL: [Self; 4] = [Self::Running, Self::Complete, Self::Interrupted, Self::Failed];
+    pub const ALL: [Self; 5] =
+        [Self::Running, Self::Killed, Self::Complete, Self::Interrupted, Self::Failed];
 
     /// The name in the database and in lists.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::Killed => "killed",
             Self::Complete => "complete",
             Self::Interrupted => "interrupted",
             Self::Failed => "failed",
         }
     }
+}
+
+/// Where the figures of a run come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RunKind {
+    /// A server was measured by this program; it may have been the embedded engine.
+    Measured,
+    /// No server was measured: a model says so.
+    Predicted,
+    /// Another program measured it, or a published table says so.
+    Imported,
+}
+
+impl RunKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Measured, Self::Predicted, Self::Imported];
+
+    /// The name in the database and in lists.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Predicted => "predicted",
+            Self::Imported => "imported",
+        }
+    }
+}
+
+/// Which runs are listed: those that fit all that is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// The model's name contains this, in whatever case.
+    pub model: Option<String>,
+    /// Engine and version, such as `vllm 0.2.7`, contain this, in whatever case.
+    pub engine: Option<String>,
+    /// The card's name contains this, in whatever case.
+    pub card: Option<String>,
+    /// It has all of these.
+    pub tags: Vec<String>,
+    /// It began then or later: RFC 3339 in UTC, or the beginning of it, such as a date.
+    pub since: Option<String>,
+    /// It began then or earlier; with a date, on that day or earlier.
+    pub until: Option<String>,
+    /// How far it is.
+    pub state: Option<RunState>,
+    /// Where its figures come from.
+    pub kind: Option<RunKind>,
+    /// Not more than this, the last ones.
+    pub limit: Option<usize>,
 }
 
 /// One line of the list of runs.
@@ -86,12 +140,16 @@ pub struct RunRow {
     pub finished_at: Option<String>,
     /// How far it is.
     pub state: RunState,
+    /// Where its figures come from.
+    pub kind: RunKind,
     /// Engine, such as `vllm`.
     pub engine: Option<String>,
     /// Its version.
     pub engine_version: Option<String>,
     /// The model.
     pub model: String,
+    /// The card, where the server or the user named it.
+    pub card: Option<String>,
     /// True for the embedded engine.
     pub simulated: bool,
     /// True when no server was measured.
@@ -102,6 +160,8 @@ pub struct RunRow {
     pub validity: Option<String>,
     /// Cells of the grid with results.
     pub cells: u32,
+    /// What people call it, sorted.
+    pub tags: Vec<String>,
 }
 
 /// A run with its documents.
@@ -109,6 +169,10 @@ pub struct RunRow {
 pub struct StoredRun {
     /// The line of the list.
     pub row: RunRow,
+    /// The wall time at which it began, in nanoseconds since the Unix epoch.
+    pub started_unix_ns: i64,
+    /// The wall time at which it ended; absent for one that did not say so.
+    pub finished_unix_ns: Option<i64>,
     /// The wall time at the origin of its axis, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,
     /// Version of the program that made it.

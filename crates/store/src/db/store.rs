@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 
 use inferometer_core::finding::Severity;
 use inferometer_core::record::Record;
-use inferometer_core::summary::Summary;
+use inferometer_core::summary::{Environment, Summary, Target};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior};
 use rusqlite::{named_params, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::list::ROW_COLUMNS;
 use super::open::{Missing, database, open, open_to_read};
 use super::requests;
-use super::run::{ImportHeader, RunHeader, RunRow, RunState, StoredRun};
+use super::run::{ImportHeader, RunHeader, RunState, StoredRun};
 use super::run_id::RunId;
 use crate::error::StoreError;
 use crate::utc;
@@ -24,8 +25,8 @@ const LOG_FOLDER: &str = "inferometer.runs";
 /// An open store.
 #[derive(Debug)]
 pub struct Store {
-    connection: Connection,
-    path: PathBuf,
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
 }
 
 impl Store {
@@ -70,7 +71,7 @@ impl Store {
         self.log_path(run).with_extension("live")
     }
 
-    fn beside(&self, file: &str) -> PathBuf {
+    pub(super) fn beside(&self, file: &str) -> PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(file)
     }
 
@@ -86,8 +87,8 @@ impl Store {
         std::fs::create_dir_all(&folder).map_err(StoreError::io("create", &folder))?;
         let inserted = self.connection.execute(
             "INSERT INTO runs (id, state, started_at, started_unix_ns, origin_unix_ns,
-                 tool_version, predicted, log_file, plan_hash, workload_hash, body_hash, plan,
-                 target, environment)
+                 tool_version, predicted, log_file, plan_hash, workload_hash, body_hash,
+                 plan, target, environment)
              VALUES (:id, 'running', :started_at, :started, :origin, :tool, :predicted, :log,
                  :plan_hash, :workload_hash, :body_hash, :plan, :target, :environment)",
             named_params! {
@@ -155,7 +156,7 @@ impl Store {
         sha256: &str,
         section: &[String],
     ) -> Result<Option<RunId>, StoreError> {
-        let query = "SELECT id FROM runs WHERE target ->> '$.facts.\"imported from\"' IS NOT NULL
+        let query = "SELECT id FROM runs WHERE kind = 'imported'
                      AND summary ->> '$.imported.sha256' = ?
                      AND coalesce(summary ->> '$.imported.section', '[]') = ?
                      ORDER BY started_unix_ns LIMIT 1";
@@ -197,7 +198,7 @@ impl Store {
                 "UPDATE runs SET state = :state, finished_at = :finished_at,
                      finished_unix_ns = :finished, workload_hash = :workload_hash,
                      body_hash = :body_hash, target = :target, environment = :environment,
-                     verdict = :verdict, summary = :summary
+                     verdict = :verdict, summary = :summary, cells = :cells
                  WHERE id = :id",
                 named_params! {
                     ":id": run.as_str(),
@@ -210,6 +211,7 @@ impl Store {
                     ":environment": json(&summary.environment),
                     ":verdict": json(&summary.verdict),
                     ":summary": json(summary),
+                    ":cells": i64::try_from(summary.cells.len()).unwrap_or(i64::MAX),
                 },
             )?;
             if updated == 1 {
@@ -232,16 +234,16 @@ impl Store {
         self.expect_one(updated.map_err(database(&self.path))?, run)
     }
 
-    fn expect_one(&self, updated: usize, run: &RunId) -> Result<(), StoreError> {
+    pub(super) fn expect_one(&self, updated: usize, run: &RunId) -> Result<(), StoreError> {
         if updated == 1 { Ok(()) } else { Err(self.no_such_run(run.as_str())) }
     }
 
-    fn no_such_run(&self, id: &str) -> StoreError {
+    pub(super) fn no_such_run(&self, id: &str) -> StoreError {
         StoreError::NoSuchRun { path: self.path.clone(), id: id.to_owned() }
     }
 
     /// Writes in one transaction that waits for other writers before it reads anything.
-    fn transact<T>(
+    pub(super) fn transact<T>(
         &mut self,
         write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
@@ -255,78 +257,51 @@ impl Store {
             .map_err(database(&self.path))
     }
 
-    /// All runs, the oldest first.
+    /// One run, by any name that [`Store::find`] knows.
     ///
     /// # Errors
-    /// [`StoreError::Database`].
-    pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
-        let query = format!("SELECT {ROW_COLUMNS} FROM runs ORDER BY started_unix_ns, id");
-        let rows = self.connection.prepare(&query).and_then(|mut statement| {
-            statement.query_map([], run_row)?.collect::<rusqlite::Result<Vec<_>>>()
-        });
-        rows.map_err(database(&self.path))
-    }
-
-    /// One run: by its identity, by any beginning of it that no other run shares, or `latest`,
-    /// the one that began last, whatever its state.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`], [`StoreError::Document`] when a
-    /// program of another version wrote what this one cannot read, [`StoreError::Database`].
+    /// As [`Store::find`], and [`StoreError::Document`] when a program of another version wrote
+    /// what this one cannot read.
     pub fn run(&self, id: &str) -> Result<StoredRun, StoreError> {
-        let id = self.resolve(id)?;
+        let id = self.find(id)?;
+        let id = id.as_str();
         let query = format!(
-            "SELECT {ROW_COLUMNS}, origin_unix_ns, tool_version, plan_hash, plan, target,
-                 environment, summary, log_file
+            "SELECT {ROW_COLUMNS}, started_unix_ns, finished_unix_ns, origin_unix_ns, tool_version,
+                 plan_hash, plan, target, environment, summary
              FROM runs WHERE id = ?"
         );
-        let read = self.connection.query_row(&query, [&id], |row| {
-            let documents: [Option<String>; 3] =
-                [row.get("target")?, row.get("environment")?, row.get("summary")?];
-            let log_file: String = row.get("log_file")?;
-            let numbers: (i64, String) = (row.get("origin_unix_ns")?, row.get("tool_version")?);
-            let plan: (String, String) = (row.get("plan_hash")?, row.get("plan")?);
-            Ok((run_row(row)?, documents, log_file, numbers, plan))
-        });
-        let (row, [target, environment, summary], log_file, numbers, plan) =
-            read.map_err(database(&self.path))?;
-        let summary = summary.map(|text| document(&id, "summary", Some(text))).transpose()?;
-        Ok(StoredRun {
-            row,
-            origin_unix_ns: numbers.0,
-            tool_version: numbers.1,
-            plan_hash: plan.0,
-            plan_json: plan.1,
-            target: document(&id, "target", target)?,
-            environment: document(&id, "environment", environment)?,
-            summary,
-            log: self.beside(&log_file),
-        })
+        let read = self.connection.query_row(&query, [id], |row| self.stored_run(row));
+        read.map_err(database(&self.path))?
     }
 
-    fn resolve(&self, id: &str) -> Result<String, StoreError> {
-        if id == "latest" {
-            let query = "SELECT id FROM runs 
-                         WHERE target ->> '$.facts.\"imported from\"' IS NULL
-                         ORDER BY started_unix_ns DESC, id DESC LIMIT 1";
-            let found = self.connection.query_row(query, [], |row| row.get(0)).optional();
-            return found.map_err(database(&self.path))?.ok_or_else(|| self.no_such_run(id));
-        }
-        // An empty beginning would be that of every run.
-        let query = "SELECT id FROM runs WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1
-                     ORDER BY id";
-        let found = self.connection.prepare(query).and_then(|mut statement| {
-            statement.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()
-        });
-        let mut candidates = found.map_err(database(&self.path))?;
-        match (candidates.pop(), candidates.is_empty()) {
-            (None, _) => Err(self.no_such_run(id)),
-            (Some(only), true) => Ok(only),
-            (Some(last), false) => {
-                candidates.push(last);
-                Err(StoreError::AmbiguousRun { id: id.to_owned(), candidates })
-            }
-        }
+    /// A run with its documents, which may be those of a program of another version.
+    fn stored_run(&self, row: &Row<'_>) -> rusqlite::Result<Result<StoredRun, StoreError>> {
+        let listed = self.run_row(row)?;
+        let id = listed.id.to_string();
+        let log_file: String = row.get("log_file")?;
+        let mut stored = StoredRun {
+            row: listed,
+            started_unix_ns: row.get("started_unix_ns")?,
+            finished_unix_ns: row.get("finished_unix_ns")?,
+            origin_unix_ns: row.get("origin_unix_ns")?,
+            tool_version: row.get("tool_version")?,
+            plan_hash: row.get("plan_hash")?,
+            plan_json: row.get("plan")?,
+            target: Target::default(),
+            environment: Environment::default(),
+            summary: None,
+            log: self.beside(&log_file),
+        };
+        let text = |column| row.get::<_, Option<String>>(column);
+        let [target, environment] = [text("target")?, text("environment")?];
+        let summary = text("summary")?;
+        let read = || {
+            stored.target = document(&id, "target", target)?;
+            stored.environment = document(&id, "environment", environment)?;
+            stored.summary = document(&id, "summary", summary)?;
+            Ok(())
+        };
+        Ok(read().map(|()| stored))
     }
 }
 
@@ -348,29 +323,6 @@ fn document<T: DeserializeOwned>(
         run: run.to_owned(),
         what,
         source,
-    })
-}
-
-const ROW_COLUMNS: &str = r#"id, started_at, finished_at, state, engine, engine_version, model,
-    simulated, predicted, target ->> '$.facts."imported from"' AS imported_from, validity,
-    (SELECT count(*) FROM cells WHERE run_id = id) AS cells"#;
-
-fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
-    let state: String = row.get("state")?;
-    let state = RunState::ALL.into_iter().find(|known| known.name() == state);
-    Ok(RunRow {
-        id: RunId::stored(row.get("id")?),
-        started_at: row.get("started_at")?,
-        finished_at: row.get("finished_at")?,
-        state: state.expect("invariant: the schema allows no other state"),
-        engine: row.get("engine")?,
-        engine_version: row.get("engine_version")?,
-        model: row.get("model")?,
-        simulated: row.get("simulated")?,
-        predicted: row.get("predicted")?,
-        imported_from: row.get("imported_from")?,
-        validity: row.get("validity")?,
-        cells: row.get("cells")?,
     })
 }
 

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use reader::LogReader;
 pub use resolution::{TICK_NS, as_stored, into_stored};
-pub use writer::LogWriter;
+pub use writer::{LogWriter, is_being_written};
 
 /// The version of the log's byte format. Earlier ones are read; later ones are refused.
 pub const LOG_VERSION: u32 = 3;

@@ -1,7 +1,7 @@
 //! Writes a run log. It never overwrites, reorders or retries, and after a write that failed it
 //! writes nothing more.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -50,6 +50,10 @@ impl LogWriter {
             ErrorKind::AlreadyExists => StoreError::LogExists { path: path.clone() },
             _ => StoreError::Io { action: "create", path: path.clone(), source },
         })?;
+        // Shows others that it is being written, for as long as this process lives. One who looks
+        // holds it for an instant, so this waits. Where the file system keeps no locks, nobody
+        // can look either.
+        let _ = file.lock();
         let payload =
             PayloadWriter::new().map_err(StoreError::io("make a compressor for", &path))?;
         let mut writer =
@@ -217,6 +221,21 @@ impl LogWriter {
         let done = act(&mut self.file);
         self.broken = done.is_err();
         done.map_err(StoreError::io(action, &self.path))
+    }
+}
+
+/// Whether a process, this one included, is writing a log: a lock on it ends with its writer,
+/// however that ends. `None` where the file cannot be opened or the file system keeps no locks.
+#[must_use]
+pub fn is_being_written(path: &Path) -> Option<bool> {
+    match File::open(path) {
+        Ok(file) => match file.try_lock_shared() {
+            Ok(()) => Some(false),
+            Err(TryLockError::WouldBlock) => Some(true),
+            Err(TryLockError::Error(_)) => None,
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(false),
+        Err(_) => None,
     }
 }
 

@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod labels;
 mod sample;
 
 use std::path::PathBuf;
@@ -107,7 +108,9 @@ fn a_run_that_goes_on_has_no_results_and_one_that_failed_says_so() {
     let mut store = Store::open(store_path(&folder)).unwrap();
     let run = store.begin_run(&run_header(0, 1)).unwrap();
     let stored = store.run(run.as_str()).unwrap();
-    assert_eq!((stored.row.state, stored.summary), (RunState::Running, None));
+    // The database has it as running; that nobody writes its log is seen by who looks.
+    assert_eq!((stored.row.state, stored.summary), (RunState::Killed, None));
+    assert_eq!(ask(&folder, "SELECT state FROM runs"), ["running"]);
     store.fail_run(&run, START_NS).unwrap();
     assert_eq!(store.run(run.as_str()).unwrap().row.state, RunState::Failed);
 }
@@ -217,9 +220,54 @@ fn views_answer_the_common_questions() {
             "1|saturated|128|connection|first_token|-|1|4|connection reset by peer",
         ]
     );
+    let query = "SELECT kind, model, card, cells, passes, requests, complete, warnings, tags
+                 FROM v_runs";
+    assert_eq!(ask(&folder, query), ["measured|chatglm3-6b|A100 40G|1|2|7|4|1|-"]);
+    let query = "SELECT pass, kind, load, repeat, planned, ttft_p50_ms FROM v_passes";
+    let passes = ["0|one_by_one|one by one|1|2|49.998", "1|saturated|saturated|1|5|49.998"];
+    assert_eq!(ask(&folder, query), passes);
+    let query = "SELECT pass, metric, p50, p99, n FROM v_latencies WHERE metric LIKE 't%'
+                 AND kind = 'saturated'";
+    let latencies = [
+        "1|ttft_ms|49.998|49.998|2",
+        "1|tpot_ms|10.000|10.000|2",
+        "1|ttft_from_due_ms|50.000|50.000|2",
+    ];
+    assert_eq!(ask(&folder, query), latencies);
+    let query = "SELECT pass, load, outcome, output_tokens, send_delay_ms, e2e_ms,
+                     send_start_unix_ns - due_unix_ns FROM v_requests WHERE request = 1";
+    let requests =
+        ["0|one by one|complete|8|0.002|119.998|2000", "1|saturated|complete|8|0.002|119.998|2000"];
+    assert_eq!(ask(&folder, query), requests);
     let query = "SELECT code, severity, place, message, advice FROM findings";
     let finding = "cached_prompt_tokens|warning|128 x 8, saturated|12 were cached|use another salt";
     assert_eq!(ask(&folder, query), [finding]);
+}
+
+#[test]
+fn two_runs_stand_beside_each_other_in_sql() {
+    let folder = TempDir::new().unwrap();
+    let (mut store, first) = finished(&folder);
+    let other = store.begin_run(&run_header(5, 5)).unwrap();
+    let mut faster = summary(&other);
+    for pass in &mut faster.cells[0].passes {
+        pass.requests_per_s = pass.requests_per_s.map(|rate| rate * 1.25);
+    }
+    store.finish_run(&other, &faster, RunState::Complete, START_NS).unwrap();
+    let query = format!(
+        "SELECT load, figure, difference_pct, repeats FROM v_differences
+         WHERE baseline = '{first}' AND contender = '{other}' AND figure LIKE '%s_per_s'
+         ORDER BY load, figure"
+    );
+    assert_eq!(
+        ask(&folder, &query),
+        [
+            "one by one|output_tokens_per_s|0.000|1",
+            "one by one|requests_per_s|25.000|1",
+            "saturated|output_tokens_per_s|0.000|1",
+            "saturated|requests_per_s|25.000|1",
+        ]
+    );
 }
 
 #[test]
@@ -228,26 +276,54 @@ fn an_empty_file_becomes_a_store_and_opening_it_again_changes_nothing() {
     std::fs::write(store_path(&folder), b"").unwrap();
     Store::open(store_path(&folder)).unwrap();
     let schema = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name";
-    let names = ["cells", "findings", "passes", "requests", "runs", "v_failures", "v_table"];
+    let names = [
+        "cells",
+        "findings",
+        "notes",
+        "passes",
+        "requests",
+        "runs",
+        "tags",
+        "v_differences",
+        "v_failures",
+        "v_figures",
+        "v_latencies",
+        "v_passes",
+        "v_requests",
+        "v_runs",
+        "v_table",
+    ];
     assert_eq!(ask(&folder, schema), names);
-    assert_eq!(ask(&folder, "PRAGMA user_version"), ["2"]);
+    assert_eq!(ask(&folder, "PRAGMA user_version"), ["3"]);
     assert_eq!(ask(&folder, "PRAGMA journal_mode"), ["wal"]);
     Store::open(store_path(&folder)).unwrap();
     assert_eq!(ask(&folder, schema), names);
 }
 
 #[test]
-fn a_store_of_the_first_version_is_brought_up_to_date() {
-    let folder = TempDir::new().unwrap();
-    let first = Connection::open(store_path(&folder)).unwrap();
-    first.execute_batch(include_str!("../../src/schema/0001_runs.sql")).unwrap();
-    first.pragma_update(None, "application_id", 0x494e_4652).unwrap();
-    first.pragma_update(None, "user_version", 1).unwrap();
-    drop(first);
-    finished(&folder);
-    assert_eq!(ask(&folder, "PRAGMA user_version"), ["2"]);
-    let with_class = "SELECT count(*) FROM requests WHERE class IS NULL AND request = 0";
-    assert_ne!(ask(&folder, with_class), ["0"]);
+fn stores_of_earlier_versions_are_brought_up_to_date_with_all_that_they_hold() {
+    for version in [1, 2] {
+        let folder = TempDir::new().unwrap();
+        let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        std::fs::copy(fixtures.join(format!("version-{version}.db")), store_path(&folder)).unwrap();
+        assert_eq!(ask(&folder, "PRAGMA user_version"), [version.to_string()]);
+        let mut store = Store::open(store_path(&folder)).unwrap();
+        assert_eq!(ask(&folder, "PRAGMA user_version"), ["3"], "from {version}");
+        let stored = store.run("latest").unwrap();
+        assert_eq!(stored.row.id.as_str(), "20261120-051233-ab12");
+        assert_eq!((stored.row.cells, stored.row.kind.name()), (1, "measured"));
+        assert_eq!(stored.summary.unwrap(), summary(&stored.row.id));
+        assert_eq!(ask(&folder, "SELECT count(*) FROM requests"), ["7"]);
+        assert_eq!(ask(&folder, "PRAGMA integrity_check"), ["ok"]);
+        let views = ["v_runs|1", "v_table|1", "v_passes|2", "v_requests|7", "v_failures|2"];
+        for view in views {
+            let (name, rows) = view.split_once('|').unwrap();
+            assert_eq!(ask(&folder, &format!("SELECT count(*) FROM {name}")), [rows], "{name}");
+        }
+        // What is written next fits.
+        store.begin_run(&run_header(7, 7)).unwrap();
+        assert_eq!(store.runs().unwrap().len(), 2);
+    }
 }
 
 #[test]
@@ -256,7 +332,7 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
     finished(&folder);
     Connection::open(store_path(&folder)).unwrap().pragma_update(None, "user_version", 9).unwrap();
     let error = Store::open(store_path(&folder)).unwrap_err();
-    assert!(matches!(error, StoreError::NewerStore { found: 9, known: 2, .. }), "{error}");
+    assert!(matches!(error, StoreError::NewerStore { found: 9, known: 3, .. }), "{error}");
     assert_eq!(ask(&folder, "PRAGMA user_version"), ["9"]);
 }
 

@@ -31,7 +31,7 @@ impl Line {
             started: row.started_at.get(..19).unwrap_or(&row.started_at).replace('T', " "),
             model: row.model,
             engine: format!("{engine} {version}").trim_end().to_owned(),
-            card: String::new(),
+            card: row.card.unwrap_or_default(),
             kind: match (row.imported_from.is_some(), row.predicted, row.simulated) {
                 (true, ..) => "imported",
                 (false, true, _) => "predicted",
@@ -42,7 +42,7 @@ impl Line {
             has_results: row.validity.is_some(),
             validity: row.validity,
             cells: row.cells,
-            tags: Vec::new(),
+            tags: row.tags,
         }
     }
 

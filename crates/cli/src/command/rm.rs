@@ -1,0 +1,93 @@
+//! `rm`: removes stored runs, when a person or a script has said so twice.
+
+use std::io::{IsTerminal, stderr, stdin};
+use std::path::PathBuf;
+
+use clap::Args;
+use inferometer_store::{RunRow, RunState, Store};
+
+use super::runs::what;
+use crate::exit::{Failure, print, tell};
+
+/// The flags of `rm`.
+#[derive(Args)]
+pub struct RmArgs {
+    /// Runs: their names, or beginnings of them that no other run shares
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<String>,
+    /// Remove without asking
+    #[arg(long)]
+    yes: bool,
+    /// The database
+    #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
+    store: PathBuf,
+}
+
+/// Removes runs: their rows and their logs. Reports that were made of them stay.
+pub fn rm(arguments: &RmArgs) -> Result<(), Failure> {
+    let mut store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
+    let rows = named(&store, &arguments.runs)?;
+    // All or none is begun: one that is being written keeps the others too.
+    if let Some(row) = rows.iter().find(|row| row.state == RunState::Running) {
+        return Err(Failure::usage(format!(
+            "run {} is being written: end the process that measures, then remove it; nothing was \
+             removed",
+            row.id
+        )));
+    }
+    if !arguments.yes {
+        ask(&rows)?;
+    }
+    for row in &rows {
+        let bytes = store.remove(row).map_err(Failure::not_carried_out)?;
+        print(&format!("{}: removed, with a log of {bytes} bytes\n", row.id))?;
+    }
+    Ok(())
+}
+
+/// The runs of the names, each once.
+fn named(store: &Store, names: &[String]) -> Result<Vec<RunRow>, Failure> {
+    let all = store.runs().map_err(Failure::not_carried_out)?;
+    let mut rows: Vec<RunRow> = Vec::new();
+    for name in names {
+        let id = store.find(name).map_err(Failure::usage)?;
+        let row = all.iter().find(|row| row.id == id);
+        let row = row.ok_or_else(|| Failure::usage(format!("run {id} is gone already")))?;
+        if !rows.contains(row) {
+            rows.push(row.clone());
+        }
+    }
+    Ok(rows)
+}
+
+fn ask(rows: &[RunRow]) -> Result<(), Failure> {
+    if !(stdin().is_terminal() && stderr().is_terminal()) {
+        return Err(Failure::usage("--yes: needed where nobody can be asked; nothing was removed"));
+    }
+    for row in rows {
+        tell(&format!("{}  {}", row.id, what(row)));
+    }
+    eprint!("remove {} with all records? [y/N] ", if rows.len() == 1 { "it" } else { "them" });
+    let mut answer = String::new();
+    let read = stdin().read_line(&mut answer);
+    if read.is_ok() && agrees(&answer) {
+        return Ok(());
+    }
+    Err(Failure::not_carried_out("nothing was removed"))
+}
+
+/// Only a yes agrees: what is removed does not come back.
+fn agrees(answer: &str) -> bool {
+    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_a_yes_agrees() {
+        assert!(["y\n", "Yes\n", " YES \n"].into_iter().all(agrees));
+        assert!(["", "\n", "n\n", "yeah\n", "x\n"].into_iter().all(|answer| !agrees(answer)));
+    }
+}

@@ -1,0 +1,210 @@
+//! `show`: all that is known of one run, and the plan file to run it again.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use inferometer_core::plan::{Plan, TargetPlan};
+use inferometer_report::{plan_toml, terminal};
+use inferometer_store::{Note, RunKind, Store, StoredRun};
+use serde_json::{Value, json};
+
+use super::runs::{row_json, what};
+use crate::exit::{Failure, print};
+use crate::run::outputs::{DEFAULT_FOLDER, colour};
+
+/// The flags of `show`.
+#[derive(Args)]
+pub struct ShowArgs {
+    /// A run: its name, the beginning of it, or `latest`
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    /// The database
+    #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
+    store: PathBuf,
+    /// Print one JSON document on stdout and nothing else there
+    #[arg(long)]
+    json: bool,
+    /// Print the plan file that measures the same again, and nothing else
+    #[arg(long, conflicts_with = "json")]
+    plan: bool,
+}
+
+/// A run with what stands beside it.
+struct Shown<'a> {
+    run: &'a StoredRun,
+    notes: &'a [Note],
+    log_bytes: Option<u64>,
+    reports: Option<PathBuf>,
+    again: Option<String>,
+}
+
+/// Shows a run.
+pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
+    let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
+    let run = store.run(&arguments.run).map_err(Failure::usage)?;
+    // A program of another version may have had plans of another form: the rest is shown then.
+    let plan: Result<Plan, _> = serde_json::from_str(&run.plan_json);
+    if arguments.plan && run.row.kind == RunKind::Imported {
+        return Err(Failure::usage(format!(
+            "--plan: run {} was imported, not planned",
+            run.row.id
+        )));
+    }
+    if arguments.plan {
+        let plan = plan.map_err(|error| {
+            Failure::not_carried_out(format!(
+                "run {}: its plan is of another version of this program: {error}",
+                run.row.id
+            ))
+        })?;
+        return print(&plan_toml(&plan, run.environment.salt.as_deref()));
+    }
+    let notes = store.notes(&run.row.id).map_err(Failure::not_carried_out)?;
+    let reports = Path::new(DEFAULT_FOLDER).join(run.row.id.as_str());
+    let shown = Shown {
+        run: &run,
+        notes: &notes,
+        log_bytes: run.log.metadata().ok().map(|metadata| metadata.len()),
+        reports: reports.is_dir().then_some(reports),
+        again: plan.ok().and_then(|plan| again(&run, &plan, &arguments.store)),
+    };
+    if arguments.json {
+        return print(&format!("{:#}\n", shown.json()?));
+    }
+    print(&shown.text())
+}
+
+/// The commands that measure the same again; none for a run that this program did not make.
+fn again(run: &StoredRun, plan: &Plan, store: &Path) -> Option<String> {
+    let id = &run.row.id;
+    let place = match store {
+        store if store == Path::new("inferometer.db") => String::new(),
+        store => format!(" --store {}", store.display()),
+    };
+    let command = match run.row.kind {
+        RunKind::Measured => "run",
+        RunKind::Predicted => "predict",
+        RunKind::Imported => return None,
+    };
+    let flags: String = match &plan.target {
+        TargetPlan::Embedded { engine_flags, .. } => {
+            engine_flags.iter().map(|(flag, value)| format!(" --{flag} {value}")).collect()
+        }
+        // Their values may be secrets, and were not kept.
+        TargetPlan::Server { header_names, .. } => {
+            header_names.iter().map(|name| format!(" --header '{name}: ...'")).collect()
+        }
+    };
+    Some(format!(
+        "inferometer show {id}{place} --plan > {id}.toml; inferometer {command} {id}.toml{flags}"
+    ))
+}
+
+impl Shown<'_> {
+    fn json(&self) -> Result<Value, Failure> {
+        let Self { run, notes, log_bytes, reports, again } = self;
+        let plan: Value = serde_json::from_str(&run.plan_json).map_err(|error| {
+            Failure::not_carried_out(format!("run {}: its plan is no JSON: {error}", run.row.id))
+        })?;
+        let notes: Vec<Value> =
+            notes.iter().map(|note| json!({ "at": note.at, "text": note.text })).collect();
+        Ok(json!({
+            "schema": "inferometer.run/1",
+            "run": row_json(&run.row),
+            "tool_version": run.tool_version,
+            "plan_hash": run.plan_hash,
+            "plan": plan,
+            "target": run.target,
+            "environment": run.environment,
+            "notes": notes,
+            "files": { "log": run.log, "log_bytes": log_bytes, "reports": reports },
+            "again": again,
+            "summary": run.summary,
+        }))
+    }
+
+    fn text(&self) -> String {
+        let run = self.run;
+        let row = &run.row;
+        let mut out = String::new();
+        let validity = row.validity.as_deref().unwrap_or("no results");
+        let _ =
+            writeln!(out, "{} · {} · {} · {validity}", row.id, row.kind.name(), row.state.name());
+        let mut fact = |name: &str, value: &str| {
+            let mut value = value.to_owned();
+            // What a server calls itself cannot steer the terminal.
+            value.retain(|c| !c.is_control());
+            if !value.is_empty() {
+                let _ = writeln!(out, "{name:<12} {value}");
+            }
+        };
+        fact("began", &row.started_at);
+        fact("ended", row.finished_at.as_deref().unwrap_or("-"));
+        fact("of", &what(row));
+        fact("target", &target(run));
+        fact("facts", &facts(run));
+        fact("environment", &environment(run));
+        fact("tokenizer", run.environment.tokenizer.as_deref().unwrap_or(""));
+        fact("salt", run.environment.salt.as_deref().unwrap_or(""));
+        fact("plan", &run.plan_hash);
+        if let Some(summary) = &run.summary {
+            fact("workload", &summary.workload_hash);
+            fact("bodies", &summary.body_hash);
+        }
+        let imported = run.summary.as_ref().and_then(|summary| summary.imported.as_ref());
+        if let Some(imported) = imported {
+            fact("source", &format!("{} ({})", imported.place(), imported.format));
+            fact("sha256", &imported.sha256);
+        }
+        fact("made by", &format!("inferometer {}", run.tool_version));
+        fact("tags", &row.tags.join(" "));
+        for note in self.notes {
+            fact("note", &format!("{} {}", note.at, note.text));
+        }
+        match self.log_bytes {
+            Some(bytes) => fact("log", &format!("{} ({bytes} bytes)", run.log.display())),
+            None => fact("log", &format!("{} (is not there)", run.log.display())),
+        }
+        if let Some(reports) = &self.reports {
+            fact("reports", &reports.display().to_string());
+        }
+        fact("again", self.again.as_deref().unwrap_or(""));
+        out.push('\n');
+        match &run.summary {
+            Some(summary) => out += &terminal::text(std::slice::from_ref(summary), colour()),
+            None => {
+                let _ = writeln!(
+                    out,
+                    "it has no results; `inferometer report {}` makes them from its records",
+                    row.id
+                );
+            }
+        }
+        out
+    }
+}
+
+fn target(run: &StoredRun) -> String {
+    let target = &run.target;
+    let profile = target.profile.as_ref().map(|name| format!("profile {name}"));
+    let url = Some(target.url.clone()).filter(|url| !url.is_empty());
+    let dialect = Some(target.dialect.clone()).filter(|name| name != "none");
+    [url, dialect, profile].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn facts(run: &StoredRun) -> String {
+    let facts = run.target.facts.iter().map(|(name, value)| format!("{name} {value}"));
+    facts.collect::<Vec<_>>().join(", ")
+}
+
+fn environment(run: &StoredRun) -> String {
+    let environment = &run.environment;
+    let cards = environment.cards.iter().filter_map(|card| card.name.clone());
+    let known = [&environment.host, &environment.cpu, &environment.kernel];
+    let known = known.into_iter().flatten().cloned();
+    let memory =
+        environment.memory_bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / 1_073_741_824.0));
+    let cpus = environment.cpus.map(|cpus| format!("{cpus} processors"));
+    known.chain(cpus).chain(memory).chain(cards).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,73 @@
+//! `tag` and `note`: what people say of runs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use inferometer_net::wall_clock_ns;
+use inferometer_store::Store;
+
+use crate::exit::{Failure, print};
+
+/// The flags of `tag`.
+#[derive(Args)]
+pub struct TagArgs {
+    /// The database
+    #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
+    store: PathBuf,
+    /// A run: its name, the beginning of it, or `latest`
+    #[arg(value_name = "RUN")]
+    run: String,
+    /// Tags to add (+a, or a) and to take away (-b); without any, the run's tags are printed
+    #[arg(value_name = "+TAG|-TAG", allow_hyphen_values = true, trailing_var_arg = true)]
+    tags: Vec<String>,
+}
+
+/// Adds tags to a run and takes others away.
+pub fn tag(arguments: &TagArgs) -> Result<(), Failure> {
+    let mut store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
+    let run = store.find(&arguments.run).map_err(Failure::usage)?;
+    let (mut add, mut remove) = (Vec::new(), Vec::new());
+    for tag in &arguments.tags {
+        if tag.starts_with("--") {
+            return Err(Failure::usage(format!("{tag}: flags of `tag` stand before the run")));
+        }
+        match (tag.strip_prefix('+'), tag.strip_prefix('-')) {
+            (Some(name), _) => add.push(name.to_owned()),
+            (_, Some(name)) => remove.push(name.to_owned()),
+            (None, None) => add.push(tag.clone()),
+        }
+    }
+    let tags = store.tag(&run, &add, &remove).map_err(Failure::usage)?;
+    print(&format!(
+        "{run}: {}\n",
+        if tags.is_empty() { "no tags".to_owned() } else { tags.join(" ") }
+    ))
+}
+
+/// The flags of `note`.
+#[derive(Args)]
+pub struct NoteArgs {
+    /// A run: its name, the beginning of it, or `latest`
+    #[arg(value_name = "RUN")]
+    run: String,
+    /// What to keep with it; `show` prints it
+    #[arg(value_name = "TEXT")]
+    text: String,
+    /// The database
+    #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
+    store: PathBuf,
+}
+
+/// Adds a note to a run.
+pub fn note(arguments: &NoteArgs) -> Result<(), Failure> {
+    let text = arguments.text.trim();
+    if text.is_empty() {
+        return Err(Failure::usage("TEXT: is empty"));
+    }
+    let mut store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
+    let run = store.find(&arguments.run).map_err(Failure::usage)?;
+    let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
+    store.note(&run, text, now).map_err(Failure::not_carried_out)?;
+    let notes = store.notes(&run).map_err(Failure::not_carried_out)?.len();
+    print(&format!("{run}: {notes} {}\n", if notes == 1 { "note" } else { "notes" }))
+}

@@ -1,0 +1,210 @@
+//! A run for MLflow: the plan as parameters, figures of each cell and pass as metrics with a step
+//! for each repeat, the files of its report as artifacts.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+use inferometer_core::plan::Plan;
+use inferometer_core::summary::{Cell, PassSummary, Summary};
+use inferometer_export::mlflow::{Metric, Run, Status, part};
+use inferometer_report::csv::{self, Value};
+use inferometer_report::plot::Theme;
+use inferometer_report::trace::Traces;
+use inferometer_store::{RunKind, RunState, StoredRun};
+
+use super::Job;
+use super::rows::{plan_of, summary_of};
+use crate::command::report::fold_again;
+use crate::exit::{Failure, tell};
+use crate::run::outputs::Outputs;
+use crate::run::traces::Tracer;
+
+/// Where MLflow keeps its runs if it is not told.
+const DEFAULT_STORE: &str = "mlruns";
+
+/// Writes the run into MLflow's file store.
+pub fn write(job: &Job<'_>) -> Result<(), Failure> {
+    let run = job.run;
+    let summary = summary_of(run)?;
+    // An imported run has no plan of ours, and no records of which more than figures could be drawn.
+    let plan = match run.row.kind {
+        RunKind::Imported => None,
+        RunKind::Measured | RunKind::Predicted => Some(plan_of(run)?),
+    };
+    let drawn = plan.as_ref().map(|plan| Ok((plan, traces(run, plan)?))).transpose()?;
+    let store = job.out.unwrap_or(Path::new(DEFAULT_STORE));
+    let of_mlflow = Run {
+        experiment: format!("inferometer {}", summary.target.model),
+        name: run.row.id.to_string(),
+        started_unix_ms: run.started_unix_ns / 1_000_000,
+        ended_unix_ms: run.finished_unix_ns.map(|at| at / 1_000_000),
+        status: match run.row.state {
+            RunState::Running => Status::Running,
+            RunState::Complete => Status::Finished,
+            RunState::Failed => Status::Failed,
+            RunState::Killed | RunState::Interrupted => Status::Killed,
+        },
+        params: params(run, plan.as_ref(), &summary),
+        tags: tags(run, job, &summary),
+        metrics: metrics(&summary),
+    };
+    let artifacts = |folder: &Path| {
+        Outputs::prepare(Some(folder))
+            .and_then(|outputs| match &drawn {
+                Some((plan, traces)) => {
+                    outputs.write_all(&summary, plan, &run.row.id, traces, Theme::Light)
+                }
+                None => outputs.write_figures(&summary, &run.row.id),
+            })
+            .map(drop)
+            .map_err(Failed::Artifacts)
+    };
+    let folder = of_mlflow.write(store, artifacts).map_err(|failed| match failed {
+        Failed::Artifacts(failure) => failure,
+        Failed::Io(error) => {
+            Failure::not_carried_out(format!("{}: cannot be written: {error}", store.display()))
+        }
+    })?;
+    tell(&format!(
+        "{}: run {}; look at it with mlflow ui --backend-store-uri {}",
+        folder.display(),
+        run.row.id,
+        store.display()
+    ));
+    Ok(())
+}
+
+/// What a report draws beside the figures.
+fn traces(run: &StoredRun, plan: &Plan) -> Result<Traces, Failure> {
+    let mut tracer = Tracer::new(plan);
+    fold_again(run, plan, |entry| tracer.take(entry))?;
+    Ok(tracer.finish())
+}
+
+enum Failed {
+    Io(io::Error),
+    Artifacts(Failure),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// What was measured and how: what is filtered by. What was asked for bears its plan file's names.
+fn params(run: &StoredRun, plan: Option<&Plan>, summary: &Summary) -> Vec<(String, String)> {
+    let target = &summary.target;
+    let mut params = vec![
+        ("model".to_owned(), target.model.clone()),
+        ("dialect".to_owned(), target.dialect.clone()),
+        ("plan_hash".to_owned(), summary.plan_hash.clone()),
+        ("workload_hash".to_owned(), summary.workload_hash.clone()),
+    ];
+    let known = [
+        ("engine", &target.engine),
+        ("engine_version", &target.engine_version),
+        ("profile", &target.profile),
+        ("card", &run.row.card),
+        ("tokenizer", &summary.environment.tokenizer),
+        ("host", &summary.environment.host),
+    ];
+    let given = |(name, value): (&str, &Option<String>)| Some((name.to_owned(), value.clone()?));
+    params.extend(known.into_iter().filter_map(given));
+    params.extend(
+        target.facts.iter().map(|(name, fact)| (format!("fact.{}", part(name)), fact.clone())),
+    );
+    let Some(plan) = plan else { return params };
+    params.push(("workload".to_owned(), plan.workload.name().to_owned()));
+    let asked = serde_json::to_value(&plan.asked).unwrap_or_default();
+    for (key, value) in asked.as_object().into_iter().flatten() {
+        match value {
+            serde_json::Value::Null => {}
+            serde_json::Value::String(text) => params.push((format!("plan.{key}"), text.clone())),
+            other => params.push((format!("plan.{key}"), other.to_string())),
+        }
+    }
+    params
+}
+
+fn tags(run: &StoredRun, job: &Job<'_>, summary: &Summary) -> Vec<(String, String)> {
+    let findings: Vec<String> =
+        summary.findings.iter().map(|finding| format!("- {}", finding.message)).collect();
+    let notes = job.notes.iter().map(|note| note.text.clone());
+    let said: Vec<String> = notes.chain(summary.verdict.reasons.clone()).chain(findings).collect();
+    let mut tags: Vec<(String, String)> = [
+        ("mlflow.runName", run.row.id.as_str()),
+        ("mlflow.source.name", "inferometer"),
+        ("mlflow.source.type", "LOCAL"),
+        ("mlflow.note.content", &said.join("\n")),
+        ("inferometer.run_id", run.row.id.as_str()),
+        ("inferometer.version", &run.tool_version),
+        ("inferometer.kind", run.row.kind.name()),
+        ("inferometer.state", run.row.state.name()),
+        ("inferometer.validity", run.row.validity.as_deref().unwrap_or("unknown")),
+        ("inferometer.simulated", if summary.target.simulated { "true" } else { "false" }),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    .into();
+    tags.extend(run.row.tags.iter().map(|tag| (format!("tag.{}", part(tag)), tag.clone())));
+    tags
+}
+
+/// `128x32/requests_per_s` for the columns of the published tables, and
+/// `128x32/saturated/ttft_p99_ms` for the figures of each pass, the repeat as step.
+fn metrics(summary: &Summary) -> Vec<Metric> {
+    let mut metrics = Vec::new();
+    let mut rows = csv::rows(summary).into_iter();
+    for cell in &summary.cells {
+        let place = place(cell);
+        let figures = [
+            ("requests_per_s", cell.requests_per_s),
+            ("output_tokens_per_s", cell.output_tokens_per_s),
+            ("latency_per_token_ms", cell.latency_per_token_ms),
+            ("latency_per_output_token_ms", cell.latency_per_output_token_ms),
+        ];
+        metrics.extend(figures.into_iter().filter_map(|(name, value)| {
+            Some(Metric { key: format!("{place}/{name}"), value: value?, step: 1 })
+        }));
+        let mut taken = BTreeSet::new();
+        for (pass, row) in cell.passes.iter().zip(&mut rows) {
+            let load = load(pass);
+            // Passes that differ in what no name says are told apart by their order.
+            let mut names =
+                std::iter::once(load.clone()).chain((2..).map(|number| format!("{load}_{number}")));
+            let name = names
+                .find(|name| taken.insert((name.clone(), pass.repeat)))
+                .expect("invariant: endless names");
+            metrics.extend(row.iter().filter_map(|(figure, value)| {
+                let key = format!("{place}/{name}/{figure}");
+                Some(Metric { key, value: shown(figure, value)?, step: pass.repeat })
+            }));
+        }
+    }
+    metrics
+}
+
+/// The figures that are metrics: all numbers but the ends of intervals, and counts of requests.
+fn shown(figure: &str, value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(Some(_)) if figure.contains("_lo_") || figure.contains("_hi_") => None,
+        Value::Number(value) => *value,
+        Value::Integer(Some(count)) if figure.ends_with("_requests") => Some(*count as f64),
+        _ => None,
+    }
+}
+
+fn place(cell: &Cell) -> String {
+    part(&cell.plan().to_string().replace(" x ", "x"))
+}
+
+/// `one_by_one`, `closed_8`, `open_2.5`; of loads with several levels their words.
+fn load(pass: &PassSummary) -> String {
+    match (pass.concurrency, pass.rate) {
+        (Some(level), _) => format!("{}_{level}", pass.kind.name()),
+        (None, Some(rate)) => format!("{}_{rate}", pass.kind.name()),
+        (None, None) if pass.load.is_empty() => pass.kind.name().to_owned(),
+        (None, None) => part(&pass.load),
+    }
+}

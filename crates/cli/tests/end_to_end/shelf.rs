@@ -1,0 +1,165 @@
+//! Stored runs: listed, shown, tagged, noted, exported as other programs read them, removed.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::support::{folder, inferometer, told};
+
+fn text(folder: &Path, arguments: &[&str]) -> String {
+    let output = inferometer(folder, arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", told(&output));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn json(folder: &Path, arguments: &[&str]) -> Value {
+    serde_json::from_str(&text(folder, arguments)).expect("JSON")
+}
+
+/// The validator of a committed schema, or of a part of it.
+fn schema(name: &str, part: &str) -> jsonschema::Validator {
+    let path = format!("{}/../../schema/{name}", env!("CARGO_MANIFEST_DIR"));
+    let mut schema: Value =
+        serde_json::from_str(&fs::read_to_string(path).expect("a schema")).expect("JSON");
+    if !part.is_empty() {
+        schema = schema.pointer(part).expect("a part of it").clone();
+    }
+    jsonschema::validator_for(&schema).expect("a schema")
+}
+
+/// A prediction takes no server and no time: two of them, and a measured run of six requests.
+fn shelf(folder: &Path) -> String {
+    let grid = ["--input-lengths", "24", "--output-lengths", "6", "--quiet"];
+    for _ in 0..2 {
+        text(folder, &[&["predict"], &grid[..]].concat());
+    }
+    let load = ["--passes", "saturated", "--requests", "6", "--warmup", "0", "--speed", "20"];
+    text(folder, &[&["run"], &grid[..], &load[..]].concat());
+    json(folder, &["runs", "--kind", "measured", "--json"])["runs"][0]["run_id"]
+        .as_str()
+        .expect("a name")
+        .to_owned()
+}
+
+#[test]
+fn a_shelf_of_runs_is_listed_shown_labelled_exported_and_cleared() {
+    let folder = folder();
+    let folder = folder.path();
+    let run = shelf(folder);
+
+    let listed = json(folder, &["runs", "--json"]);
+    let kinds: Vec<_> =
+        listed["runs"].as_array().expect("runs").iter().map(|run| run["kind"].clone()).collect();
+    assert_eq!(kinds, ["predicted", "predicted", "measured"]);
+    assert_eq!(text(folder, &["runs", "--model", "CHATGLM", "--limit", "1"]).lines().count(), 1);
+    assert_eq!(text(folder, &["runs", "--until", "2020-01-01"]), "");
+
+    assert_eq!(text(folder, &["tag", "latest", "+基线", "night"]), format!("{run}: night 基线\n"));
+    assert_eq!(text(folder, &["tag", &run, "-night"]), format!("{run}: 基线\n"));
+    assert!(text(folder, &["runs", "--tag", "基线"]).starts_with(&run));
+    let unknown = inferometer(folder, &["tag", &run, "-night"]);
+    assert_eq!(unknown.status.code(), Some(2), "{}", told(&unknown));
+    text(folder, &["note", &run, "the fan was broken"]);
+
+    let shown = text(folder, &["show"]);
+    for part in ["measured", "complete", "基线", "the fan was broken", "Throughput", "show "] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let shown = json(folder, &["show", "--json"]);
+    assert_eq!(shown["notes"][0]["text"], "the fan was broken");
+    assert_eq!(shown["summary"]["run_id"], *run);
+    fs::write(folder.join("again.toml"), text(folder, &["show", "--plan"])).expect("written");
+    text(folder, &["run", "again.toml", "--quiet", "--speed", "20"]);
+    let hash = |run: &Value| run["summary"]["workload_hash"].clone();
+    assert_eq!(hash(&json(folder, &["show", "--json"])), hash(&shown), "the same requests again");
+
+    removed(folder, &run);
+}
+
+fn removed(folder: &Path, run: &str) {
+    let asked = inferometer(folder, &["rm", run]);
+    assert_eq!(asked.status.code(), Some(2), "nobody to ask: {}", told(&asked));
+    assert!(text(folder, &["rm", run, "--yes"]).starts_with(run));
+    assert!(!folder.join(format!("inferometer.runs/{run}.log")).exists());
+    assert_eq!(text(folder, &["runs"]).lines().count(), 3);
+    let gone = inferometer(folder, &["show", run]);
+    assert_eq!(gone.status.code(), Some(2), "{}", told(&gone));
+}
+
+#[test]
+fn what_is_exported_fits_its_schema_and_has_a_row_for_each() {
+    let folder = folder();
+    let folder = folder.path();
+    let run = shelf(folder);
+    for (what, rows) in [("requests", 6), ("events", 0), ("cells", 1)] {
+        let name = format!("{what}.schema.json");
+        let document = json(folder, &["export", "--format", "json", "--what", what]);
+        let errors: Vec<String> = schema(&name, "")
+            .iter_errors(&document)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert_eq!(errors, [""; 0], "{what}");
+        let found = document["rows"].as_array().expect("rows");
+        assert!(if rows > 0 { found.len() == rows } else { found.len() > 6 * 6 }, "{what}");
+        let lines = text(folder, &["export", &run, "--format", "jsonl", "--what", what]);
+        let row = schema(&name, "/$defs/row");
+        for (line, of_document) in lines.lines().zip(found) {
+            let line: Value = serde_json::from_str(line).expect("a line is a document");
+            assert!(row.is_valid(&line), "{line}");
+            assert_eq!(line, *of_document);
+        }
+        let table = text(folder, &["export", "--format", "csv", "--what", what]);
+        assert_eq!(table.lines().count(), found.len() + 1, "{what}");
+    }
+    let cells = text(folder, &["export", "--format", "csv", "--what", "cells"]);
+    let report = fs::read_to_string(folder.join(format!("inferometer-out/{run}/cells.csv")));
+    assert_eq!(cells, report.expect("the report's own"));
+    text(folder, &["export", "--format", "parquet", "--out", "rows.parquet"]);
+    let bytes = fs::read(folder.join("rows.parquet")).expect("a file");
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    for arguments in [
+        &["export"][..],
+        &["export", "--format", "xlsx"],
+        &["export", "--format", "mlflow", "--what", "events"],
+        &["export", "nobody", "--format", "csv"],
+        &["export", "--format", "csv", "--out", "."],
+    ] {
+        let refused = inferometer(folder, arguments);
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}: {}", told(&refused));
+    }
+}
+
+#[test]
+fn a_run_stands_in_mlflows_file_store_with_its_figures_and_files() {
+    let folder = folder();
+    let folder = folder.path();
+    let run = shelf(folder);
+    // Twice: the second takes the place of the first.
+    for _ in 0..2 {
+        text(folder, &["export", "--format", "mlflow", "--out", "runs of ml"]);
+    }
+    text(folder, &["export", "latest-predicted", "--format", "mlflow", "--out", "runs of ml"]);
+    let inside = |path: &Path| -> Vec<_> {
+        let entries = fs::read_dir(path).expect("a folder").map(|entry| entry.expect("one").path());
+        entries.filter(|path| path.is_dir()).collect()
+    };
+    let experiments = inside(&folder.join("runs of ml"));
+    let [experiment] = experiments.as_slice() else { panic!("{experiments:?}") };
+    let runs = inside(experiment);
+    assert_eq!(runs.len(), 2, "{runs:?}");
+    let read = |path: &Path| fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}"));
+    let is_measured = |path: &&std::path::PathBuf| read(&path.join("tags/mlflow.runName")) == run;
+    let measured = runs.iter().find(is_measured).expect("the measured run");
+    let meta = read(&measured.join("meta.yaml"));
+    assert!(meta.contains("status: 3") && meta.contains("/runs%20of%20ml/"), "{meta}");
+    assert_eq!(read(&measured.join("params/model")), "chatglm3-6b");
+    let history = read(&measured.join("metrics/24x6/saturated/output_tokens_per_s"));
+    let [_, value, step] = history.split_whitespace().collect::<Vec<_>>()[..] else {
+        panic!("{history}")
+    };
+    let summary: Value =
+        serde_json::from_str(&read(&measured.join("artifacts/summary.json"))).expect("the summary");
+    let pass = &summary["cells"][0]["passes"][0];
+    assert_eq!((value.parse().ok(), step), (pass["output_tokens_per_s"].as_f64(), "1"));
+}

@@ -1,0 +1,172 @@
+//! Makes a store with ten million requests, as runs of a server would leave it: ninety runs of
+//! 100,000 requests and one of a million, each with its log, its rows and its results. For
+//! measuring how long questions take on a store of that size:
+//!
+//! ```sh
+//! cargo run --release -p inferometer-store --example ten_million -- FOLDER [REQUESTS]
+//! time inferometer runs --store FOLDER/inferometer.db
+//! ```
+//!
+//! It measures nothing itself, and writes nothing outside of the folder.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::Path;
+
+use inferometer_core::fold::{PassFold, cell};
+use inferometer_core::outcome::Outcome;
+use inferometer_core::plan::{CellPlan, PassPlan, Plan};
+use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_core::spec::Spec;
+use inferometer_core::summary::{Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
+use inferometer_core::time::Nanos;
+use inferometer_core::verdict::Verdict;
+use inferometer_store::{
+    Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store, into_stored,
+};
+
+const SECOND_NS: i64 = 1_000_000_000;
+const FIRST_START_NS: i64 = 1_795_000_000 * SECOND_NS;
+const RUNS: u32 = 91;
+/// Tokens of an output, each with a read of its own.
+const TOKENS: u32 = 8;
+const PASSES: u32 = 4;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments.next().ok_or("name the folder to write to")?;
+    let requests: u32 = arguments.next().map_or(Ok(10_000_000), |text| text.parse())?;
+    std::fs::create_dir_all(&folder)?;
+    let mut store = Store::open(Path::new(&folder).join("inferometer.db"))?;
+    for number in 0..RUNS {
+        // The last run has a tenth of all requests.
+        let share = if number + 1 == RUNS { requests / 10 } else { requests / 100 };
+        write_run(&mut store, number, share)?;
+        eprintln!("run {} of {RUNS}: {share} requests", number + 1);
+    }
+    Ok(())
+}
+
+fn header(number: u32) -> Result<RunHeader, Box<dyn Error>> {
+    let spec: Spec = serde_json::from_value(serde_json::json!({
+        "target": "http://127.0.0.1:8000", "input_lengths": [128, 512], "output_lengths": [TOKENS], "one_by_one": 10, "requests": 10,
+    }))?;
+    let started_unix_ns = FIRST_START_NS + i64::from(number) * 3_600 * SECOND_NS;
+    let facts = [("card", ["a100", "h200", "mi300x"][number as usize % 3])];
+    Ok(RunHeader {
+        started_unix_ns,
+        suffix: 0xcafe,
+        origin_unix_ns: started_unix_ns,
+        plan: plan(&spec)?,
+        workload_hash: None,
+        body_hash: None,
+        target: Target {
+            url: "http://127.0.0.1:8000".to_owned(),
+            dialect: "openai-completions".to_owned(),
+            engine: Some("vllm".to_owned()),
+            engine_version: Some("0.11.0".to_owned()),
+            model: format!("model-{}", number % 7),
+            facts: facts.map(|(name, fact)| (name.to_owned(), fact.to_owned())).into(),
+            ..Target::default()
+        },
+        environment: Environment::default(),
+        predicted: false,
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}
+
+fn plan(spec: &Spec) -> Result<Plan, Box<dyn Error>> {
+    spec.resolve(&inferometer_core::spec::Known { dialects: &[], models: &[] })
+        .map_err(|errors| format!("{errors:?}").into())
+}
+
+fn write_run(store: &mut Store, number: u32, requests: u32) -> Result<(), Box<dyn Error>> {
+    let header = header(number)?;
+    let run = store.begin_run(&header)?;
+    let log = LogHeader::new(run.as_str(), header.origin_unix_ns);
+    let mut log = LogWriter::create(store.log_path(&run), &log)?;
+    let mut cells: BTreeMap<u32, Vec<_>> = BTreeMap::new();
+    for pass in 0..PASSES {
+        let count = requests / PASSES;
+        let plan = PassPlan::Saturated { requests: count };
+        let length = if pass < PASSES / 2 { 128 } else { 512 };
+        let cell = CellPlan { input_length: length, output_length: TOKENS };
+        log.begin_pass(&PassBegin { pass, cell, plan: plan.clone(), repeat: 1 + pass % 2 })?;
+        let mut fold = PassFold::new(&plan, true, 0).of_repeat(1 + pass % 2);
+        for first in (0..count).step_by(10_000) {
+            let indices = first..(first + 10_000).min(count);
+            let records: Vec<Record> =
+                indices.map(|index| into_stored(record(number, pass, index, length))).collect();
+            for record in &records {
+                log.append(record)?;
+                fold.add(record);
+            }
+            store.index_requests(&run, &records)?;
+        }
+        log.end_pass(Ending::Complete)?;
+        cells.entry(length).or_default().push(fold.finish());
+    }
+    log.finish(Ending::Complete)?;
+    let summary = Summary {
+        schema: SUMMARY_SCHEMA.to_owned(),
+        tool: Tool { name: "inferometer".to_owned(), version: header.tool_version.clone() },
+        run_id: run.to_string(),
+        started_at: String::new(),
+        plan_hash: header.plan.hash(),
+        workload_hash: "none".to_owned(),
+        body_hash: "none".to_owned(),
+        predicted: false,
+        target: header.target,
+        environment: header.environment,
+        verdict: Verdict::default(),
+        findings: Vec::new(),
+        cells: cells.into_iter().map(|(length, passes)| cell(length, TOKENS, passes)).collect(),
+        imported: None,
+        errors: None,
+    };
+    let ended = header.started_unix_ns + 600 * SECOND_NS;
+    Ok(store.finish_run(&run, &summary, RunState::Complete, ended)?)
+}
+
+/// A request of some milliseconds, whose instants scatter as those of real ones do.
+fn record(run: u32, pass: u32, index: u32, asked_input: u32) -> Record {
+    let scatter = |salt: u32| {
+        let mixed = (index ^ run.rotate_left(16) ^ pass.rotate_left(24) ^ salt)
+            .wrapping_mul(0x9e37_79b9)
+            .rotate_left(15);
+        u64::from(mixed.wrapping_mul(0x85eb_ca6b) >> 12)
+    };
+    let sent = u64::from(index) * 2_000_000 + scatter(1) % 100_000;
+    let first = sent + 20_000_000 + scatter(2) * 10;
+    let reads = (0..TOKENS).map(|token| {
+        let at = first + u64::from(token) * 12_000_000 + scatter(3 + token) % 400_000;
+        Read {
+            kernel: Some(Nanos(at)),
+            user: Nanos(at + 20_000 + scatter(token) % 30_000),
+            empty_before: Nanos(at - 30_000),
+            bytes: 180,
+        }
+    });
+    let reads: Vec<Read> = reads.collect();
+    let ended = reads.last().map(|read| Nanos(read.user.0 + 40_000));
+    let is_failed = index.is_multiple_of(997);
+    Record {
+        asked_input,
+        asked_output: TOKENS,
+        prompt_tokens_tokenizer: Some(asked_input),
+        picked: Some(Nanos(sent - 50_000)),
+        send_start: Some(Nanos(sent)),
+        sent: Some(Nanos(sent + 8_000)),
+        headers: Some(Nanos(first - 100_000)),
+        events: (0..TOKENS)
+            .map(|read| Event { read, kind: EventKind::Text, chars: 4, tokens: None })
+            .collect(),
+        reads,
+        ended,
+        outcome: if is_failed { Outcome::Truncated } else { Outcome::Complete },
+        status: Some(200),
+        finish_reason: Some("length".to_owned()),
+        usage: Usage { prompt: Some(asked_input), completion: Some(TOKENS), cached: None },
+        ..Record::planned(pass, index, Nanos(u64::from(index) * 2_000_000))
+    }
+}

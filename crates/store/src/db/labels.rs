@@ -1,0 +1,112 @@
+//! What people say of runs: tags, which runs are found by, and notes. Figures are never changed
+//! here.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::open::database;
+use super::run_id::RunId;
+use super::store::Store;
+use crate::error::StoreError;
+use crate::utc;
+
+/// A note on a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// When it was written, RFC 3339, UTC.
+    pub at: String,
+    /// What it says.
+    pub text: String,
+}
+
+impl Store {
+    /// Adds tags to a run and takes others away, all or none of it; adding one that it has changes
+    /// nothing. Returns the tags that it has then, sorted.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidTag`] for one that no list could show, [`StoreError::NoSuchTag`] for
+    /// one to be taken away that the run does not have, [`StoreError::NoSuchRun`],
+    /// [`StoreError::Database`].
+    pub fn tag(
+        &mut self,
+        run: &RunId,
+        add: &[String],
+        remove: &[String],
+    ) -> Result<Vec<String>, StoreError> {
+        let bad = |tag: &&String| {
+            let is_bad = |c: char| c.is_whitespace() || c.is_control() || c == ',';
+            tag.is_empty() || tag.starts_with(['+', '-']) || tag.contains(is_bad)
+        };
+        if let Some(tag) = add.iter().chain(remove).find(bad) {
+            return Err(StoreError::InvalidTag { tag: tag.clone() });
+        }
+        self.expect_run(run)?;
+        let missing = self.transact(|transaction| {
+            let has = "SELECT 1 FROM tags WHERE run_id = ? AND tag = ?";
+            for tag in remove {
+                // Before anything is changed: the transaction is committed in any case.
+                if !transaction.prepare(has)?.exists(params![run.as_str(), tag])? {
+                    return Ok(Err(tag.clone()));
+                }
+            }
+            for tag in remove {
+                let remove = "DELETE FROM tags WHERE run_id = ? AND tag = ?";
+                transaction.execute(remove, params![run.as_str(), tag])?;
+            }
+            for tag in add {
+                let add = "INSERT OR IGNORE INTO tags (run_id, tag) VALUES (?, ?)";
+                transaction.execute(add, params![run.as_str(), tag])?;
+            }
+            Ok(Ok(()))
+        })?;
+        match missing {
+            Ok(()) => self.tags_of(run),
+            Err(tag) => Err(StoreError::NoSuchTag { run: run.to_string(), tag }),
+        }
+    }
+
+    fn tags_of(&self, run: &RunId) -> Result<Vec<String>, StoreError> {
+        let query = "SELECT tag FROM tags WHERE run_id = ? ORDER BY tag";
+        let tags = self.connection.prepare(query).and_then(|mut statement| {
+            let tags = statement.query_map([run.as_str()], |row| row.get(0))?;
+            tags.collect::<rusqlite::Result<Vec<String>>>()
+        });
+        tags.map_err(database(&self.path))
+    }
+
+    /// Adds a note to a run.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Database`].
+    pub fn note(&mut self, run: &RunId, text: &str, at_unix_ns: i64) -> Result<(), StoreError> {
+        self.expect_run(run)?;
+        self.transact(|transaction| {
+            transaction.execute(
+                "INSERT INTO notes (run_id, note, at, at_unix_ns, text)
+                 SELECT ?1, coalesce(max(note) + 1, 0), ?2, ?3, ?4 FROM notes WHERE run_id = ?1",
+                params![run.as_str(), utc::rfc3339(at_unix_ns), at_unix_ns, text],
+            )
+        })?;
+        Ok(())
+    }
+
+    /// The notes on a run, the oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn notes(&self, run: &RunId) -> Result<Vec<Note>, StoreError> {
+        let query = "SELECT at, text FROM notes WHERE run_id = ? ORDER BY note";
+        let notes = self.connection.prepare(query).and_then(|mut statement| {
+            let notes = statement.query_map([run.as_str()], |row| {
+                Ok(Note { at: row.get("at")?, text: row.get("text")? })
+            })?;
+            notes.collect::<rusqlite::Result<Vec<Note>>>()
+        });
+        notes.map_err(database(&self.path))
+    }
+
+    fn expect_run(&self, run: &RunId) -> Result<(), StoreError> {
+        let query = "SELECT 1 FROM runs WHERE id = ?";
+        let found = self.connection.query_row(query, [run.as_str()], |_| Ok(())).optional();
+        found.map_err(database(&self.path))?.ok_or_else(|| self.no_such_run(run.as_str()))
+    }
+}

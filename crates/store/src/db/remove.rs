@@ -1,0 +1,53 @@
+//! Removes a run: its rows, and its log. Never one that is being written.
+
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
+
+use super::run::{RunRow, RunState};
+use super::store::Store;
+use crate::error::StoreError;
+
+impl Store {
+    /// Removes a run and its log. What else was made of it, such as reports, is left alone.
+    /// Returns how many bytes its log had.
+    ///
+    /// # Errors
+    /// [`StoreError::BeingWritten`] while a process writes it; [`StoreError::NoSuchRun`],
+    /// [`StoreError::Database`]; [`StoreError::Io`] when the log cannot be removed, whose rows are
+    /// gone then.
+    pub fn remove(&mut self, row: &RunRow) -> Result<u64, StoreError> {
+        let written = || StoreError::BeingWritten { run: row.id.to_string() };
+        // Where the file system keeps no locks, what the database says must do.
+        if row.state == RunState::Running {
+            return Err(written());
+        }
+        let path = self.log_path(&row.id);
+        let log = match File::open(&path) {
+            Ok(log) => Some(log),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(StoreError::io("open", &path)(error)),
+        };
+        // Held until the file is gone.
+        match log.as_ref().map(File::try_lock) {
+            Some(Err(TryLockError::WouldBlock)) => return Err(written()),
+            Some(Ok(()) | Err(TryLockError::Error(_))) | None => {}
+        }
+        // Rows first: a log without rows costs space, rows without a log would be a lie.
+        let removed = self.transact(|transaction| {
+            transaction.execute("DELETE FROM runs WHERE id = ?", [row.id.as_str()])
+        })?;
+        self.expect_one(removed, &row.id)?;
+        // What was under way when it was killed.
+        let note = self.live_note(&row.id);
+        match fs::remove_file(&note) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(StoreError::io("remove", &note)(error));
+            }
+            _ => {}
+        }
+        let Some(log) = log else { return Ok(0) };
+        let bytes = log.metadata().map_or(0, |metadata| metadata.len());
+        fs::remove_file(&path).map_err(StoreError::io("remove", &path))?;
+        Ok(bytes)
+    }
+}

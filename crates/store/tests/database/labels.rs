@@ -1,0 +1,171 @@
+//! Runs are found by what they are and by what people say of them, and removed with all they have.
+
+use inferometer_core::summary::Target;
+use inferometer_store::{
+    LogHeader, LogWriter, RunFilter, RunHeader, RunId, RunKind, RunState, Store, StoreError,
+};
+use tempfile::TempDir;
+
+use super::sample::{START_NS, run_header, summary};
+use super::{ask, finished, store_path};
+
+/// A store with a measured, a predicted and an imported run, a second apart.
+fn three_kinds(folder: &TempDir) -> (Store, [RunId; 3]) {
+    let mut store = Store::open(store_path(folder)).unwrap();
+    let header = |second| run_header(second, 1);
+    let of = |model: &str, engine: &str, version: &str| Target {
+        model: model.to_owned(),
+        engine: Some(engine.to_owned()),
+        engine_version: Some(version.to_owned()),
+        ..header(0).target
+    };
+    let headers = [
+        RunHeader { target: of("Qwen-14B", "vllm", "0.2.7"), ..header(0) },
+        RunHeader { predicted: true, target: of("qwen-14b", "vllm", "0.3.0"), ..header(1) },
+        RunHeader {
+            target: Target {
+                facts: [("imported from", "表.md"), ("card", "A100")]
+                    .map(|(name, fact)| (name.to_owned(), fact.to_owned()))
+                    .into(),
+                ..of("模型-6b", "sglang", "0.4")
+            },
+            ..header(86_400)
+        },
+    ];
+    let runs = headers.map(|header| store.begin_run(&header).unwrap());
+    for run in &runs {
+        let ended = store.finish_run(
+            run,
+            &inferometer_core::summary::Summary {
+                target: store.run(run.as_str()).unwrap().target,
+                ..summary(run)
+            },
+            RunState::Complete,
+            START_NS,
+        );
+        ended.unwrap();
+    }
+    (store, runs)
+}
+
+#[test]
+fn runs_are_found_by_what_they_are() {
+    let folder = TempDir::new().unwrap();
+    let (mut store, runs) = three_kinds(&folder);
+    store.tag(&runs[1], &["基线".to_owned(), "a".to_owned()], &[]).unwrap();
+    store.tag(&runs[2], &["a".to_owned()], &[]).unwrap();
+    let text = |text: &str| Some(text.to_owned());
+    let all = RunFilter::default;
+    let cases = [
+        (all(), vec![0, 1, 2]),
+        (RunFilter { model: text("QWEN"), ..all() }, vec![0, 1]),
+        (RunFilter { model: text("模型"), ..all() }, vec![2]),
+        (RunFilter { model: text("%"), ..all() }, vec![]),
+        (RunFilter { engine: text("vllm 0.3"), ..all() }, vec![1]),
+        (RunFilter { card: text("a100"), ..all() }, vec![0, 1, 2]),
+        (RunFilter { card: text("h200"), ..all() }, vec![]),
+        (RunFilter { tags: vec!["a".to_owned()], ..all() }, vec![1, 2]),
+        (RunFilter { tags: vec!["a".to_owned(), "基线".to_owned()], ..all() }, vec![1]),
+        (RunFilter { since: text("2026-11-21"), ..all() }, vec![2]),
+        (RunFilter { until: text("2026-11-20"), ..all() }, vec![0, 1]),
+        (RunFilter { until: text("2026-11-20T05:12:33"), ..all() }, vec![0]),
+        (RunFilter { kind: Some(RunKind::Measured), ..all() }, vec![0]),
+        (RunFilter { kind: Some(RunKind::Predicted), ..all() }, vec![1]),
+        (RunFilter { kind: Some(RunKind::Imported), ..all() }, vec![2]),
+        (RunFilter { state: Some(RunState::Complete), ..all() }, vec![0, 1, 2]),
+        (RunFilter { state: Some(RunState::Killed), ..all() }, vec![]),
+        (RunFilter { limit: Some(2), ..all() }, vec![1, 2]),
+        (RunFilter { limit: Some(0), ..all() }, vec![]),
+    ];
+    for (filter, expected) in cases {
+        let found = store.runs_that_fit(&filter).unwrap();
+        let found: Vec<&RunId> = found.iter().map(|row| &row.id).collect();
+        let expected: Vec<&RunId> = expected.iter().map(|&index: &usize| &runs[index]).collect();
+        assert_eq!(found, expected, "{filter:?}");
+    }
+}
+
+#[test]
+fn the_latest_run_is_the_latest_that_was_measured() {
+    let folder = TempDir::new().unwrap();
+    let (store, runs) = three_kinds(&folder);
+    for (name, index) in [("latest", 0), ("latest-predicted", 1), ("latest-imported", 2)] {
+        assert_eq!(store.find(name).unwrap(), runs[index], "{name}");
+    }
+    let stored = store.run("latest-imported").unwrap();
+    assert_eq!(stored.row.imported_from.as_deref(), Some("表.md"));
+    let (empty, _) = (Store::open(folder.path().join("empty.db")).unwrap(), ());
+    let error = empty.find("latest").unwrap_err();
+    assert!(matches!(error, StoreError::NoneOfItsKind { kind: "measured", .. }), "{error}");
+}
+
+#[test]
+fn tags_are_added_and_taken_away_all_or_none() {
+    let folder = TempDir::new().unwrap();
+    let (mut store, run) = finished(&folder);
+    let tags = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    assert_eq!(store.tag(&run, &tags(&["b", "a", "b"]), &[]).unwrap(), ["a", "b"]);
+    let missing = store.tag(&run, &tags(&["c"]), &tags(&["a", "x"])).unwrap_err();
+    assert!(matches!(missing, StoreError::NoSuchTag { .. }), "{missing}");
+    for bad in ["", "two words", "a,b", "-a", "+a", "tab\t"] {
+        let error = store.tag(&run, &tags(&[bad]), &[]).unwrap_err();
+        assert!(matches!(error, StoreError::InvalidTag { .. }), "{bad:?}: {error}");
+    }
+    assert_eq!(store.tag(&run, &[], &tags(&["a"])).unwrap(), ["b"]);
+    assert_eq!(store.runs().unwrap()[0].tags, ["b"]);
+    let stranger = RunId::new(0, 0);
+    assert!(matches!(store.tag(&stranger, &[], &[]), Err(StoreError::NoSuchRun { .. })));
+}
+
+#[test]
+fn notes_come_back_in_order() {
+    let folder = TempDir::new().unwrap();
+    let (mut store, run) = finished(&folder);
+    store.note(&run, "风扇坏了", START_NS).unwrap();
+    store.note(&run, "fixed", START_NS).unwrap();
+    let notes = store.notes(&run).unwrap();
+    let said: Vec<_> = notes.iter().map(|note| (note.at.as_str(), note.text.as_str())).collect();
+    let at = "2026-11-20T05:12:33.250Z";
+    assert_eq!(said, [(at, "风扇坏了"), (at, "fixed")]);
+}
+
+#[test]
+fn a_run_is_removed_with_all_that_it_has_and_no_other() {
+    let folder = TempDir::new().unwrap();
+    let (mut store, run) = finished(&folder);
+    let other = store.begin_run(&run_header(9, 9)).unwrap();
+    store.tag(&run, &["a".to_owned()], &[]).unwrap();
+    store.note(&run, "gone soon", START_NS).unwrap();
+    std::fs::write(store.log_path(&run), b"twelve bytes").unwrap();
+    let row = store.run(run.as_str()).unwrap().row;
+    assert_eq!(store.remove(&row).unwrap(), 12);
+    assert!(!store.log_path(&run).exists());
+    for table in ["cells", "passes", "findings", "requests", "tags", "notes"] {
+        assert_eq!(ask(&folder, &format!("SELECT count(*) FROM {table}")), ["0"], "{table}");
+    }
+    assert_eq!(ask(&folder, "SELECT id FROM runs"), [other.as_str()]);
+    assert!(matches!(store.remove(&row), Err(StoreError::NoSuchRun { .. })));
+}
+
+#[test]
+fn a_run_whose_log_nobody_writes_was_killed_and_one_that_is_written_is_not_removed() {
+    let folder = TempDir::new().unwrap();
+    let mut store = Store::open(store_path(&folder)).unwrap();
+    let run = store.begin_run(&run_header(0, 1)).unwrap();
+    let state = |store: &Store| store.runs().unwrap()[0].state;
+    assert_eq!(state(&store), RunState::Killed, "it has no log");
+    let log = LogWriter::create(store.log_path(&run), &LogHeader::new(run.as_str(), 0)).unwrap();
+    assert_eq!(state(&store), RunState::Running);
+    let row = store.runs().unwrap().remove(0);
+    let refused = store.remove(&row).unwrap_err();
+    assert!(matches!(refused, StoreError::BeingWritten { .. }), "{refused}");
+    // Also where it began to be written after it was looked at.
+    let stale = inferometer_store::RunRow { state: RunState::Killed, ..row.clone() };
+    let refused = store.remove(&stale).unwrap_err();
+    assert!(matches!(refused, StoreError::BeingWritten { .. }), "{refused}");
+    drop(log);
+    assert_eq!(state(&store), RunState::Killed);
+    let killed = store.runs().unwrap().remove(0);
+    store.remove(&killed).unwrap();
+    assert_eq!(store.runs().unwrap(), []);
+}
