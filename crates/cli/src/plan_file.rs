@@ -32,7 +32,7 @@ pub fn merge_several(
     let origin = file.map_or_else(|| "the flags".to_owned(), |path| path.display().to_string());
     let problem = |what: String| Failure::usage(format!("{origin}: {what}"));
     let mut several = Several { targets: Vec::new(), rounds: 1 };
-    keys.extend(flags);
+    lay_over(&mut keys, flags);
     scenario::lay_under(&mut keys)?;
     if keys.get("target").is_some_and(Value::is_array) {
         let tables = keys.remove("target").unwrap_or_default();
@@ -57,9 +57,21 @@ pub fn merge(file: Option<&Path>, flags: Map<String, Value>) -> Result<Spec, Fai
         Some(path) => (read(path)?, path.display().to_string()),
         None => (Map::new(), "the flags".to_owned()),
     };
-    keys.extend(flags);
+    lay_over(&mut keys, flags);
     scenario::lay_under(&mut keys)?;
     checked(as_it_was_sent(keys)?, &origin)
+}
+
+/// Lays flags over the keys of a file; those of a search one by one, for they have a table of
+/// their own.
+pub fn lay_over(keys: &mut Map<String, Value>, mut flags: Map<String, Value>) {
+    if let (Some(Value::Object(of_file)), Some(Value::Object(given))) =
+        (keys.get_mut("search"), flags.get_mut("search"))
+    {
+        of_file.append(given);
+        flags.remove("search");
+    }
+    keys.extend(flags);
 }
 
 /// The keys as a spec.

@@ -50,6 +50,7 @@ pub mod validity;
 pub mod verdict;
 
 pub mod compare;
+pub mod search;
 
 #[cfg(test)]
 mod fixture;

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::goodput::RequestObjective;
 use crate::repeat::Precision;
 use crate::request::{Sampling, sha256_hex};
+use crate::search::SearchPlan;
 use crate::slo::Objective;
 use crate::spec::Spec;
 
@@ -76,6 +77,10 @@ pub struct Plan {
     /// Objectives judged on each request; those that meet all of them are the goodput.
     #[serde(default)]
     pub goodput: Vec<RequestObjective>,
+    /// The highest load is looked for that meets the objectives: there is one pass then, which
+    /// its trials vary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchPlan>,
     /// Makes every random choice.
     pub seed: u64,
     /// What was asked for, as a plan file would say it: for a reader who wants to do it again.

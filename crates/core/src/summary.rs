@@ -15,6 +15,7 @@ use crate::outcome::OutcomeCounts;
 use crate::plan::CellPlan;
 use crate::prediction::{CellPrediction, ErrorSummary};
 use crate::record::TokensFrom;
+use crate::search::SearchAnswer;
 use crate::serving_run::ServingRun;
 use crate::verdict::Verdict;
 
@@ -53,6 +54,9 @@ pub struct Summary {
     /// Where the results come from, if this program did not measure them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// What a search found out, cell by cell; nothing where none was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<SearchAnswer>,
     /// Absolute errors per column, of a prediction that is compared with what was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<BTreeMap<String, ErrorSummary>>,

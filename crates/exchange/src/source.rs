@@ -79,6 +79,7 @@ pub(crate) fn summary(
         findings,
         cells,
         imported: Some(imported),
+        searches: Vec::new(),
         errors: None,
     }
 }

@@ -19,6 +19,7 @@ use crate::layout::{Align, Table};
 use crate::number::{MISSING, bytes, count, significant};
 use crate::plot::Named;
 use crate::published;
+use crate::search;
 use crate::table;
 use crate::trace::Traces;
 use crate::view;
@@ -56,6 +57,7 @@ pub(crate) fn blocks(input: &ReportInput<'_>) -> Vec<Block> {
     let summary = input.summary;
     let mut out = vec![Block::Heading(1, title(summary))];
     verdict(&mut out, summary);
+    answers(&mut out, summary);
     what(&mut out, summary);
     results(&mut out, input);
     plots(&mut out, input);
@@ -129,6 +131,16 @@ fn verdict(out: &mut Vec<Block>, summary: &Summary) {
     }
     out.push(Block::Heading(2, "Objectives".to_owned()));
     out.push(Block::Table(slo));
+}
+
+/// What a search found out.
+fn answers(out: &mut Vec<Block>, summary: &Summary) {
+    for answer in &summary.searches {
+        out.push(Block::Heading(2, format!("Search, {}", answer.cell())));
+        out.push(Block::Paragraph(plain(search::sentence(answer))));
+        out.push(Block::Table(search::table(answer)));
+        out.push(Block::Paragraph(plain(search::explanation(answer))));
+    }
 }
 
 fn what(out: &mut Vec<Block>, summary: &Summary) {

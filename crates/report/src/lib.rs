@@ -27,6 +27,7 @@ pub mod trace;
 pub mod view;
 
 pub mod published;
+pub mod search;
 
 mod beside;
 pub mod comparison;

@@ -11,6 +11,7 @@ use crate::beside;
 use crate::label;
 use crate::layout::Table;
 use crate::number::significant;
+use crate::search;
 use crate::table;
 
 /// Whether the text carries ANSI colours.
@@ -35,6 +36,7 @@ enum Paint {
 /// Headings of the two tables are wrapped at these widths, so that lines fit most terminals.
 const RECORD_HEADING: usize = 16;
 const LOAD_HEADING: usize = 9;
+const SEARCH_HEADING: usize = 24;
 
 /// The results of each target: what was measured, the table, what failed, findings, verdict. The
 /// verdict is last, where a reader of a terminal looks first.
@@ -71,6 +73,12 @@ fn write_summary(out: &mut String, summary: &Summary, colour: Colour) {
     for (heading, table) in beside::tables(summary) {
         let _ = writeln!(out, "\n{}", paint(Paint::Bold, heading));
         write_table(out, &table, LOAD_HEADING, colour);
+    }
+    for answer in &summary.searches {
+        let heading = format!("Search, {}", answer.cell());
+        let _ = writeln!(out, "\n{}", paint(Paint::Bold, &heading));
+        write_table(out, &search::table(answer), SEARCH_HEADING, colour);
+        let _ = writeln!(out, "\n{}", paint(Paint::Green, &search::sentence(answer)));
     }
     let failures = table::failures(summary);
     if !failures.is_empty() {

@@ -18,6 +18,7 @@ mod rm;
 mod run;
 mod runs;
 mod scenarios;
+mod search;
 mod show;
 mod tag;
 mod web;
@@ -34,6 +35,8 @@ pub enum Command {
     Run(Box<run::RunArgs>),
     /// Predict a grid by the embedded engine in virtual time; nothing is sent.
     Predict(Box<predict::PredictArgs>),
+    /// Look for the highest rate or concurrency that meets the objectives, with an interval.
+    Search(Box<search::SearchArgs>),
     /// Fit a profile of the embedded engine to measured rows.
     Calibrate(Box<calibrate::CalibrateArgs>),
     /// Serve the embedded engine over HTTP: a calibrated model of a serving engine.
@@ -92,6 +95,7 @@ impl Command {
         match self {
             Self::Run(arguments) => run::run(*arguments),
             Self::Predict(arguments) => predict::predict(&arguments),
+            Self::Search(arguments) => search::search(*arguments),
             Self::Calibrate(arguments) => calibrate::calibrate(&arguments),
             Self::Engine(arguments) => engine::engine(*arguments),
             Self::Check(arguments) => check::check(&arguments),

@@ -6,6 +6,7 @@ mod ignored;
 mod play;
 mod requests;
 mod row;
+mod searching;
 mod show;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ use serde_json::{Map, Value};
 use against::Against;
 pub use against::read as read_against;
 pub use row::row;
+pub use searching::{expected, search};
 
 use super::engine_flags::EngineFlags;
 use super::workload_flags::WorkloadFlags;
@@ -171,6 +173,9 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     }
     if spec.server.is_some() {
         return Err(Failure::usage("server: nothing is started for a prediction; leave it out"));
+    }
+    if spec.search.is_some() {
+        return Err(Failure::usage("search: is played in virtual time by `search --predict`"));
     }
     let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
     let (model, profile) = (spec.model.clone(), spec.profile.clone());

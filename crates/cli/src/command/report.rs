@@ -174,8 +174,8 @@ pub(crate) fn fold_again(
     let mut close = |current: &mut Option<_>, process| {
         if let Some((cell, folded)) = current.take() {
             let recorded = Folded::finish(folded, process);
-            findings.extend(recorded.findings);
-            grid.add(cell, recorded.summary);
+            findings.extend(recorded.findings.iter().cloned());
+            grid.add(cell, recorded);
         }
     };
     for entry in log {

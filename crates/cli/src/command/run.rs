@@ -268,8 +268,31 @@ struct SpecArgs {
 }
 
 impl RunArgs {
+    /// The plan file, if one was given.
+    pub fn plan(&self) -> Option<&Path> {
+        self.plan.as_deref()
+    }
+
+    /// Whether it goes on with a run, which has a plan already.
+    pub fn resumes(&self) -> bool {
+        self.resume.is_some()
+    }
+
+    /// How it is shown.
+    pub fn shown(&self) -> Options {
+        Options {
+            dry_run: self.dry_run,
+            json: self.json,
+            quiet: self.quiet,
+            progress: !self.no_progress && !self.quiet && !self.tui,
+            tui: self.tui,
+            strict: self.strict,
+            ask: !self.yes && !self.quiet,
+        }
+    }
+
     /// The flags that were given, by the keys of a plan.
-    fn keys(&self) -> Result<Map<String, Value>, Failure> {
+    pub fn keys(&self) -> Result<Map<String, Value>, Failure> {
         let Ok(Value::Object(mut keys)) = serde_json::to_value(&self.spec) else {
             return Err(Failure::usage("the flags cannot be read"));
         };
@@ -306,7 +329,12 @@ fn store_of(given: Option<&str>) -> &Path {
 
 /// Benchmarks a target.
 pub fn run(arguments: RunArgs) -> Result<(), Failure> {
-    let mut keys = arguments.keys()?;
+    let keys = arguments.keys()?;
+    run_with(&arguments, keys)
+}
+
+/// The same, with the keys that flags say.
+pub fn run_with(arguments: &RunArgs, mut keys: Map<String, Value>) -> Result<(), Failure> {
     let (group, run) = match arguments.resume.as_deref() {
         Some(name) if name.starts_with(GROUP) => (Some(name), None),
         run => (None, run),
@@ -322,7 +350,8 @@ pub fn run(arguments: RunArgs) -> Result<(), Failure> {
         None => None,
     };
     if let Some(earlier) = &earlier {
-        keys = earlier.keys.clone().into_iter().chain(keys).collect();
+        let given = std::mem::replace(&mut keys, earlier.keys.clone());
+        plan_file::lay_over(&mut keys, given);
     }
     if arguments.tui {
         tui::check()?;
@@ -331,19 +360,5 @@ pub fn run(arguments: RunArgs) -> Result<(), Failure> {
     // The plan may say in which store its runs are.
     let store = store_of(spec.store.as_deref());
     let group = group.map(|name| EarlierGroup::find(store, name)).transpose()?;
-    run::run(
-        &spec,
-        &several,
-        earlier.as_ref(),
-        group.as_ref(),
-        &Options {
-            dry_run: arguments.dry_run,
-            json: arguments.json,
-            quiet: arguments.quiet,
-            progress: !arguments.no_progress && !arguments.quiet && !arguments.tui,
-            tui: arguments.tui,
-            strict: arguments.strict,
-            ask: !arguments.yes && !arguments.quiet,
-        },
-    )
+    run::run(&spec, &several, earlier.as_ref(), group.as_ref(), &arguments.shown())
 }

@@ -22,6 +22,7 @@ mod progress;
 pub mod prompts;
 pub mod recording;
 pub mod resume;
+pub mod searched;
 mod servers;
 pub mod session;
 mod target;
@@ -257,9 +258,12 @@ fn judge(
         let place = died.place.as_deref().unwrap_or("the run");
         return Err(Failure::NotCarriedOut(format!("{place}: {}", died.message)));
     }
-    if let Some(told) = too_many_failures(summary, resolved.plan.max_failures) {
+    // What a server refuses beyond what it can do is what a search is to find out.
+    let limit = if resolved.plan.search.is_some() { 1.0 } else { resolved.plan.max_failures };
+    if let Some(told) = too_many_failures(summary, limit) {
         return Err(Failure::NotCarriedOut(told));
     }
+    searched::judge(&summary.searches)?;
     let missed: Vec<String> = summary
         .verdict
         .slo

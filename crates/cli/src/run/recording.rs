@@ -8,9 +8,12 @@ use std::time::Duration;
 use inferometer_core::finding::Finding;
 use inferometer_core::fold::PassFold;
 use inferometer_core::inspect::{Inspector, card_findings, server_findings};
+use inferometer_core::metric::Timeline;
 use inferometer_core::observed::Observed;
+use inferometer_core::outcome::Outcome;
 use inferometer_core::plan::{Plan, WorkloadPlan};
 use inferometer_core::record::Record;
+use inferometer_core::search::{Figures, SearchPlan, Trial, TrialFold, load_of};
 use inferometer_core::summary::{PassSummary, Process};
 use inferometer_core::traits::Tokenizer;
 use inferometer_drive::Recorder;
@@ -72,6 +75,8 @@ pub struct Recorded {
     pub summary: PassSummary,
     /// What its records show.
     pub findings: Vec<Finding>,
+    /// The same as a trial, where the plan searches.
+    pub trial: Option<Trial>,
 }
 
 /// How often records on their way are made sure of: what a killed run can lose.
@@ -219,6 +224,8 @@ fn count(counter: &dyn Tokenizer, (mut record, text): Message) -> Record {
 pub struct Folded {
     fold: PassFold,
     inspector: Inspector,
+    streamed: bool,
+    trial: Option<TrialFold>,
 }
 
 impl Folded {
@@ -232,8 +239,12 @@ impl Folded {
             (WorkloadPlan::ServingRun { .. }, None) => fold.as_serving_run(),
             _ => fold,
         };
+        let trial =
+            |search: &SearchPlan| Some(TrialFold::new(load_of(&begin.plan)?, &search.criteria));
         Self {
             fold,
+            streamed: plan.sampling.stream,
+            trial: plan.search.as_ref().and_then(trial),
             inspector: Inspector::new(&begin.cell, &begin.plan, &plan.sampling)
                 .with_template(template)
                 .of_repeat(begin.repeat),
@@ -244,6 +255,11 @@ impl Folded {
     pub fn add(&mut self, record: &Record) {
         self.fold.add(record);
         self.inspector.add(record);
+        // A pass that was broken off is no trial of its load.
+        self.trial.take_if(|_| matches!(record.outcome, Outcome::Cancelled | Outcome::Skipped));
+        if let Some(trial) = &mut self.trial {
+            trial.add(&Figures::of(&Timeline::new(record, self.streamed)));
+        }
     }
 
     /// Takes in what the server and the cards said of themselves.
@@ -259,6 +275,6 @@ impl Folded {
         let mut findings = self.inspector.finish();
         let said = server_findings(&summary).into_iter().chain(card_findings(&summary));
         findings.extend(said.map(|finding| finding.at(&place)));
-        Recorded { summary, findings }
+        Recorded { summary, findings, trial: self.trial.map(TrialFold::finish) }
     }
 }

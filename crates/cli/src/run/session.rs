@@ -4,6 +4,8 @@ mod head;
 mod launched;
 mod limits;
 mod said;
+mod searching;
+mod summarised;
 mod taken_over;
 
 use std::sync::atomic::Ordering;
@@ -17,10 +19,7 @@ use inferometer_core::plan::{CellPlan, PassPlan, Plan, Repeat, WorkloadPlan};
 use inferometer_core::record::Record;
 use inferometer_core::repeat::Precision;
 use inferometer_core::request::BodyHasher;
-use inferometer_core::slo;
-use inferometer_core::summary::{Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
-use inferometer_core::validity;
-use inferometer_core::verdict::{Validity, Verdict};
+use inferometer_core::summary::Summary;
 use inferometer_drive::{Endpoint, Live, Recorder};
 use inferometer_net::{EpollNet, wall_clock_ns};
 use inferometer_observe::Observer;
@@ -45,7 +44,7 @@ use super::progress::Progress;
 use super::prompts::{self, Prompts, Shaper, Supplied};
 use super::recording::{Counter, Recorded, Recording, ToWriter};
 use super::servers::{Servers, Start};
-use super::{Options, Resolved, interrupt, observe, overhead, precision, target, traces};
+use super::{Options, Resolved, interrupt, observe, overhead, target, traces};
 use crate::exit::Failure;
 use crate::tui::Screen;
 
@@ -76,7 +75,8 @@ pub fn carry_out(
     let outputs = Outputs::prepare(resolved.out.as_deref())?;
     let mut store = Store::open(&resolved.store)
         .map_err(|error| Failure::usage(format!("store (--store): {error}")))?;
-    let estimate = estimate::of_plan(plan)?;
+    // A search takes as long as it must.
+    let estimate = if plan.search.is_some() { None } else { estimate::of_plan(plan)? };
     // A limit that stays low shows in the records of the connections that it costs.
     let _ = inferometer_net::raise_open_files_limit();
     let net =
@@ -126,6 +126,7 @@ pub fn carry_out(
     }
     let guess = match estimate {
         Some(span) => Some((span, span)),
+        None if plan.search.is_some() => None,
         None => {
             let record = seen.record.as_ref();
             let by_record = record.and_then(|record| estimate::from_request(plan, record));
@@ -151,7 +152,10 @@ pub fn carry_out(
         // A cell for which there are no prompts is told before anything is measured.
         prompts.build(cell, &PromptPlace::new(cell.to_string(), "check", 0), 1)?;
     }
-    said::estimate(progress, guess);
+    match &plan.search {
+        Some(search) => said::search(progress, search),
+        None => said::estimate(progress, guess),
+    }
     said::consent(options, guess)?;
 
     let header = head::of_run(resolved, &ready.target, prompts.shaper(), &passes, &observer);
@@ -267,12 +271,15 @@ impl Session<'_> {
     }
 
     fn cell(&mut self, cell: CellPlan) -> Result<(), Failure> {
-        if self.take_over(cell)? {
+        if self.take_over(cell)? && !self.goes_on(cell) {
             return Ok(());
         }
         self.revive_server()?;
         self.warm_up(cell)?;
-        self.repeats(cell)?;
+        match &self.resolved.plan.search {
+            Some(search) => self.search(cell, search)?,
+            None => self.repeats(cell)?,
+        }
         // A crash later on loses nothing of this cell.
         self.outputs.write_figures(&self.summary(), &self.recording.run)?;
         Ok(())
@@ -359,6 +366,7 @@ impl Session<'_> {
         let plan = &self.resolved.plan;
         let begin = PassBegin { pass: self.pass_number, cell, plan: pass.clone(), repeat };
         let of = if plan.repeat.at_most > 1 { format!(", repeat {repeat}") } else { String::new() };
+        let of = if plan.search.is_some() { format!(", trial {repeat}") } else { of };
         let label = format!("{cell}, {pass}{of}");
         let place = self.places.next(cell, &pass.prompt_label(), repeat, pass);
         self.findings.extend(self.cache.empty(self.progress));
@@ -440,13 +448,13 @@ impl Session<'_> {
     }
 
     fn note(&mut self, cell: CellPlan, label: &str, recorded: Recorded) {
-        let Recorded { summary, findings } = recorded;
+        let summary = &recorded.summary;
         let rate = summary.output_tokens_per_s.unwrap_or(0.0);
         let seconds = summary.duration_s.unwrap_or(0.0);
         self.progress
             .say(&format!("  {label}: {} in {seconds:.2} s, {rate:.1} tokens/s", summary.outcomes));
-        self.findings.extend(findings);
-        self.grid.add(cell, summary);
+        self.findings.extend(recorded.findings.iter().cloned());
+        self.grid.add(cell, recorded);
         self.pass_number += 1;
     }
 
@@ -519,75 +527,4 @@ impl Session<'_> {
 pub const RUN_INCOMPLETE: &str = "run_incomplete";
 
 pub use launched::SERVER_DIED;
-
-/// What is known of a run beside its records.
-pub struct Facts<'a> {
-    /// Its identity.
-    pub run_id: String,
-    /// When it began, RFC 3339, UTC.
-    pub started_at: String,
-    /// What it measured.
-    pub plan: &'a Plan,
-    /// The server.
-    pub target: &'a Target,
-    /// The machine.
-    pub environment: &'a Environment,
-    /// Version of the program.
-    pub tool_version: &'a str,
-    /// No server was measured.
-    pub predicted: bool,
-    /// Identity of the workload.
-    pub workload_hash: String,
-    /// Identity of its bodies.
-    pub body_hash: String,
-}
-
-/// The document of a run, from its figures and what is known beside them.
-pub fn summarise(facts: Facts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> Summary {
-    let cells = grid.cells();
-    for finding in precision::findings(&cells) {
-        // Those of a stored run are there already.
-        if !findings.contains(&finding) {
-            findings.push(finding);
-        }
-    }
-    let (mut validity, mut reasons) = validity::judge(&cells);
-    let incomplete = findings.iter().find(|finding| finding.code == RUN_INCOMPLETE);
-    if let Some(finding) = incomplete {
-        validity = Validity::Suspect;
-        reasons.push(format!("{}.", finding.message));
-    }
-    let slo = slo::judge(&facts.plan.slo, &cells);
-    let mut environment = facts.environment.clone();
-    environment.stamps = stamps(&cells);
-    Summary {
-        schema: SUMMARY_SCHEMA.to_owned(),
-        tool: Tool { name: "inferometer".to_owned(), version: facts.tool_version.to_owned() },
-        run_id: facts.run_id,
-        started_at: facts.started_at,
-        plan_hash: facts.plan.hash(),
-        workload_hash: facts.workload_hash,
-        body_hash: facts.body_hash,
-        predicted: facts.predicted,
-        target: facts.target.clone(),
-        environment,
-        verdict: Verdict { validity, reasons, slo },
-        findings,
-        cells,
-        imported: None,
-        errors: None,
-    }
-}
-
-/// Where the arrival stamps come from, by the reads themselves.
-fn stamps(cells: &[inferometer_core::summary::Cell]) -> Option<String> {
-    let passes = || cells.iter().flat_map(|cell| &cell.passes);
-    let reads: u64 = passes().map(|pass| pass.instrument.reads).sum();
-    let stamped: u64 = passes().map(|pass| pass.instrument.kernel_stamped_reads).sum();
-    match (reads, stamped) {
-        (0, _) => None,
-        (_, 0) => Some("user".to_owned()),
-        (all, some) if all == some => Some("kernel".to_owned()),
-        (all, some) => Some(format!("kernel ({some} of {all} reads), user")),
-    }
-}
+pub use summarised::{Facts, summarise};

@@ -11,6 +11,7 @@ mod observe;
 mod outcomes;
 mod predict;
 mod run;
+mod search;
 mod secrets;
 mod several;
 mod shelf;

@@ -9,6 +9,7 @@ mod observe;
 mod passes;
 mod repeats;
 mod rows;
+mod search;
 mod server;
 mod serving;
 mod spelled_out;
@@ -27,6 +28,7 @@ pub use drawn::DrawnKeys;
 pub use levels::{StageTable, Stages};
 pub use observe::ObserveKeys;
 pub use rows::RowsKeys;
+pub use search::SearchSpec;
 pub use server::{CommandLine, ServerSpec};
 pub use serving::ServingKeys;
 pub use trace::TraceKeys;
@@ -106,6 +108,8 @@ pub struct Spec {
     pub until: Option<String>,
     /// The most repeats.
     pub max_repeats: Option<u32>,
+    /// Look for the highest load that meets the objectives.
+    pub search: Option<SearchSpec>,
     /// Where prompts come from.
     #[serde(flatten)]
     pub workload: WorkloadKeys,
@@ -189,12 +193,13 @@ impl Spec {
     pub fn resolve(&self, known: &Known<'_>) -> Result<Plan, Vec<SpecError>> {
         let mut mistakes = Mistakes::default();
         let workload = self.workload.resolve(self.asked(), &mut mistakes);
+        let search = search::search(self, &mut mistakes);
         let plan = Plan {
             target: self.target(known, &mut mistakes),
             launch: self.launch(&mut mistakes),
             tokenizer: self.tokenizer.clone(),
             cells: self.cells(&workload, &mut mistakes),
-            passes: passes::passes(self, &workload, &mut mistakes),
+            passes: passes::passes(self, &workload, search.as_ref(), &mut mistakes),
             workload,
             warmup: mistakes
                 .read("warmup", self.warmup.as_ref(), values::warmup)
@@ -213,6 +218,7 @@ impl Spec {
             slo: self.objectives(&mut mistakes),
             goodput: self.request_objectives(&mut mistakes),
             seed: self.seed.unwrap_or(0),
+            search,
             asked: Box::new(Self {
                 header: None,
                 store: None,

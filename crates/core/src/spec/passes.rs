@@ -7,6 +7,7 @@ use super::{Mistakes, Spec, values};
 use crate::arrival::Arrivals;
 use crate::load::{CountOf, Level, Recording, Script};
 use crate::plan::{Bound, OverLimit, PassPlan, WorkloadPlan};
+use crate::search::SearchPlan;
 use crate::suggest::did_you_mean;
 
 /// Requests of the published tables: one by one, and saturated.
@@ -27,8 +28,13 @@ const CONVERSATIONS_AT_ONCE: u32 = 8;
 pub(super) fn passes(
     spec: &Spec,
     workload: &WorkloadPlan,
+    search: Option<&SearchPlan>,
     mistakes: &mut Mistakes,
 ) -> Vec<PassPlan> {
+    if let Some(search) = search {
+        let limit = limit(spec, mistakes);
+        return super::search::passes(spec, search, workload, limit, mistakes);
+    }
     let (one_by_one, requests) = if is_demonstration(spec) {
         (DEMONSTRATION_ONE_BY_ONE, DEMONSTRATION_REQUESTS)
     } else {

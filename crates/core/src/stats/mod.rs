@@ -8,6 +8,7 @@
 mod curve;
 mod interval;
 mod parts;
+mod proportion;
 mod quantile;
 mod sketch;
 
@@ -18,6 +19,7 @@ mod spread;
 pub use curve::{Bin, Curve, CurvePoint};
 pub use interval::{mean_interval, quantile_ranks};
 pub use pool::{Pool, SAMPLES_KEPT};
+pub use proportion::{normal_quantile_above, wilson};
 pub use quantile::{percentile, weighted_percentile};
 pub use sample::{Sample, VALUES_KEPT};
 pub use sketch::RELATIVE_ERROR;

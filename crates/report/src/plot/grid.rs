@@ -115,10 +115,15 @@ pub fn figures(summaries: &[Summary], theme: Theme) -> Vec<Named> {
     {
         return vec![blocks];
     }
-    METRICS
+    let grid = METRICS
         .iter()
-        .map(|metric| named(metric.name, metric.title, &figure(metric, summaries), theme))
-        .collect()
+        .map(|metric| named(metric.name, metric.title, &figure(metric, summaries), theme));
+    let search = match summaries {
+        [summary] => super::search::figure(summary, theme),
+        _ => None,
+    };
+    // What a search was made for comes before how its trials went.
+    search.into_iter().chain(grid).collect()
 }
 
 /// A figure under the name of its files.

@@ -12,6 +12,7 @@ mod grid;
 mod panel;
 mod png;
 mod scale;
+mod search;
 pub(crate) mod style;
 pub(crate) mod svg;
 pub(crate) mod text;

@@ -48,6 +48,7 @@ pub fn empty(model: &str, card: &str, engine: &str, version: &str) -> Summary {
         findings: Vec::new(),
         cells: Vec::new(),
         imported: None,
+        searches: Vec::new(),
         errors: None,
     }
 }

@@ -68,6 +68,7 @@ pub fn plan(stream: bool) -> Plan {
         slo: Vec::new(),
         goodput: Vec::new(),
         asked: Box::default(),
+        search: None,
         seed: 1,
     }
 }
@@ -172,6 +173,7 @@ pub fn summary(run: &RunId) -> Summary {
             prediction: CellPrediction::default(),
         }],
         imported: None,
+        searches: Vec::new(),
         errors: None,
     }
 }

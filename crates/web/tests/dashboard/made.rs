@@ -137,6 +137,7 @@ fn summary(id: &RunId, model: &str, slower: f64) -> Summary {
         findings: Vec::new(),
         cells: vec![cell(CELL.input_length, CELL.output_length, passes.collect())],
         imported: None,
+        searches: Vec::new(),
         errors: None,
     }
 }

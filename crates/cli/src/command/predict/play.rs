@@ -33,7 +33,7 @@ use crate::run::recording::{Counter, Recording};
 use crate::run::session::{Facts, summarise};
 
 /// The finding that streams bundle tokens.
-const CHUNKS_ARE_NOT_TOKENS: &str = "chunks_are_not_tokens";
+pub const CHUNKS_ARE_NOT_TOKENS: &str = "chunks_are_not_tokens";
 
 /// The finding that outputs ended before they were as long as asked.
 const SHORTER_THAN_ASKED: &str = "output_shorter_than_asked";
@@ -104,13 +104,11 @@ fn check(pass: &PassPlan) -> Result<(), Failure> {
     Err(Failure::usage(format!("passes: {what} cannot be predicted; `run` can play it")))
 }
 
-/// Plays all passes of all cells.
-pub fn play<'a>(
-    resolved: &Resolved,
-    config: &EngineConfig,
-    against: Option<&'a Against>,
-) -> Result<Played<'a>, Failure> {
-    let plan = &resolved.plan;
+/// Refuses a workload or a load that cannot be predicted.
+///
+/// # Errors
+/// When it is one.
+pub fn check_plan(plan: &Plan) -> Result<(), Failure> {
     if plan.workload.grid() == plan::Grid::Characters {
         return Err(Failure::usage(format!(
             "workload (--workload): {} ends its outputs where the model does, which nobody knows \
@@ -119,7 +117,17 @@ pub fn play<'a>(
             plan.workload.name()
         )));
     }
-    plan.passes.iter().try_for_each(check)?;
+    plan.passes.iter().try_for_each(check)
+}
+
+/// Plays all passes of all cells.
+pub fn play<'a>(
+    resolved: &Resolved,
+    config: &EngineConfig,
+    against: Option<&'a Against>,
+) -> Result<Played<'a>, Failure> {
+    let plan = &resolved.plan;
+    check_plan(plan)?;
     let mut requests = match against.filter(|against| !against.blocks.is_empty()) {
         Some(_) => None,
         None => Requests::open(resolved, config)?,
@@ -214,7 +222,7 @@ fn pass_requests(pass: &PassPlan) -> u32 {
     load::plan(pass).requests().unwrap_or(DETAILED_REQUESTS as u32)
 }
 
-fn span(records: &[Record]) -> Duration {
+pub fn span(records: &[Record]) -> Duration {
     let first = records.iter().filter_map(|record| record.send_start).min();
     let last = records.iter().filter_map(|record| record.ended).max();
     first.zip(last).map_or(Duration::ZERO, |(first, last)| last.since(first))
@@ -227,27 +235,63 @@ pub fn store(
     played: Played<'_>,
     against: Option<&str>,
 ) -> Result<(Summary, RunId), Failure> {
-    let header = header(&resolved.plan, config, against)?;
-    let mut store = Store::open(&resolved.store)
-        .map_err(|error| Failure::usage(format!("store (--store): {error}")))?;
-    let run = store.begin_run(&header).map_err(Failure::not_carried_out)?;
-    let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
-    let log =
-        LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
-    let origin_unix_ns = header.origin_unix_ns;
-    let counter = Counter::None;
-    let mut recording = Recording {
-        store,
-        run,
-        log,
-        counter,
-        template: 0,
-        board: Board::default(),
-        origin_unix_ns,
-    };
-    let (mut grid, mut findings) = (Grid::default(), played.findings);
+    let mut kept = Kept::begin(resolved, config, against)?;
+    kept.findings.extend(played.findings);
+    // That tokens come in bundles is how predictions are kept, not how a server streams; outputs of
+    // a log are as long as it says.
+    let expected = [CHUNKS_ARE_NOT_TOKENS, SHORTER_THAN_ASKED];
+    let expected = if played.of_log { &expected[..] } else { &expected[..1] };
     for (number, PlayedPass { cell, pass, records }) in (0..).zip(played.passes) {
         let begin = PassBegin { pass: number, cell, plan: pass, repeat: 1 };
+        kept.pass(&begin, records, expected)?;
+    }
+    kept.finish(&played.rows, played.workload_hash)
+}
+
+/// A prediction as it is kept, pass by pass.
+pub struct Kept {
+    header: RunHeader,
+    recording: Recording,
+    /// The figures of the passes so far.
+    pub grid: Grid,
+    /// What a reader must know.
+    pub findings: Vec<Finding>,
+}
+
+impl Kept {
+    /// Enters the run.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn begin(
+        resolved: &Resolved,
+        config: &EngineConfig,
+        against: Option<&str>,
+    ) -> Result<Self, Failure> {
+        let header = header(&resolved.plan, config, against)?;
+        let mut store = Store::open(&resolved.store)
+            .map_err(|error| Failure::usage(format!("store (--store): {error}")))?;
+        let run = store.begin_run(&header).map_err(Failure::not_carried_out)?;
+        let log_header = LogHeader::new(run.as_str(), header.origin_unix_ns);
+        let log = LogWriter::create(store.log_path(&run), &log_header)
+            .map_err(Failure::not_carried_out)?;
+        let origin_unix_ns = header.origin_unix_ns;
+        let counter = Counter::None;
+        let board = Board::default();
+        let recording = Recording { store, run, log, counter, template: 0, board, origin_unix_ns };
+        Ok(Self { header, recording, grid: Grid::default(), findings: Vec::new() })
+    }
+
+    /// Keeps a pass; of what its records show, what is `expected` is left out.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn pass(
+        &mut self,
+        begin: &PassBegin,
+        records: Vec<Record>,
+        expected: &[&str],
+    ) -> Result<(), Failure> {
         let (sender, receiver) = channel();
         for record in records {
             // The receiver is alive: it is read below.
@@ -255,37 +299,50 @@ pub fn store(
         }
         drop(sender);
         let ending = || (Ending::Complete, None, Observed::default());
-        let (recorded, error) = recording.pass(&resolved.plan, &begin, &receiver, ending, || ());
+        let plan = &self.header.plan;
+        let (recorded, error) = self.recording.pass(plan, begin, &receiver, ending, || ());
         if let Some(error) = error {
             return Err(Failure::not_carried_out(error));
         }
-        // That tokens come in bundles is how predictions are kept, not how a server streams; outputs
-        // of a log are as long as it says.
-        let expected = [CHUNKS_ARE_NOT_TOKENS, SHORTER_THAN_ASKED];
-        let expected = if played.of_log { &expected[..] } else { &expected[..1] };
-        let found = recorded.findings.into_iter();
-        findings.extend(found.filter(|finding| !expected.contains(&finding.code.as_str())));
-        grid.add(cell, recorded.summary);
+        let found = recorded.findings.iter();
+        let told = found.filter(|finding| !expected.contains(&finding.code.as_str()));
+        self.findings.extend(told.cloned());
+        self.grid.add(begin.cell, recorded);
+        Ok(())
     }
-    let facts = Facts {
-        run_id: recording.run.to_string(),
-        started_at: rfc3339(header.started_unix_ns),
-        plan: &header.plan,
-        target: &header.target,
-        environment: &header.environment,
-        tool_version: &header.tool_version,
-        predicted: true,
-        workload_hash: played.workload_hash,
-        // No body is made.
-        body_hash: BodyHasher::new().finish(),
-    };
-    let mut summary = summarise(facts, &grid, findings);
-    beside(&mut summary, &played.rows)?;
-    let Recording { mut store, run, log, .. } = recording;
-    log.finish(Ending::Complete).map_err(Failure::not_carried_out)?;
-    let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
-    store.finish_run(&run, &summary, RunState::Complete, now).map_err(Failure::not_carried_out)?;
-    Ok((summary, run))
+
+    /// Makes the results, and ends the run.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn finish(
+        self,
+        rows: &[(CellPlan, Row, Option<&Columns>)],
+        workload_hash: String,
+    ) -> Result<(Summary, RunId), Failure> {
+        let Self { header, recording, grid, findings } = self;
+        let facts = Facts {
+            run_id: recording.run.to_string(),
+            started_at: rfc3339(header.started_unix_ns),
+            plan: &header.plan,
+            target: &header.target,
+            environment: &header.environment,
+            tool_version: &header.tool_version,
+            predicted: true,
+            workload_hash,
+            // No body is made.
+            body_hash: BodyHasher::new().finish(),
+        };
+        let mut summary = summarise(facts, &grid, findings);
+        beside(&mut summary, rows)?;
+        let Recording { mut store, run, log, .. } = recording;
+        log.finish(Ending::Complete).map_err(Failure::not_carried_out)?;
+        let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
+        store
+            .finish_run(&run, &summary, RunState::Complete, now)
+            .map_err(Failure::not_carried_out)?;
+        Ok((summary, run))
+    }
 }
 
 /// Adds to each cell how sure its figures are, and what was measured.

@@ -88,7 +88,8 @@ impl Requests {
         plan: &Plan,
         begin: &PassBegin,
     ) -> Result<(Stream, Vec<Finding>), Failure> {
-        let place = self.places.next(begin.cell, &begin.plan.prompt_label(), 1, &begin.plan);
+        let label = begin.plan.prompt_label();
+        let place = self.places.next(begin.cell, &label, begin.repeat, &begin.plan);
         let Supplied { source, notes, trouble } =
             prompts::supply(&self.prompts, plan, begin, &place, &mut self.identity)?;
         let label = format!("{}, {}", begin.cell, begin.plan);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::plan::Plan;
+use inferometer_core::search::SearchPlan;
 use inferometer_core::summary::Target;
 use inferometer_workload::Note;
 
@@ -74,6 +75,21 @@ pub(super) fn announce(progress: Progress, target: &Target, plan: &Plan) {
         plan.cells.len(),
         if plan.cells.len() == 1 { "cell" } else { "cells" },
         passes.join("; ")
+    ));
+}
+
+/// What is looked for, and how much it may cost.
+pub(super) fn search(progress: Progress, search: &SearchPlan) {
+    let objectives: Vec<&str> =
+        search.criteria.iter().map(|criterion| criterion.text.as_str()).collect();
+    progress.say(&format!(
+        "searching the highest {} at which {} holds, within {}% at {}% confidence: at most {} \
+         requests",
+        search.over,
+        objectives.join(" and "),
+        search.precision * 100.0,
+        search.confidence * 100.0,
+        search.max_requests
     ));
 }
 

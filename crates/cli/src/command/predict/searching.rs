@@ -1,0 +1,178 @@
+//! A search of the embedded engine in virtual time: the trials that `search` would send, played. It
+//! sends nothing.
+
+use std::time::Duration;
+
+use inferometer_core::load::load_model;
+use inferometer_core::metric::Timeline;
+use inferometer_core::plan::{CellPlan, TargetPlan};
+use inferometer_core::record::Record;
+use inferometer_core::request::WorkloadHasher;
+use inferometer_core::search::{Figures, Search, SearchAnswer, SearchPlan, TrialFold};
+use inferometer_core::seed::of_repeat;
+use inferometer_core::spec::Spec;
+use inferometer_engine::records::{PassPlace, play};
+use inferometer_engine::{Asked, Engine, EngineConfig, lengths};
+use inferometer_net::{EpollNet, Net};
+use inferometer_report::plot::Theme;
+use inferometer_report::{json, terminal};
+use inferometer_store::{PassBegin, Store};
+
+use super::config;
+use super::play::{CHUNKS_ARE_NOT_TOKENS, Kept, Taken, check_plan, span};
+use super::requests::Requests;
+use super::row::row;
+use crate::command::engine_flags::EngineFlags;
+use crate::exit::{Failure, print};
+use crate::run::{Options, Resolved, outputs, resolve, searched, traces};
+
+/// What becomes of the records of a trial.
+type Keep<'a> = dyn FnMut(&PassBegin, Vec<Record>) -> Result<(), Failure> + 'a;
+
+/// The engine of a search, and what it plays.
+struct Player<'a> {
+    resolved: &'a Resolved,
+    config: EngineConfig,
+    requests: Option<Requests>,
+    /// Passes so far.
+    passes: u32,
+}
+
+impl<'a> Player<'a> {
+    fn new(resolved: &'a Resolved, config: EngineConfig) -> Result<Self, Failure> {
+        check_plan(&resolved.plan)?;
+        let requests = Requests::open(resolved, &config)?;
+        Ok(Self { resolved, config, requests, passes: 0 })
+    }
+
+    /// Plays the trials of a cell; `keep` gets the records of each.
+    fn cell(
+        &mut self,
+        cell: CellPlan,
+        plan: &SearchPlan,
+        keep: &mut Keep<'_>,
+    ) -> Result<Search, Failure> {
+        let of_plan = self.resolved.plan.passes_of(cell);
+        let mut search = Search::new(plan.settings());
+        if let Some(requests) = &mut self.requests {
+            requests.warm_up(&self.resolved.plan, cell);
+        }
+        while let (Some(asked), [of_plan, ..]) = (search.next(), of_plan.as_slice()) {
+            let begin = PassBegin {
+                pass: self.passes,
+                cell,
+                plan: plan.pass(of_plan, asked),
+                repeat: search.trials() + 1,
+            };
+            self.passes += 1;
+            let records = self.pass(&begin)?;
+            let mut trial = TrialFold::new(asked.load, &plan.criteria);
+            for record in &records {
+                let timeline = Timeline::new(record, self.resolved.plan.sampling.stream);
+                trial.add(&Figures::of(&timeline));
+            }
+            search.tell(trial.finish());
+            keep(&begin, records)?;
+        }
+        Ok(search)
+    }
+
+    fn pass(&mut self, begin: &PassBegin) -> Result<Vec<Record>, Failure> {
+        let plan = &self.resolved.plan;
+        let row = row(&self.config, begin.cell, None)?;
+        let mut engine = Engine::new(row.config).map_err(Failure::usage)?;
+        let place = PassPlace {
+            cell: begin.cell,
+            pass: &begin.plan,
+            number: begin.pass,
+            streamed: plan.sampling.stream,
+        };
+        let mut load = load_model(&begin.plan, of_repeat(plan.seed, begin.repeat));
+        let mut play = |asked: &mut dyn Iterator<Item = Asked>| {
+            play(&mut engine, &mut *load, asked, place).records(place)
+        };
+        let Some(requests) = &mut self.requests else {
+            let requests = begin.plan.requests().unwrap_or(1);
+            return Ok(play(&mut lengths(begin.cell, None, requests).map(Asked::from)));
+        };
+        let (mut stream, _) = requests.of_pass(plan, begin)?;
+        let mut records = play(&mut stream);
+        stream.made()?.tell(&mut records);
+        Ok(records)
+    }
+}
+
+/// What a search of the embedded engine is predicted to find; nothing is kept.
+///
+/// # Errors
+/// When the spec has mistakes, or cannot be played.
+pub fn expected(spec: &Spec, flags: &EngineFlags) -> Result<Vec<SearchAnswer>, Failure> {
+    let resolved = resolve(spec)?;
+    let config = config(spec.model.as_deref(), spec.profile.as_deref(), flags)?;
+    let Some(plan) = &resolved.plan.search else { return Ok(Vec::new()) };
+    let mut player = Player::new(&resolved, config)?;
+    let cells = resolved.plan.cells.iter();
+    cells
+        .map(|&cell| {
+            let search = player.cell(cell, plan, &mut |_, _| Ok(()))?;
+            Ok(SearchAnswer::of_search(plan, cell, &search))
+        })
+        .collect()
+}
+
+/// Searches in virtual time, keeps every trial, and prints the answers.
+///
+/// # Errors
+/// As the exit codes say.
+pub fn search(spec: &Spec, flags: &EngineFlags, options: &Options) -> Result<(), Failure> {
+    if spec.target.is_some() || spec.server.is_some() {
+        return Err(Failure::usage("--predict: nothing is sent; leave out target and [server]"));
+    }
+    let mut resolved = resolve(spec)?;
+    if let TargetPlan::Embedded { engine_flags, .. } = &mut resolved.plan.target {
+        *engine_flags = flags.given();
+    }
+    let config = config(spec.model.as_deref(), spec.profile.as_deref(), flags)?;
+    let Some(plan) = resolved.plan.search.clone() else {
+        return Err(Failure::usage("search: there is nothing to look for"));
+    };
+    let outputs = outputs::Outputs::prepare(resolved.out.as_deref())?;
+    let clock =
+        EpollNet::new().map_err(|error| Failure::not_carried_out(format!("the clock: {error}")))?;
+    let mut kept = Kept::begin(&resolved, &config, None)?;
+    let mut player = Player::new(&resolved, config.clone())?;
+    let mut taken = Taken { simulation: Duration::ZERO, requests: 0, span: Duration::ZERO };
+    let began = clock.now();
+    let mut rows = Vec::new();
+    for &cell in &resolved.plan.cells {
+        rows.push((cell, row(&config, cell, None)?, None));
+        player.cell(cell, &plan, &mut |begin, records| {
+            taken.requests += records.len();
+            taken.span += span(&records);
+            kept.pass(begin, records, &[CHUNKS_ARE_NOT_TOKENS])
+        })?;
+    }
+    taken.simulation = clock.now().since(began);
+    let requests = player.requests.as_ref();
+    kept.findings.extend(requests.map(Requests::findings).into_iter().flatten());
+    let hash = requests.map_or_else(|| WorkloadHasher::new().finish(), Requests::hash);
+    let (summary, run) = kept.finish(&rows, hash)?;
+    let store = Store::open(&resolved.store).map_err(Failure::not_carried_out)?;
+    let traces = traces::of_log(&store.log_path(&run), &resolved.plan)?;
+    let folder = outputs.write_all(&summary, &resolved.plan, &run, &traces, Theme::Light)?;
+    if !options.quiet {
+        eprintln!("{taken}");
+    }
+    if options.json {
+        print(&(json::summary(&summary) + "\n"))?;
+    } else {
+        let table = terminal::text(std::slice::from_ref(&summary), outputs::colour());
+        print(&format!(
+            "{table}\nreport: {0}/report.html, {0}/report.md; plots: {0}/*.png\n\
+             store:  {1}, run {run} (predicted)\n",
+            folder.display(),
+            resolved.store.display()
+        ))?;
+    }
+    searched::judge(&summary.searches)
+}

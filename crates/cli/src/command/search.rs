@@ -1,0 +1,204 @@
+//! `search`: the highest load that meets the objectives; the flags, which are those of `run` and
+//! the keys of `[search]` in a plan.
+
+use clap::Args;
+use inferometer_core::search::{Over, SearchAnswer};
+use inferometer_core::spec::Spec;
+use inferometer_engine::profile::profile;
+use inferometer_store::Store;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::engine_flags::EngineFlags;
+use super::predict;
+use super::run::{RunArgs, run_with};
+use crate::exit::{Failure, tell};
+use crate::plan_file;
+
+/// The flags of `search`. What says which load to measure is not among them: a search chooses it.
+#[derive(Args)]
+pub struct SearchArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(flatten)]
+    search: SearchFlags,
+    /// Search the embedded engine in virtual time, in seconds; nothing is sent. Takes --model and
+    /// --profile, and the engine's own flags
+    #[arg(long, help_heading = "Search")]
+    predict: bool,
+    /// Begin where a stored search ended, or where a profile of the embedded engine is predicted to
+    /// (with --model); the answer does not depend on it [default: the embedded engine's own prediction
+    /// where it is the target]
+    #[arg(long, value_name = "RUN|PROFILE", help_heading = "Search")]
+    bracket_from: Option<String>,
+    #[command(flatten)]
+    engine: EngineFlags,
+}
+
+/// The keys of `[search]`, by the same names.
+#[derive(Args, Serialize)]
+#[command(next_help_heading = "Search")]
+struct SearchFlags {
+    /// What is made higher and higher: rate (arrivals at a rate), concurrency (a closed loop)
+    /// [default: rate]
+    #[arg(long, value_name = "rate|concurrency")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over: Option<String>,
+    /// The share of requests that must meet all objectives of --goodput [default: 99%]
+    #[arg(long, value_name = "SHARE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attainment: Option<String>,
+    /// The probability that the interval holds the highest load, at least [default: 95%]
+    #[arg(long, value_name = "SHARE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<String>,
+    /// How close together the ends of the interval are to lie [default: 5%]
+    #[arg(long, value_name = "SHARE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    precision: Option<String>,
+    /// The lowest load that is tried [default: a thousandth of the first rate; 1 in flight]
+    #[arg(long, value_name = "LOAD")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    /// The highest load that is tried [default: none is too high]
+    #[arg(long, value_name = "LOAD")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
+    /// The load of the first trial [default: --from, else 1 request/s or 8 in flight]
+    #[arg(long, value_name = "LOAD")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<String>,
+    /// The factor from one load to the next, until one meets the objectives and one does not
+    /// [default: 2]
+    #[arg(long, value_name = "FACTOR")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stride: Option<String>,
+    /// The most requests of all trials of a cell; the interval is then as narrow as they allow
+    /// [default: 20000]
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_requests: Option<u64>,
+    /// The most trials of a cell; the confidence is planned for as many [default: 40]
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_trials: Option<u32>,
+}
+
+/// Searches.
+pub fn search(arguments: SearchArgs) -> Result<(), Failure> {
+    let mut keys = arguments.run.keys()?;
+    keys.insert("search".to_owned(), arguments.search.keys()?);
+    if arguments.run.resumes() {
+        return run_with(&arguments.run, keys);
+    }
+    let (spec, several) = plan_file::merge_several(arguments.run.plan(), keys.clone())?;
+    let is_one = several.targets.is_empty();
+    if arguments.predict {
+        if !is_one || arguments.bracket_from.is_some() {
+            return Err(Failure::usage(
+                "--predict: plays one embedded engine, and is quick without a bracket; leave out \
+                 [[target]] and --bracket-from",
+            ));
+        }
+        return predict::search(&spec, &arguments.engine, &arguments.run.shown());
+    }
+    if !arguments.engine.given().is_empty() && arguments.bracket_from.is_none() {
+        return Err(Failure::usage(
+            "the engine's own flags (--max-num-seqs, ...) are of the embedded engine in virtual time: \
+             add --predict, or --bracket-from PROFILE",
+        ));
+    }
+    let has_start = spec.search.as_ref().is_some_and(|search| search.start.is_some());
+    if !has_start
+        && let Some(load) = bracket(&arguments, &spec, is_one)?
+        && let Some(Value::Object(search)) = keys.get_mut("search")
+    {
+        search.insert("start".to_owned(), load.into());
+        search.entry("stride").or_insert_with(|| NEAR.into());
+    }
+    run_with(&arguments.run, keys)
+}
+
+/// The factor from one load to the next where the first one is a good guess.
+const NEAR: f64 = 1.25;
+
+/// Where the first trial is to be: what a stored search found, or what the embedded engine is
+/// predicted to do. It decides where a search begins and nothing else.
+fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f64>, Failure> {
+    let problem = |told: String| Failure::usage(format!("--bracket-from: {told}"));
+    let (found, origin) = match arguments.bracket_from.as_deref() {
+        Some(name) => match of_stored(name, spec) {
+            Some(answers) => (answers, format!("run {name}")),
+            None if profile(name).is_ok() => {
+                if spec.model.is_none() {
+                    return Err(problem("a profile predicts a model; give --model".to_owned()));
+                }
+                let modelled = as_embedded(spec, Some(name));
+                (predict::expected(&modelled, &arguments.engine)?, format!("profile {name}"))
+            }
+            None => {
+                return Err(problem(format!(
+                    "`{name}` is neither a stored search nor a profile of the embedded engine"
+                )));
+            }
+        },
+        // The embedded engine in real time does what it does in virtual time.
+        None if spec.target.is_none()
+            && spec.server.is_none()
+            && spec.speed.is_none()
+            && is_one =>
+        {
+            (predict::expected(spec, &arguments.engine)?, "its own prediction".to_owned())
+        }
+        None => return Ok(None),
+    };
+    let concurrency = spec.search.as_ref().and_then(|search| search.over.as_deref());
+    let over = if concurrency == Some("concurrency") { Over::Concurrency } else { Over::Rate };
+    if let Some(other) = found.iter().find(|answer| answer.over != over) {
+        return Err(problem(format!("{origin} is over {}, and this one over {over}", other.over)));
+    }
+    let loads = found.iter().filter_map(|answer| answer.guess.or(answer.low).or(answer.high));
+    let Some(load) = loads.min_by(f64::total_cmp) else { return Ok(None) };
+    let load = match over {
+        Over::Concurrency => load.round().max(1.0),
+        // Few digits: it is where to begin, and people read it.
+        Over::Rate => format!("{load:.2e}").parse().unwrap_or(load),
+    };
+    if !arguments.run.shown().quiet {
+        tell(&format!("begins at {load:.4}, by {origin}"));
+    }
+    Ok(Some(load))
+}
+
+/// The same workload and objectives for the embedded engine.
+fn as_embedded(spec: &Spec, profile: Option<&str>) -> Spec {
+    Spec {
+        target: None,
+        server: None,
+        endpoint: None,
+        header: None,
+        api_key_env: None,
+        ca_cert: None,
+        insecure: None,
+        dialect: None,
+        profile: profile.map(str::to_owned),
+        ..spec.clone()
+    }
+}
+
+/// What a stored search found out; none where there is no such run, or it was none.
+fn of_stored(name: &str, spec: &Spec) -> Option<Vec<SearchAnswer>> {
+    let path = spec.store.as_deref().unwrap_or("inferometer.db");
+    let stored = Store::open_existing(path).ok()?.run(name).ok()?;
+    stored.summary.map(|summary| summary.searches).filter(|answers| !answers.is_empty())
+}
+
+impl SearchFlags {
+    /// The flags that were given, by the keys of the table.
+    fn keys(&self) -> Result<Value, Failure> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(keys)) => Ok(Value::Object(keys)),
+            Ok(_) | Err(_) => Err(Failure::usage("the flags cannot be read")),
+        }
+    }
+}

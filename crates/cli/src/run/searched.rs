@@ -1,0 +1,58 @@
+//! What is told of a search while it goes on, and what its answer means for the exit code.
+
+use inferometer_core::plan::CellPlan;
+use inferometer_core::search::{Asked, Claim, Load, Outcome, Search, SearchAnswer, SearchPlan};
+
+use crate::exit::Failure;
+
+/// One line on a trial that was made.
+pub fn trial(plan: &SearchPlan, search: &Search, asked: Asked) -> String {
+    let known = search.loads().iter().find(|load| load.load == asked.load);
+    let said = known.map_or_else(String::new, |load| {
+        let measured = plan.criteria.iter().zip(&load.evidence.measured);
+        let shares: Vec<String> = measured
+            .map(|(criterion, measured)| match criterion.needed() {
+                Some(needed) => format!(
+                    "{:.2}% of {} ({}% needed)",
+                    100.0 * measured.value,
+                    criterion.text,
+                    100.0 * needed
+                ),
+                None => format!("{:.1} ms of {}", measured.value, criterion.text),
+            })
+            .collect();
+        format!("{}: {}", claim(load), shares.join(", "))
+    });
+    format!("    {:.4} {} {said}", asked.load, plan.over.unit())
+}
+
+fn claim(load: &Load) -> &'static str {
+    match (load.saturation, load.claim()) {
+        (Some(_), _) => "is more than the server can do",
+        (None, Claim::Met) => "meets the objectives",
+        (None, Claim::NotMet) => "does not meet the objectives",
+        (None, Claim::Open) => "is open yet",
+    }
+}
+
+/// The answer in one line.
+pub fn last_word(plan: &SearchPlan, cell: CellPlan, search: &Search) -> String {
+    let answer = SearchAnswer::of_search(plan, cell, search);
+    format!("  {cell}: {}", inferometer_report::search::sentence(&answer))
+}
+
+/// The exit code of searches that were carried out.
+///
+/// # Errors
+/// When not even the lowest load meets the objectives, or no load could be claimed to.
+pub fn judge(answers: &[SearchAnswer]) -> Result<(), Failure> {
+    for answer in answers {
+        let told = format!("{}: {}", answer.cell(), inferometer_report::search::sentence(answer));
+        match (answer.outcome, answer.low) {
+            (Outcome::NotMetAtLowest, _) => return Err(Failure::Objective(told)),
+            (Outcome::Found | Outcome::MetAtHighest, _) | (_, Some(_)) => {}
+            (_, None) => return Err(Failure::NotCarriedOut(told)),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! The trials of a search, one pass each, until the procedure has its answer. Decides nothing
+//! itself: that is [`inferometer_core::search`].
+
+use inferometer_core::plan::CellPlan;
+use inferometer_core::search::{Asked, Search, SearchPlan};
+
+use super::Session;
+use crate::exit::Failure;
+use crate::run::searched;
+
+impl Session<'_> {
+    /// Looks for the highest load of a cell.
+    pub(super) fn search(&mut self, cell: CellPlan, plan: &SearchPlan) -> Result<(), Failure> {
+        let of_plan = self.resolved.plan.passes_of(cell);
+        let Some(of_plan) = of_plan.first() else { return Ok(()) };
+        let mut search = self.so_far(cell, plan);
+        while let Some(asked) = search.next() {
+            if self.is_stopped() {
+                return Ok(());
+            }
+            self.rest()?;
+            let pass = plan.pass(of_plan, asked);
+            let before = self.grid.trials_of(cell).len();
+            self.pass(cell, search.trials() + 1, &pass)?;
+            if self.server_died(cell, &pass) || self.is_stopped() {
+                return Ok(());
+            }
+            let Some(trial) = self.grid.trials_of(cell).get(before) else { return Ok(()) };
+            search.tell(trial.clone());
+            self.progress.say(&searched::trial(plan, &search, asked));
+        }
+        self.progress.say(&searched::last_word(plan, cell, &search));
+        Ok(())
+    }
+
+    /// Whether a cell that was taken over has trials left to make.
+    pub(super) fn goes_on(&self, cell: CellPlan) -> bool {
+        let next = |plan: &SearchPlan| -> Option<Asked> { self.so_far(cell, plan).next() };
+        self.resolved.plan.search.as_ref().and_then(next).is_some()
+    }
+
+    fn so_far(&self, cell: CellPlan, plan: &SearchPlan) -> Search {
+        let mut search = Search::new(plan.settings());
+        self.grid.trials_of(cell).iter().for_each(|trial| search.tell(trial.clone()));
+        search
+    }
+}

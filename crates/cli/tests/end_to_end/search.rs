@@ -1,0 +1,112 @@
+//! `search` as its users meet it: in virtual time, and of a server that it sends requests to.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Engine, folder, inferometer, told};
+
+const CELL: [&str; 4] = ["--input-lengths", "64", "--output-lengths", "16"];
+
+fn search(folder: &Path, code: i32, arguments: &[&str]) -> Value {
+    let mut all = vec!["search", "--json", "--quiet"];
+    all.extend(CELL);
+    all.extend(arguments);
+    let output = inferometer(folder, &all);
+    assert_eq!(output.status.code(), Some(code), "{}", told(&output));
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+fn ends(summary: &Value) -> (Option<f64>, Option<f64>) {
+    let answer = &summary["searches"][0];
+    (answer["low"].as_f64(), answer["high"].as_f64())
+}
+
+#[test]
+fn a_search_in_virtual_time_answers_with_an_interval_that_the_report_makes_again() {
+    let folder = folder();
+    let slo = ["--predict", "--slo", "tpot_p95<25ms", "--max-requests", "8000"];
+    let summary = search(folder.path(), 0, &slo);
+    let schema = include_str!("../../../../schema/summary.schema.json");
+    let schema = serde_json::from_str(schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<String> = validator.iter_errors(&summary).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(summary["predicted"], true);
+    let (low, high) = ends(&summary);
+    // 18.2 by a fine sweep.
+    assert!(low.expect("a lower end") < 18.2 && high.expect("an upper end") > 18.2);
+    assert!(summary["searches"][0]["requests"].as_u64().expect("a count") <= 8_000);
+    let trials = summary["searches"][0]["trials"].as_u64().expect("a count");
+    assert_eq!(summary["cells"][0]["passes"].as_array().map(Vec::len), Some(trials as usize));
+
+    let run = summary["run_id"].as_str().expect("a name");
+    let again = inferometer(folder.path(), &["report", run, "--json", "--out", "again"]);
+    let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
+    assert_eq!(again["searches"], summary["searches"]);
+    assert_eq!(again["findings"], summary["findings"]);
+    let page = folder.path().join("again");
+    let report = std::fs::read_to_string(page.join("report.md")).expect("a report");
+    assert!(report.contains("tpot_p95<25ms holds up to"), "{report}");
+    assert!(page.join("search.svg").exists());
+
+    // The next one begins where this one ended.
+    let bracket = ["--predict", "--start", "18", "--slo", "tpot_p95<25ms"];
+    let near = search(folder.path(), 0, &[&bracket[..], &["--max-requests", "8000"]].concat());
+    assert_eq!(near["cells"][0]["passes"][0]["rate"], 18.0);
+}
+
+#[test]
+fn what_holds_nowhere_or_everywhere_is_said_and_has_its_exit_code() {
+    let folder = folder();
+    let bounds = ["--predict", "--from", "2", "--to", "4"];
+    let never = search(folder.path(), 3, &[&bounds[..], &["--slo", "ttft_p90<1ms"]].concat());
+    assert_eq!(never["searches"][0]["outcome"], "not_met_at_lowest");
+    assert_eq!(ends(&never), (None, Some(2.0)));
+    let always = search(folder.path(), 0, &[&bounds[..], &["--slo", "ttft_p90<9s"]].concat());
+    assert_eq!(always["searches"][0]["outcome"], "met_at_highest");
+    assert_eq!(ends(&always), (Some(4.0), None));
+}
+
+#[test]
+fn a_server_is_searched_over_concurrency_and_a_stored_search_says_where_to_begin() {
+    let engine = Engine::start(&[]);
+    let folder = folder();
+    let asked = ["--target", &engine.url, "--over", "concurrency", "--slo", "e2e_p50<3ms"];
+    let bounds = ["--start", "2", "--max-requests", "900", "--precision", "20%"];
+    // How fast this machine is decides the answer, and none can be wrong.
+    let arguments = [&["search", "--json", "--quiet"], &CELL[..], &asked, &bounds].concat();
+    let output = inferometer(folder.path(), &arguments);
+    let code = output.status.code().expect("it ended");
+    assert!([0, 1, 3].contains(&code), "{}", told(&output));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let answer = &summary["searches"][0];
+    assert_eq!(answer["over"], "concurrency");
+    let passes = summary["cells"][0]["passes"].as_array().expect("trials");
+    assert!(passes.iter().all(|pass| pass["kind"] == "closed"));
+    assert!(passes.len() as u64 == answer["trials"].as_u64().expect("a count"));
+    let run = summary["run_id"].as_str().expect("a name");
+    let near = ["search", "--dry-run", "--json", "--bracket-from", run];
+    let dry = inferometer(folder.path(), &[&near[..], &CELL, &asked].concat());
+    let plan: Value = serde_json::from_slice(&dry.stdout).expect("JSON");
+    let guess = ["guess", "low", "high"].iter().find_map(|end| answer[*end].as_f64());
+    assert_eq!(plan["plan"]["search"]["start"].as_f64(), guess.map(f64::round).or(Some(8.0)));
+}
+
+#[test]
+fn what_a_search_chooses_itself_or_cannot_look_for_is_refused() {
+    let folder = folder();
+    for (arguments, words) in [
+        (&[][..], "what must hold"),
+        (&["--slo", "ttft_p99<1s", "--rate", "3"], "rate (--rate): is what a search chooses"),
+        (&["--slo", "requests_per_s>3"], "asks for more"),
+        (&["--slo", "ttft_p99<1s", "--attainment", "90%"], "share of requests that meet --goodput"),
+        (&["--slo", "ttft_p99<1s", "--from", "3", "--to", "2"], "is not above --from"),
+        (&["--slo", "ttft_p99<1s", "--max-num-seqs", "3"], "add --predict"),
+        (&["--slo", "ttft_p99<1s", "--bracket-from", "nothing"], "neither a stored search"),
+    ] {
+        let output = inferometer(folder.path(), &[&["search"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
+        assert!(told(&output).contains(words), "{arguments:?}: {}", told(&output));
+    }
+}

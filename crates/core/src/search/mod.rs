@@ -1,0 +1,30 @@
+//! The search for the highest load that meets the objectives: what one may ask, which load to try
+//! next, and how sure the answer is. Pure: trials are played elsewhere, and told.
+//!
+//! A [`Search`] asks for a trial (a load and a number of requests), is told what became of each
+//! request ([`Trial`]), and in the end answers with an interval. docs/search.md has the procedure
+//! with its formulas.
+
+mod answer;
+mod clustering;
+mod criterion;
+mod findings;
+mod trial;
+
+mod plan;
+
+mod edge;
+mod evidence;
+mod procedure;
+
+pub use answer::{LoadAnswer, SearchAnswer, SearchObjective};
+pub use clustering::clustering;
+pub use criterion::{Criterion, CriterionError, Judged, criteria};
+pub use evidence::{Claim, Evidence, Measured};
+pub use findings::findings;
+pub use plan::{Over, SearchPlan, load_of};
+pub use procedure::{Asked, Load, Outcome, Search, Settings};
+pub use trial::{Figures, Saturation, Trial, TrialFold};
+
+#[cfg(test)]
+mod tests;

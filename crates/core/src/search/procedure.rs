@@ -1,0 +1,519 @@
+//! Which load is tried next, with how many requests, and when the answer is known.
+
+use serde::{Deserialize, Serialize};
+
+use super::criterion::{Criterion, Judged};
+use super::edge::{Curve, Edge, Missed, Seen, edge, fitted};
+use super::evidence::{Claim, Evidence, Measured};
+use super::trial::{Saturation, Trial};
+use crate::stats::normal_quantile_above;
+
+/// What a search is for, and within which bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// What must hold; at least one.
+    pub criteria: Vec<Criterion>,
+    /// The load of the first trial.
+    pub start: f64,
+    /// The factor to the second; it grows to 2.
+    pub stride: f64,
+    /// The lowest load that is tried.
+    pub lowest: f64,
+    /// The highest one, if there is a limit.
+    pub highest: Option<f64>,
+    /// Whether loads are whole numbers.
+    pub whole: bool,
+    /// The probability that the interval holds the edge, at least.
+    pub confidence: f64,
+    /// Ends of the interval are to lie this close together, as a share of the lower one.
+    pub precision: f64,
+    /// The most requests of all trials.
+    pub max_requests: u64,
+    /// The most trials.
+    pub max_trials: u32,
+    /// The latency of a request alone in seconds, if it is known.
+    pub latency_s: Option<f64>,
+}
+
+/// A trial that is to be played.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Asked {
+    /// The load.
+    pub load: f64,
+    /// So many requests.
+    pub requests: u64,
+}
+
+/// Why a search ended, or that it goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It goes on, or was broken off.
+    Unfinished,
+    /// The interval is as narrow as was asked for.
+    Found,
+    /// Not even the lowest load meets the objectives.
+    NotMetAtLowest,
+    /// The highest load meets them too.
+    MetAtHighest,
+    /// The requests were spent before the interval was as narrow as was asked for.
+    RequestsSpent,
+    /// As many trials were made as the confidence was planned for.
+    TrialsSpent,
+}
+
+/// All that is known of one load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// Requests per second, or in flight.
+    pub load: f64,
+    /// How often it was tried.
+    pub trials: u32,
+    /// Requests of all its trials.
+    pub requests: u64,
+    /// The median latency in its last trial, in seconds.
+    pub latency_s: f64,
+    /// What its last trial says of saturation.
+    pub saturation: Option<Saturation>,
+    /// The evidence.
+    pub evidence: Evidence,
+    judged: Vec<Vec<Judged>>,
+}
+
+impl Load {
+    /// Requests that count.
+    #[must_use]
+    pub fn counted(&self) -> u64 {
+        self.judged.first().map_or(0, |judged| judged.len() as u64)
+    }
+
+    /// What is claimed of it. A server that gets ever more behind will miss every limit, however
+    /// few requests have missed it by now.
+    #[must_use]
+    pub fn claim(&self) -> Claim {
+        if self.saturation.is_some() { Claim::NotMet } else { self.evidence.claim() }
+    }
+
+    /// Whether too few requests count to say anything.
+    fn is_blank(&self) -> bool {
+        self.counted() < FEWEST && self.saturation.is_none()
+    }
+}
+
+/// Fewer requests that count say nothing.
+const FEWEST: u64 = 30;
+/// Trials at a load of which all requests were start-up: then it never ends.
+const BLANK_TRIALS: u32 = 3;
+/// Latencies that a trial needs beside the requests that count: start-up and drain.
+const LATENCIES_ASIDE: f64 = 3.0;
+/// A bracket is halved by cheap trials until its ends are this close, as a logarithm.
+const BRACKET: f64 = 0.25;
+/// How far apart the ends of the first interval may be, as a logarithm.
+const WIDEST: f64 = std::f64::consts::LN_2;
+/// So many times the requests that are expected to be enough.
+const SURPLUS: f64 = 1.3;
+/// Loads are rounded, so that a little less than the precision is aimed at.
+const ROUNDING: f64 = 0.97;
+/// How bad a load without a steady state is.
+const HOPELESS: f64 = 100.0;
+
+/// A search in progress: asks for trials, takes them in.
+#[derive(Clone, Debug)]
+pub struct Search {
+    settings: Settings,
+    /// In ascending order.
+    loads: Vec<Load>,
+    requests: u64,
+    trials: u32,
+}
+
+impl Search {
+    /// A search that has tried nothing.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, loads: Vec::new(), requests: 0, trials: 0 }
+    }
+
+    /// What is known, in ascending order of loads.
+    #[must_use]
+    pub fn loads(&self) -> &[Load] {
+        &self.loads
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Requests of all trials so far.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Trials so far.
+    #[must_use]
+    pub fn trials(&self) -> u32 {
+        self.trials
+    }
+
+    /// Standard errors of a claim on each side. Each trial gives one occasion to claim something
+    /// wrong of its load, on one side only, for a load meets the objectives or does not. What may
+    /// go wrong in all of them together is shared out evenly (C. E. Bonferroni), so that it is
+    /// right whatever load each trial is at and whatever was seen before.
+    #[must_use]
+    pub fn claim_z(&self) -> f64 {
+        let trials = f64::from(self.settings.max_trials.max(1));
+        normal_quantile_above((1.0 - self.settings.confidence) / trials)
+    }
+
+    /// Takes in a trial.
+    pub fn tell(&mut self, trial: Trial) {
+        let z = self.claim_z();
+        self.requests += trial.requests;
+        self.trials += 1;
+        let at = self.loads.partition_point(|known| known.load < trial.load);
+        if self.loads.get(at).is_none_or(|known| known.load != trial.load) {
+            self.loads.insert(
+                at,
+                Load {
+                    load: trial.load,
+                    trials: 0,
+                    requests: 0,
+                    latency_s: 0.0,
+                    saturation: None,
+                    evidence: Evidence { measured: Vec::new() },
+                    judged: vec![Vec::new(); trial.judged.len()],
+                },
+            );
+        }
+        let load = &mut self.loads[at];
+        load.trials += 1;
+        load.requests += trial.requests;
+        load.latency_s = trial.latency_s;
+        load.saturation = trial.saturation;
+        for (all, new) in load.judged.iter_mut().zip(trial.judged) {
+            all.extend(new);
+        }
+        load.evidence = Evidence::of(&self.settings.criteria, &load.judged, z);
+    }
+
+    /// The ends of the interval as they can be claimed: the highest load that meets the objectives
+    /// and the lowest that does not. Where claims contradict each other, the interval that holds
+    /// all of the contradiction.
+    #[must_use]
+    pub fn interval(&self) -> (Option<f64>, Option<f64>) {
+        let of = |claim: Claim| {
+            self.loads.iter().filter(move |load| load.claim() == claim).map(|load| load.load)
+        };
+        let lowest_not_met = of(Claim::NotMet).next();
+        let highest_met = of(Claim::Met).next_back();
+        let below = |load: &f64| lowest_not_met.is_none_or(|limit| *load < limit);
+        let above = |load: &f64| highest_met.is_none_or(|limit| *load > limit);
+        (of(Claim::Met).rfind(below), of(Claim::NotMet).find(above))
+    }
+
+    /// Loads that were claimed to meet the objectives though a lower one does not: the server
+    /// changed, or does not get slower with load.
+    #[must_use]
+    pub fn contradicts(&self) -> bool {
+        let first_bad = self.loads.iter().position(|load| load.claim() == Claim::NotMet);
+        let last_good = self.loads.iter().rposition(|load| load.claim() == Claim::Met);
+        matches!((first_bad, last_good), (Some(bad), Some(good)) if good > bad)
+    }
+
+    /// The best guess of the highest load that meets the objectives, without a confidence.
+    #[must_use]
+    pub fn guess(&self) -> Option<f64> {
+        match self.edge()? {
+            Edge::Between { guess, .. } => Some(guess),
+            Edge::Above | Edge::Below => None,
+        }
+    }
+
+    /// How it stands.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let (low, high) = self.interval();
+        let settings = &self.settings;
+        match (low, high) {
+            (Some(low), Some(high)) if self.is_narrow(low, high) => Outcome::Found,
+            (None, Some(high)) if high <= settings.lowest => Outcome::NotMetAtLowest,
+            (Some(low), None) if settings.highest.is_some_and(|highest| low >= highest) => {
+                Outcome::MetAtHighest
+            }
+            _ if self.requests >= settings.max_requests => Outcome::RequestsSpent,
+            _ if self.trials >= settings.max_trials => Outcome::TrialsSpent,
+            _ => Outcome::Unfinished,
+        }
+    }
+
+    fn is_narrow(&self, low: f64, high: f64) -> bool {
+        // A little more than asked for, for the ends are products of factors.
+        high <= low * (1.0 + self.settings.precision) * (1.0 + 1e-9)
+            || (self.settings.whole && high <= low + 1.0)
+    }
+
+    /// The next trial; none when the search is over.
+    #[must_use]
+    pub fn next(&self) -> Option<Asked> {
+        if self.outcome() != Outcome::Unfinished {
+            return None;
+        }
+        let (load, counted) = self.target();
+        let aside = match self.settings.whole {
+            // Each of those in flight takes part once in each latency.
+            true => LATENCIES_ASIDE * load,
+            false => LATENCIES_ASIDE * load * self.latency_near(load).unwrap_or(0.0),
+        };
+        let wanted = counted + aside.ceil() as u64;
+        let left = self.settings.max_requests - self.requests;
+        Some(Asked { load, requests: wanted.min(left) })
+    }
+
+    /// The latency at the nearest load that was tried.
+    fn latency_near(&self, load: f64) -> Option<f64> {
+        let distance = |known: &Load| (known.load / load).ln().abs();
+        let nearest = self.loads.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.map(|known| known.latency_s).or(self.settings.latency_s)
+    }
+
+    /// The next load, and how many requests of it are to count.
+    fn target(&self) -> (f64, u64) {
+        let few = self.few();
+        if let Some(blank) =
+            self.loads.iter().find(|load| load.is_blank() && load.trials < BLANK_TRIALS)
+        {
+            return (blank.load, few);
+        }
+        match (self.edge(), self.loads.first(), self.loads.last()) {
+            (Some(Edge::Above), _, Some(top)) => match self.settings.highest {
+                Some(highest) if top.load >= highest => self.more_at(top),
+                highest => {
+                    let up = self.rounded(top.load * self.stride(), f64::ceil);
+                    (highest.map_or(up, |highest| up.min(highest)), few)
+                }
+            },
+            (Some(Edge::Below), Some(bottom), _) => {
+                if bottom.load <= self.settings.lowest {
+                    return self.more_at(bottom);
+                }
+                let down = self.rounded(bottom.load / self.stride(), f64::floor);
+                (down.max(self.settings.lowest), few)
+            }
+            (Some(Edge::Between { holds, fails, guess }), ..) => self.between(holds, fails, guess),
+            _ => (self.settings.start, few),
+        }
+    }
+
+    /// A trial of the same size as all before it at this load, so that what is known doubles.
+    fn more_at(&self, load: &Load) -> (f64, u64) {
+        (load.load, load.counted().max(self.few()))
+    }
+
+    /// Inside the bracket: halve it on a log scale while it is wide, then make sure of both sides,
+    /// from far outside inwards: an interval is known early, and narrows while requests last.
+    fn between(&self, holds: f64, fails: f64, guess: f64) -> (f64, u64) {
+        let width = (fails / holds).ln();
+        if width > BRACKET && !(self.settings.whole && fails - holds <= 1.0) {
+            let middle = self.rounded((holds * fails).sqrt(), f64::round);
+            let inside = if self.settings.whole { 1.0 } else { 0.0 };
+            return (middle.clamp(holds + inside, fails - inside), self.few());
+        }
+        let reach = self.reach();
+        let at = self.unsure_side(holds, fails, guess, reach);
+        let counted = self.counted_at(at);
+        // By steps: what is expected may be wrong. No step is large beside what was spent before.
+        let most = (4 * counted).max(10 * self.few()).max(self.requests / 4);
+        (at, self.missing(at, guess).clamp(self.few().max(counted / 4), most))
+    }
+
+    fn counted_at(&self, load: f64) -> u64 {
+        self.loads.iter().find(|known| known.load == load).map_or(0, Load::counted)
+    }
+
+    /// Requests that a claim of a load is likely to want beside those that it has.
+    fn missing(&self, load: f64, guess: f64) -> u64 {
+        let enough = (self.enough(load, guess) * SURPLUS) as u64;
+        enough.saturating_sub(self.counted_at(load))
+    }
+
+    /// How far apart the ends of the interval are to be next, as a logarithm: much less than they are.
+    fn reach(&self) -> f64 {
+        let wanted = (1.0 + self.settings.precision).ln() * ROUNDING;
+        match self.interval() {
+            (Some(low), Some(high)) => ((high / low).ln() / 2.5).clamp(wanted, WIDEST),
+            _ => WIDEST.max(wanted),
+        }
+    }
+
+    /// The load to be sure of next: one below the guess that is to meet the objectives, or one above
+    /// it that is not to, as far from the guess as the reach lets them be apart.
+    fn unsure_side(&self, holds: f64, fails: f64, guess: f64, reach: f64) -> f64 {
+        let (low, high) = self.interval();
+        let away = |load: f64| (load / guess).ln();
+        // A claimed end is of use if the other one, at its farthest, still lies beyond the guess.
+        let low = low.filter(|&low| away(low) + reach >= reach / 4.0);
+        let high = high.filter(|&high| away(high) - reach <= -reach / 4.0);
+        // From the farthest place to the nearest one that can still be told from the edge.
+        let below = (high.map_or(-0.75 * reach, |high| away(high) - reach), -0.25 * reach);
+        let above = (0.25 * reach, low.map_or(0.75 * reach, |low| away(low) + reach));
+        let place = |(nearest, farthest): (f64, f64), claimed: bool| {
+            if claimed { farthest } else { (nearest + farthest) / 2.0 }
+        };
+        let at = |beyond: f64| guess * beyond.exp();
+        let wanted_below = at(place((below.1, below.0), high.is_some()));
+        let wanted_above = at(place(above, low.is_some()));
+        let below = self.known_within(at(below.0), at(below.1), wanted_below, f64::floor);
+        let above = self.known_within(at(above.0), at(above.1), wanted_above, f64::ceil);
+        let (below, above) = if self.settings.whole {
+            (below.min(holds.max(1.0)), above.max(fails))
+        } else {
+            (below, above)
+        };
+        let is_claimed = |at: f64, claim: Claim| {
+            self.loads.iter().any(|load| load.load == at && load.claim() == claim)
+        };
+        match (is_claimed(below, Claim::Met), is_claimed(above, Claim::NotMet)) {
+            // What lies between two sides that are sure is not.
+            (true, true) => self.rounded((below * above).sqrt(), f64::round),
+            (true, false) => above,
+            (false, true) => below,
+            _ if low.is_some() && high.is_none() => above,
+            _ if high.is_some() && low.is_none() => below,
+            // What is likely to be known first narrows the interval first.
+            _ if self.missing(above, guess) <= self.missing(below, guess) => above,
+            _ => below,
+        }
+    }
+
+    /// The load of a range of which most is known already, so that trials are pooled; else the
+    /// wanted one.
+    fn known_within(&self, from: f64, to: f64, wanted: f64, round: fn(f64) -> f64) -> f64 {
+        let slack = 1.0 + 1e-9;
+        let within = |load: &&Load| load.load * slack >= from && load.load <= to * slack;
+        let known = self.loads.iter().filter(within).max_by_key(|load| load.counted());
+        let load = known.map_or_else(|| self.rounded(wanted, round), |known| known.load);
+        let highest = self.settings.highest.unwrap_or(f64::INFINITY);
+        load.clamp(self.settings.lowest.min(highest), highest)
+    }
+
+    /// Requests of a trial that is to tell little: as many as a percentile needs to have one beyond
+    /// it.
+    fn few(&self) -> u64 {
+        let tail = |criterion: &Criterion| criterion.needed().map(|needed| 1.0 - needed);
+        let rarest = self.settings.criteria.iter().filter_map(tail).fold(1.0, f64::min);
+        (1.0 / rarest.max(1e-3)).round().clamp(50.0, 1_000.0) as u64
+    }
+
+    /// The factor to the next load outside of what was tried: it grows with each trial.
+    fn stride(&self) -> f64 {
+        let doublings = self.trials.saturating_sub(1).min(10);
+        self.settings.stride.powf(f64::from(1_u32 << doublings)).min(2.0)
+    }
+
+    /// A load that people can say: a whole number, or one of few digits.
+    fn rounded(&self, load: f64, round: fn(f64) -> f64) -> f64 {
+        if self.settings.whole {
+            return round(load).max(1.0);
+        }
+        let digits = if self.settings.precision < 0.02 { 4 } else { 3 };
+        // As people write it, and not as a product of powers would give it.
+        format!("{load:.digits$e}").parse().unwrap_or(load)
+    }
+
+    fn edge(&self) -> Option<Edge> {
+        let seen: Vec<Seen> = self.loads.iter().filter_map(|load| self.seen(load)).collect();
+        if seen.is_empty() {
+            return None;
+        }
+        match edge(&seen) {
+            Edge::Between { holds, fails, guess } => {
+                Some(Edge::Between { holds, fails, guess: self.fitted(guess).unwrap_or(guess) })
+            }
+            other => Some(other),
+        }
+    }
+
+    /// The lowest edge of any criterion, by the curves through all loads around a first guess,
+    /// between the ends that were claimed.
+    fn fitted(&self, first: f64) -> Option<f64> {
+        let criteria = self.settings.criteria.iter().zip(self.curves(first));
+        let of = |(criterion, curve): (&Criterion, Option<Curve>)| {
+            curve?.passes(1.0 - criterion.needed()?)
+        };
+        let lowest = criteria.filter_map(of).min_by(f64::total_cmp)?;
+        let (low, high) = self.interval();
+        Some(lowest.max(low.unwrap_or(0.0)).min(high.unwrap_or(f64::INFINITY)))
+    }
+
+    /// The share of misses over the load for each criterion that is a share.
+    fn curves(&self, around: f64) -> Vec<Option<Curve>> {
+        let known: Vec<&Load> = self
+            .loads
+            .iter()
+            .filter(|load| load.counted() >= FEWEST && load.saturation.is_none())
+            .collect();
+        let of = |(index, criterion): (usize, &Criterion)| {
+            let missed = known.iter().map(|load| {
+                let Measured { value, independent, .. } = load.evidence.measured[index];
+                Missed {
+                    load: load.load,
+                    requests: independent,
+                    misses: independent * (1.0 - value),
+                }
+            });
+            let allowed = 1.0 - criterion.needed()?;
+            Some(fitted(&missed.collect::<Vec<_>>(), allowed, around))
+        };
+        self.settings.criteria.iter().enumerate().map(of).collect()
+    }
+
+    /// Requests that are likely to be enough for a claim of a load, by the curves: z² p (1 - p) /
+    /// (p - q)² independent ones, where p is expected and q is needed.
+    fn enough(&self, load: f64, guess: f64) -> f64 {
+        let square = self.claim_z().powi(2);
+        let distance = |known: &&Load| (known.load / load).ln().abs();
+        let worth = |index: usize| {
+            let known = self.loads.iter().filter(|known| known.counted() >= FEWEST);
+            let nearest = known.min_by(|a, b| distance(a).total_cmp(&distance(b)));
+            nearest.map_or(1.0, |known| {
+                let measured = &known.evidence.measured[index];
+                measured.counted as f64 / measured.independent.max(1.0)
+            })
+        };
+        let criteria = self.settings.criteria.iter().zip(self.curves(guess)).enumerate();
+        let needs = criteria.filter_map(|(index, (criterion, curve))| {
+            let (needed, curve) = (criterion.needed()?, curve?);
+            let expected = 1.0 - curve.share(load);
+            let apart = (expected - needed).powi(2);
+            let least = if expected > needed { needed / (1.0 - needed) } else { 1.0 };
+            Some(worth(index) * square * (expected * (1.0 - expected) / apart).max(least))
+        });
+        let is_below = load < guess;
+        // Below the edge all must be claimed, above it one is enough.
+        needs.fold(0.0, |so_far: f64, need| match is_below {
+            false if so_far > 0.0 => so_far.min(need),
+            _ => so_far.max(need),
+        })
+    }
+
+    fn seen(&self, load: &Load) -> Option<Seen> {
+        let hopeless = load.saturation.is_some() || load.is_blank();
+        if load.is_blank() && load.trials < BLANK_TRIALS {
+            return None;
+        }
+        let badness = self.settings.criteria.iter().zip(&load.evidence.measured).map(
+            |(criterion, measured)| {
+                let weight = measured.independent.max(1.0);
+                let badness = match criterion.needed() {
+                    Some(needed) => (1.0 - measured.value) / (1.0 - needed).max(1e-9),
+                    None => measured.value / measured.limit,
+                };
+                (if hopeless { badness.max(HOPELESS) } else { badness }, weight)
+            },
+        );
+        Some(Seen { load: load.load, badness: badness.collect() })
+    }
+}
