@@ -122,6 +122,7 @@ fn write_run(store: &mut Store, number: u32, requests: u32) -> Result<(), Box<dy
         findings: Vec::new(),
         cells: cells.into_iter().map(|(length, passes)| cell(length, TOKENS, passes)).collect(),
         imported: None,
+        searches: Vec::new(),
         errors: None,
     };
     let ended = header.started_unix_ns + 600 * SECOND_NS;
