@@ -81,7 +81,7 @@ pub struct Series {
     pub shade: Option<f64>,
     /// How it is drawn.
     pub shape: Shape,
-    /// Positions, ascending.
+    /// Positions, ascending; of [`Shape::Marked`] in the order in which they are joined.
     pub x: Vec<f64>,
     /// Values; what is not finite is a gap.
     pub y: Vec<f64>,

@@ -49,8 +49,9 @@ addEventListener("hashchange", unfold);
 unfold();
 
 // Tables.
+// A cell is a number if it is one as a whole: with a unit, or with others of its kind behind it.
 const number = text => {
-  const found = /^[~<>≥≤]?\s*([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)/i.exec(text);
+  const found = /^[~<>≥≤]?\s*([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*(?:%|ms|us|s)?(?:\s*(?:\/|to)\s*[-+\d.,]+|\s*\([-+\d.,]+\))*$/i.exec(text);
   return found ? parseFloat(found[1].replace(/,/g, "")) : null;
 };
 const byText = new Intl.Collator(undefined, { numeric: true });
@@ -118,7 +119,8 @@ const ticks = (log, [from, to], wanted) => {
   }
   return out.filter(value => value >= from * (1 - 1e-9) && value <= to * (1 + 1e-9) || value === 0 && from <= 0);
 };
-const nearest = (xs, x) => {
+const nearest = (xs, x, ordered = true) => {
+  if (!ordered) return xs.reduce((best, value, i) => Math.abs(value - x) < Math.abs(xs[best] - x) ? i : best, 0);
   let low = 0, high = xs.length - 1;
   while (high - low > 1) { const middle = (low + high) >> 1; if (xs[middle] <= x) low = middle; else high = middle; }
   return high > low && Math.abs(xs[high] - x) < Math.abs(xs[low] - x) ? high : Math.max(low, 0);
@@ -142,7 +144,7 @@ const live = frame => {
     `<text x="${two(x)}" y="${two(y)}" text-anchor="${anchor}"${more}>${escaped(what)}</text>`;
 
   const series = (of, x, y, panel) => {
-    const colour = of.c, from = Math.max(0, nearest(of.x, view.x[0]) - 1), to = nearest(of.x, view.x[1]) + 2;
+    const colour = of.c, from = of.o ? 0 : Math.max(0, nearest(of.x, view.x[0]) - 1), to = of.o ? undefined : nearest(of.x, view.x[1]) + 2;
     const indices = of.x.map((_, i) => i).slice(from, of.s === SPANS ? undefined : to)
       .filter(i => of.s === SPANS ? of.b[i] >= view.x[0] && of.a[i] <= view.x[1] : true);
     const stroke = `fill="none" stroke="${colour}" stroke-width="${of.w || 2}" stroke-linejoin="round"${of.d ? ` stroke-dasharray="${of.d}"` : ""}`;
@@ -231,7 +233,7 @@ const live = frame => {
     panels.forEach((panel, index) => {
       for (const of of panel.s) {
         if (off.has(of.n) || !of.x.length) continue;
-        let at = nearest(of.x, value);
+        let at = nearest(of.x, value, !of.o);
         if (of.s === SPANS) {
           if (py === undefined || py < panel.t || py > panel.t + panel.h) continue;
           const y = toY(index);

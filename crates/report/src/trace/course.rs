@@ -112,6 +112,24 @@ fn in_parts(changes: &[(f64, f64)], part_s: f64, parts: usize) -> Vec<[f64; 3]> 
     out
 }
 
+/// Figures over equal parts of a pass, such as tokens per second, in at most `most` parts: so many
+/// neighbours are joined by their mean, never one taken for the others. Where each part begins and
+/// its figure, then the end with the last figure again; and how long a part is now.
+pub(crate) fn parts_within(ends: &[(f64, f64)], part_s: f64, most: usize) -> (Line, f64) {
+    let joined = ends.len().div_ceil(most.max(1)).max(1);
+    let mut line: Line = ends
+        .chunks(joined)
+        .map(|parts| {
+            let mean = parts.iter().map(|part| part.1).sum::<f64>() / parts.len() as f64;
+            (parts[0].0 - part_s, mean)
+        })
+        .collect();
+    if let (Some(end), Some(last)) = (ends.last(), line.last()) {
+        line.push((end.0, last.1));
+    }
+    (line, part_s * joined as f64)
+}
+
 /// What the server said of itself, as far as it did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCourse {
@@ -191,10 +209,19 @@ fn server(within: &[&Sample], begin: Nanos) -> ServerCourse {
         });
         points.collect()
     };
-    let (asked, hits) = (of(Quantity::PrefixQueries, 1.0), of(Quantity::PrefixHits, 1.0));
-    let rates = asked.windows(2).zip(hits.windows(2)).filter_map(|(asked, hits)| {
-        let (asked, hit) = (asked[1].1 - asked[0].1, hits[1].1 - hits[0].1);
-        (asked > 0.0 && hit >= 0.0).then_some((hits[1].0, 100.0 * hit / asked))
+    // Both counters of one sample, or neither: one that lacks one would shift all that follow.
+    let looked: Vec<(f64, f64, f64)> = within
+        .iter()
+        .filter_map(|sample| {
+            let values = &sample.server.as_ref()?.values;
+            let asked = values.get(&Quantity::PrefixQueries)?;
+            let hits = values.get(&Quantity::PrefixHits)?;
+            Some((sample.at.seconds_after(begin), *asked, *hits))
+        })
+        .collect();
+    let rates = looked.windows(2).filter_map(|pair| {
+        let (asked, hit) = (pair[1].1 - pair[0].1, pair[1].2 - pair[0].2);
+        (asked > 0.0 && hit >= 0.0).then_some((pair[1].0, 100.0 * hit / asked))
     });
     ServerCourse {
         samples: within.iter().filter(|sample| sample.server.is_some()).count(),
@@ -234,6 +261,38 @@ fn thinned(line: Line) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_are_joined_by_their_mean_so_that_a_gap_stays_as_long_as_it_was() {
+        // A gap in each 17th part.
+        let ends: Line = (1..=240)
+            .map(|part| (f64::from(part), if part % 17 == 0 { 0.0 } else { 100.0 }))
+            .collect();
+        let (line, part_s) = parts_within(&ends, 1.0, 50);
+        assert_eq!((line.len(), part_s, line[0].0, line[48].0), (49, 5.0, 0.0, 240.0));
+        let area: f64 = line.windows(2).map(|pair| pair[0].1 * (pair[1].0 - pair[0].0)).sum();
+        assert_eq!(area, ends.iter().map(|part| part.1).sum::<f64>());
+        let (same, part_s) = parts_within(&ends, 1.0, 240);
+        assert_eq!((same.len(), part_s, same[16]), (241, 1.0, (16.0, 0.0)));
+    }
+
+    #[test]
+    fn a_sample_without_a_counter_shifts_no_other() {
+        use inferometer_core::observed::ServerSample;
+        let sample = |second: u64, hits: Option<f64>| {
+            let mut values = std::collections::BTreeMap::from([(
+                Quantity::PrefixQueries,
+                second as f64 * 100.0,
+            )]);
+            values.extend(hits.map(|hits| (Quantity::PrefixHits, hits)));
+            let server = Some(ServerSample { values, ..ServerSample::default() });
+            Sample { at: Nanos(second * 1_000_000_000), server, ..Sample::default() }
+        };
+        let samples =
+            [sample(0, Some(0.0)), sample(1, None), sample(2, Some(50.0)), sample(3, Some(150.0))];
+        let said = server(&samples.iter().collect::<Vec<_>>(), Nanos::ZERO);
+        assert_eq!(said.hits_percent, [(2.0, 25.0), (3.0, 100.0)]);
+    }
 
     #[test]
     fn a_level_that_changes_often_keeps_its_mean_its_smallest_and_its_largest() {

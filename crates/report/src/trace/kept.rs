@@ -7,7 +7,7 @@ use inferometer_core::time::Nanos;
 
 /// The most that are kept: some 2 MiB of them.
 const MOST: usize = 1 << 15;
-/// The most failures that are kept; all are counted.
+/// The most failures that are kept one by one; all are counted.
 const MOST_FAILURES: usize = 1 << 12;
 
 /// A request on the time axis of its pass, in seconds since the first send.
@@ -67,34 +67,44 @@ impl Kept {
     }
 }
 
-/// The requests that failed.
+/// The requests that failed: all of few, and of many some from the whole pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures {
     kept: Vec<(Nanos, OutcomeKind, u32)>,
+    /// Of their indices, mixed, so many lowest bits are zero.
+    bits: u32,
     count: u64,
 }
 
 impl Failures {
     pub fn add(&mut self, record: &Record) {
         self.count += 1;
-        self.kept.push((record.ended_or_due(), record.outcome.kind(), record.index));
-        if self.kept.len() > 2 * MOST_FAILURES {
-            self.cut();
+        if mixed(record.index).trailing_zeros() < self.bits {
+            return;
         }
-    }
-
-    /// The earliest stay: they are what a failure began with.
-    fn cut(&mut self) {
-        self.kept.sort_unstable_by_key(|(at, _, index)| (*at, *index));
-        self.kept.truncate(MOST_FAILURES);
+        self.kept.push((record.ended_or_due(), record.outcome.kind(), record.index));
+        while self.kept.len() > MOST_FAILURES {
+            self.bits += 1;
+            self.kept.retain(|(.., index)| mixed(*index).trailing_zeros() >= self.bits);
+        }
     }
 
     /// In the order of time, and how many there were.
     pub fn finish(mut self, begin: Nanos) -> (Vec<(f64, OutcomeKind, u32)>, u64) {
-        self.cut();
+        self.kept.sort_unstable_by_key(|(at, _, index)| (*at, *index));
         let kept = self.kept.into_iter();
         (kept.map(|(at, kind, index)| (at.seconds_after(begin), kind, index)).collect(), self.count)
     }
+}
+
+/// An index whose bits say nothing of its neighbours': where each second request fails, no choice
+/// by a power of two takes all of them or none (the finaliser of MurmurHash3, A. Appleby).
+fn mixed(index: u32) -> u32 {
+    let mut bits = index ^ (index >> 16);
+    bits = bits.wrapping_mul(0x85eb_ca6b);
+    bits ^= bits >> 13;
+    bits = bits.wrapping_mul(0xc2b2_ae35);
+    bits ^ (bits >> 16)
 }
 
 #[cfg(test)]
@@ -118,13 +128,25 @@ mod tests {
     }
 
     #[test]
-    fn all_failures_are_counted_and_the_earliest_kept() {
-        let mut failures = Failures::default();
-        for index in (0..20_000).rev() {
-            failures.add(&Record::planned(0, index, Nanos(u64::from(index) * 1_000_000_000)));
+    fn all_failures_are_counted_and_some_from_the_whole_pass_are_kept() {
+        let of = |indices: &mut dyn Iterator<Item = u32>| {
+            let mut failures = Failures::default();
+            for index in indices {
+                let at = Nanos(u64::from(index) * 1_000_000_000);
+                failures.add(&Record::planned(0, index, at));
+            }
+            failures.finish(Nanos::ZERO)
+        };
+        // Each second request of 40,000.
+        let odd = |index: &u32| index % 2 == 1;
+        let (kept, count) = of(&mut (0..40_000).filter(odd));
+        assert_eq!(count, 20_000);
+        assert!((MOST_FAILURES / 3..=MOST_FAILURES).contains(&kept.len()), "{}", kept.len());
+        for quarter in 0..4 {
+            let within = |at: f64| (at / 10_000.0) as u32 == quarter;
+            let share = kept.iter().filter(|(at, ..)| within(*at)).count() * 4;
+            assert!(share.abs_diff(kept.len()) < kept.len() / 4, "{quarter}: {share}");
         }
-        let (kept, count) = failures.finish(Nanos::ZERO);
-        assert_eq!((kept.len(), count), (MOST_FAILURES, 20_000));
-        assert_eq!(kept[1], (1.0, OutcomeKind::Skipped, 1));
+        assert_eq!((kept, count), of(&mut (0..40_000).rev().filter(odd)));
     }
 }

@@ -17,8 +17,8 @@ use inferometer_core::stats::{Curve, Pool, Sample};
 use inferometer_core::summary::{Cell, PassSummary, Summary};
 use inferometer_core::time::Nanos;
 
-pub(crate) use course::thinned_to;
 pub use course::{CardCourse, Course, Level, Line, ServerCourse};
+pub(crate) use course::{parts_within, thinned_to};
 pub use kept::Seen;
 use kept::{Failures, Kept};
 use tail::Tail;
@@ -48,7 +48,8 @@ pub struct PassTrace {
     pub seen: Vec<Seen>,
     /// Each so-manyth request by its index is in `seen`.
     pub every: u32,
-    /// Requests that failed, with the second of the pass in which each ended.
+    /// Requests that failed, with the second of the pass in which each ended: all of few, of many
+    /// some from the whole pass.
     pub failures: Vec<(f64, OutcomeKind, u32)>,
     /// How many failed in all.
     pub failed: u64,

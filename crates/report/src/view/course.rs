@@ -6,7 +6,7 @@ use inferometer_core::outcome::OutcomeKind;
 use crate::chart::thin::bands;
 use crate::chart::{Chart, Panel, Series, Shape};
 use crate::number::{count, significant};
-use crate::trace::{Level, PassTrace, Seen, thinned_to};
+use crate::trace::{Level, PassTrace, Seen, parts_within, thinned_to};
 
 /// The chart of a pass; nothing where nothing was sent.
 pub(crate) fn course(id: &str, trace: &PassTrace, points: usize) -> Option<Chart> {
@@ -14,13 +14,13 @@ pub(crate) fn course(id: &str, trace: &PassTrace, points: usize) -> Option<Chart
     let mut notes = Vec::new();
     let mut panels = vec![requests(trace, points, &mut notes)];
     if trace.course.tokens_per_s.iter().any(|(_, rate)| *rate > 0.0) {
-        let line = thinned_to(trace.course.tokens_per_s.clone(), points);
+        let course = &trace.course;
+        let (line, part_s) = parts_within(&course.tokens_per_s, course.part_s, points);
         notes.push(format!(
             "Output tokens/s of completed requests, over parts of {} s.",
-            significant(trace.course.part_s)
+            significant(part_s)
         ));
-        let mut series = series("output tokens/s", 2, Shape::Step, &line);
-        series.x.iter_mut().for_each(|x| *x -= trace.course.part_s);
+        let series = series("output tokens/s", 2, Shape::Step, &line);
         panels.push(super::panel("Throughput", "output tokens/s", 90.0, vec![series]));
     }
     panels.extend(latencies(trace, points, &mut notes));
@@ -61,7 +61,11 @@ fn requests(trace: &PassTrace, points: usize, notes: &mut Vec<String>) -> Panel 
             all.push(series(name, look, Shape::Line, &thinned_to(line.clone(), points)));
         }
     }
-    all.extend(failures(trace, 0.0, ""));
+    let failed = failures(trace, 0.0, "");
+    notes.extend(failed.as_ref().map(|marks| {
+        format!("Dashed lines: {} of {} that failed.", marks.x.len(), count(trace.failed))
+    }));
+    all.extend(failed);
     super::panel("Requests", "count", 120.0, all)
 }
 
@@ -167,7 +171,7 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
     Some(super::panel("Latency by time of send", "ms", 120.0, all))
 }
 
-/// Requests one by one: some evenly by index, and those that failed first. `row` is the first
+/// Requests one by one: some, evenly by index. `row` is the first
 /// row's number, `from_s` where the pass begins.
 pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &str) -> Series {
     let every = trace.seen.len().div_ceil(most.max(1)).max(1);

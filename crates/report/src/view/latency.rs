@@ -1,6 +1,7 @@
 //! Distributions of latencies: cumulative, with the percentiles that tables quote, and as
 //! histograms.
 
+use inferometer_core::stats::CurvePoint;
 use inferometer_core::summary::{Distribution, PassSummary, Summary};
 
 use crate::chart::{Across, Chart, Panel, Series, Shape, Spacing};
@@ -9,6 +10,8 @@ use crate::number::{count, significant};
 use crate::plot::Axis;
 use crate::trace::{Latency, LatencyKind, PassTrace, Traces};
 
+/// Points of a curve in the chart of several passes.
+const OF_SEVERAL: usize = 80;
 /// More lines than these are no longer told apart.
 const MOST_PASSES: usize = 7;
 
@@ -25,17 +28,32 @@ pub(super) fn distribution(pass: &PassSummary, kind: LatencyKind) -> Option<&Dis
     }
 }
 
-/// The cumulative distribution as a line; with its band where `banded`.
-fn line(name: String, look: usize, latency: &Latency, points: usize, banded: bool) -> Series {
-    let every = latency.curve.points.len().div_ceil(points.max(8)).max(1);
-    let last = latency.curve.points.len() - 1;
-    // Of points left out for room the tail is spared: it is what is looked at.
-    let kept =
-        latency.curve.points.iter().enumerate().filter(|(at, point)| {
-            at % every == 0 || *at == last || (point.share > 0.97 && every < 4)
-        });
-    let mut series = Series { name, look, shape: Shape::Step, ..Series::default() };
-    for (_, point) in kept {
+/// The points of a cumulative distribution, at most about so many: a quarter of them from the
+/// largest tenth of the values, for the tail is what is looked at. The first and the last are always
+/// there.
+fn thinned(latency: &Latency, most: usize) -> Vec<CurvePoint> {
+    let points = &latency.curve.points;
+    let tail = points.partition_point(|point| point.share < 0.9);
+    let (body, tail) = points.split_at(tail);
+    let evenly = |points: &[CurvePoint], most: usize| -> Vec<CurvePoint> {
+        if points.len() <= most || most < 2 {
+            return points.to_vec();
+        }
+        (0..most).map(|at| points[at * (points.len() - 1) / (most - 1)]).collect()
+    };
+    if points.len() <= most {
+        return points.clone();
+    }
+    [evenly(body, most * 3 / 4), evenly(tail, most / 4)].concat()
+}
+
+/// The cumulative distribution as a line; with its band where `banded`. Where every value is there
+/// it is the steps that it is; between fewer points straight lines, which are on neither side of it.
+fn line(name: String, look: usize, latency: &Latency, most: usize, banded: bool) -> Series {
+    let points = thinned(latency, most);
+    let shape = if points.len() as u64 == latency.curve.n { Shape::Step } else { Shape::Line };
+    let mut series = Series { name, look, shape, ..Series::default() };
+    for point in points {
         series.x.push(point.value);
         series.y.push(point.share * 100.0);
         let [left, right] = point.interval.unwrap_or([f64::NAN; 2]);
@@ -49,6 +67,18 @@ fn line(name: String, look: usize, latency: &Latency, points: usize, banded: boo
         series.right.clear();
     }
     series
+}
+
+/// At how many of its values a distribution is drawn, where not at all of them.
+fn ranks_note(latencies: &[&Latency], most: usize) -> Option<String> {
+    let shown = |latency: &&&Latency| thinned(latency, most).len() as u64;
+    let fewer = latencies.iter().filter(|latency| shown(latency) < latency.curve.n);
+    let most_values = fewer.max_by_key(|latency| latency.curve.n)?;
+    Some(format!(
+        "Curves of many values are straight lines between some of them: {} of {} where they are most.",
+        count(shown(&most_values)),
+        count(most_values.curve.n)
+    ))
 }
 
 /// The percentiles that tables quote, as points on the curve.
@@ -156,7 +186,7 @@ pub(super) fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind)
     };
     let mut series = Vec::new();
     for (look, (place, latency, pass)) in shown.iter().enumerate() {
-        series.push(line(place.clone(), look, latency, 80, shown.len() <= 2));
+        series.push(line(place.clone(), look, latency, OF_SEVERAL, shown.len() <= 2));
         series.extend(distribution(pass, kind).map(|values| marks(place, look, values)));
     }
     let mut notes = vec![
@@ -172,6 +202,7 @@ pub(super) fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind)
         ));
     }
     let latencies: Vec<&Latency> = shown.iter().map(|(_, latency, _)| *latency).collect();
+    notes.extend(ranks_note(&latencies, OF_SEVERAL));
     notes.extend(exactness(&latencies));
     let chart = Chart {
         id: format!("cdf-{}", kind.name()),
@@ -210,6 +241,7 @@ pub(crate) fn cumulative(
             .to_owned(),
     ];
     let latencies: Vec<&Latency> = trace.latencies.iter().collect();
+    notes.extend(ranks_note(&latencies, points));
     notes.extend(exactness(&latencies));
     let chart = Chart {
         id: format!("{id}-cdf"),

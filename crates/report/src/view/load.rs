@@ -100,11 +100,11 @@ fn over_load(id: &str, axis: Axis, cells: &[(String, Vec<(f64, &PassSummary)>)])
 fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Chart {
     let panels = LATENCIES.map(|(name, latency)| {
         let series = cells.iter().enumerate().map(|(look, (cell, passes))| {
-            let mut points: Vec<(f64, (f64, &PassSummary))> = passes
+            // In the order of the loads: past saturation a curve turns back.
+            let points: Vec<(f64, (f64, &PassSummary))> = passes
                 .iter()
                 .filter_map(|(load, pass)| Some((pass.output_tokens_per_s?, (*load, *pass))))
                 .collect();
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
             let mut series = marked(
                 cell.clone(),
                 look,

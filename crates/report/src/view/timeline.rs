@@ -6,7 +6,7 @@ use inferometer_core::summary::Summary;
 use super::course::{failures, level, rows_panel, series, spans};
 use crate::chart::{Chart, Panel, Series, Shape};
 use crate::number::{count, significant};
-use crate::trace::{Line, PassTrace, ServerCourse, Traces, thinned_to};
+use crate::trace::{Line, PassTrace, ServerCourse, Traces, parts_within, thinned_to};
 
 /// The most points of a line over all passes, and the fewest of each pass.
 const MOST: usize = 1_600;
@@ -62,11 +62,10 @@ fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
     requests.extend(
         all.iter().filter_map(|(place, from, trace)| failures(trace, *from, &format!("{place}, "))),
     );
-    let tokens = whole("output tokens/s", 2, Shape::Step, &|trace| {
-        // A part's figure stands at its end; a step holds from where it begins.
-        let begin = |(at, rate): &(f64, f64)| (at - trace.course.part_s, *rate);
-        trace.course.tokens_per_s.iter().map(begin).collect()
+    let tokens = joined(all, usize::MAX, &|trace| {
+        parts_within(&trace.course.tokens_per_s, trace.course.part_s, most).0
     });
+    let tokens = tokens.map(|line| series("output tokens/s", 2, Shape::Step, &line));
     let memory = said("KV memory in use", 4, |server| &server.kv_percent).into_iter().chain(said(
         "prefix cache hits",
         5,
@@ -89,7 +88,9 @@ fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
 
 /// What a reader must know to read it.
 fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
-    let parts = all.iter().map(|(.., trace)| trace.course.part_s);
+    let parts = all
+        .iter()
+        .map(|(.., trace)| parts_within(&trace.course.tokens_per_s, trace.course.part_s, most).1);
     let (low, high) =
         parts.fold((f64::INFINITY, 0.0_f64), |(low, high), part| (low.min(part), high.max(part)));
     let parts = [low, high].map(significant);
@@ -120,7 +121,13 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
     let mut notes = vec![text];
     let failed: u64 = all.iter().map(|(.., trace)| trace.failed).sum();
     if failed > 0 {
-        notes.push(format!("{} requests failed; dashed lines mark when.", count(failed)));
+        let marks = all.iter().filter_map(|(_, from, trace)| failures(trace, *from, ""));
+        let marks: usize = marks.map(|marks| marks.x.len()).sum();
+        notes.push(format!(
+            "{} requests failed; dashed lines mark when {} of them did.",
+            count(failed),
+            count(marks as u64)
+        ));
     }
     notes
 }
