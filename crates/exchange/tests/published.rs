@@ -180,3 +180,47 @@ fn a_file_in_no_known_form_is_refused_with_what_was_found() {
         assert!(error.starts_with("notes.md: ") && error.contains(found), "{error}");
     }
 }
+
+/// A page with one table of these rows.
+fn page(rows: &str) -> String {
+    format!(
+        "# m\n## H100\n## vllm 0.9.1\n\n\
+         | Input Length | Output Length | Throughput (requests/s) | Throughput (output token/s) |\n\
+         | --- | --- | --- | --- |\n{rows}"
+    )
+}
+
+#[test]
+fn a_throughput_that_stands_twice_to_the_last_digit_is_told() {
+    let twice = page(
+        "| 1 | 10 | 5.43 | 54.301 |\n| 2 | 20 | 2.17 | 43.412 |\n| 3 | 10 | 5.43 | 54.301 |\n",
+    );
+    let told = runs(&twice);
+    let repeats = &finding(&told[0], "imported_values_repeat").unwrap().message;
+    assert!(repeats.contains("1 x 10: 54.301 as in 3 x 10"), "{repeats}");
+    let near = twice.replacen("54.301", "54.302", 1);
+    assert!(finding(&runs(&near)[0], "imported_values_repeat").is_none());
+}
+
+#[test]
+fn columns_may_differ_by_what_their_decimals_leave_open_and_no_more() {
+    // 0.03 may be anything from 0.025 to 0.035: 2048 tokens each are 51.2 to 71.7 tokens/s.
+    for (row, codes_expected) in [
+        ("| 128 | 2048 | 0.03 | 71.09 |\n", &[][..]),
+        ("| 128 | 2048 | 0.03 | 51.30 |\n", &[]),
+        ("| 128 | 2048 | 0.03 | 50.00 |\n", &["outputs_shorter"]),
+        ("| 128 | 2048 | 0.03 | 72.00 |\n", &["columns_inconsistent"]),
+    ] {
+        assert_eq!(codes(&runs(&page(row))[0]), codes_expected, "{row}");
+    }
+}
+
+#[test]
+fn a_log_whose_fields_do_not_follow_from_one_another_is_told() {
+    let wrong =
+        SUS_CHAT.replacen("total completion tokens: 97603", "total completion tokens: 97703", 1);
+    let told = runs(&wrong);
+    let message = &finding(&told[3], "imported_columns_inconsistent").unwrap().message;
+    assert!(message.contains("97603") && message.contains("97703"), "{message}");
+    assert!(finding(&runs(SUS_CHAT)[3], "imported_columns_inconsistent").is_none());
+}

@@ -40,7 +40,7 @@ pub struct ReportArgs {
     theme: Colours,
     /// Print what another tool would have printed of each pass, by its own definitions, and write
     /// no file; `inferometer metrics` has the definitions
-    #[arg(long, value_name = "TOOL", value_parser = tools())]
+    #[arg(long, value_name = "TOOL", value_parser = tools(), conflicts_with_all = ["out", "theme"])]
     dialect: Option<String>,
     /// Print one JSON document on stdout and nothing else there; of one run only
     #[arg(long)]

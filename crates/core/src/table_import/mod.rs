@@ -85,11 +85,13 @@ enum Column {
 pub fn published_tables(text: &str) -> Result<Vec<PublishedTable>, String> {
     let mut reader = Reader::default();
     let mut lines = text.lines().zip(1..).peekable();
+    let mut is_code = false;
     while let Some((line, _)) = lines.next() {
+        is_code ^= is_fence(line);
         let is_table = lines.peek().is_some_and(|(next, _)| is_rule(next));
         match (is_table, heading(line)) {
-            (false, Some((level, text))) => reader.heading(level, text),
-            (false, None) => reader.text(line),
+            (false, Some((level, text))) if !is_code => reader.heading(level, text),
+            (false, _) => reader.text(line),
             (true, _) => {
                 let columns = cells(line).into_iter().map(column).collect::<Vec<_>>();
                 let rule = lines.next().map_or("", |(rule, _)| rule);
@@ -189,6 +191,11 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     let words = line.trim_start_matches('#');
     let level = line.len() - words.len();
     (level > 0 && words.starts_with(' ')).then(|| (level, words.trim()))
+}
+
+/// Where code begins or ends, in which `#` is no heading.
+fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with("```")
 }
 
 /// The line under the headings of a table: `| :---: | ---`.

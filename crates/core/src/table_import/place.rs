@@ -1,7 +1,7 @@
 //! Which model, card and engine a page speaks of at a line, by the headings above it. It knows the
 //! words of headings, never a figure.
 
-use super::heading;
+use super::{heading, is_fence};
 
 /// What the headings above a line name. Absent is not said there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,11 +59,13 @@ impl Place {
 /// The place of the line that a test accepts first, with the headings above it.
 pub fn place_of(text: &str, is_it: impl Fn(&str) -> bool) -> Option<Place> {
     let mut place = Place::default();
+    let mut is_code = false;
     for line in text.lines() {
+        is_code ^= is_fence(line);
         if is_it(line) {
             return Some(place);
         }
-        if let Some((level, words)) = heading(line) {
+        if let Some((level, words)) = heading(line).filter(|_| !is_code) {
             place.heading(level, words);
         }
     }

@@ -84,3 +84,12 @@ fn a_cell_that_is_no_number_is_told_with_its_line() {
 fn a_text_without_tables_has_none() {
     assert_eq!(tables("# Heading\n\nSome | text\n"), []);
 }
+
+#[test]
+fn a_comment_in_code_is_no_heading() {
+    let text = "# m\n## A100\n### vllm 0.2.7\n```bash\n# start the server\npython -m x\n```\n\
+                | Input Length | Output Length | QPS |\n|---|---|---|\n| 1 | 2 | 3 |\n";
+    let found = tables(text);
+    assert_eq!(found[0].headings, ["m", "A100", "vllm 0.2.7"]);
+    assert_eq!(found[0].place.model.as_deref(), Some("m"));
+}
