@@ -12,7 +12,8 @@ pub fn sentence(answer: &SearchAnswer) -> String {
     let objectives: Vec<&str> = answer.objectives.iter().map(|it| it.text.as_str()).collect();
     let objectives = objectives.join(" and ");
     let confidence = format!("{}% confidence", trimmed(answer.confidence * 100.0));
-    let spent = format!("{} requests in {} trials", answer.requests, answer.trials);
+    let trials = if answer.trials == 1 { "trial" } else { "trials" };
+    let spent = format!("{} requests in {} {trials}", answer.requests, answer.trials);
     let load = |load: f64| format!("{} {unit}", load_text(load));
     match (answer.outcome, answer.low, answer.high) {
         (Outcome::NotMetAtLowest, _, Some(high)) => {
