@@ -137,7 +137,8 @@ fn record(run: u32, pass: u32, index: u32, asked_input: u32) -> Record {
             .rotate_left(15);
         u64::from(mixed.wrapping_mul(0x85eb_ca6b) >> 12)
     };
-    let sent = u64::from(index) * 2_000_000 + scatter(1) % 100_000;
+    let due = 1_000_000_000 + u64::from(index) * 2_000_000;
+    let sent = due + 50_000 + scatter(1) % 100_000;
     let first = sent + 20_000_000 + scatter(2) * 10;
     let reads = (0..TOKENS).map(|token| {
         let at = first + u64::from(token) * 12_000_000 + scatter(3 + token) % 400_000;
@@ -168,6 +169,6 @@ fn record(run: u32, pass: u32, index: u32, asked_input: u32) -> Record {
         status: Some(200),
         finish_reason: Some("length".to_owned()),
         usage: Usage { prompt: Some(asked_input), completion: Some(TOKENS), cached: None },
-        ..Record::planned(pass, index, Nanos(u64::from(index) * 2_000_000))
+        ..Record::planned(pass, index, Nanos(due))
     }
 }

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, stderr, stdin};
 use std::path::PathBuf;
 
 use clap::Args;
+use inferometer_net::wall_clock_ns;
 use inferometer_store::{RunRow, RunState, Store};
 
 use super::runs::what;
@@ -38,8 +39,9 @@ pub fn rm(arguments: &RmArgs) -> Result<(), Failure> {
     if !arguments.yes {
         ask(&rows)?;
     }
+    let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
     for row in &rows {
-        let bytes = store.remove(row).map_err(Failure::not_carried_out)?;
+        let bytes = store.remove(row, now).map_err(Failure::not_carried_out)?;
         print(&format!("{}: removed, with a log of {bytes} bytes\n", row.id))?;
     }
     Ok(())

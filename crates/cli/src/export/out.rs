@@ -31,7 +31,9 @@ impl<'a> Out<'a> {
         };
         match path.file_name() {
             Some(name) if !path.is_dir() => {
-                let fresh = path.with_file_name(format!(".{}.new", name.to_string_lossy()));
+                // Two processes that write the same file at once do not write into each other's.
+                let (name, process) = (name.to_string_lossy(), std::process::id());
+                let fresh = path.with_file_name(format!(".{name}.{process}.new"));
                 Ok(Self::File { path, fresh })
             }
             _ => Err(Failure::usage(format!("--out: {}: is a folder", path.display()))),

@@ -3,19 +3,25 @@
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 
+use rusqlite::OptionalExtension;
+
+use super::open::database;
 use super::run::{RunRow, RunState};
 use super::store::Store;
 use crate::error::StoreError;
+
+/// A run that began so recently may not have come to make its log.
+const BEGINNING_NS: i64 = 60_000_000_000;
 
 impl Store {
     /// Removes a run and its log. What else was made of it, such as reports, is left alone.
     /// Returns how many bytes its log had.
     ///
     /// # Errors
-    /// [`StoreError::BeingWritten`] while a process writes it; [`StoreError::NoSuchRun`],
+    /// [`StoreError::BeingWritten`] while a process writes it, or has just begun to; [`StoreError::NoSuchRun`],
     /// [`StoreError::Database`]; [`StoreError::Io`] when the log cannot be removed, whose rows are
     /// gone then.
-    pub fn remove(&mut self, row: &RunRow) -> Result<u64, StoreError> {
+    pub fn remove(&mut self, row: &RunRow, now_unix_ns: i64) -> Result<u64, StoreError> {
         let written = || StoreError::BeingWritten { run: row.id.to_string() };
         // Where the file system keeps no locks, what the database says must do.
         if row.state == RunState::Running {
@@ -24,7 +30,12 @@ impl Store {
         let path = self.log_path(&row.id);
         let log = match File::open(&path) {
             Ok(log) => Some(log),
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                if row.state == RunState::Killed && self.began_after(row, now_unix_ns)? {
+                    return Err(written());
+                }
+                None
+            }
             Err(error) => return Err(StoreError::io("open", &path)(error)),
         };
         // Held until the file is gone.
@@ -39,15 +50,28 @@ impl Store {
         self.expect_one(removed, &row.id)?;
         // What was under way when it was killed.
         let note = self.live_note(&row.id);
-        match fs::remove_file(&note) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(StoreError::io("remove", &note)(error));
+        for note in [note.with_extension("live.new"), note] {
+            match fs::remove_file(&note) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(StoreError::io("remove", &note)(error));
+                }
+                _ => {}
             }
-            _ => {}
         }
         let Some(log) = log else { return Ok(0) };
         let bytes = log.metadata().map_or(0, |metadata| metadata.len());
         fs::remove_file(&path).map_err(StoreError::io("remove", &path))?;
         Ok(bytes)
+    }
+
+    /// Whether a run began less than [`BEGINNING_NS`] before now.
+    fn began_after(&self, row: &RunRow, now_unix_ns: i64) -> Result<bool, StoreError> {
+        let query = "SELECT started_unix_ns FROM runs WHERE id = ?";
+        let started: Option<i64> = self
+            .connection
+            .query_row(query, [row.id.as_str()], |row| row.get(0))
+            .optional()
+            .map_err(database(&self.path))?;
+        Ok(started.is_some_and(|started| now_unix_ns.saturating_sub(started) < BEGINNING_NS))
     }
 }

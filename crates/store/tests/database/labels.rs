@@ -137,14 +137,18 @@ fn a_run_is_removed_with_all_that_it_has_and_no_other() {
     store.tag(&run, &["a".to_owned()], &[]).unwrap();
     store.note(&run, "gone soon", START_NS).unwrap();
     std::fs::write(store.log_path(&run), b"twelve bytes").unwrap();
+    let note = store.live_note(&run);
+    let notes = [note.with_extension("live.new"), note];
+    notes.iter().for_each(|note| std::fs::write(note, b"{}").unwrap());
     let row = store.run(run.as_str()).unwrap().row;
-    assert_eq!(store.remove(&row).unwrap(), 12);
+    assert_eq!(store.remove(&row, START_NS).unwrap(), 12);
     assert!(!store.log_path(&run).exists());
+    assert!(notes.iter().all(|note| !note.exists()), "{notes:?}");
     for table in ["cells", "passes", "findings", "requests", "tags", "notes"] {
         assert_eq!(ask(&folder, &format!("SELECT count(*) FROM {table}")), ["0"], "{table}");
     }
     assert_eq!(ask(&folder, "SELECT id FROM runs"), [other.as_str()]);
-    assert!(matches!(store.remove(&row), Err(StoreError::NoSuchRun { .. })));
+    assert!(matches!(store.remove(&row, START_NS), Err(StoreError::NoSuchRun { .. })));
 }
 
 #[test]
@@ -154,18 +158,32 @@ fn a_run_whose_log_nobody_writes_was_killed_and_one_that_is_written_is_not_remov
     let run = store.begin_run(&run_header(0, 1)).unwrap();
     let state = |store: &Store| store.runs().unwrap()[0].state;
     assert_eq!(state(&store), RunState::Killed, "it has no log");
+    // Its process may be about to make one.
+    let begun = store.runs().unwrap().remove(0);
+    let refused = store.remove(&begun, START_NS + 59 * 1_000_000_000).unwrap_err();
+    assert!(matches!(refused, StoreError::BeingWritten { .. }), "{refused}");
     let log = LogWriter::create(store.log_path(&run), &LogHeader::new(run.as_str(), 0)).unwrap();
     assert_eq!(state(&store), RunState::Running);
     let row = store.runs().unwrap().remove(0);
-    let refused = store.remove(&row).unwrap_err();
+    let refused = store.remove(&row, START_NS).unwrap_err();
     assert!(matches!(refused, StoreError::BeingWritten { .. }), "{refused}");
     // Also where it began to be written after it was looked at.
     let stale = inferometer_store::RunRow { state: RunState::Killed, ..row.clone() };
-    let refused = store.remove(&stale).unwrap_err();
+    let refused = store.remove(&stale, START_NS).unwrap_err();
     assert!(matches!(refused, StoreError::BeingWritten { .. }), "{refused}");
     drop(log);
     assert_eq!(state(&store), RunState::Killed);
     let killed = store.runs().unwrap().remove(0);
-    store.remove(&killed).unwrap();
+    store.remove(&killed, START_NS).unwrap();
+    assert_eq!(store.runs().unwrap(), []);
+}
+
+#[test]
+fn a_run_that_never_came_to_make_a_log_is_removed_after_a_minute() {
+    let folder = TempDir::new().unwrap();
+    let mut store = Store::open(store_path(&folder)).unwrap();
+    store.begin_run(&run_header(0, 1)).unwrap();
+    let row = store.runs().unwrap().remove(0);
+    assert_eq!(store.remove(&row, START_NS + 60 * 1_000_000_000).unwrap(), 0);
     assert_eq!(store.runs().unwrap(), []);
 }
