@@ -5,7 +5,7 @@ use inferometer_core::summary::Summary;
 use inferometer_report::plot::{self, Named, Theme};
 use inferometer_report::trace::Traces;
 use inferometer_report::{ReportInput, html, plan_toml};
-use inferometer_store::{RunState, StoredRun};
+use inferometer_store::{Note, RunState, StoredRun};
 
 use crate::answer::{Answer, Trouble};
 use crate::asked::{Asked, link};
@@ -40,7 +40,8 @@ pub(crate) fn run(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
     let content = match &stored.summary {
         Some(summary) => {
             let written = written(&mut site.reports, &stored, summary)?;
-            let mut content = around(&stored, &written.files);
+            let notes = site.store.notes(&stored.row.id)?;
+            let mut content = around(&stored, &notes, &written.files);
             content.piece(&written.report);
             content
         }
@@ -128,13 +129,17 @@ pub(crate) fn plan(stored: &StoredRun) -> String {
 }
 
 /// What stands above the report.
-fn around(stored: &StoredRun, files: &[String]) -> Html {
+fn around(stored: &StoredRun, notes: &[Note], files: &[String]) -> Html {
     let id = stored.row.id.as_str();
     let mut out = Html::new();
     out.raw("<div class=\"above\">\n<p>Run <code>").text(id).raw("</code>");
     if stored.row.state != RunState::Complete {
         let state = stored.row.state.name();
         out.raw(" <span class=\"badge warning\">").text(state).raw("</span>");
+    }
+    for tag in &stored.row.tags {
+        out.raw(" <a class=\"badge\"").attribute("href", &link(&[], &[("tag", tag)])).raw(">");
+        out.text(tag).raw("</a>");
     }
     out.raw("</p>\n<details><summary>Files</summary><ul class=\"files\">\n");
     for name in files {
@@ -144,6 +149,15 @@ fn around(stored: &StoredRun, files: &[String]) -> Html {
     out.raw("</ul></details>\n<p>");
     out.link(&link(&["compare"], &[("run", id)]), "Compare with another run");
     out.raw("</p>\n</div>\n");
+    if !notes.is_empty() {
+        out.raw("<ul aria-label=\"Notes\">\n");
+        for Note { at, text } in notes {
+            let day = at.get(..10).unwrap_or(at);
+            out.raw("<li>").text(text).raw(" <span class=\"soft\">").text(day);
+            out.raw("</span></li>\n");
+        }
+        out.raw("</ul>\n");
+    }
     out
 }
 

@@ -120,6 +120,21 @@ fn a_run_has_its_report_and_its_files_and_no_others() {
 }
 
 #[test]
+fn tags_lead_to_the_runs_that_have_them_and_notes_stand_with_their_run() {
+    let (mut made, [a, b, ..]) = filled();
+    let [a, b] = [a, b].map(|id| made.store.run(&id).unwrap().row.id);
+    made.store.tag(&a, &["基线".to_owned()], &[]).unwrap();
+    made.store.note(&a, "after the <b>driver</b>", 0).unwrap();
+    let mut site = made.site();
+    let page = get(&mut site, &format!("/runs/{a}")).text();
+    check(&page);
+    assert!(page.contains("href=\"/?tag=%E5%9F%BA%E7%BA%BF\">基线</a>"));
+    assert!(page.contains("<li>after the &lt;b&gt;driver&lt;/b&gt; <span"));
+    let list = get(&mut site, "/?tag=%E5%9F%BA%E7%BA%BF").text();
+    assert!(list.contains(a.as_str()) && !list.contains(b.as_str()));
+}
+
+#[test]
 fn chosen_runs_are_held_against_the_oldest_or_the_one_that_is_named() {
     let (made, [a, b, c, d]) = filled();
     let mut site = made.site();
