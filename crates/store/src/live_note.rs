@@ -21,10 +21,10 @@ pub struct LiveNote {
     pub begun: u64,
     /// Requests that are over.
     pub ended: u64,
-    /// Token events that came.
-    pub tokens: u64,
-    /// Token events per second since the note before; absent in the first.
-    pub tokens_per_s: Option<f64>,
+    /// Chunks with output that came: of how many tokens is known when a request is over.
+    pub chunks: u64,
+    /// The same per second since the note before; absent in the first.
+    pub chunks_per_s: Option<f64>,
     /// What the server and the cards said last.
     pub said: Option<Sample>,
 }
@@ -64,9 +64,9 @@ mod tests {
         let path = folder.path().join("20261120-051233-ab12.live");
         assert_eq!(LiveNote::read(&path), None);
         let said = Some(Sample::default());
-        let tokens_per_s = Some(0.1);
+        let chunks_per_s = Some(0.1);
         let note =
-            LiveNote { pass: 3, begun: 9, ended: 4, tokens_per_s, said, ..LiveNote::default() };
+            LiveNote { pass: 3, begun: 9, ended: 4, chunks_per_s, said, ..LiveNote::default() };
         note.write(&path).unwrap();
         note.write(&path).unwrap();
         assert_eq!(LiveNote::read(&path), Some(note));

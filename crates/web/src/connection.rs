@@ -11,8 +11,10 @@ use crate::answer::Answer;
 /// The longest head and body of a request that are taken, in bytes.
 const MOST_HEAD: usize = 16 << 10;
 const MOST_BODY: usize = 4 << 10;
-/// How long a connection may be open without a word from its reader.
+/// How long a connection may be open between two requests.
 const SILENCE: Duration = Duration::from_secs(60);
+/// How long a request may take to come whole.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How often events about a run in progress are sent.
 pub(crate) const PERIOD: Duration = Duration::from_secs(1);
 /// A reader that leaves more than this unread is sent no further event.
@@ -38,7 +40,9 @@ pub(crate) struct Connection {
     pub(crate) parser: RequestParser,
     pub(crate) keep_alive: bool,
     pub(crate) stream: Option<Stream>,
-    pub(crate) heard: Nanos,
+    /// When it was opened, or last had something to do: a whole request, an answer.
+    busy: Nanos,
+    has_asked: bool,
     out: Vec<u8>,
     closing: bool,
 }
@@ -58,7 +62,8 @@ impl Connection {
             parser: RequestParser::with_limits(MOST_HEAD, MOST_BODY),
             keep_alive: false,
             stream: None,
-            heard: now,
+            busy: now,
+            has_asked: false,
             out: Vec::new(),
             closing: false,
         }
@@ -69,9 +74,27 @@ impl Connection {
         self.stream.is_none() && !self.closing && self.out.len() < MOST_UNREAD
     }
 
-    /// When it is closed if nothing is heard until then; streams stay.
+    /// When it is closed if it has nothing to do until then. Bytes alone are nothing to do: a
+    /// request has to come whole; and whoever is sent something is not silent.
     pub(crate) fn silent_from(&self) -> Option<Nanos> {
-        self.stream.is_none().then(|| self.heard + SILENCE)
+        let is_waiting = !self.has_asked || self.parser.is_inside_request();
+        let span = if is_waiting { PATIENCE } else { SILENCE };
+        self.is_idle().then(|| self.busy + span)
+    }
+
+    /// Whether nothing is being sent on it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.stream.is_none() && self.out.is_empty()
+    }
+
+    /// When it was opened, or last had something to do.
+    pub(crate) fn busy_at(&self) -> Nanos {
+        self.busy
+    }
+
+    /// A whole request came, or an answer was sent on.
+    pub(crate) fn is_busy(&mut self, now: Nanos) {
+        (self.busy, self.has_asked) = (now, true);
     }
 
     /// Queues an answer; of one to HEAD its head alone.
@@ -121,7 +144,12 @@ impl Connection {
     pub(crate) fn flush(&mut self, net: &mut impl Net, id: ConnId) -> bool {
         if !self.out.is_empty() {
             match net.write(id, &self.out) {
-                Ok(written) => drop(self.out.drain(..written)),
+                Ok(written) => {
+                    self.out.drain(..written);
+                    if written > 0 {
+                        self.busy = net.now();
+                    }
+                }
                 Err(_) => {
                     net.close(id, Close::Reset);
                     return false;

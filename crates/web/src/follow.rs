@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use inferometer_core::so_far::SoFar;
+use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, StoreError};
 
 /// The most entries of a log that one look reads, so that no reader waits long for a page.
@@ -18,6 +19,8 @@ pub(crate) struct Follow {
     ending: Option<Ending>,
     /// Whether the last look ended before what was there did.
     is_behind: bool,
+    /// When it was last looked at.
+    looked_at: Nanos,
 }
 
 /// A pass, as far as it was recorded.
@@ -34,7 +37,14 @@ impl Follow {
     /// As [`LogReader::open`].
     pub(crate) fn open(log: &Path, streamed: bool) -> Result<Self, StoreError> {
         let reader = LogReader::open(log)?;
-        Ok(Self { reader, streamed, passes: Vec::new(), ending: None, is_behind: false })
+        Ok(Self {
+            reader,
+            streamed,
+            passes: Vec::new(),
+            ending: None,
+            is_behind: false,
+            looked_at: monotonic_now(),
+        })
     }
 
     /// Reads on.
@@ -42,7 +52,7 @@ impl Follow {
     /// # Errors
     /// As [`LogReader`] has them, but for a log that is cut: that is one that still grows.
     pub(crate) fn look(&mut self) -> Result<(), StoreError> {
-        self.is_behind = false;
+        (self.is_behind, self.looked_at) = (false, monotonic_now());
         for read in 0.. {
             if read == MOST_ENTRIES {
                 self.is_behind = true;
@@ -77,6 +87,11 @@ impl Follow {
             // The reader gives nothing of a pass that did not begin.
             (Entry::Record(_) | Entry::Observed(_) | Entry::PassEnd(_), None) => {}
         }
+    }
+
+    /// When it was last looked at.
+    pub(crate) fn looked_at(&self) -> Nanos {
+        self.looked_at
     }
 
     /// The passes so far.

@@ -40,12 +40,25 @@ impl Front {
     fn accept(&mut self, net: &mut impl Net, id: ConnId) {
         let mut connection = Connection::new(net.now());
         if self.connections.len() >= MOST_CONNECTIONS {
+            self.free_one(net);
+        }
+        if self.connections.len() >= MOST_CONNECTIONS {
             let busy = refusal(503, "too many connections are open; close a page or wait");
             whole(&mut connection, &busy, false);
             connection.flush(net, id);
             return net.close(id, Close::Gracefully);
         }
         self.connections.insert(id, connection);
+    }
+
+    /// Closes the connection that has had nothing to do for the longest time, if there is one.
+    fn free_one(&mut self, net: &mut impl Net) {
+        let idle = self.connections.iter().filter(|(_, connection)| connection.is_idle());
+        let longest = idle.min_by_key(|(_, connection)| connection.busy_at());
+        if let Some(id) = longest.map(|(id, _)| *id) {
+            self.connections.remove(&id);
+            net.close(id, Close::Gracefully);
+        }
     }
 
     fn read(&mut self, net: &mut impl Net, id: ConnId) {
@@ -61,7 +74,6 @@ impl Front {
             self.connections.remove(&id);
             return net.close(id, Close::Gracefully);
         }
-        connection.heard = net.now();
         let first = connection.parser.push(&self.buffer[..bytes]);
         self.take(net, id, first);
     }
@@ -128,6 +140,7 @@ impl Front {
         };
         let head_only = request.method == "HEAD";
         let Some(connection) = self.connections.get_mut(&id) else { return };
+        connection.is_busy(now);
         connection.keep_alive = request.keep_alive;
         match &answer.content {
             Content::Whole(_) => whole(connection, &answer, head_only),

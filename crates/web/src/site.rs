@@ -93,6 +93,10 @@ pub(crate) fn refusal(status: u16, why: &str) -> Answer {
     Answer::page(&Frame::of(title, Part::Elsewhere).around(&content)).status(status)
 }
 
+/// What the page that asks for the token may do: it has a style of its own, and no text of others.
+const TOKEN_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
+                            form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
 /// A page that asks for the token. It says nothing of what is behind it, and stands alone, since
 /// neither style nor script can be had without the token.
 pub(crate) fn token_wanted() -> Answer {
@@ -100,5 +104,6 @@ pub(crate) fn token_wanted() -> Answer {
     page.raw(include_str!("token.html"));
     Answer::page(&page)
         .status(401)
+        .with("content-security-policy", TOKEN_POLICY.to_owned())
         .with("www-authenticate", "Bearer realm=\"inferometer\"".to_owned())
 }

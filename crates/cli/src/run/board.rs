@@ -92,14 +92,14 @@ impl Board {
     /// What is under way, for other processes; `before` is the note that was written before.
     pub fn note(&self, pass: u32, at_unix_ns: u64, before: Option<&LiveNote>) -> Option<LiveNote> {
         self.look(|shown| {
-            let LiveCounts { begun, ended, tokens, .. } = shown.pass.as_ref()?.live.look();
-            let since = before.filter(|before| before.pass == pass && before.tokens <= tokens);
-            let tokens_per_s = since.and_then(|before| {
+            let LiveCounts { begun, ended, tokens: chunks, .. } = shown.pass.as_ref()?.live.look();
+            let since = before.filter(|before| before.pass == pass && before.chunks <= chunks);
+            let chunks_per_s = since.and_then(|before| {
                 let ns = at_unix_ns.checked_sub(before.at_unix_ns).filter(|ns| *ns > 0)?;
-                Some((tokens - before.tokens) as f64 * 1e9 / ns as f64)
+                Some((chunks - before.chunks) as f64 * 1e9 / ns as f64)
             });
             let said = shown.said.clone();
-            Some(LiveNote { at_unix_ns, pass, begun, ended, tokens, tokens_per_s, said })
+            Some(LiveNote { at_unix_ns, pass, begun, ended, chunks, chunks_per_s, said })
         })
     }
 

@@ -62,7 +62,10 @@ fn draw_progress(frame: &mut Frame<'_>, view: &View, area: Rect) {
 fn draw_rate(frame: &mut Frame<'_>, view: &View, area: Rect) {
     let now = view.rates.last().copied().unwrap_or(0);
     let most = view.rates.iter().copied().max().unwrap_or(0);
-    let title = format!("{now} tokens/s (at most {most}) · {} in flight", view.in_flight);
+    let over = view.tokens_per_s.map_or(String::new(), |rate| {
+        format!(" · {rate:.0} output tokens/s, of requests that are over")
+    });
+    let title = format!("{now} chunks/s (at most {most}) · {} in flight{over}", view.in_flight);
     let block = Block::bordered().title(title);
     let room = usize::from(block.inner(area).width);
     let from = view.rates.len().saturating_sub(room);
@@ -115,7 +118,8 @@ mod tests {
             "20B on vllm 0.20",
             "128 x 4, saturated · pass 2 of 8",
             "0/40 requests",
-            "0 tokens/s",
+            "0 chunks/s",
+            "output tokens/s, of requests",
             "TTFT ms: p50 29",
             "ITL ms: p50 5",
             "1 rejected",

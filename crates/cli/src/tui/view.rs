@@ -30,8 +30,11 @@ pub struct View {
     pub label: String,
     /// Its share that is done, and how that reads.
     pub done: (f64, String),
-    /// Output tokens per second now, and before: the last is the latest.
+    /// Chunks with output per second now, and before: the last is the latest. How many tokens they
+    /// hold is known when their request is over.
     pub rates: Vec<u64>,
+    /// Output tokens per second, of requests that are over.
+    pub tokens_per_s: Option<f64>,
     /// Requests in flight.
     pub in_flight: u64,
     /// How TTFT and ITL are spread.
@@ -78,6 +81,7 @@ impl Watcher {
             label: pass.label.clone(),
             done: done(pass, counts, monotonic_now()),
             rates: self.rates.iter().copied().collect(),
+            tokens_per_s: pass.so_far.output_tokens_per_s(),
             in_flight: counts.begun.saturating_sub(counts.ended),
             spreads: [spread("TTFT", &pass.so_far.ttft), spread("ITL", &pass.so_far.itl)],
             failed: failed(pass),

@@ -10,11 +10,11 @@ use inferometer_store::StoredRun;
 
 use crate::answer::{Answer, Trouble};
 use crate::asked::Asked;
-use crate::page::run::{Report, plan};
+use crate::page::run::{Report, plan, written};
 use crate::site::Site;
 
 /// A file: its name, its type, and what makes it; nothing where a run has none such.
-type File = (&'static str, &'static str, fn(&StoredRun, &Summary) -> Result<Made, Trouble>);
+type File = (&'static str, &'static str, fn(&StoredRun, &Summary, &Report) -> Made);
 
 /// The text of a file.
 type Made = Option<String>;
@@ -23,18 +23,16 @@ const MARKDOWN: &str = "text/markdown; charset=utf-8";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 const FILES: [File; 8] = [
-    ("report.html", "text/html; charset=utf-8", |stored, summary| {
-        Ok(Some(html::report(&Report::of(stored, summary)?.input(summary))))
+    ("report.html", "text/html; charset=utf-8", |_, summary, report| {
+        Some(html::report(&report.input(summary)))
     }),
-    ("report.md", MARKDOWN, |stored, summary| {
-        Ok(Some(markdown::report(&Report::of(stored, summary)?.input(summary))))
-    }),
-    ("table.md", MARKDOWN, |_, summary| Ok(Some(table::markdown(std::slice::from_ref(summary))))),
-    ("cells.csv", "text/csv; charset=utf-8", |_, summary| Ok(Some(csv::cells(summary)))),
-    ("summary.json", "application/json", |_, summary| Ok(Some(json::summary(summary) + "\n"))),
-    ("plan.toml", PLAIN, |stored, _| Ok(Some(plan(stored)))),
-    ("blocks.log", PLAIN, |_, summary| Ok(published::log(summary))),
-    ("blocks.md", MARKDOWN, |_, summary| Ok(published::size_tables(summary))),
+    ("report.md", MARKDOWN, |_, summary, report| Some(markdown::report(&report.input(summary)))),
+    ("table.md", MARKDOWN, |_, summary, _| Some(table::markdown(std::slice::from_ref(summary)))),
+    ("cells.csv", "text/csv; charset=utf-8", |_, summary, _| Some(csv::cells(summary))),
+    ("summary.json", "application/json", |_, summary, _| Some(json::summary(summary) + "\n")),
+    ("plan.toml", PLAIN, |stored, _, _| Some(plan(stored))),
+    ("blocks.log", PLAIN, |_, summary, _| published::log(summary)),
+    ("blocks.md", MARKDOWN, |_, summary, _| published::size_tables(summary)),
 ];
 
 /// Pixels of a plot for each unit of its drawing.
@@ -57,8 +55,9 @@ pub(crate) fn file(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
     let name = asked.segment(2);
     let missing = || Trouble::NotFound(format!("run {} has no file {name}", stored.row.id));
     let summary = stored.summary.as_ref().ok_or_else(missing)?;
+    let written = written(&mut site.reports, &stored, summary)?;
     if let Some((_, content_type, make)) = FILES.iter().find(|file| file.0 == name) {
-        let text = make(&stored, summary)?.ok_or_else(missing)?;
+        let text = make(&stored, summary, &written.report).ok_or_else(missing)?;
         let answer = Answer::of(content_type, text.into_bytes());
         return Ok(match name {
             // It stands alone: its style and its script are its own.
@@ -73,7 +72,7 @@ pub(crate) fn file(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
     if !["svg", "png"].contains(&end) {
         return Err(missing());
     }
-    let svg = picture(stem, &stored, summary)?.ok_or_else(missing)?;
+    let svg = picture(stem, &written.report, summary).ok_or_else(missing)?;
     if end == "svg" {
         return Ok(Answer::of("image/svg+xml", svg.into_bytes()));
     }
@@ -84,11 +83,10 @@ pub(crate) fn file(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
 }
 
 /// A plot of the grid, or a chart of the run, by its name.
-fn picture(name: &str, stored: &StoredRun, summary: &Summary) -> Result<Made, Trouble> {
-    let report = Report::of(stored, summary)?;
+fn picture(name: &str, report: &Report, summary: &Summary) -> Made {
     let charts = view::of_run(summary, &report.traces);
     if let Some(chart) = charts.iter().find(|chart| chart.id == name) {
-        return Ok(Some(chart::file(chart, &title(summary), Theme::Light)));
+        return Some(chart::file(chart, &title(summary), Theme::Light));
     }
-    Ok(report.plots.into_iter().find(|plot| plot.name == name).map(|plot| plot.svg))
+    report.plots.iter().find(|plot| plot.name == name).map(|plot| plot.svg.clone())
 }

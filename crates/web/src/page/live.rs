@@ -26,7 +26,7 @@ pub(crate) type Followed = BTreeMap<String, Follow>;
 /// How long a note of what is under way is believed.
 const NOTE_LASTS_NS: u64 = 10_000_000_000;
 /// The most logs.
-const MOST_FOLLOWED: usize = 8;
+const MOST_FOLLOWED: usize = 128;
 
 /// `/live`: the runs in progress, or the one that there is.
 pub(crate) fn in_progress(site: &mut Site, _: &Asked) -> Result<Answer, Trouble> {
@@ -93,7 +93,9 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), Trouble> {
     let plan: Option<Plan> = serde_json::from_str(&stored.plan_json).ok();
     if !site.followed.contains_key(id) {
         while site.followed.len() >= MOST_FOLLOWED {
-            site.followed.pop_first();
+            let oldest = site.followed.iter().min_by_key(|(_, follow)| follow.looked_at());
+            let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { break };
+            site.followed.remove(&oldest);
         }
         let streamed = plan.as_ref().is_none_or(|plan| plan.sampling.stream);
         site.followed.insert(id.to_owned(), Follow::open(&stored.log, streamed)?);
@@ -189,9 +191,9 @@ fn current(out: &mut Html, pass: &Seen, note: Option<&LiveNote>) {
 fn under_way(out: &mut Html, note: &LiveNote) {
     let mut all = vec![
         ("in flight now", note.begun.saturating_sub(note.ended).to_string()),
-        ("tokens came", note.tokens.to_string()),
+        ("chunks came", note.chunks.to_string()),
     ];
-    all.extend(note.tokens_per_s.map(|rate| ("tokens/s now", format!("{rate:.0}"))));
+    all.extend(note.chunks_per_s.map(|rate| ("chunks/s now", format!("{rate:.0}"))));
     if let Some(said) = &note.said {
         all.extend(said.server.as_ref().map_or_else(Vec::new, server_says));
         for card in &said.cards {

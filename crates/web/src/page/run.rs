@@ -1,5 +1,7 @@
 //! One run: its report, the files that can be had of it, and what goes on while it has none yet.
 
+use std::rc::Rc;
+
 use inferometer_core::plan::Plan;
 use inferometer_core::summary::Summary;
 use inferometer_report::plot::{self, Named, Theme};
@@ -17,16 +19,17 @@ use crate::site::Site;
 use crate::traces;
 
 /// Reports that are kept as they were made: results of a run do not change any more.
-pub(crate) type Reports = Vec<(String, Written)>;
+pub(crate) type Reports = Vec<(String, Rc<Written>)>;
 
 /// The most of them.
 const MOST_KEPT: usize = 8;
 
-/// A report as markup, and the names of the files beside it.
-#[derive(Clone)]
+/// A report as markup, what it was made of, and the names of the files beside it.
 pub(crate) struct Written {
-    report: Html,
+    markup: Html,
     files: Vec<String>,
+    /// What it was made of: to read a log takes long.
+    pub(crate) report: Report,
 }
 
 /// `/runs/RUN`
@@ -42,7 +45,7 @@ pub(crate) fn run(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
             let written = written(&mut site.reports, &stored, summary)?;
             let notes = site.store.notes(&stored.row.id)?;
             let mut content = around(&stored, &notes, &written.files);
-            content.piece(&written.report);
+            content.piece(&written.markup);
             content
         }
         None => without_results(stored),
@@ -51,24 +54,25 @@ pub(crate) fn run(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
 }
 
 /// The report of a run, made anew where it was not made lately.
-fn written(
+pub(crate) fn written(
     reports: &mut Reports,
     stored: &StoredRun,
     summary: &Summary,
-) -> Result<Written, Trouble> {
+) -> Result<Rc<Written>, Trouble> {
     let id = stored.row.id.as_str();
     if let Some((_, kept)) = reports.iter().find(|(kept, _)| kept == id) {
-        return Ok(kept.clone());
+        return Ok(Rc::clone(kept));
     }
     let report = Report::of(stored, summary)?;
     // Its files have a list of their own, above it.
     let input = ReportInput { files: &[], ..report.input(summary) };
-    let written =
-        Written { report: Html::made(html::body(&input)), files: files::names(summary, &report) };
+    let markup = Html::made(html::body(&input));
+    let files = files::names(summary, &report);
+    let written = Rc::new(Written { markup, files, report });
     if reports.len() >= MOST_KEPT {
         reports.remove(0);
     }
-    reports.push((id.to_owned(), written.clone()));
+    reports.push((id.to_owned(), Rc::clone(&written)));
     Ok(written)
 }
 
