@@ -13,6 +13,26 @@ use crate::tool;
 /// [`ExchangeError::Unknown`] when it is in no known form, [`ExchangeError::Malformed`] when it is
 /// and cannot be read.
 pub fn import(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ExchangeError> {
+    let mut runs = parts(file, bytes)?;
+    // A part is known again by its section: parts under like headings are told apart by number.
+    let sections: Vec<Vec<String>> = runs.iter().map(section).collect();
+    for (at, run) in runs.iter_mut().enumerate() {
+        let like = |known: &&Vec<String>| **known == sections[at];
+        if sections.iter().filter(like).count() > 1
+            && let Some(imported) = &mut run.summary.imported
+        {
+            let number = sections[..=at].iter().filter(like).count();
+            imported.section.push(format!("part {number}"));
+        }
+    }
+    Ok(runs)
+}
+
+fn section(run: &Import) -> Vec<String> {
+    run.summary.imported.as_ref().map_or_else(Vec::new, |imported| imported.section.clone())
+}
+
+fn parts(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ExchangeError> {
     let source = Source::new(file, bytes);
     let unknown = |what: &str| ExchangeError::Unknown {
         file: file.to_owned(),

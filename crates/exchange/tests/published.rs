@@ -224,3 +224,23 @@ fn a_log_whose_fields_do_not_follow_from_one_another_is_told() {
     assert!(message.contains("97603") && message.contains("97703"), "{message}");
     assert!(finding(&runs(SUS_CHAT)[3], "imported_columns_inconsistent").is_none());
 }
+
+#[test]
+fn tables_under_like_headings_are_parts_with_names_of_their_own() {
+    let table = "| Input Length | Output Length | QPS |\n| --- | --- | --- |\n| 1 | 2 | 3.0 |\n";
+    let page = format!(
+        "# m\n## A100\n### vllm 0.2.7\n#### Results\n{table}\n### tgi 1.3\n#### Results\n{table}"
+    );
+    let all = runs(&page);
+    let sections: Vec<_> =
+        all.iter().map(|run| run.imported.clone().expect("an origin").section).collect();
+    assert_eq!(sections.len(), 2);
+    assert_ne!(sections[0], sections[1]);
+    assert_eq!(named(&all[1])[2..], ["tgi", "1.3"]);
+}
+
+#[test]
+fn lengths_as_large_as_they_can_be_written_are_lengths() {
+    let page = page("| 4000000000 | 4000000000 | 1.00 | 1.00 |\n");
+    assert_eq!(runs(&page)[0].cells[0].output_length, 4_000_000_000);
+}

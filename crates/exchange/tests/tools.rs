@@ -233,3 +233,41 @@ fn what_is_wrong_in_a_file_is_told_with_its_name() {
         assert!(error.starts_with("result.json: ") && error.contains(told), "{error}");
     }
 }
+
+#[test]
+fn a_sample_of_requests_is_not_taken_for_all_of_them() {
+    let mut file: Value = serde_json::from_slice(&fixture("guidellm.json")).unwrap();
+    file["benchmarks"][0]["requests"]["successful"].as_array_mut().unwrap().truncate(2);
+    let run = import("sampled.json", file.to_string().as_bytes()).unwrap().remove(0);
+    let pass = pass(&run.summary);
+    assert_eq!((pass.planned, pass.outcomes.complete), (4, 4));
+    assert_eq!((pass.mean_concurrency, pass.steady_state.is_some()), (None, false));
+    assert_eq!(pass.ttft_ms.map(|d| d.n), Some(2));
+    assert!(run.summary.findings.iter().any(|f| f.code == "imported_requests_sampled"));
+}
+
+#[test]
+fn zeros_without_words_are_a_request_that_failed_and_far_starts_cost_nothing() {
+    let mut file: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
+    file.as_object_mut().unwrap().remove("errors");
+    file["ttfts"][1] = json!(0.0);
+    file["itls"][1] = json!([]);
+    file["output_lens"][1] = json!(0);
+    file["start_times"][2] = json!(1e9);
+    let run = import("zeros.json", file.to_string().as_bytes()).unwrap().remove(0);
+    assert_eq!(pass(&run.summary).outcomes.complete, 3);
+    assert!(run.summary.findings.iter().any(|f| f.message.contains("its lists have 3")));
+    assert_eq!(exported(&run.summary, &run.records[0].records)["completed"], 3);
+}
+
+#[test]
+fn aiperf_figures_have_the_unit_that_they_name() {
+    let mut file: Value = serde_json::from_slice(&fixture("aiperf.json")).unwrap();
+    let mean = file["time_to_first_token"]["avg"].as_f64().unwrap();
+    file["time_to_first_token"]["unit"] = json!("sec");
+    let run = import("a.json", file.to_string().as_bytes()).unwrap().remove(0);
+    assert_eq!(pass(&run.summary).ttft_ms.map(|d| d.mean), Some(mean * 1e3));
+    file["time_to_first_token"]["unit"] = json!("fortnights");
+    let error = import("a.json", file.to_string().as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("fortnights"), "{error}");
+}

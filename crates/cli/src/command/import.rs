@@ -11,7 +11,7 @@ use inferometer_core::utc;
 use inferometer_exchange::Import;
 use inferometer_net::wall_clock_ns;
 use inferometer_store::{
-    Ending, ImportHeader, LogHeader, LogWriter, PassBegin, RunId, RunState, Store,
+    Ending, ImportHeader, LogHeader, LogWriter, PassBegin, RunId, RunState, Store, StoreError,
 };
 
 use crate::exit::{Failure, print};
@@ -92,13 +92,18 @@ fn enter(store: &mut Store, import: Import, number: u16) -> Result<(Entered, Sum
     let wall_ns = wall_clock_ns();
     let imported_unix_ns = i64::try_from(wall_ns).unwrap_or(i64::MAX);
     let suffix = (wall_ns / 1_000) as u16 ^ (std::process::id() as u16).rotate_left(7);
-    let header = ImportHeader {
+    let mut header = ImportHeader {
         imported_unix_ns,
         suffix: suffix.wrapping_add(number),
         target: summary.target.clone(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let run = store.begin_import(&header).map_err(Failure::not_carried_out)?;
+    let run = loop {
+        match store.begin_import(&header) {
+            Err(StoreError::RunExists { .. }) => header.suffix = header.suffix.wrapping_add(1),
+            begun => break begun.map_err(Failure::not_carried_out)?,
+        }
+    };
     summary.run_id = run.to_string();
     summary.started_at = utc::rfc3339(imported_unix_ns);
     header.tool_version.clone_into(&mut summary.tool.version);

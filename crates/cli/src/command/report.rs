@@ -15,7 +15,7 @@ use inferometer_report::{json, terminal};
 use inferometer_store::{Entry, LogReader, Store, StoredRun};
 
 use crate::exit::{Failure, print, tell};
-use crate::export::passes::{for_each, seen};
+use crate::export::passes::{expect_streams, for_each, seen};
 use crate::run::cells::Grid;
 use crate::run::outputs::{self, Outputs};
 use crate::run::recording::Folded;
@@ -123,6 +123,7 @@ fn dialect(arguments: &ReportArgs, store: &Store, tool: Tool) -> Result<(), Fail
     let mut runs = Vec::new();
     for name in &arguments.runs {
         let run = store.run(name).map_err(Failure::usage)?;
+        expect_streams(&run)?;
         let mut passes = Vec::new();
         for_each(&run, |begin, records| {
             let printed = tool.printed(&seen(&run, begin, records));

@@ -44,6 +44,28 @@ pub fn for_each(
     pass.map_or(Ok(()), |(begin, records)| take(&begin, &records))
 }
 
+/// Refuses a run whose records do not say when each chunk came: other tools' figures would be
+/// computed from arrivals that nobody saw.
+///
+/// # Errors
+/// When the run is predicted, or its answers were not streamed.
+pub fn expect_streams(run: &StoredRun) -> Result<(), Failure> {
+    let id = &run.row.id;
+    if run.row.predicted {
+        return Err(Failure::usage(format!(
+            "run {id} is a prediction, which keeps no chunk by itself: what other tools count from \
+             chunks cannot be said of it"
+        )));
+    }
+    if !super::rows::streamed(run)? {
+        return Err(Failure::usage(format!(
+            "run {id} was measured without streaming: other tools' TTFT, TPOT and ITL are of \
+             streams; measure it without --no-stream"
+        )));
+    }
+    Ok(())
+}
+
 /// A pass as other tools see it. Of what another tool measured, the time is the one it states.
 pub fn seen<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Record]) -> Pass<'a> {
     let load = begin.plan.load();

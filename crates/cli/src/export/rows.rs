@@ -174,7 +174,7 @@ pub(super) fn summary_of(run: &StoredRun) -> Result<Summary, Failure> {
 }
 
 /// Whether answers were streamed; those of other tools are.
-fn streamed(run: &StoredRun) -> Result<bool, Failure> {
+pub(super) fn streamed(run: &StoredRun) -> Result<bool, Failure> {
     match run.row.imported_from {
         Some(_) => Ok(true),
         None => Ok(plan_of(run)?.sampling.stream),

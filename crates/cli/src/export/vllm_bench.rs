@@ -9,12 +9,13 @@ use inferometer_report::table;
 
 use super::Job;
 use super::out::{Failed, Out};
-use super::passes::{burstiness, for_each};
+use super::passes::{burstiness, expect_streams, for_each};
 use crate::exit::{Failure, tell};
 
 /// Writes the file of one pass, or those of all passes into a folder.
 pub fn write(job: &Job<'_>) -> Result<(), Failure> {
     let run = job.run;
+    expect_streams(run)?;
     let summary = results(job)?;
     let passes = summary.cells.iter().map(|cell| cell.passes.len()).sum::<usize>();
     let folder = job.out.filter(|path| path.is_dir());

@@ -77,6 +77,12 @@ fn a_published_table_is_a_run_among_others() {
     let against = ["predict", "--model", "mistral-7b-openorca-awq", "--against", ids[0], "--json"];
     let predicted = document(at, &against);
     assert_eq!(predicted["cells"].as_array().map(Vec::len), Some(16));
+    let id = predicted["run_id"].as_str().expect("an id");
+    for command in [["report", id, "--dialect", "vllm"], ["export", id, "--format", "vllm-bench"]] {
+        let refused = inferometer(at, &command);
+        assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
+        assert!(told(&refused).contains("is a prediction"), "{}", told(&refused));
+    }
     let compared = stdout(at, &["compare", ids[0], "page.md#tgi"]);
     assert!(compared.contains("differs: engine: vllm -> tgi"), "{compared}");
     let refused = inferometer(at, &["report", ids[0], "--dialect", "vllm"]);

@@ -1,5 +1,7 @@
 //! `vllm bench serve`.
 
+use std::collections::BTreeMap;
+
 use inferometer_core::time::Nanos;
 
 use super::layout::{Value, count, figure, number, section};
@@ -94,25 +96,27 @@ impl Figures {
 /// Chunks and requests in the fullest second.
 fn peaks(requests: &[Request]) -> (f64, u64) {
     let first = requests.iter().map(|request| request.start).fold(f64::INFINITY, f64::min);
-    let last = requests.iter().map(|request| request.start + request.latency).fold(0.0, f64::max);
-    if requests.is_empty() {
-        return (0.0, 0);
-    }
-    let seconds = (last - first).ceil() as usize + 1;
-    let (mut tokens, mut in_flight) = (vec![0_u64; seconds], vec![0_u64; seconds]);
+    let second = |at: f64| (at - first).max(0.0) as u64;
+    // Seconds in which something happened: there may be any number of others.
+    let mut chunks: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut changes: BTreeMap<u64, i64> = BTreeMap::new();
     for request in requests {
         let mut at = request.start + request.ttft;
-        tokens[((at - first) as usize).min(seconds - 1)] += 1;
+        *chunks.entry(second(at)).or_default() += 1;
         for gap in &request.itl {
             at += gap;
-            tokens[((at - first) as usize).min(seconds - 1)] += 1;
+            *chunks.entry(second(at)).or_default() += 1;
         }
-        let begin = (request.start - first) as usize;
-        let end = (request.start + request.latency - first) as usize;
-        in_flight[begin..=end.min(seconds - 1)].iter_mut().for_each(|count| *count += 1);
+        *changes.entry(second(request.start)).or_default() += 1;
+        *changes.entry(second(request.start + request.latency).saturating_add(1)).or_default() -= 1;
     }
-    let most = |counts: &[u64]| counts.iter().copied().max().unwrap_or(0);
-    (most(&tokens) as f64, most(&in_flight))
+    let (mut in_flight, mut most) = (0, 0);
+    for change in changes.values() {
+        in_flight += change;
+        most = in_flight.max(most);
+    }
+    let chunks = chunks.values().copied().max().unwrap_or(0);
+    (chunks as f64, u64::try_from(most).unwrap_or(0))
 }
 
 pub(super) fn printed(pass: &Pass<'_>) -> Printed {

@@ -25,13 +25,12 @@ fn at_limit(table: &PublishedTable, limit: u32) -> Option<Finding> {
     let mut evidence: Vec<(CellPlan, String)> = Vec::new();
     for row in &table.rows {
         let CellPlan { input_length, output_length } = row.cell;
-        if input_length >= limit || input_length + output_length <= limit {
+        if input_length >= limit || total(row.cell) <= u64::from(limit) {
             continue;
         }
         let latency = per_output_token(row)?;
         let before = table.rows.iter().filter(|other| {
-            let CellPlan { input_length: input, output_length: output } = other.cell;
-            input == input_length && input + output <= limit
+            other.cell.input_length == input_length && total(other.cell) <= u64::from(limit)
         });
         let before = before.max_by_key(|other| other.cell.output_length)?;
         let came = limit - input_length;
@@ -67,6 +66,11 @@ fn at_limit(table: &PublishedTable, limit: u32) -> Option<Finding> {
              output",
         )
     })
+}
+
+/// Tokens of prompt and output together.
+fn total(cell: CellPlan) -> u64 {
+    u64::from(cell.input_length) + u64::from(cell.output_length)
 }
 
 fn per_output_token(row: &PublishedRow) -> Option<f64> {

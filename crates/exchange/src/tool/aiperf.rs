@@ -71,9 +71,10 @@ fn run(source: &Source, value: &Value) -> Result<Import, ExchangeError> {
     imported.measured_at = document.words("start_time").map(str::to_owned);
     let (mut cells, stated, records) = cells(vec![pass]);
     let pass = &mut cells[0].passes[0];
-    pass.ttft_ms = distribution(&document, "time_to_first_token", "avg", 1.0);
-    pass.tpot_ms = distribution(&document, "inter_token_latency", "avg", 1.0);
-    pass.e2e_ms = distribution(&document, "request_latency", "avg", 1.0);
+    let of = |name: &str| Ok(distribution(&document, name, "avg", in_ms(&document, name)?));
+    pass.ttft_ms = of("time_to_first_token")?;
+    pass.tpot_ms = of("inter_token_latency")?;
+    pass.e2e_ms = of("request_latency")?;
     imported.passes = stated;
     Ok(Import { summary: summary(imported, target, cells, findings), records })
 }
@@ -86,6 +87,11 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
     let origin_ns = documents.iter().filter_map(start_ns).min().unwrap_or(0);
     for (number, value) in (1..).zip(documents) {
         let line = Document { source, format: RECORDS, value };
+        for metric in ["time_to_first_token", "inter_chunk_latency", "request_latency"] {
+            if in_ms(&line, &format!("metrics.{metric}"))? != 1.0 {
+                return Err(line.malformed(format!("`{metric}` of request {number} is not in ms")));
+            }
+        }
         let request = request(&line, origin_ns).ok_or_else(|| {
             line.malformed(format!("request {number} has no start, end or latency"))
         })?;
@@ -141,6 +147,20 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
     imported.passes = stated;
     let target = target("unknown", None, "unknown");
     Ok(vec![Import { summary: summary(imported, target, cells, findings), records }])
+}
+
+/// Milliseconds in the unit of a metric, which the tool's user may choose.
+fn in_ms(document: &Document<'_>, metric: &str) -> Result<f64, ExchangeError> {
+    match document.words(&format!("{metric}.unit")) {
+        None | Some("ms") => Ok(1.0),
+        Some("sec" | "s" | "seconds") => Ok(1e3),
+        Some("us") => Ok(1e-3),
+        Some("ns") => Ok(1e-6),
+        Some(other) => {
+            Err(document
+                .malformed(format!("`{metric}` has the unit `{other}`, which is not known")))
+        }
+    }
 }
 
 fn of_client(time: String) -> String {

@@ -138,8 +138,10 @@ pub(super) fn of_markdown(source: &Source, text: &str) -> Result<Vec<Import>, Ex
             .ok_or_else(|| malformed(format!("line {number}: `{test}` is no test")))?;
         let rate = fields.get("t/s").map_or("", String::as_str);
         let (mean, deviation) = rate.split_once('±').unwrap_or((rate, "0"));
-        let no_rate = |_| malformed(format!("line {number}: `{rate}` is no rate"));
-        let number_of = |text: &str| text.trim().parse::<f64>().map_err(no_rate);
+        let number_of = |text: &str| {
+            let rate_of = text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
+            rate_of.ok_or_else(|| malformed(format!("line {number}: `{rate}` is no rate")))
+        };
         let numbers = BTreeMap::from([
             ("avg_ts".to_owned(), number_of(mean)?),
             ("stddev_ts".to_owned(), number_of(deviation)?),

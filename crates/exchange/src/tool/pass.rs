@@ -107,9 +107,11 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
     let mut fold = PassFold::new(&pass.plan, true, 0).of_repeat(repeat);
     records.iter().for_each(|record| fold.add(record));
     let folded = fold.finish();
-    let (outcomes, has_records) = match records.is_empty() {
-        true => (OutcomeCounts { complete: pass.complete, ..OutcomeCounts::default() }, false),
-        false => (folded.outcomes, true),
+    // A sample of the requests says how long they took, and not how many there were.
+    let is_whole = !records.is_empty() && records.len() as u64 == pass.planned;
+    let outcomes = match is_whole {
+        true => folded.outcomes,
+        false => OutcomeCounts { complete: pass.complete, ..OutcomeCounts::default() },
     };
     PassSummary {
         planned: pass.planned,
@@ -125,7 +127,9 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
         ttft_from_due_ms: None,
         e2e_from_due_ms: None,
         send_delay_ms: None,
-        mean_concurrency: folded.mean_concurrency.filter(|_| has_records),
+        peak_concurrency: if is_whole { folded.peak_concurrency } else { 0 },
+        mean_concurrency: folded.mean_concurrency.filter(|_| is_whole),
+        steady_state: folded.steady_state.filter(|_| is_whole),
         instrument: Instrument::default(),
         ..folded
     }

@@ -67,6 +67,14 @@ fn run(source: &Source, value: &Value, number: usize, of: usize) -> Result<Impor
     }
     let mut findings = findings(&document, has_requests);
     findings.extend(failures(planned, complete, has_requests));
+    let told = pass.told.iter().filter(|told| told.error.is_none()).count() as u64;
+    if has_requests && told != complete {
+        findings.push(Finding::new(
+            "imported_columns_inconsistent",
+            Severity::Warning,
+            format!("the file states {complete} completed requests, and its lists have {told}"),
+        ));
+    }
     let (cells, stated, records) = cells(vec![pass]);
     imported.passes = stated;
     Ok(Import { summary: summary(imported, target, cells, findings), records })
@@ -100,6 +108,9 @@ fn requests(document: &Document<'_>) -> Result<Vec<Told>, ExchangeError> {
         let gaps = itls[at].as_array().ok_or_else(|| wrong("itls"))?;
         let error = errors.get(at).and_then(Value::as_str).filter(|words| !words.is_empty());
         let output = count(&outputs[at]).ok_or_else(|| wrong("output_lens"))?;
+        // Without words of an error, the tool's zeros say that nothing came.
+        let nothing = output == 0 && ttft.as_f64() == Some(0.0);
+        let error = error.or_else(|| nothing.then_some("nothing came"));
         Ok(Told {
             start_s: starts[at].as_f64().ok_or_else(|| wrong("start_times"))?,
             ttft_s: ttft.as_f64().ok_or_else(|| wrong("ttfts"))?,
