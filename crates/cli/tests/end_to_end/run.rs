@@ -251,7 +251,11 @@ fn a_killed_run_keeps_its_records_and_its_report_says_that_it_is_incomplete() {
         .expect("the binary runs");
     // Records are made sure of every second; the log grows when they are.
     let runs = folder.path().join("inferometer.runs");
-    let size = || fs::read_dir(&runs).ok()?.next()?.ok()?.metadata().ok().map(|file| file.len());
+    let is_log = |path: &std::path::PathBuf| path.extension().is_some_and(|of| of == "log");
+    let size = || {
+        let files = fs::read_dir(&runs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+        files.filter(is_log).map(|log| log.metadata().map_or(0, |file| file.len())).next()
+    };
     while size().unwrap_or(0) < 1_000 {
         std::thread::yield_now();
     }
