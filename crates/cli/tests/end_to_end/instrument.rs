@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{BINARY, Engine, folder, inferometer, told};
+use crate::support::{BINARY, Engine, folder, inferometer, log_bytes, told};
 
 #[test]
 fn check_measures_the_client_against_a_server_of_known_truth() {
@@ -58,9 +58,7 @@ fn a_client_that_was_stopped_makes_the_run_suspect() {
         assert!(sent.expect("kill runs").success());
     };
     // The pass has begun when its log says so.
-    let runs = folder.path().join("inferometer.runs");
-    let size = || std::fs::read_dir(&runs).ok()?.next()?.ok()?.metadata().ok().map(|log| log.len());
-    while size().unwrap_or(0) < 200 {
+    while log_bytes(folder.path()) < 200 {
         std::thread::yield_now();
     }
     signal("-STOP");

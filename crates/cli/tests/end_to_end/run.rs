@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::support::{BINARY, Engine, folder, inferometer, told};
+use crate::support::{BINARY, Engine, folder, inferometer, log_bytes, told};
 use serde_json::Value;
 
 const SMALL: [&str; 10] = [
@@ -218,12 +218,7 @@ fn an_interrupted_run_keeps_what_was_recorded_and_exits_with_130() {
         .spawn()
         .expect("the binary runs");
     // The pass has begun when its log says so.
-    let runs = folder.path().join("inferometer.runs");
-    let begun = || {
-        let log = fs::read_dir(&runs).ok()?.next()?.ok()?;
-        (log.metadata().ok()?.len() > 200).then_some(())
-    };
-    while begun().is_none() {
+    while log_bytes(folder.path()) <= 200 {
         std::thread::yield_now();
     }
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -250,13 +245,7 @@ fn a_killed_run_keeps_its_records_and_its_report_says_that_it_is_incomplete() {
         .spawn()
         .expect("the binary runs");
     // Records are made sure of every second; the log grows when they are.
-    let runs = folder.path().join("inferometer.runs");
-    let is_log = |path: &std::path::PathBuf| path.extension().is_some_and(|of| of == "log");
-    let size = || {
-        let files = fs::read_dir(&runs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-        files.filter(is_log).map(|log| log.metadata().map_or(0, |file| file.len())).next()
-    };
-    while size().unwrap_or(0) < 1_000 {
+    while log_bytes(folder.path()) < 1_000 {
         std::thread::yield_now();
     }
     child.kill().unwrap();

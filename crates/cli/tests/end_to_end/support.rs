@@ -78,3 +78,11 @@ pub fn folder() -> TempDir {
 pub fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
+
+/// The bytes of the only run log of a folder so far; 0 while there is none. What a run keeps beside
+/// its log while it goes on is none.
+pub fn log_bytes(folder: &Path) -> u64 {
+    let files = std::fs::read_dir(folder.join("inferometer.runs")).into_iter().flatten().flatten();
+    let log = files.map(|file| file.path()).find(|path| path.extension() == Some("log".as_ref()));
+    log.and_then(|log| log.metadata().ok()).map_or(0, |log| log.len())
+}
