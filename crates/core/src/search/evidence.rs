@@ -47,9 +47,11 @@ impl Evidence {
     /// intervals at `z` standard errors on each side.
     #[must_use]
     pub fn of(criteria: &[Criterion], judged: &[Vec<Judged>], z: f64) -> Self {
+        // That one of several criteria is missed has as many occasions to be claimed wrongly.
+        let level = normal_above(z) / criteria.len().max(1) as f64;
         let measured = criteria.iter().zip(judged).map(|(criterion, judged)| {
             match (criterion.needed(), criterion.mean_limit_ms()) {
-                (Some(needed), _) => share(judged, needed, z),
+                (Some(needed), _) => share(judged, needed, z, level),
                 (None, limit) => mean(judged, limit.unwrap_or(f64::INFINITY), z),
             }
         });
@@ -70,14 +72,37 @@ impl Evidence {
     }
 }
 
-fn share(judged: &[Judged], needed: f64, z: f64) -> Measured {
+/// The chance of a standard normal number above `z`.
+fn normal_above(z: f64) -> f64 {
+    0.5 * libm::erfc(z / std::f64::consts::SQRT_2)
+}
+
+/// The chance that of `n` independent requests so many or more miss, each with the chance `p`.
+fn as_many_or_more(misses: f64, n: f64, p: f64) -> f64 {
+    let (mut log, mut fewer, mut k) = (n * libm::log1p(-p), 0.0, 0.0);
+    while k < misses {
+        fewer += libm::exp(log);
+        log += libm::log((n - k) / (k + 1.0) * p / (1.0 - p));
+        k += 1.0;
+    }
+    (1.0 - fewer).max(0.0)
+}
+
+/// A share is claimed to be enough by the lower end of Wilson's interval. His upper end promises
+/// too much where misses are rare (one of nine is none of "at most 1 %", by it), so that a share is
+/// claimed not to be enough by the binomial law itself.
+fn share(judged: &[Judged], needed: f64, z: f64, level: f64) -> Measured {
     let counted = judged.len() as f64;
     let independent = counted / of_judged(judged);
     let value = judged.iter().filter(|one| one.met).count() as f64 / counted.max(1.0);
     let interval = wilson(value * independent, independent, z);
+    let missed_beyond_chance = || {
+        let misses = ((1.0 - value) * independent).floor();
+        as_many_or_more(misses, independent.ceil(), 1.0 - needed) <= level
+    };
     let claim = match interval {
         [low, _] if low >= needed => Claim::Met,
-        [_, high] if high < needed => Claim::NotMet,
+        [_, high] if high < needed && missed_beyond_chance() => Claim::NotMet,
         _ => Claim::Open,
     };
     let counted = judged.len() as u64;
@@ -125,4 +150,46 @@ fn of_judged(judged: &[Judged]) -> f64 {
     [0.5, 0.9, 0.95].into_iter().filter_map(at).fold(misses, |largest, threshold| {
         largest.max(clustering(&indicator(&|one| one.value > threshold)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_misses_among_few_requests_claim_nothing_and_many_do() {
+        for (misses, n, needed, claim) in [
+            (1, 1, 0.95, Claim::Open),
+            (1, 9, 0.99, Claim::Open),
+            (2, 30, 0.99, Claim::Open),
+            (5, 140, 0.99, Claim::Open),
+            (1, 90, 0.999, Claim::Open),
+            (9, 140, 0.99, Claim::NotMet),
+            (20, 400, 0.99, Claim::NotMet),
+            (27, 40, 0.5, Claim::Open),
+            (0, 3_000, 0.99, Claim::Met),
+        ] {
+            // Spread evenly, and values that grow and fall: nothing comes together.
+            let one = |at: u32| {
+                let missed = misses > 0 && at % (n / misses) == 0 && at / (n / misses) < misses;
+                Judged { met: !missed, value: f64::from(at * 7919 % n) }
+            };
+            let judged: Vec<Judged> = (0..n).map(one).collect();
+            let found = share(&judged, needed, 3.023, normal_above(3.023)).claim;
+            assert_eq!(found, claim, "{misses} of {n} where {needed} is needed");
+        }
+    }
+
+    #[test]
+    fn the_tail_of_the_binomial_law_is_what_tables_say() {
+        // 1 - 0.99^9; 1 - 0.99^30 - 30 x 0.01 x 0.99^29; a fair coin.
+        for (misses, n, p, chance) in [
+            (1.0, 9.0, 0.01, 0.086_482_753),
+            (2.0, 30.0, 0.01, 0.036_148),
+            (3.0, 4.0, 0.5, 0.312_5),
+        ] {
+            let found = as_many_or_more(misses, n, p);
+            assert!((found - chance).abs() < 1e-6, "{misses} of {n}: {found}");
+        }
+    }
 }

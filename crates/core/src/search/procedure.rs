@@ -91,7 +91,11 @@ impl Load {
     /// few requests have missed it by now.
     #[must_use]
     pub fn claim(&self) -> Claim {
-        if self.saturation.is_some() { Claim::NotMet } else { self.evidence.claim() }
+        match self.saturation {
+            Some(_) => Claim::NotMet,
+            None if self.is_blank() => Claim::Open,
+            None => self.evidence.claim(),
+        }
     }
 
     /// Whether too few requests count to say anything.

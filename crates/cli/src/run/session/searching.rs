@@ -14,6 +14,8 @@ impl Session<'_> {
         let of_plan = self.resolved.plan.passes_of(cell);
         let Some(of_plan) = of_plan.first() else { return Ok(()) };
         let mut search = self.so_far(cell, plan);
+        // The trial that an interruption cut off has sent prompts already, under the next number.
+        let mut number = self.last_number(cell) + u32::from(search.trials() > 0);
         while let Some(asked) = search.next() {
             if self.is_stopped() {
                 return Ok(());
@@ -21,7 +23,8 @@ impl Session<'_> {
             self.rest()?;
             let pass = plan.pass(of_plan, asked);
             let before = self.grid.trials_of(cell).len();
-            self.pass(cell, search.trials() + 1, &pass)?;
+            number += 1;
+            self.pass(cell, number, &pass)?;
             if self.server_died(cell, &pass) || self.is_stopped() {
                 return Ok(());
             }
@@ -37,6 +40,11 @@ impl Session<'_> {
     pub(super) fn goes_on(&self, cell: CellPlan) -> bool {
         let next = |plan: &SearchPlan| -> Option<Asked> { self.so_far(cell, plan).next() };
         self.resolved.plan.search.as_ref().and_then(next).is_some()
+    }
+
+    /// The largest number of a trial so far: it makes the trial's arrivals and prompts.
+    fn last_number(&self, cell: CellPlan) -> u32 {
+        self.grid.passes_of(cell).iter().map(|pass| pass.repeat).max().unwrap_or(0)
     }
 
     fn so_far(&self, cell: CellPlan, plan: &SearchPlan) -> Search {
