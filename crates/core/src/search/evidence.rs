@@ -171,7 +171,8 @@ mod tests {
         ] {
             // Spread evenly, and values that grow and fall: nothing comes together.
             let one = |at: u32| {
-                let missed = misses > 0 && at % (n / misses) == 0 && at / (n / misses) < misses;
+                let every = u32::checked_div(n, misses).unwrap_or(n + 1);
+                let missed = at % every == every - 1 && at / every < misses;
                 Judged { met: !missed, value: f64::from(at * 7919 % n) }
             };
             let judged: Vec<Judged> = (0..n).map(one).collect();
