@@ -49,7 +49,7 @@ pub fn compact(unix_ns: i64) -> String {
 }
 
 /// Nanoseconds since 1970 of a date and a time to the second or finer, such as
-/// `2023-12-20 09:35:28,585`, read as UTC; nothing where it is none. The inverse of [`civil`]
+/// `2023-12-20 09:35:28,585`, read as UTC; nothing where it is none. The inverse of `civil`
 /// (Hinnant, `days_from_civil`).
 #[must_use]
 pub fn parse(text: &str) -> Option<i64> {
