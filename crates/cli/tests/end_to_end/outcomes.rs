@@ -98,11 +98,15 @@ fn a_server_that_is_gone_after_the_first_questions_refuses_every_request() {
 #[test]
 fn a_prompt_that_is_too_long_is_rejected_with_the_servers_own_words() {
     let engine = Engine::start(&["--max-model-len", "64"]);
-    let (output, summary) = measure_cell(&engine.url, ("100", "8"), &[]);
+    let (output, summary) = measure_cell(&engine.url, ("60", "8"), &[]);
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
     assert_eq!(outcomes(&summary), [("rejected".to_owned(), 6)]);
     assert!(summary["findings"].to_string().contains("maximum context length is 64"));
     assert_eq!(output.status.code(), Some(1));
+    // Where nothing but that could come, nothing is sent.
+    let (output, summary) = measure_cell(&engine.url, ("100", "8"), &[]);
+    assert!(summary.is_none() && output.status.code() == Some(2), "{}", told(&output));
+    assert!(told(&output).contains("takes 64 tokens at most"), "{}", told(&output));
 }
 
 #[test]
