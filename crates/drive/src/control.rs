@@ -177,8 +177,8 @@ pub enum ControlError {
 
 /// What the system said. It has one word for a wait that is over and for a socket that has nothing.
 fn told(source: &io::Error) -> String {
-    match source.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it took too long".to_owned(),
+    match (source.kind(), source.raw_os_error()) {
+        (io::ErrorKind::WouldBlock, Some(_)) => "it took too long".to_owned(),
         _ => source.to_string(),
     }
 }
