@@ -108,7 +108,9 @@ pub struct Spec {
     pub until: Option<String>,
     /// The most repeats.
     pub max_repeats: Option<u32>,
-    /// Look for the highest load that meets the objectives.
+    /// Look for the highest load that meets the objectives. A plan without one keeps the hash
+    /// that it had before there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchSpec>,
     /// Where prompts come from.
     #[serde(flatten)]
