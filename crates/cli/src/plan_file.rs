@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use inferometer_core::spec::{Spec, TargetSpec};
+use inferometer_core::spec::{SearchSpec, Spec, TargetSpec};
 use inferometer_core::suggest::did_you_mean;
 use inferometer_workload::replay::DumpHeader;
 use serde_json::{Map, Value};
@@ -137,9 +137,11 @@ fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
     }
 }
 
-/// The keys of a plan, from the spec itself.
+/// The keys of a plan, from the spec itself. What is left out of a spec where it is absent has to
+/// be there to be known.
 fn known_keys() -> Vec<String> {
-    match serde_json::to_value(Spec::default()) {
+    let spec = Spec { search: Some(SearchSpec::default()), ..Spec::default() };
+    match serde_json::to_value(spec) {
         Ok(Value::Object(keys)) => keys.keys().cloned().collect(),
         _ => Vec::new(),
     }
