@@ -17,7 +17,8 @@ mod db;
 mod live_note;
 
 pub use db::{
-    ImportHeader, Note, RunFilter, RunHeader, RunId, RunKind, RunRow, RunState, Store, StoredRun,
+    GridRow, ImportHeader, Note, RunFilter, RunHeader, RunId, RunKind, RunRow, RunState, Store,
+    StoredRun,
 };
 pub use error::StoreError;
 pub use live_note::LiveNote;

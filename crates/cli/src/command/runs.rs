@@ -61,7 +61,9 @@ pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
         let fits = if filter == RunFilter::default() { "is there" } else { "fits" };
         tell(&format!("no run {fits}"));
     }
-    print(&rows.iter().map(line).collect::<String>())
+    let lengths = |run: &RunRow| run.grid.map(|grid| grid.to_string()).unwrap_or_default();
+    let width = rows.iter().map(|run| lengths(run).len()).max().unwrap_or(0);
+    print(&rows.iter().map(|run| line(run, &lengths(run), width)).collect::<String>())
 }
 
 impl RunsArgs {
@@ -97,14 +99,16 @@ fn instant(text: &str) -> Result<String, String> {
     Err("is no date such as 2026-11-20 and no instant such as 2026-11-20T05:12, in UTC".to_owned())
 }
 
-fn line(run: &RunRow) -> String {
+/// A run on one line; lengths in a column of this width, and the speed of its best cell.
+fn line(run: &RunRow, lengths: &str, width: usize) -> String {
     let validity = run.validity.as_deref().unwrap_or("-");
+    let speed = run.grid.and_then(|grid| grid.output_tokens_per_s);
+    let speed = speed.map(|most| format!("{most:.1}")).unwrap_or_else(|| "-".to_owned());
     let mut text = format!(
-        "{}  {:<11}  {validity:<7}  {:<9}  {:>3} cells  {}",
+        "{}  {:<11}  {validity:<7}  {:<9}  {lengths:<width$}  {speed:>8} tokens/s  {}",
         run.id,
         run.state.name(),
         run.kind.name(),
-        run.cells,
         what(run)
     );
     if !run.tags.is_empty() {
@@ -152,6 +156,10 @@ pub fn row_json(run: &RunRow) -> Value {
         "imported_from": run.imported_from,
         "validity": run.validity,
         "cells": run.cells,
+        "input_lengths": run.grid.map(|grid| grid.input_lengths),
+        "output_lengths": run.grid.map(|grid| grid.output_lengths),
+        "most_requests_per_s": run.grid.and_then(|grid| grid.requests_per_s),
+        "most_output_tokens_per_s": run.grid.and_then(|grid| grid.output_tokens_per_s),
         "tags": run.tags,
     })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::{OptionalExtension, Row, named_params};
 
 use super::open::database;
-use super::run::{RunFilter, RunKind, RunRow, RunState};
+use super::run::{GridRow, RunFilter, RunKind, RunRow, RunState};
 use super::run_id::RunId;
 use super::store::Store;
 use crate::error::StoreError;
@@ -21,7 +21,14 @@ const LATEST: [(&str, RunKind); 3] = [
 
 pub(super) const ROW_COLUMNS: &str = "id, started_at, finished_at, state, kind, engine,
     engine_version, model, card, simulated, predicted, imported_from, validity, cells, log_file,
-    (SELECT json_group_array(tag) FROM tags WHERE tags.run_id = runs.id) AS tags";
+    (SELECT json_group_array(tag) FROM tags WHERE tags.run_id = runs.id) AS tags,
+    (SELECT json_array(min(input_length), max(input_length), min(output_length),
+        max(output_length), max(requests_per_s) FILTER (WHERE requests_per_s < 1e300),
+        max(output_tokens_per_s) FILTER (WHERE output_tokens_per_s < 1e300))
+        FROM cells WHERE cells.run_id = runs.id) AS grid";
+
+/// The columns of `grid`; all are null where there is no cell.
+type Grid = (Option<u32>, Option<u32>, Option<u32>, Option<u32>, Option<f64>, Option<f64>);
 
 const FITS: &str = "(:model IS NULL OR instr(lower(model), lower(:model)) > 0)
     AND (:engine IS NULL
@@ -85,6 +92,7 @@ impl Store {
         let kind: String = row.get("kind")?;
         let kind = RunKind::ALL.into_iter().find(|known| known.name() == kind);
         let tags: String = row.get("tags")?;
+        let grid: String = row.get("grid")?;
         Ok(RunRow {
             id: RunId::stored(row.get("id")?),
             started_at: row.get("started_at")?,
@@ -100,6 +108,7 @@ impl Store {
             imported_from: row.get("imported_from")?,
             validity: row.get("validity")?,
             cells: row.get("cells")?,
+            grid: grid_row(serde_json::from_str(&grid).expect("invariant: SQLite makes an array")),
             tags: serde_json::from_str(&tags).expect("invariant: SQLite makes an array of texts"),
         })
     }
@@ -142,6 +151,16 @@ impl Store {
             }
         }
     }
+}
+
+fn grid_row(grid: Grid) -> Option<GridRow> {
+    let (from_input, to_input, from_output, to_output, requests_per_s, output_tokens_per_s) = grid;
+    Some(GridRow {
+        input_lengths: [from_input?, to_input?],
+        output_lengths: [from_output?, to_output?],
+        requests_per_s,
+        output_tokens_per_s,
+    })
 }
 
 /// The state of a run as its log shows it. Where the file system keeps no locks nothing shows,

@@ -14,6 +14,6 @@ mod remove;
 mod requests;
 
 pub use labels::Note;
-pub use run::{ImportHeader, RunFilter, RunHeader, RunKind, RunRow, RunState, StoredRun};
+pub use run::{GridRow, ImportHeader, RunFilter, RunHeader, RunKind, RunRow, RunState, StoredRun};
 pub use run_id::RunId;
 pub use store::Store;

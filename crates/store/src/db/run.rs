@@ -160,8 +160,35 @@ pub struct RunRow {
     pub validity: Option<String>,
     /// Cells of the grid with results.
     pub cells: u32,
+    /// What the cells are of, and the best of them; absent without cells.
+    pub grid: Option<GridRow>,
     /// What people call it, sorted.
     pub tags: Vec<String>,
+}
+
+/// The cells of a run on one line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GridRow {
+    /// The shortest and the longest input, in tokens.
+    pub input_lengths: [u32; 2],
+    /// The shortest and the longest output, in tokens.
+    pub output_lengths: [u32; 2],
+    /// The most requests per second of a cell.
+    pub requests_per_s: Option<f64>,
+    /// The most output tokens per second of a cell, which need not be the same one.
+    pub output_tokens_per_s: Option<f64>,
+}
+
+/// The lengths, such as `128..512 x 32`; cells of requests that each have their own have length 0.
+impl std::fmt::Display for GridRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let span = |[from, to]: [u32; 2]| match (from, to) {
+            (0, 0) => "varied".to_owned(),
+            _ if from == to => from.to_string(),
+            _ => format!("{from}..{to}"),
+        };
+        write!(f, "{} x {}", span(self.input_lengths), span(self.output_lengths))
+    }
 }
 
 /// A run with its documents.

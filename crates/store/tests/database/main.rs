@@ -76,6 +76,12 @@ fn a_run_comes_back_with_its_summary_to_the_last_bit() {
     assert_eq!(row.engine_version.as_deref(), Some("0.2.8"));
     assert_eq!(row.validity.as_deref(), Some("suspect"));
     assert_eq!((row.model.as_str(), row.simulated, row.cells), ("chatglm3-6b", false, 1));
+    let grid = row.grid.unwrap();
+    assert_eq!(grid.to_string(), "128 x 8");
+    let cell = &stored.summary.as_ref().unwrap().cells[0];
+    assert!(cell.output_tokens_per_s.is_some());
+    assert_eq!(grid.requests_per_s, cell.requests_per_s);
+    assert_eq!(grid.output_tokens_per_s, cell.output_tokens_per_s);
 }
 
 #[test]

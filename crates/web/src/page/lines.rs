@@ -7,7 +7,7 @@ use crate::asked::Asked;
 use crate::markup::Html;
 
 /// A run in a list, in the words that are shown and filtered by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
     pub(crate) id: String,
     pub(crate) started: String,
@@ -18,6 +18,10 @@ pub(crate) struct Line {
     pub(crate) state: &'static str,
     pub(crate) validity: Option<String>,
     pub(crate) cells: u32,
+    /// Shortest to longest input x output.
+    pub(crate) lengths: String,
+    /// Of the cell with the most.
+    pub(crate) output_tokens_per_s: Option<f64>,
     pub(crate) tags: Vec<String>,
     pub(crate) has_results: bool,
 }
@@ -42,8 +46,15 @@ impl Line {
             has_results: row.validity.is_some(),
             validity: row.validity,
             cells: row.cells,
+            lengths: row.grid.map(|grid| grid.to_string()).unwrap_or_default(),
+            output_tokens_per_s: row.grid.and_then(|grid| grid.output_tokens_per_s),
             tags: row.tags,
         }
+    }
+
+    /// The most output tokens per second of its cells, as people read it.
+    pub(crate) fn speed(&self) -> String {
+        self.output_tokens_per_s.map(|most| format!("{most:.2}")).unwrap_or_default()
     }
 
     /// Whether it may still go on.

@@ -34,7 +34,9 @@ fn table(records: &[Line]) -> Html {
     out.raw("<div class=\"table\" role=\"region\" aria-label=\"Records\" tabindex=\"0\"><table>\n");
     out.raw("<caption class=\"unseen\">Imported results</caption>\n<thead><tr>");
     out.raw("<th scope=\"col\"><span class=\"unseen\">Choose</span></th>");
-    for heading in ["Model", "Card", "Engine", "Cells", "Run", "Tags"] {
+    for heading in
+        ["Model", "Card", "Engine", "Lengths", "Tokens/s, fastest cell", "Cells", "Run", "Tags"]
+    {
         out.raw("<th scope=\"col\">").text(heading).raw("</th>");
     }
     out.raw("</tr></thead>\n<tbody>\n");
@@ -42,8 +44,9 @@ fn table(records: &[Line]) -> Html {
         out.raw("<tr><td><input type=\"checkbox\" name=\"run\"").attribute("value", &line.id);
         out.attribute("aria-label", &format!("Choose {} by {}", line.model, line.engine));
         out.raw("></td><th scope=\"row\">").text(&line.model).raw("</th><td>");
-        out.text(&line.card).raw("</td><td>").text(&line.engine).raw("</td><td class=\"n\">");
-        out.text(&line.cells.to_string()).raw("</td><td>");
+        out.text(&line.card).raw("</td><td>").text(&line.engine).raw("</td><td>");
+        out.text(&line.lengths).raw("</td><td class=\"n\">").text(&line.speed());
+        out.raw("</td><td class=\"n\">").text(&line.cells.to_string()).raw("</td><td>");
         out.link(&link(&["runs", &line.id], &[]), &line.id).raw("</td><td>");
         out.text(&line.tags.join(", ")).raw("</td></tr>\n");
     }

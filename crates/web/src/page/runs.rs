@@ -14,7 +14,7 @@ const MOST_ON_A_PAGE: usize = 1000;
 /// A column: the word for it in links, its heading, what it is ordered by.
 type Column = (&'static str, &'static str, fn(&Line) -> String);
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 8] = [
     ("started", "Run", |line| line.id.clone()),
     ("model", "Model", |line| line.model.to_lowercase()),
     ("engine", "Engine", |line| line.engine.to_lowercase()),
@@ -22,6 +22,7 @@ const COLUMNS: [Column; 7] = [
     ("kind", "Kind", |line| line.kind.to_owned()),
     ("state", "State", |line| line.state.to_owned()),
     ("cells", "Cells", |line| format!("{:010}", line.cells)),
+    ("speed", "Tokens/s", |line| format!("{:020.6}", line.output_tokens_per_s.unwrap_or_default())),
 ];
 
 /// `/`
@@ -58,7 +59,10 @@ pub(crate) fn runs(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
         content.raw("<form method=\"get\" action=\"/compare\">\n");
         content.piece(&table(&shown, &order, asked));
         content.raw("<p><button>Compare the chosen runs</button> ");
-        content.raw("<span class=\"soft\">The oldest of them is the baseline.</span></p></form>\n");
+        content.raw(
+            "<span class=\"soft\">The oldest of them is the baseline. Tokens/s: output tokens \
+                     per second of the fastest cell.</span></p></form>\n",
+        );
         content.piece(&pager(asked, page, pages));
     }
     Ok(Answer::page(&Frame::of("Runs", Part::Runs).around(&content)))
@@ -104,7 +108,10 @@ fn number(asked: &Asked, name: &str, otherwise: usize) -> Result<usize, Trouble>
 fn table(shown: &[&Line], order: &Order, asked: &Asked) -> Html {
     let mut out = Html::new();
     out.raw("<div class=\"table\" role=\"region\" aria-label=\"Runs\" tabindex=\"0\"><table>\n");
-    out.raw("<caption class=\"unseen\">Runs of the store; headings order them</caption>\n");
+    out.raw(
+        "<caption class=\"unseen\">Runs of the store; headings order them. Tokens/s are the \
+         most output tokens per second of a run's cells</caption>\n",
+    );
     out.raw("<thead><tr><th scope=\"col\"><span class=\"unseen\">Choose</span></th>");
     for (name, heading, _) in COLUMNS {
         let is_order = order.column.0 == name;
@@ -151,7 +158,9 @@ fn row(out: &mut Html, line: &Line, asked: &Asked) {
         let class = if validity == "valid" { "badge good" } else { "badge warning" };
         out.raw(" <span").attribute("class", class).raw(">").text(validity).raw("</span>");
     }
-    out.raw("</td><td class=\"n\">").text(&line.cells.to_string()).raw("</td><td>");
+    out.raw("</td><td class=\"n\">").text(&line.cells.to_string());
+    out.raw("<br><span class=\"soft\">").text(&line.lengths).raw("</span></td><td class=\"n\">");
+    out.text(&line.speed()).raw("</td><td>");
     for tag in &line.tags {
         let to = asked.with(&[("tag", Some(tag)), ("page", None)]);
         out.raw("<a class=\"badge\"").attribute("href", &to).raw(">").text(tag).raw("</a> ");
