@@ -53,6 +53,12 @@ pub enum CriterionError {
     /// Tokens, and not requests, have the metric.
     #[error("`{0}` is over the tokens of all requests; give tpot, which each request has one of")]
     OverTokens(String),
+    /// Every request is to meet it.
+    #[error(
+        "`{0}` asks every request to meet it, which no number of requests can show; give a share, \
+         such as failures<0.1%, --max-failures 0.1% or --attainment 99.9%"
+    )]
+    Everything(String),
 }
 
 /// What became of a request under one criterion.
@@ -64,8 +70,12 @@ pub struct Judged {
     pub met: bool,
 }
 
+/// The share of failures that means are judged beside, where none is given.
+const MAX_FAILURES: f64 = 0.01;
+
 /// The criteria of a search: each objective on the run, and those on requests together, of which
-/// `attainment` is the share that must meet all.
+/// `attainment` is the share that must meet all. Failures are a criterion of their own where
+/// `max_failures` is given, and where there is nothing but means.
 ///
 /// # Errors
 /// One for each objective that has no highest load.
@@ -73,7 +83,7 @@ pub fn criteria(
     slo: &[Objective],
     goodput: &[RequestObjective],
     attainment: f64,
-    max_failures: f64,
+    max_failures: Option<f64>,
 ) -> Result<Vec<Criterion>, Vec<CriterionError>> {
     let (mut criteria, mut errors) = (Vec::new(), Vec::new());
     for objective in slo {
@@ -96,10 +106,16 @@ pub fn criteria(
     }
     // A mean is over those that completed: it alone would be met by a server that refuses all.
     let counts_failures = |criterion: &Criterion| !matches!(criterion.kind, Kind::Mean { .. });
-    if !criteria.is_empty() && !criteria.iter().any(counts_failures) {
+    let are_means = !criteria.is_empty() && !criteria.iter().any(counts_failures);
+    if let Some(max_failures) = max_failures.or(are_means.then_some(MAX_FAILURES)) {
         let text = format!("failures<={}% (--max-failures)", trimmed(max_failures * 100.0));
         criteria.push(Criterion { text, kind: Kind::Completed { needed: 1.0 - max_failures } });
     }
+    let everything = |criterion: &Criterion| {
+        let is_all = criterion.needed().is_some_and(|needed| needed >= 1.0);
+        is_all.then(|| CriterionError::Everything(criterion.text.clone()))
+    };
+    errors.extend(criteria.iter().filter_map(everything));
     if errors.is_empty() { Ok(criteria) } else { Err(errors) }
 }
 

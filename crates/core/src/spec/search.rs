@@ -75,7 +75,10 @@ pub(super) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
         Over::Concurrency => FIRST_CONCURRENCY,
     };
     let highest = to.unwrap_or(f64::INFINITY);
-    let start = start.or(from).unwrap_or(first).clamp(from.unwrap_or(0.0).min(highest), highest);
+    if start.is_some_and(|start| start < from.unwrap_or(0.0) || start > highest) {
+        mistakes.add("start", "is not between --from and --to; give a load that they hold");
+    }
+    let start = start.unwrap_or(from.unwrap_or(first).min(highest));
     let lowest = match over {
         Over::Rate => from.unwrap_or(start * LOWEST_SHARE),
         Over::Concurrency => from.unwrap_or(1.0),
@@ -88,6 +91,8 @@ pub(super) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     .map(|(key, given, usual)| {
         let share = mistakes.read(key, given.as_ref(), |value| match values::share(value)? {
             share if share > 0.0 && share < 1.0 => Ok(share),
+            // That no criterion can be of all requests is told with what to give instead.
+            share if share >= 1.0 && key == "attainment" => Ok(share),
             _ => Err("is not a share between 0% and 100%"),
         });
         share.unwrap_or(usual)
@@ -133,11 +138,10 @@ fn criteria_of(
     let slo = spec.objectives(&mut ignored);
     let goodput = spec.request_objectives(&mut ignored);
     let max_failures = spec.max_failures.as_ref().and_then(|share| values::share(share).ok());
-    let criteria = criteria(&slo, &goodput, attainment, max_failures.unwrap_or(0.01))
-        .unwrap_or_else(|errors| {
-            errors.iter().for_each(|error| mistakes.add("slo", error.to_string()));
-            Vec::new()
-        });
+    let criteria = criteria(&slo, &goodput, attainment, max_failures).unwrap_or_else(|errors| {
+        errors.iter().for_each(|error| mistakes.add("slo", error.to_string()));
+        Vec::new()
+    });
     if spec.stream == Some(false) {
         for criterion in criteria.iter().filter(|criterion| criterion.needs_stream()) {
             let problem = format!("`{}` cannot be judged without streaming", criterion.text);
@@ -259,13 +263,27 @@ mod tests {
         for (keys, start, lowest) in [
             (r#"{"from": 3}"#, 3.0, 3.0),
             (r#"{"to": 0.5}"#, 0.5, 0.0005),
-            (r#"{"from": 3, "to": 9, "start": 20}"#, 9.0, 3.0),
+            (r#"{"from": 3, "to": 9, "start": 9}"#, 9.0, 3.0),
             (r#"{"start": "20"}"#, 20.0, 0.02),
         ] {
             let keys = format!(r#"{{"slo": "ttft_p99<1s", "search": {keys}}}"#);
             let search = resolved(&keys).unwrap().search.unwrap();
             assert_eq!((search.start, search.lowest), (start, lowest), "{keys}");
         }
+        for bounds in [r#""from": 3, "to": 9, "start": 20"#, r#""from": 3, "start": 1"#] {
+            let keys = format!(r#"{{"slo": "ttft_p99<1s", "search": {{{bounds}}}}}"#);
+            let told = resolved(&keys).unwrap_err();
+            assert!(told.contains("start (--start): is not between --from and --to"), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_share_of_failures_that_was_given_is_searched_for_too() {
+        let of = |keys: &str| resolved(keys).unwrap().search.unwrap().criteria.len();
+        assert_eq!(of(r#"{"slo": "ttft_p99<1s", "search": {}}"#), 1);
+        assert_eq!(of(r#"{"slo": "ttft_p99<1s", "max_failures": "2%", "search": {}}"#), 2);
+        let all = r#"{"goodput": "ttft<1s", "search": {"attainment": "100%"}}"#;
+        assert!(resolved(all).unwrap_err().contains("--attainment 99.9%"));
     }
 
     #[test]
