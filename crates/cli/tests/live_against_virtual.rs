@@ -69,6 +69,7 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
             connections_ahead: if count > 20 { count } else { 1 },
             spare_connections: 0,
             reuse_connections: true,
+            watcher: None,
         };
         let stop = Arc::new(AtomicBool::new(false));
         let mut driver = Driver::new(job, Records(Vec::new()), Arc::new(Live::default()), stop);

@@ -42,6 +42,7 @@ pub struct PassFold {
     kind: PassKind,
     load: String,
     repeat: u32,
+    trial: Option<u32>,
     concurrency: Option<u32>,
     rate: Option<f64>,
     objectives: Vec<RequestObjective>,
@@ -81,6 +82,7 @@ impl PassFold {
             kind: load.kind(),
             load: load.to_string(),
             repeat: 1,
+            trial: None,
             concurrency: load.concurrency(),
             rate: load.rate(),
             objectives: Vec::new(),
@@ -102,6 +104,13 @@ impl PassFold {
     #[must_use]
     pub fn of_repeat(mut self, repeat: u32) -> Self {
         self.repeat = repeat;
+        self
+    }
+
+    /// Says which trial of a search it is, from 1.
+    #[must_use]
+    pub fn of_trial(mut self, trial: u32) -> Self {
+        (self.repeat, self.trial) = (trial, Some(trial));
         self
     }
 
@@ -201,6 +210,7 @@ impl PassFold {
             kind: self.kind,
             load: self.load,
             repeat: self.repeat,
+            trial: self.trial,
             concurrency: self.concurrency,
             rate: self.rate,
             planned: self.outcomes.total(),

@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod cards;
+mod cut_off;
 mod failures;
 mod lengths;
 mod server;
@@ -18,6 +19,7 @@ pub use cards::card_findings;
 pub use server::server_findings;
 
 use arrivals::ArrivalRate;
+use cut_off::CutOff;
 use failures::Failures;
 use lengths::{Counts, InputLengths, OutputLengths};
 
@@ -30,6 +32,7 @@ pub struct Inspector {
     completed: u64,
     arrivals: ArrivalRate,
     failures: Failures,
+    cut_off: CutOff,
     inputs: InputLengths,
     outputs: OutputLengths,
     counts: Counts,
@@ -51,6 +54,7 @@ impl Inspector {
             completed: 0,
             arrivals: ArrivalRate::of(pass),
             failures: Failures::default(),
+            cut_off: CutOff::default(),
             inputs: InputLengths::default(),
             outputs: OutputLengths::default(),
             counts: Counts::default(),
@@ -71,6 +75,13 @@ impl Inspector {
         self
     }
 
+    /// Says which trial of a search it looks through, from 1.
+    #[must_use]
+    pub fn of_trial(mut self, trial: u32) -> Self {
+        self.place = format!("{}, trial {trial}", self.place);
+        self
+    }
+
     /// Says how many tokens a chat template adds that the input length does not count: that much
     /// more is no difference.
     #[must_use]
@@ -87,6 +98,9 @@ impl Inspector {
 
     /// Takes in the record of one planned request, whatever became of it.
     pub fn add(&mut self, record: &Record) {
+        if self.cut_off.takes(record) {
+            return;
+        }
         self.arrivals.add(record);
         if !record.outcome.is_complete() {
             self.failures.add(record);
@@ -113,6 +127,7 @@ impl Inspector {
             findings.extend(self.nothing_completed());
         }
         findings.extend(self.failures.findings());
+        findings.extend(self.cut_off.finding());
         findings.extend(self.arrivals.findings());
         findings.extend(self.outputs.empty());
         if self.ignore_eos {
@@ -133,7 +148,7 @@ impl Inspector {
             Finding::new("nothing_completed", Severity::Warning, message)
                 .advise("The failures of this pass say why; its figures are absent."),
         )
-        .filter(|_| planned > 0)
+        .filter(|_| planned > 0 && self.cut_off == CutOff::default())
     }
 
     fn uncounted(&self) -> Vec<Finding> {

@@ -209,6 +209,33 @@ impl TokensFrom {
 }
 
 impl Record {
+    /// What would have been recorded of it, had its pass been cut off at an instant.
+    #[must_use]
+    pub fn cut_off(mut self, at: Nanos) -> Self {
+        let detail = Some(CUT_OFF.to_owned());
+        if self.due > at {
+            let Self { pass, index, class, asked_input, asked_output, .. } = self;
+            let never = Self::planned(pass, index, at);
+            return Self { asked_input, asked_output, class, detail, ..never };
+        }
+        if self.ended.is_none_or(|ended| ended <= at) {
+            return self;
+        }
+        let by_then = |instant: &Nanos| *instant <= at;
+        self.detail = detail;
+        self.send_start = self.send_start.filter(by_then);
+        self.sent = self.sent.filter(by_then);
+        self.reads.retain(|read| read.arrival() <= at);
+        self.events.retain(|event| (event.read as usize) < self.reads.len());
+        self.headers = self.headers.filter(by_then);
+        self.status = self.status.filter(|_| self.headers.is_some());
+        self.outcome = Outcome::Cancelled;
+        self.finish_reason = None;
+        self.usage = Usage::default();
+        self.ended = Some(at);
+        self
+    }
+
     /// A record of a request that has not begun. The outcome is [`Outcome::Skipped`] until
     /// something better is known.
     #[must_use]
@@ -290,6 +317,11 @@ impl Record {
 /// How the detail of a skipped turn begins whose conversation had failed before it; the outcome of
 /// the turn that failed follows.
 pub const EARLIER_TURN_FAILED: &str = "an earlier turn of its conversation failed";
+
+/// The detail of a request that was cut off, or not begun, because the claim of its trial of a search
+/// was certain.
+pub const CUT_OFF: &str = "the trial was cut off: so many requests had missed an objective that \
+                           nothing could change its claim";
 
 /// Cuts a message to what a record keeps.
 #[must_use]

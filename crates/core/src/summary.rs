@@ -216,12 +216,20 @@ impl Cell {
 }
 
 impl PassSummary {
-    /// How people call it: its load, and which repeat it is from the second on.
+    /// Whether it is a trial of a search that was cut off, or that the user interrupted.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        self.trial.is_some() && self.outcomes.cancelled + self.outcomes.skipped > 0
+    }
+
+    /// How people call it: its load, and which trial of a search, or which repeat from the second
+    /// on, it is.
     #[must_use]
     pub fn label(&self) -> String {
-        match self.repeat {
-            0 | 1 => self.load.clone(),
-            repeat => format!("{}, repeat {repeat}", self.load),
+        match (self.trial, self.repeat) {
+            (Some(trial), _) => format!("{}, trial {trial}", self.load),
+            (None, 0 | 1) => self.load.clone(),
+            (None, repeat) => format!("{}, repeat {repeat}", self.load),
         }
     }
 }
@@ -237,6 +245,9 @@ pub struct PassSummary {
     /// Which repeat of the cell's passes it is, from 1.
     #[serde(default = "first")]
     pub repeat: u32,
+    /// Which trial of a search it is, from 1; absent for a pass that is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<u32>,
     /// Requests in flight that it asked for; closed passes with one level only.
     pub concurrency: Option<u32>,
     /// Requests per second that it asked for; open passes with one level only.

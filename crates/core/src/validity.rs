@@ -62,7 +62,7 @@ fn worst(cells: &[Cell], rule: fn(&PassSummary) -> Option<Breach>) -> Option<Str
 }
 
 fn nothing(pass: &PassSummary) -> Option<Breach> {
-    (pass.outcomes.complete == 0).then(|| Breach {
+    (pass.outcomes.complete == 0 && !pass.is_cut_off()).then(|| Breach {
         times_allowed: f64::INFINITY,
         sentence: "no request completed: there is no figure to vouch for.".to_owned(),
     })

@@ -80,6 +80,14 @@ impl Connections {
         }
     }
 
+    /// The requests that are in flight, those included whose connection is being opened.
+    pub fn exchanges(&self) -> impl Iterator<Item = &Exchange> {
+        self.by_slot.iter().flatten().filter_map(|(_, purpose)| match purpose {
+            Use::OpeningFor(exchange) | Use::Carrying(exchange) => Some(&**exchange),
+            Use::Opening | Use::Idle { .. } => None,
+        })
+    }
+
     /// Takes a connection out.
     pub fn remove(&mut self, conn: ConnId) -> Option<Use> {
         let place = self.by_slot.get_mut(conn.slot())?;

@@ -12,7 +12,8 @@ use std::time::Duration;
 use inferometer_core::load::{Due, Ended, LoadModel, Stages};
 use inferometer_core::outcome::{Outcome, Phase};
 use inferometer_core::plan::{OverLimit, Timeouts};
-use inferometer_core::record::{EARLIER_TURN_FAILED, Record, detail};
+use inferometer_core::record::{CUT_OFF, EARLIER_TURN_FAILED, Record, detail};
+use inferometer_core::search::Watcher;
 use inferometer_core::time::Nanos;
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::exchange::Progress;
@@ -22,6 +23,7 @@ use crate::encode::{Asked, Encoded, Encoder, Next};
 use crate::exchange::{Exchange, Finished, MOST_EVENTS};
 use crate::live::Live;
 use crate::timers::Timers;
+use crate::watch::Watch;
 
 /// What one pass is to do.
 pub struct Job {
@@ -50,6 +52,9 @@ pub struct Job {
     pub spare_connections: usize,
     /// Let a connection carry one request after the other.
     pub reuse_connections: bool,
+    /// Ends the pass as soon as this is certain of its outcome: what is in flight is cancelled, what
+    /// has not begun is skipped, both are recorded.
+    pub watcher: Option<Watcher>,
 }
 
 /// Receives every planned request once, when it has ended.
@@ -99,13 +104,16 @@ pub struct Driver<R> {
     /// The source gives no more, whatever the load model wants.
     dry: bool,
     buffer: Vec<u8>,
+    watch: Option<Watch>,
 }
 
 impl<R: Recorder> Driver<R> {
     /// A driver that has done nothing yet. Setting `stop` and waking it ends the pass: what is in
     /// flight is cancelled, what has not begun is skipped, both are recorded.
     #[must_use]
-    pub fn new(job: Job, recorder: R, live: Arc<Live>, stop: Arc<AtomicBool>) -> Self {
+    pub fn new(mut job: Job, recorder: R, live: Arc<Live>, stop: Arc<AtomicBool>) -> Self {
+        let streamed = job.encoder.is_streamed();
+        let watch = job.watcher.take().map(|watcher| Watch::new(watcher, streamed));
         Self {
             job,
             recorder,
@@ -119,6 +127,7 @@ impl<R: Recorder> Driver<R> {
             in_flight: 0,
             dry: false,
             buffer: vec![0; READ_BUFFER],
+            watch,
         }
     }
 
@@ -186,6 +195,9 @@ impl<R: Recorder> Driver<R> {
 
     fn run<N: Net>(&mut self, net: &mut N) -> Wake {
         self.expire(net);
+        if self.is_certain(net.now()) {
+            return self.break_off(net, Some(CUT_OFF), CUT_OFF);
+        }
         let mut wake = self.begin_due(net);
         if wake == Wake::Done {
             return self.end(net);
@@ -202,7 +214,19 @@ impl<R: Recorder> Driver<R> {
         if let Some(at) = self.timers.next() {
             wake = wake.or_at(at);
         }
-        wake
+        match &self.watch {
+            Some(watch) => wake.or_at(watch.next()),
+            None => wake,
+        }
+    }
+
+    /// Whether nothing that could still happen changes what the pass is for.
+    fn is_certain(&mut self, now: Nanos) -> bool {
+        let connections = &self.connections;
+        self.watch.as_mut().is_some_and(|watch| {
+            let in_flight = connections.exchanges().map(|one| (&one.record, one.first_token()));
+            now >= watch.next() && watch.is_certain(now, in_flight)
+        })
     }
 
     /// Begins every request that is due, and says when the next one is.
@@ -378,6 +402,9 @@ impl<R: Recorder> Driver<R> {
         record.detail = record.detail.map(|detail| self.job.encoder.endpoint().redact(&detail));
         self.in_flight -= 1;
         self.live.end(record.outcome.is_complete());
+        if let Some(watch) = &mut self.watch {
+            watch.ended(&record);
+        }
         self.tell_end(conversation, &record, answer.as_deref().unwrap_or_default());
         // Reasoning is output too.
         let text = answer.map(|answer| reasoning.unwrap_or_default() + &answer);
@@ -429,13 +456,13 @@ impl<R: Recorder> Driver<R> {
     // ---- the end ----
 
     /// Cancels what is in flight and skips what has not begun.
-    fn interrupt<N: Net>(&mut self, net: &mut N) -> Wake {
+    fn break_off<N: Net>(&mut self, net: &mut N, cancelled: Option<&str>, skipped: &str) -> Wake {
         for conn in self.connections.ids() {
             self.end_exchange(net, conn, |exchange, now| {
-                exchange.abandon(Outcome::Cancelled, None, now)
+                exchange.abandon(Outcome::Cancelled, cancelled.map(str::to_owned), now)
             });
         }
-        self.skip_rest(net.now(), "the run was interrupted before it was due");
+        self.skip_rest(net.now(), skipped);
         self.end(net)
     }
 
@@ -465,6 +492,9 @@ impl<R: Recorder> Driver<R> {
         let mut record = self.planned_record(due, asked.as_ref());
         record.outcome = outcome;
         record.detail = Some(detail(why));
+        if let Some(watch) = &mut self.watch {
+            watch.ended(&record);
+        }
         self.live.begin();
         self.live.end(false);
         self.recorder.record(record.clone(), None);
@@ -509,7 +539,7 @@ impl<N: Net, R: Recorder> Actor<N> for Driver<R> {
             self.handle(net, event);
         }
         if self.stop.load(Relaxed) && self.stage != Stage::Done {
-            return self.interrupt(net);
+            return self.break_off(net, None, "the run was interrupted before it was due");
         }
         match self.stage {
             Stage::Preparing { .. } => self.prepare(net),

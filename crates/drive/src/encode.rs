@@ -128,6 +128,12 @@ const AHEAD_REQUESTS: usize = 4_096;
 const AHEAD_BYTES: usize = 64 << 20;
 
 impl Encoder {
+    /// Whether answers are asked for as streams.
+    #[must_use]
+    pub fn is_streamed(&self) -> bool {
+        self.sampling.stream
+    }
+
     /// Encodes what `source` supplies. With `keep_text`, the output of each request is kept until
     /// it is recorded.
     #[must_use]

@@ -19,8 +19,9 @@ pub(crate) struct Exchange {
     reader: ResponseReader,
     bytes: Vec<u8>,
     written: usize,
-    /// The first and the latest token event's arrival, for the timeouts.
+    /// The latest token event's arrival, for the timeouts, and the first one's.
     last_token: Option<Nanos>,
+    first_token: Option<Nanos>,
 }
 
 /// The most reads, and the most events, of one answer.
@@ -57,7 +58,13 @@ impl Exchange {
             bytes: encoded.bytes,
             written: 0,
             last_token: None,
+            first_token: None,
         }
+    }
+
+    /// When its first token came, if one has.
+    pub fn first_token(&self) -> Option<Nanos> {
+        self.first_token
     }
 
     /// What is left to send.
@@ -97,6 +104,7 @@ impl Exchange {
         let tokens = tokens.count() as u64;
         if tokens > 0 {
             self.last_token = Some(read.arrival());
+            self.first_token = self.first_token.or(self.last_token);
         }
         (progress, tokens)
     }

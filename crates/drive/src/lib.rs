@@ -10,6 +10,7 @@ mod encode;
 mod exchange;
 mod live;
 mod timers;
+mod watch;
 
 pub mod control;
 pub mod probe;

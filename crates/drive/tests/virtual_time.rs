@@ -9,10 +9,13 @@ use std::time::Duration;
 
 use inferometer_core::arrival::Arrivals;
 use inferometer_core::load::{CountOf, Curve, Level, Script, Stage, load_model};
+use inferometer_core::metric::Timeline;
 use inferometer_core::outcome::{Outcome, Phase};
 use inferometer_core::plan::{Bound, OverLimit, PassPlan, Timeouts};
-use inferometer_core::record::Record;
+use inferometer_core::record::{CUT_OFF, Record};
 use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_core::search::{Claim, Figures, Search, Settings, TrialFold, Watcher, criteria};
+use inferometer_core::slo;
 use inferometer_core::time::Nanos;
 use inferometer_core::traits::{Follows, Prepared, Source, Supply};
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
@@ -138,6 +141,7 @@ struct Setup {
     timeouts: Timeouts,
     stop: Arc<AtomicBool>,
     keep_text: bool,
+    watcher: Option<Watcher>,
 }
 
 const NO_TIMEOUTS: Timeouts =
@@ -150,7 +154,8 @@ fn request(prompt: String, output_tokens: u32) -> Request {
 
 impl Setup {
     fn of(pass: PassPlan, requests: u32) -> Self {
-        Self { pass, requests, timeouts: NO_TIMEOUTS, stop: Arc::default(), keep_text: false }
+        let (timeouts, stop, watcher) = (NO_TIMEOUTS, Arc::default(), None);
+        Self { pass, requests, timeouts, stop, keep_text: false, watcher }
     }
 
     /// Plays the pass; returns its records by index, and when it started.
@@ -201,6 +206,7 @@ impl Setup {
             connections_ahead: ahead as usize,
             spare_connections: 0,
             reuse_connections: true,
+            watcher: self.watcher.clone(),
         };
         let live = Arc::new(Live::default());
         let mut driver = Driver::new(job, Records::default(), live.clone(), self.stop.clone());
@@ -336,6 +342,60 @@ fn a_server_that_does_not_listen_gives_each_request_its_refusal() {
     assert_eq!(records.len(), 5);
     for record in &records {
         assert_eq!(record.outcome, Outcome::Connection { phase: Phase::Connect });
+    }
+}
+
+#[test]
+fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_out() {
+    let objectives = slo::parse("ttft_p99<50ms").expect("an objective");
+    let criteria = criteria(&objectives, &[], 0.99, None).expect("a criterion");
+    let settings = Settings {
+        criteria: criteria.clone(),
+        start: 1.0,
+        stride: 2.0,
+        lowest: 1.0,
+        highest: None,
+        whole: false,
+        confidence: 0.95,
+        precision: 0.05,
+        max_requests: 1_000,
+        max_trials: 40,
+        latency_s: None,
+    };
+    // One each ms, and no answer within a second: of 300 the first 100 decide, when the last of them
+    // is 50 ms late and 100 ms have gone by in which it could have been read: at 249 ms, of which
+    // the next look is at 250 ms.
+    let evenly = PassPlan::Open {
+        rate: Level::Constant(1_000.0),
+        arrivals: Arrivals::Constant,
+        bound: Bound::requests(300),
+        max_in_flight: None,
+        over_limit: OverLimit::Queue,
+    };
+    for (ttft, outcome) in [(1_000, Outcome::Cancelled), (20, Outcome::Complete)] {
+        let mut setup = Setup::of(evenly.clone(), 300);
+        setup.watcher = Some(Watcher::new(&criteria, &evenly, settings.claim_level()));
+        let (records, start) = setup.play(Server::new(ms(ttft), ms(1), 2), true);
+        let of = |outcome| records.iter().filter(|record| record.outcome == outcome).count();
+        let skipped = if outcome == Outcome::Complete { 0 } else { 50 };
+        assert_eq!(
+            (records.len(), of(outcome), of(Outcome::Skipped)),
+            (300, 300 - skipped, skipped)
+        );
+        let mut fold = TrialFold::of(&evenly, &criteria).expect("a load");
+        records.iter().for_each(|one| fold.add(&Figures::of(&Timeline::new(one, true))));
+        let mut search = Search::new(settings.clone());
+        search.tell(fold.finish());
+        let claim = search.loads()[0].claim();
+        if outcome == Outcome::Complete {
+            assert_eq!(claim, Claim::Open);
+            continue;
+        }
+        assert_eq!((claim, search.requests()), (Claim::NotMet, 250));
+        for record in &records {
+            assert_eq!(record.detail.as_deref(), Some(CUT_OFF));
+            assert!(record.outcome == Outcome::Skipped || record.ended == Some(start + ms(250)));
+        }
     }
 }
 

@@ -62,6 +62,7 @@ fn job(address: std::net::SocketAddr, requests: u32) -> Job {
         connections_ahead: STREAMS as usize,
         spare_connections: 0,
         reuse_connections: true,
+        watcher: None,
     }
 }
 

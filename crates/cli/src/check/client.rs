@@ -102,6 +102,7 @@ fn passes(arguments: &ClientArgs) -> Result<Passes, Failure> {
         },
         keep_text: false,
         reuse_connections: true,
+        cut_off: false,
     })
 }
 

@@ -14,6 +14,7 @@ use super::predict;
 use super::run::{RunArgs, run_with};
 use crate::exit::{Failure, tell};
 use crate::plan_file;
+use crate::run::resolve;
 
 /// The flags of `search`. What says which load to measure is not among them: a search chooses it.
 #[derive(Args)]
@@ -89,6 +90,7 @@ pub fn search(arguments: SearchArgs) -> Result<(), Failure> {
     let mut keys = arguments.run.keys()?;
     keys.insert("search".to_owned(), arguments.search.keys()?);
     if arguments.run.resumes() {
+        arguments.only_resumes()?;
         return run_with(&arguments.run, keys);
     }
     let (spec, several) = plan_file::merge_several(arguments.run.plan(), keys.clone())?;
@@ -109,6 +111,12 @@ pub fn search(arguments: SearchArgs) -> Result<(), Failure> {
         ));
     }
     let has_start = spec.search.as_ref().is_some_and(|search| search.start.is_some());
+    if has_start && arguments.bracket_from.is_some() {
+        return Err(Failure::usage(
+            "--bracket-from: the first load is given already (--start, or start in [search]); leave \
+             out one of them",
+        ));
+    }
     if !has_start
         && let Some(load) = bracket(&arguments, &spec, is_one)?
         && let Some(Value::Object(search)) = keys.get_mut("search")
@@ -164,6 +172,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
         // Few digits: it is where to begin, and people read it.
         Over::Rate => format!("{load:.2e}").parse().unwrap_or(load),
     };
+    let load = within(load, spec)?;
     if !arguments.run.shown().quiet {
         tell(&format!("begins at {load:.4}, by {origin}"));
     }
@@ -191,6 +200,30 @@ fn of_stored(name: &str, spec: &Spec) -> Option<Vec<SearchAnswer>> {
     let path = spec.store.as_deref().unwrap_or("inferometer.db");
     let stored = Store::open_existing(path).ok()?.run(name).ok()?;
     stored.summary.map(|summary| summary.searches).filter(|answers| !answers.is_empty())
+}
+
+/// A guess within the bounds that were asked for: beyond them nothing is tried.
+fn within(load: f64, spec: &Spec) -> Result<f64, Failure> {
+    let Some(search) = resolve(spec)?.plan.search else { return Ok(load) };
+    let from = spec.search.as_ref().and_then(|asked| asked.from.as_ref()).map(|_| search.lowest);
+    Ok(load.min(search.highest.unwrap_or(f64::INFINITY)).max(from.unwrap_or(0.0)))
+}
+
+impl SearchArgs {
+    /// Refuses what a run that is gone on with cannot take: it has its plan, and its first load.
+    fn only_resumes(&self) -> Result<(), Failure> {
+        let flags = [
+            ("--predict", self.predict),
+            ("--bracket-from", self.bracket_from.is_some()),
+            ("the embedded engine's own flags", !self.engine.given().is_empty()),
+        ];
+        match flags.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::usage(format!(
+                "--resume: goes on with a search as it was begun; leave out {flag}"
+            ))),
+        }
+    }
 }
 
 impl SearchFlags {

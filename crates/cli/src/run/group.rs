@@ -16,7 +16,7 @@ use super::progress::Progress;
 use super::resume::{Before, EarlierGroup, GROUP, GROUP_SALT};
 use super::servers::Servers;
 use super::session::Finished;
-use super::{Options, Resolved, dry_run, fresh_salt, judge, outputs, resolve, session};
+use super::{Clock, Options, Resolved, dry_run, fresh_salt, judge, outputs, resolve, session};
 use crate::exit::{Failure, print};
 use crate::plan_file::Several;
 
@@ -93,7 +93,7 @@ pub fn run(
             if !options.json {
                 print(&format!("# {}; rounds: {rounds}\n", variant.name))?;
             }
-            dry_run(one, options)
+            dry_run(one, options, Clock::Real)
         });
     }
     let folder = resolved[0]

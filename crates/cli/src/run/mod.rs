@@ -2,6 +2,7 @@
 //! found. Each step is a file; the order is here.
 
 pub mod board;
+mod bound;
 pub mod cells;
 pub mod child;
 mod converse;
@@ -213,7 +214,7 @@ pub fn run(
         resolved.facts = earlier.facts.clone();
     }
     if options.dry_run {
-        return dry_run(&resolved, options);
+        return dry_run(&resolved, options, Clock::Real);
     }
     let finished = session::carry_out(&resolved, options, &mut Servers::default())?;
     let summary = &finished.summary;
@@ -226,21 +227,48 @@ pub fn run(
     judge(&resolved, &finished, options)
 }
 
-fn dry_run(resolved: &Resolved, options: &Options) -> Result<(), Failure> {
+/// In which time a plan is carried out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Against a server.
+    Real,
+    /// By the embedded engine's own arithmetic, which takes seconds.
+    Virtual,
+}
+
+/// Prints a plan as it was resolved, and how long it will take.
+pub(crate) fn dry_run(resolved: &Resolved, options: &Options, clock: Clock) -> Result<(), Failure> {
     let plan = &resolved.plan;
-    let estimate = estimate::of_plan(plan)?;
+    let longest = bound::Longest::of(plan);
+    let estimate = match clock {
+        Clock::Real => estimate::of_plan(&longest.plan)?.and_then(|once| longest.time(once)),
+        Clock::Virtual => None,
+    };
     if options.json {
+        let seconds = estimate.map(|span| span.as_secs_f64());
+        let (estimate_s, at_most_s) =
+            if plan.search.is_some() { (None, seconds) } else { (seconds, None) };
         let document = serde_json::json!({
             "plan": plan,
             "plan_hash": plan.hash(),
-            "estimate_s": estimate.map(|span| span.as_secs_f64()),
+            "estimate_s": estimate_s,
+            "at_most_s": at_most_s,
         });
         return print(&format!("{document:#}\n"));
     }
     let asked = known(|known| plan.asked.spelled_out(known)).map_err(told)?;
     let toml = spec_toml(&Spec { seed: Some(plan.seed), ..asked });
-    let estimate = estimate::words(estimate);
-    print(&format!("{toml}\n# plan_hash {}\n# {estimate}\n", plan.hash()))
+    let said = match &plan.search {
+        None => estimate::words(estimate),
+        Some(search) => bound::words(plan, search, estimate),
+    };
+    let advice = match clock {
+        Clock::Real if plan.search.is_some() => bound::advice(plan),
+        Clock::Real => None,
+        Clock::Virtual => Some("in virtual time, which takes seconds: nothing is sent"),
+    };
+    let advice = advice.map_or_else(String::new, |advice| format!("# {advice}\n"));
+    print(&format!("{toml}\n# plan_hash {}\n# {said}\n{advice}", plan.hash()))
 }
 
 /// The exit code of a run that was carried out.
@@ -258,9 +286,11 @@ fn judge(
         let place = died.place.as_deref().unwrap_or("the run");
         return Err(Failure::NotCarriedOut(format!("{place}: {}", died.message)));
     }
-    // What a server refuses beyond what it can do is what a search is to find out.
-    let limit = if resolved.plan.search.is_some() { 1.0 } else { resolved.plan.max_failures };
-    if let Some(told) = too_many_failures(summary, limit) {
+    let failed = match &resolved.plan.search {
+        Some(_) => searched::nothing_completed(summary),
+        None => too_many_failures(summary, resolved.plan.max_failures),
+    };
+    if let Some(told) = failed {
         return Err(Failure::NotCarriedOut(told));
     }
     searched::judge(&summary.searches)?;

@@ -35,6 +35,8 @@ pub struct Passes {
     pub keep_text: bool,
     /// Connections carry one request after the other, until the server shows that it closes them.
     pub reuse_connections: bool,
+    /// Trials of a search are cut off as soon as their claim is certain.
+    pub cut_off: bool,
 }
 
 /// A pass that was played.
@@ -83,6 +85,7 @@ impl Passes {
             // Where each request needs a connection of its own, the next one waits open.
             spare_connections: spare_connections(pass).max(usize::from(!self.reuse_connections)),
             reuse_connections: self.reuse_connections,
+            watcher: plan.search.as_ref().filter(|_| self.cut_off).and_then(|it| it.watcher(pass)),
         };
         let mut driver = Driver::new(job, recorder, live, Arc::clone(&self.stop));
         // Open loops are punctual; elsewhere nothing is due but what has just ended.

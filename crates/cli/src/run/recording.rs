@@ -10,10 +10,9 @@ use inferometer_core::fold::PassFold;
 use inferometer_core::inspect::{Inspector, card_findings, server_findings};
 use inferometer_core::metric::Timeline;
 use inferometer_core::observed::Observed;
-use inferometer_core::outcome::Outcome;
 use inferometer_core::plan::{Plan, WorkloadPlan};
 use inferometer_core::record::Record;
-use inferometer_core::search::{Figures, SearchPlan, Trial, TrialFold, load_of};
+use inferometer_core::search::{Figures, SearchPlan, Trial, TrialFold};
 use inferometer_core::summary::{PassSummary, Process};
 use inferometer_core::traits::Tokenizer;
 use inferometer_drive::Recorder;
@@ -231,23 +230,28 @@ pub struct Folded {
 impl Folded {
     /// Nothing seen yet.
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
-        let fold = PassFold::new(&begin.plan, plan.sampling.stream, plan.seed)
-            .of_repeat(begin.repeat)
-            .judging(&plan.goodput);
+        let fold =
+            PassFold::new(&begin.plan, plan.sampling.stream, plan.seed).judging(&plan.goodput);
+        let fold = match plan.search {
+            Some(_) => fold.of_trial(begin.repeat),
+            None => fold.of_repeat(begin.repeat),
+        };
         let fold = match (&plan.workload, plan.workload.block_pass(begin.cell, origin_unix_ns)) {
             (_, Some(pass)) => fold.over_blocks(pass),
             (WorkloadPlan::ServingRun { .. }, None) => fold.as_serving_run(),
             _ => fold,
         };
-        let trial =
-            |search: &SearchPlan| Some(TrialFold::new(load_of(&begin.plan)?, &search.criteria));
+        let trial = |search: &SearchPlan| TrialFold::of(&begin.plan, &search.criteria);
+        let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling);
         Self {
             fold,
             streamed: plan.sampling.stream,
             trial: plan.search.as_ref().and_then(trial),
-            inspector: Inspector::new(&begin.cell, &begin.plan, &plan.sampling)
-                .with_template(template)
-                .of_repeat(begin.repeat),
+            inspector: match plan.search {
+                Some(_) => inspector.of_trial(begin.repeat),
+                None => inspector.of_repeat(begin.repeat),
+            }
+            .with_template(template),
         }
     }
 
@@ -255,8 +259,6 @@ impl Folded {
     pub fn add(&mut self, record: &Record) {
         self.fold.add(record);
         self.inspector.add(record);
-        // A pass that was broken off is no trial of its load.
-        self.trial.take_if(|_| matches!(record.outcome, Outcome::Cancelled | Outcome::Skipped));
         if let Some(trial) = &mut self.trial {
             trial.add(&Figures::of(&Timeline::new(record, self.streamed)));
         }

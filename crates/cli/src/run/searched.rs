@@ -2,6 +2,7 @@
 
 use inferometer_core::plan::CellPlan;
 use inferometer_core::search::{Asked, Claim, Load, Outcome, Search, SearchAnswer, SearchPlan};
+use inferometer_core::summary::Summary;
 
 use crate::exit::Failure;
 
@@ -9,6 +10,23 @@ use crate::exit::Failure;
 pub fn trial(plan: &SearchPlan, search: &Search, asked: Asked) -> String {
     let known = search.loads().iter().find(|load| load.load == asked.load);
     let said = known.map_or_else(String::new, |load| {
+        if let Some(by) = load.overwhelmed {
+            let criterion = plan.criteria.get(by.criterion).map_or("", |it| it.text.as_str());
+            return format!(
+                "is more than the server can do: {} of {} requests missed {criterion} for certain\
+                 {}",
+                by.missed,
+                by.planned,
+                match by.cut_off {
+                    0 => String::new(),
+                    cut => format!("; cut off, with {cut} in flight or not sent"),
+                }
+            );
+        }
+        if load.counted() == 0 {
+            let none = "counts: all of them are start-up or drain";
+            return format!("says nothing yet: none of {} requests {none}", load.requests);
+        }
         let measured = plan.criteria.iter().zip(&load.evidence.measured);
         let shares: Vec<String> = measured
             .map(|(criterion, measured)| match criterion.needed() {
@@ -39,6 +57,16 @@ fn claim(load: &Load) -> &'static str {
 pub fn last_word(plan: &SearchPlan, cell: CellPlan, search: &Search) -> String {
     let answer = SearchAnswer::of_search(plan, cell, search);
     format!("  {cell}: {}", inferometer_report::search::sentence(&answer))
+}
+
+/// Why a search counts as failed whatever it claims: no request of any trial completed. What a server
+/// refuses beyond what it can do is what a search is to find out.
+pub fn nothing_completed(summary: &Summary) -> Option<String> {
+    let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
+    let first = passes().next()?;
+    passes().all(|pass| pass.outcomes.complete == 0).then(|| {
+        format!("no request of any trial completed; of the first trial: {}", first.outcomes)
+    })
 }
 
 /// The exit code of searches that were carried out.

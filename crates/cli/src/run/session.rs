@@ -32,6 +32,7 @@ use inferometer_workload::PromptPlace;
 use inferometer_workload::conversation::History;
 
 use super::board::Board;
+use super::bound::Longest;
 use super::cells::Grid;
 use super::enough;
 use super::estimate;
@@ -75,8 +76,8 @@ pub fn carry_out(
     let outputs = Outputs::prepare(resolved.out.as_deref())?;
     let mut store = Store::open(&resolved.store)
         .map_err(|error| Failure::usage(format!("store (--store): {error}")))?;
-    // A search takes as long as it must.
-    let estimate = if plan.search.is_some() { None } else { estimate::of_plan(plan)? };
+    let longest = Longest::of(plan);
+    let estimate = estimate::of_plan(&longest.plan)?;
     // A limit that stays low shows in the records of the connections that it costs.
     let _ = inferometer_net::raise_open_files_limit();
     let net =
@@ -114,6 +115,7 @@ pub fn carry_out(
         endpoint: ready.endpoint.clone(),
         keep_text: talks || !matches!(counter, Counter::None),
         reuse_connections: true,
+        cut_off: true,
     };
     let seen = overhead::measure(&mut passes, plan, &prompts)?;
     if passes.interrupted() {
@@ -126,13 +128,13 @@ pub fn carry_out(
     }
     let guess = match estimate {
         Some(span) => Some((span, span)),
-        None if plan.search.is_some() => None,
         None => {
-            let record = seen.record.as_ref();
+            let (plan, record) = (&longest.plan, seen.record.as_ref());
             let by_record = record.and_then(|record| estimate::from_request(plan, record));
             by_record.or_else(|| estimate::of_sample(plan, &prompts, record))
         }
     };
+    let guess = guess.and_then(|(one, other)| longest.time(one).zip(longest.time(other)));
     let template = ready.endpoint.dialect.applies_chat_template();
     let known = seen.tokens.filter(|_| prompts.shaper().is_models_own);
     if prompts.shaper().is_models_own {
@@ -153,7 +155,7 @@ pub fn carry_out(
         prompts.build(cell, &PromptPlace::new(cell.to_string(), "check", 0), 1)?;
     }
     match &plan.search {
-        Some(search) => said::search(progress, search),
+        Some(search) => said::search(progress, plan, search, guess),
         None => said::estimate(progress, guess),
     }
     said::consent(options, guess)?;

@@ -104,9 +104,36 @@ fn what_a_search_chooses_itself_or_cannot_look_for_is_refused() {
         (&["--slo", "ttft_p99<1s", "--from", "3", "--to", "2"], "is not above --from"),
         (&["--slo", "ttft_p99<1s", "--max-num-seqs", "3"], "add --predict"),
         (&["--slo", "ttft_p99<1s", "--bracket-from", "nothing"], "neither a stored search"),
+        (&["--slo", "ttft_p99<1s", "--start", "3", "--bracket-from", "a"], "leave out one of them"),
+        (&["--slo", "ttft_p99<1s", "--start", "3", "--to", "2"], "not between --from and --to"),
+        (&["--slo", "ttft_p99<1s", "--max-failures", "0"], "asks every request to meet it"),
+        (&["--resume", "a", "--predict"], "leave out --predict"),
+        (&["--resume", "a", "--bracket-from", "b"], "leave out --bracket-from"),
+        (&["--resume", "a", "--max-num-seqs", "3"], "leave out the embedded engine's own flags"),
     ] {
         let output = inferometer(folder.path(), &[&["search"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
         assert!(told(&output).contains(words), "{arguments:?}: {}", told(&output));
+    }
+}
+
+#[test]
+fn a_dry_run_says_what_is_searched_and_how_much_it_may_take_and_measures_nothing() {
+    let folder = folder();
+    let asked = ["--slo", "ttft_p99<1s", "--to", "4", "--from", "2"];
+    for (virtual_time, words) in [
+        (&["--predict"][..], &["in virtual time"][..]),
+        (&[], &["; at most about 2.8 h in all", "--predict searches it in virtual time"]),
+    ] {
+        let command = [&["search", "--dry-run"], &CELL[..], &asked, virtual_time].concat();
+        let output = inferometer(folder.path(), &command);
+        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        let plan = String::from_utf8_lossy(&output.stdout).into_owned();
+        let always = ["[search]", "precision = 0.05", "max_trials = 40", "# plan_hash"];
+        let most = ["a search ends when it is sure: at most 20000 requests (or 40 trials)"];
+        for words in always.iter().chain(&most).chain(words) {
+            assert!(plan.contains(words), "{words}: {plan}");
+        }
+        assert!(!folder.path().join("inferometer.db").exists(), "a store was made");
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Claim, Measured};
+use super::overwhelmed::Overwhelmed;
 use super::plan::{Over, SearchPlan};
 use super::procedure::{Outcome, Search};
 use super::trial::{Saturation, Trial};
@@ -71,6 +72,10 @@ pub struct LoadAnswer {
     pub claim: Claim,
     /// What its last trial says of saturation; absent where requests left as fast as they came.
     pub saturation: Option<Saturation>,
+    /// Set where so many requests of a trial missed an objective that no steady state explains it;
+    /// the trial was cut off then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwhelmed: Option<Overwhelmed>,
     /// What was measured of each objective, in their order.
     pub objectives: Vec<Measured>,
 }
@@ -91,8 +96,11 @@ impl SearchAnswer {
         let upper = search.loads().iter().find(|load| Some(load.load) == high);
         let failing = upper.map_or_else(Vec::new, |load| {
             let measured = plan.criteria.iter().zip(&load.evidence.measured);
-            let failing = measured.filter(|(_, measured)| measured.claim == Claim::NotMet);
-            failing.map(|(criterion, _)| criterion.text.clone()).collect()
+            let overwhelmed = load.overwhelmed.map(|by| by.criterion);
+            let failing = measured.enumerate().filter(|(index, (_, measured))| {
+                measured.claim == Claim::NotMet || overwhelmed == Some(*index)
+            });
+            failing.map(|(_, (criterion, _))| criterion.text.clone()).collect()
         });
         Self {
             input_length: cell.input_length,
@@ -128,6 +136,7 @@ impl SearchAnswer {
                     counted: load.counted(),
                     claim: load.claim(),
                     saturation: load.saturation,
+                    overwhelmed: load.overwhelmed,
                     objectives: load.evidence.measured.clone(),
                 })
                 .collect(),

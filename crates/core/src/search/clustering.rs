@@ -2,7 +2,7 @@
 //! requests which follow one another are independent: a server's queue makes misses come together.
 
 /// Blocks that a variance is estimated from at least.
-const FEWEST_BLOCKS: usize = 12;
+pub(super) const FEWEST_BLOCKS: usize = 12;
 
 /// By how much the variance of the mean of a series, in the order of time, exceeds that of the mean
 /// of as many independent values; at least 1. So many values are worth one independent one.

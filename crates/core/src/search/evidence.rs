@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clustering::clustering;
 use super::criterion::{Criterion, Judged};
+use super::overwhelmed::SET_ASIDE;
 use crate::stats::wilson;
 
 /// What is known of a load.
@@ -47,8 +48,9 @@ impl Evidence {
     /// intervals at `z` standard errors on each side.
     #[must_use]
     pub fn of(criteria: &[Criterion], judged: &[Vec<Judged>], z: f64) -> Self {
-        // That one of several criteria is missed has as many occasions to be claimed wrongly.
-        let level = normal_above(z) / criteria.len().max(1) as f64;
+        // That one of several criteria is missed has as many occasions to be claimed wrongly; a part
+        // is set aside for that claim by its other rule.
+        let level = normal_above(z) * (1.0 - SET_ASIDE) / criteria.len().max(1) as f64;
         let measured = criteria.iter().zip(judged).map(|(criterion, judged)| {
             match (criterion.needed(), criterion.mean_limit_ms()) {
                 (Some(needed), _) => share(judged, needed, z, level),
@@ -78,7 +80,7 @@ fn normal_above(z: f64) -> f64 {
 }
 
 /// The chance that of `n` independent requests so many or more miss, each with the chance `p`.
-fn as_many_or_more(misses: f64, n: f64, p: f64) -> f64 {
+pub(super) fn as_many_or_more(misses: f64, n: f64, p: f64) -> f64 {
     let (mut log, mut fewer, mut k) = (n * libm::log1p(-p), 0.0, 0.0);
     while k < misses {
         fewer += libm::exp(log);

@@ -1,6 +1,7 @@
 //! What a reader must know of an answer before using it.
 
-use super::answer::SearchAnswer;
+use super::answer::{LoadAnswer, SearchAnswer};
+use super::evidence::Claim;
 use super::plan::Over;
 use super::procedure::Outcome;
 use crate::finding::{Finding, Severity};
@@ -30,7 +31,6 @@ pub fn findings(answers: &[SearchAnswer], cells: &[Cell]) -> Vec<Finding> {
 
 fn outcome(answer: &SearchAnswer) -> Option<Finding> {
     let unit = answer.over.unit();
-    let percent = answer.precision * 100.0;
     let (message, advice) = match answer.outcome {
         Outcome::Found => return None,
         Outcome::NotMetAtLowest => (
@@ -49,17 +49,15 @@ fn outcome(answer: &SearchAnswer) -> Option<Finding> {
             "allow higher loads with --to",
         ),
         Outcome::RequestsSpent => (
-            format!(
-                "{} requests were spent before the interval was as narrow as {percent}%",
-                answer.requests
-            ),
+            format!("{} requests were spent {}{}", answer.requests, before(answer), blank(answer)),
             "allow more with --max-requests, or ask for less with --precision",
         ),
         Outcome::TrialsSpent => (
             format!(
-                "{} trials were made before the interval was as narrow as {percent}%, and the \
-                 confidence was planned for no more",
-                answer.trials
+                "{} trials were made {}, and the confidence was planned for no more{}",
+                answer.trials,
+                before(answer),
+                blank(answer)
             ),
             "begin nearer with --start, or allow more with --max-trials",
         ),
@@ -69,6 +67,35 @@ fn outcome(answer: &SearchAnswer) -> Option<Finding> {
         ),
     };
     Some(Finding::new("search_not_finished", Severity::Warning, message).advise(advice))
+}
+
+/// What a search had not reached when it ended.
+fn before(answer: &SearchAnswer) -> String {
+    match (answer.low, answer.high) {
+        (Some(_), Some(_)) => {
+            format!("before the interval was as narrow as {}%", answer.precision * 100.0)
+        }
+        (Some(_), None) => "before any load was found that does not meet them".to_owned(),
+        (None, Some(_)) => "before any load could be claimed to meet them".to_owned(),
+        (None, None) => "before anything could be claimed".to_owned(),
+    }
+}
+
+/// Where requests were spent of which none counted.
+fn blank(answer: &SearchAnswer) -> String {
+    let is_blank = |load: &&LoadAnswer| load.counted == 0 && load.claim == Claim::Open;
+    let blank: Vec<&LoadAnswer> = answer.loads.iter().filter(is_blank).collect();
+    if blank.is_empty() {
+        return String::new();
+    }
+    let requests: u64 = blank.iter().map(|load| load.requests).sum();
+    let loads: Vec<String> = blank.iter().map(|load| load.load.to_string()).collect();
+    format!(
+        "; {requests} of them at {} {}, where none counted: latencies exceed the time over which \
+         requests came, so that all were start-up or drain",
+        loads.join(" and "),
+        answer.over.unit()
+    )
 }
 
 fn contradiction(answer: &SearchAnswer) -> Option<Finding> {

@@ -9,6 +9,7 @@ mod answer;
 mod clustering;
 mod criterion;
 mod findings;
+mod overwhelmed;
 mod trial;
 
 mod plan;
@@ -22,9 +23,10 @@ pub use clustering::clustering;
 pub use criterion::{Criterion, CriterionError, Judged, criteria};
 pub use evidence::{Claim, Evidence, Measured};
 pub use findings::findings;
+pub use overwhelmed::{Overwhelmed, Watcher, certain_at, misses_to_claim};
 pub use plan::{Over, SearchPlan, load_of};
 pub use procedure::{Asked, Load, Outcome, Search, Settings};
-pub use trial::{Figures, Saturation, Trial, TrialFold};
+pub use trial::{Fate, Figures, Saturation, Trial, TrialFold};
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::criterion::Criterion;
+use super::overwhelmed::Watcher;
 use super::procedure::{Asked, Settings};
 use crate::load::Level;
 use crate::plan::PassPlan;
@@ -88,6 +89,13 @@ impl SearchPlan {
             max_trials: self.max_trials,
             latency_s: None,
         }
+    }
+
+    /// What ends the pass of a trial as soon as its claim is certain; none for a pass that is no trial.
+    #[must_use]
+    pub fn watcher(&self, pass: &PassPlan) -> Option<Watcher> {
+        let watcher = || Watcher::new(&self.criteria, pass, self.settings().claim_level());
+        load_of(pass).map(|_| watcher())
     }
 
     /// The pass of a trial: that of the plan, at the load and with the requests that were asked for.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::criterion::{Criterion, Judged};
 use super::edge::{Curve, Edge, Missed, Seen, edge, fitted};
 use super::evidence::{Claim, Evidence, Measured};
+use super::overwhelmed::{Overwhelmed, misses_to_claim};
 use super::trial::{Saturation, Trial};
 use crate::stats::normal_quantile_above;
 
@@ -33,6 +34,28 @@ pub struct Settings {
     pub max_trials: u32,
     /// The latency of a request alone in seconds, if it is known.
     pub latency_s: Option<f64>,
+}
+
+impl Settings {
+    /// What one claim may be wrong: each trial gives one occasion to claim something of its load, on
+    /// one side only, for a load meets the objectives or does not. What may go wrong in all of them
+    /// together is shared out evenly (C. E. Bonferroni), so that it is right whatever load each trial
+    /// is at and whatever was seen before.
+    #[must_use]
+    pub fn claim_level(&self) -> f64 {
+        (1.0 - self.confidence) / f64::from(self.max_trials.max(1))
+    }
+
+    /// The criterion that so many requests of a trial missed that the load is far beyond the edge.
+    fn overwhelmed(&self, trial: &Trial) -> Option<Overwhelmed> {
+        let needed = misses_to_claim(&self.criteria, trial.planned, self.claim_level());
+        let missed = trial.missed.iter().copied().zip(needed).enumerate();
+        let of = |(criterion, (missed, needed)): (usize, (u64, Option<u64>))| {
+            let (planned, cut_off) = (trial.planned, trial.cut_off);
+            (missed >= needed?).then_some(Overwhelmed { criterion, missed, planned, cut_off })
+        };
+        missed.filter_map(of).next()
+    }
 }
 
 /// A trial that is to be played.
@@ -71,6 +94,8 @@ pub struct Load {
     pub trials: u32,
     /// Requests of all its trials.
     pub requests: u64,
+    /// Set where so many requests of a trial missed a criterion that no steady state explains it.
+    pub overwhelmed: Option<Overwhelmed>,
     /// The median latency in its last trial, in seconds.
     pub latency_s: f64,
     /// What its last trial says of saturation.
@@ -91,16 +116,24 @@ impl Load {
     /// few requests have missed it by now.
     #[must_use]
     pub fn claim(&self) -> Claim {
-        match self.saturation {
-            Some(_) => Claim::NotMet,
-            None if self.is_blank() => Claim::Open,
-            None => self.evidence.claim(),
+        if self.is_beyond() {
+            Claim::NotMet
+        } else if self.is_blank() {
+            Claim::Open
+        } else {
+            self.evidence.claim()
         }
     }
 
+    /// Whether it is so far beyond the edge that it has no steady state to be measured in.
+    fn is_beyond(&self) -> bool {
+        self.saturation.is_some() || self.overwhelmed.is_some()
+    }
+
     /// Whether too few requests count to say anything.
-    fn is_blank(&self) -> bool {
-        self.counted() < FEWEST && self.saturation.is_none()
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.counted() < FEWEST && !self.is_beyond()
     }
 }
 
@@ -110,6 +143,8 @@ const FEWEST: u64 = 30;
 const BLANK_TRIALS: u32 = 3;
 /// Latencies that a trial needs beside the requests that count: start-up and drain.
 const LATENCIES_ASIDE: f64 = 3.0;
+/// A trial may ask for at most this part of the requests that are left.
+const AFFORDABLE: u64 = 2;
 /// A bracket is halved by cheap trials until its ends are this close, as a logarithm.
 const BRACKET: f64 = 0.25;
 /// How far apart the ends of the first interval may be, as a logarithm.
@@ -162,18 +197,18 @@ impl Search {
         self.trials
     }
 
-    /// Standard errors of a claim on each side. Each trial gives one occasion to claim something
-    /// wrong of its load, on one side only, for a load meets the objectives or does not. What may
-    /// go wrong in all of them together is shared out evenly (C. E. Bonferroni), so that it is
-    /// right whatever load each trial is at and whatever was seen before.
+    /// Standard errors of a claim on each side.
     #[must_use]
     pub fn claim_z(&self) -> f64 {
-        let trials = f64::from(self.settings.max_trials.max(1));
-        normal_quantile_above((1.0 - self.settings.confidence) / trials)
+        normal_quantile_above(self.settings.claim_level())
     }
 
-    /// Takes in a trial.
+    /// Takes in a trial. One that was cut off before any claim was certain is none.
     pub fn tell(&mut self, trial: Trial) {
+        let overwhelmed = self.settings.overwhelmed(&trial);
+        if trial.cut_off > 0 && overwhelmed.is_none() {
+            return;
+        }
         let z = self.claim_z();
         self.requests += trial.requests;
         self.trials += 1;
@@ -185,6 +220,7 @@ impl Search {
                     load: trial.load,
                     trials: 0,
                     requests: 0,
+                    overwhelmed: None,
                     latency_s: 0.0,
                     saturation: None,
                     evidence: Evidence { measured: Vec::new() },
@@ -195,6 +231,8 @@ impl Search {
         let load = &mut self.loads[at];
         load.trials += 1;
         load.requests += trial.requests;
+        // For good: what was cut off is not among what is pooled, and would be missing there.
+        load.overwhelmed = load.overwhelmed.or(overwhelmed);
         load.latency_s = trial.latency_s;
         load.saturation = trial.saturation;
         for (all, new) in load.judged.iter_mut().zip(trial.judged) {
@@ -266,29 +304,47 @@ impl Search {
             return None;
         }
         let (load, counted) = self.target();
+        let left = self.settings.max_requests - self.requests;
+        // Where the latency allows no trial that is long enough, a short one shows at least whether
+        // the load is far beyond the edge.
+        let wanted = match self.aside(load) {
+            aside if aside <= left / AFFORDABLE => counted + aside,
+            _ => self.few(),
+        };
+        Some(Asked { load, requests: wanted.min(left) })
+    }
+
+    /// Requests that a trial needs beside those that count: its start-up and its drain.
+    fn aside(&self, load: f64) -> u64 {
         let aside = match self.settings.whole {
             // Each of those in flight takes part once in each latency.
             true => LATENCIES_ASIDE * load,
             false => LATENCIES_ASIDE * load * self.latency_near(load).unwrap_or(0.0),
         };
-        let wanted = counted + aside.ceil() as u64;
-        let left = self.settings.max_requests - self.requests;
-        Some(Asked { load, requests: wanted.min(left) })
+        aside.ceil() as u64
     }
 
-    /// The latency at the nearest load that was tried.
+    /// Whether a load of which too few requests count is tried again at once: not for ever, and not
+    /// at the price of most requests that are left. What lies below it may show that there is no need.
+    fn is_tried_again(&self, load: &Load) -> bool {
+        let left = self.settings.max_requests.saturating_sub(self.requests);
+        load.is_blank()
+            && load.trials < BLANK_TRIALS
+            && self.few() + self.aside(load.load) <= left / AFFORDABLE
+    }
+
+    /// The latency at the nearest load that was tried and has a steady state.
     fn latency_near(&self, load: f64) -> Option<f64> {
         let distance = |known: &Load| (known.load / load).ln().abs();
-        let nearest = self.loads.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let steady = self.loads.iter().filter(|known| !known.is_beyond());
+        let nearest = steady.min_by(|a, b| distance(a).total_cmp(&distance(b)));
         nearest.map(|known| known.latency_s).or(self.settings.latency_s)
     }
 
     /// The next load, and how many requests of it are to count.
     fn target(&self) -> (f64, u64) {
         let few = self.few();
-        if let Some(blank) =
-            self.loads.iter().find(|load| load.is_blank() && load.trials < BLANK_TRIALS)
-        {
+        if let Some(blank) = self.loads.iter().find(|load| self.is_tried_again(load)) {
             return (blank.load, few);
         }
         match (self.edge(), self.loads.first(), self.loads.last()) {
@@ -457,7 +513,7 @@ impl Search {
         let known: Vec<&Load> = self
             .loads
             .iter()
-            .filter(|load| load.counted() >= FEWEST && load.saturation.is_none())
+            .filter(|load| load.counted() >= FEWEST && !load.is_beyond())
             .collect();
         let of = |(index, criterion): (usize, &Criterion)| {
             let missed = known.iter().map(|load| {
@@ -504,8 +560,8 @@ impl Search {
     }
 
     fn seen(&self, load: &Load) -> Option<Seen> {
-        let hopeless = load.saturation.is_some() || load.is_blank();
-        if load.is_blank() && load.trials < BLANK_TRIALS {
+        let hopeless = load.is_beyond() || load.is_blank();
+        if self.is_tried_again(load) {
             return None;
         }
         let badness = self.settings.criteria.iter().zip(&load.evidence.measured).map(

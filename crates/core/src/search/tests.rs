@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::goodput;
+use crate::plan::{Bound, PassPlan};
 use crate::seed::{rng, unit};
 use crate::slo;
 use crate::time::Nanos;
@@ -40,13 +41,18 @@ fn trial(search: &Search, asked: Asked, misses: f64, seed: u64) -> Trial {
             })
             .collect()
     };
+    let judged: Vec<Vec<Judged>> = (0..criteria).map(judged).collect();
+    let missed = |judged: &Vec<Judged>| judged.iter().filter(|one| !one.met).count() as u64;
     Trial {
         load: asked.load,
         requests: asked.requests,
+        planned: asked.requests,
+        cut_off: 0,
+        missed: judged.iter().map(missed).collect(),
         startup: 0,
         drain: 0,
         latency_s: 0.1,
-        judged: (0..criteria).map(judged).collect(),
+        judged,
         saturation: None,
     }
 }
@@ -179,7 +185,8 @@ fn figures(due: f64, ended: f64, ttft: f64) -> Figures {
 }
 
 fn folded(requests: impl Iterator<Item = Figures>) -> Trial {
-    let mut fold = TrialFold::new(1.0, &of_slo("ttft_p99<50ms"));
+    let pass = PassPlan::open(1.0, Bound::requests(1));
+    let mut fold = TrialFold::of(&pass, &of_slo("ttft_p99<50ms")).unwrap();
     requests.for_each(|figures| fold.add(&figures));
     fold.finish()
 }
@@ -299,4 +306,114 @@ fn a_mean_is_searched_by_its_interval() {
         assert_eq!(search.outcome(), Outcome::Found, "{seed}");
         assert!(low.unwrap() <= 10.0 && 10.0 <= high.unwrap(), "{low:?} {high:?}");
     }
+}
+
+/// 1 request each ms, of which each is answered so many ms after the last, and its first token as late.
+fn queued(requests: u32, each_ms: f64) -> Vec<Figures> {
+    let one = |index: u32| {
+        let (due, ended) = (f64::from(index), f64::from(index + 1) * each_ms);
+        Figures {
+            index,
+            ttft_from_due_ms: Some(ended - due),
+            e2e_ms: Some(ended - due),
+            send_delay_ms: Some(0.0),
+            ..figures(due, ended, ended - due)
+        }
+    };
+    (0..requests).map(one).collect()
+}
+
+#[test]
+fn a_hopeless_trial_is_cut_off_as_soon_as_its_claim_is_certain_and_claims_what_the_whole_would() {
+    let pass = PassPlan::open(1_000.0, Bound::requests(120));
+    let hopeless = Settings { start: 1_000.0, ..settings("ttft_p99<50ms") };
+    let watcher = Watcher::new(&hopeless.criteria, &pass, hopeless.claim_level());
+    let requests = queued(120, 13.0);
+    let at = certain_at(&watcher, &requests).expect("it is hopeless");
+    // 4 of 12 blocks are 40 of 120, and the fifth is the first that misses: the 40th, due at 43 ms.
+    assert_eq!(at.ms_after(Nanos::ZERO), 93.0);
+    let told = |requests: &[Figures]| {
+        let mut fold = TrialFold::of(&pass, &hopeless.criteria).unwrap();
+        requests.iter().for_each(|figures| fold.add(figures));
+        let mut search = Search::new(hopeless.clone());
+        search.tell(fold.finish());
+        search
+    };
+    let cut_off = |at| told(&requests.iter().map(|one| one.as_of(at)).collect::<Vec<_>>());
+    let (whole, short) = (told(&requests), cut_off(at));
+    for search in [&whole, &short] {
+        assert_eq!(search.loads()[0].claim(), Claim::NotMet);
+        assert_eq!(search.interval(), (None, Some(1_000.0)));
+    }
+    assert_eq!((whole.requests(), short.requests()), (120, 94));
+    // One miss less is not enough, and a trial that was cut off then is none.
+    assert_eq!(cut_off(Nanos(at.0 - 1)).trials(), 0);
+}
+
+#[test]
+fn what_is_in_flight_is_judged_at_its_best_and_the_first_crowd_of_a_closed_loop_not_at_all() {
+    let criteria = of_slo("ttft_p99<50ms,tpot_p99<5ms,e2e_p99<90ms");
+    let at = |ms: u64| Nanos(ms * 1_000_000);
+    let met = |first: Option<Nanos>, now: u64| -> Vec<bool> {
+        let figures = Figures::in_flight(0, at(10), Some(at(20)), first, at(now));
+        criteria.iter().map(|criterion| criterion.judge(&figures).met).collect()
+    };
+    assert_eq!(met(None, 69), [true, true, true]);
+    assert_eq!(met(None, 70), [false, true, true]);
+    assert_eq!(met(Some(at(60)), 109), [true, true, true]);
+    assert_eq!(met(Some(at(60)), 110), [true, true, false]);
+    let late = |index| Figures { index, ..figures(0.0, 400.0, 400.0) };
+    let certain = |pass: PassPlan| {
+        let watcher = Watcher::new(&of_slo("ttft_p99<50ms"), &pass, 0.001);
+        watcher.is_certain((0..44).map(late))
+    };
+    assert!(certain(PassPlan::open(40.0, Bound::requests(100))));
+    assert!(!certain(PassPlan::closed(8, Bound::requests(100))));
+    assert!(certain(PassPlan::closed(4, Bound::requests(100))));
+}
+
+#[test]
+fn as_many_misses_make_a_load_hopeless_as_twelve_independent_requests_cannot_have_by_chance() {
+    // At a level of 0.05 / 40: a tenth of it for this claim.
+    let needed = |text: &str| misses_to_claim(&of_slo(text), 1_200, 0.00125)[0];
+    assert_eq!(needed("ttft_p99<1s"), Some(400));
+    assert_eq!(needed("ttft_p95<1s"), Some(600));
+    assert_eq!(needed("ttft_p90<1s"), Some(700));
+    assert_eq!((needed("ttft_p50<1s"), needed("ttft_mean<1s")), (None, None));
+}
+
+#[test]
+fn a_search_that_begins_far_too_high_comes_down_for_few_requests() {
+    // A server that answers 20 each second, one after the other.
+    let settings = Settings {
+        start: 1_600.0,
+        max_requests: 4_000,
+        latency_s: None,
+        precision: 0.3,
+        ..settings("ttft_p90<500ms")
+    };
+    let mut search = Search::new(settings.clone());
+    let mut at_first = 0;
+    while let Some(asked) = search.next() {
+        let pass = PassPlan::open(asked.load, Bound::requests(asked.requests as u32));
+        let watcher = Watcher::new(&settings.criteria, &pass, settings.claim_level());
+        let mut rng = rng(7, &["server", &search.trials().to_string()]);
+        let (mut due, mut free) = (0.0_f64, 0.0_f64);
+        let mut one = |index: u32| {
+            due += -unit(&mut rng).max(1e-12).ln() / asked.load * 1e3;
+            free = free.max(due) + 50.0;
+            let ttft = free - due;
+            let origin = Figures { index, send_delay_ms: Some(0.0), ..figures(due, free, ttft) };
+            Figures { ttft_from_due_ms: Some(ttft), ..origin }
+        };
+        let requests: Vec<Figures> = (0..asked.requests as u32).map(&mut one).collect();
+        let at = certain_at(&watcher, &requests).unwrap_or(Nanos(u64::MAX));
+        let mut fold = TrialFold::of(&pass, &settings.criteria).unwrap();
+        requests.iter().for_each(|one| fold.add(&one.as_of(at)));
+        search.tell(fold.finish());
+        at_first += asked.requests * u64::from(asked.load > 100.0);
+    }
+    assert!(at_first <= 300, "{at_first} requests far beyond the edge");
+    let (guess, high) = (search.guess().unwrap(), search.interval().1.unwrap());
+    assert!((14.0..20.0).contains(&guess) && high < 30.0, "{guess} {high}");
 }

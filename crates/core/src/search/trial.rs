@@ -1,15 +1,37 @@
 //! A trial: what became of each request at one load, and which of them count. Never weighs what it
 //! counts: that is [`super::Evidence`].
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::criterion::{Criterion, Judged};
+use super::overwhelmed::first_crowd;
+use super::plan::load_of;
 use crate::metric::{Timeline, e2e, send_delay, tpot, ttft};
+use crate::outcome::Outcome;
+use crate::plan::PassPlan;
 use crate::time::Nanos;
+
+/// How far a request came in a trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fate {
+    /// To its end, whatever that was.
+    #[default]
+    Ended,
+    /// It was in flight when the trial was cut off.
+    CutOff,
+    /// It was not due yet when the trial was cut off.
+    NeverSent,
+}
 
 /// What a search needs to know of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
+    /// Its place in the order of starts.
+    pub index: u32,
+    /// How far it came.
+    pub fate: Fate,
     /// When it was due.
     pub due: Nanos,
     /// When it ended, whatever became of it; absent where it was never sent.
@@ -35,7 +57,9 @@ impl Figures {
     #[must_use]
     pub fn of(timeline: &Timeline<'_>) -> Self {
         let record = timeline.record;
-        Self {
+        let found = Self {
+            index: record.index,
+            fate: Fate::Ended,
             due: record.due,
             ended: record.ended,
             complete: record.outcome.is_complete(),
@@ -45,7 +69,66 @@ impl Figures {
             ttft_from_due_ms: ttft::from_due(timeline),
             e2e_from_due_ms: e2e::from_due(timeline),
             send_delay_ms: send_delay::send_delay_ms(timeline),
+        };
+        match record.outcome {
+            Outcome::Cancelled => found.cut_off(found.ended.unwrap_or(found.due)),
+            Outcome::Skipped => Self { ended: None, fate: Fate::NeverSent, ..found },
+            _ => found,
         }
+    }
+
+    /// Those of a request that was in flight at an instant, at best: as if its first token, where
+    /// none had come, and its end came then. Gaps between tokens may still become short.
+    #[must_use]
+    pub fn in_flight(
+        index: u32,
+        due: Nanos,
+        sent: Option<Nanos>,
+        first: Option<Nanos>,
+        at: Nanos,
+    ) -> Self {
+        let at = at.max(sent.unwrap_or(due)).max(due);
+        let first = first.map_or(at, |first| first.min(at));
+        Self {
+            index,
+            fate: Fate::CutOff,
+            due,
+            ended: Some(at),
+            complete: true,
+            ttft_ms: Some(sent.map_or(0.0, |sent| first.ms_after(sent))),
+            tpot_ms: Some(0.0),
+            e2e_ms: Some(sent.map_or(0.0, |sent| at.ms_after(sent))),
+            ttft_from_due_ms: Some(first.ms_after(due)),
+            e2e_from_due_ms: Some(at.ms_after(due)),
+            send_delay_ms: Some(sent.unwrap_or(at).ms_after(due)),
+        }
+    }
+
+    /// The same request as it was at an instant before its end, at best.
+    #[must_use]
+    pub fn cut_off(&self, at: Nanos) -> Self {
+        let later = |ms: f64| self.due + Duration::from_secs_f64(ms.max(0.0) * 1e-3);
+        let sent = self.send_delay_ms.map(later).filter(|sent| *sent <= at);
+        let first = self.ttft_from_due_ms.map(later);
+        Self::in_flight(self.index, self.due, sent, first, at)
+    }
+
+    /// What a trial that is cut off at an instant knows of it.
+    #[must_use]
+    pub fn as_of(&self, at: Nanos) -> Self {
+        if self.due > at {
+            Self { ended: None, fate: Fate::NeverSent, ..*self }
+        } else if self.has_ended(at) {
+            *self
+        } else {
+            self.cut_off(at)
+        }
+    }
+
+    /// Whether it had ended by an instant.
+    #[must_use]
+    pub fn has_ended(&self, at: Nanos) -> bool {
+        self.ended.is_none_or(|ended| ended <= at)
     }
 }
 
@@ -67,8 +150,15 @@ pub struct Saturation {
 pub struct Trial {
     /// The load: requests per second, or requests in flight.
     pub load: f64,
-    /// Requests that were planned.
+    /// Requests that were sent.
     pub requests: u64,
+    /// Requests that were planned: more where it was cut off.
+    pub planned: u64,
+    /// Requests that were in flight when it was cut off, and those that were not sent then.
+    pub cut_off: u64,
+    /// Requests that missed each criterion for certain, wherever they stand in the trial; the crowd
+    /// at the beginning of a closed loop is left out.
+    pub missed: Vec<u64>,
     /// Requests of the start-up, which do not count.
     pub startup: u64,
     /// Requests of the drain, which do not count.
@@ -93,12 +183,15 @@ impl Trial {
 #[derive(Clone, Debug)]
 pub struct TrialFold {
     load: f64,
+    crowd: u64,
     criteria: Vec<Criterion>,
     rows: Vec<Row>,
 }
 
 #[derive(Clone, Debug)]
 struct Row {
+    index: u32,
+    fate: Fate,
     due: Nanos,
     ended: Nanos,
     judged: Vec<Judged>,
@@ -113,41 +206,59 @@ const STARTUP_LATENCIES: f64 = 2.0;
 const DRAIN_LATENCIES: f64 = 1.0;
 
 impl TrialFold {
-    /// Nothing seen yet.
+    /// Nothing seen yet of a pass; none of one that holds no load.
     #[must_use]
-    pub fn new(load: f64, criteria: &[Criterion]) -> Self {
-        Self { load, criteria: criteria.to_vec(), rows: Vec::new() }
+    pub fn of(pass: &PassPlan, criteria: &[Criterion]) -> Option<Self> {
+        let crowd = first_crowd(pass);
+        Some(Self { load: load_of(pass)?, crowd, criteria: criteria.to_vec(), rows: Vec::new() })
     }
 
     /// Takes in a request.
     pub fn add(&mut self, figures: &Figures) {
         let judged = self.criteria.iter().map(|criterion| criterion.judge(figures)).collect();
         let ended = figures.ended.unwrap_or(figures.due).max(figures.due);
-        self.rows.push(Row { due: figures.due, ended, judged });
+        let (index, fate, due) = (figures.index, figures.fate, figures.due);
+        self.rows.push(Row { index, fate, due, ended, judged });
     }
 
     /// The trial.
     #[must_use]
     pub fn finish(mut self) -> Trial {
-        self.rows.sort_by_key(|row| row.due);
+        self.rows.sort_by_key(|row| (row.due, row.index));
+        let counts = |row: &&Row| u64::from(row.index) >= self.crowd && row.fate != Fate::NeverSent;
+        let missed = |of: usize| {
+            self.rows.iter().filter(counts).filter(|row| !row.judged[of].met).count() as u64
+        };
+        let missed = (0..self.criteria.len()).map(missed).collect();
+        let planned = self.rows.len() as u64;
+        let cut_off = self.rows.iter().filter(|row| row.fate != Fate::Ended).count() as u64;
+        self.rows.retain(|row| row.fate != Fate::NeverSent);
         let latency_s = median_latency_s(&self.rows);
         let [first, last] =
             [self.rows.first(), self.rows.last()].map(|row| row.map_or(Nanos::ZERO, |row| row.due));
         let from = STARTUP_LATENCIES * latency_s;
         let until = last.seconds_after(first) - DRAIN_LATENCIES * latency_s;
         let at = |row: &Row| row.due.seconds_after(first);
-        let startup = self.rows.partition_point(|row| at(row) < from);
-        let end = self.rows.partition_point(|row| at(row) <= until).max(startup);
+        // When a trial was cut off was decided by its outcome, so that none of it counts.
+        let (startup, end) = if cut_off > 0 {
+            (0, 0)
+        } else {
+            let startup = self.rows.partition_point(|row| at(row) < from);
+            (startup, self.rows.partition_point(|row| at(row) <= until).max(startup))
+        };
         let counted = &self.rows[startup..end];
         let of = |index: usize| counted.iter().map(|row| row.judged[index]).collect();
         Trial {
             load: self.load,
             requests: self.rows.len() as u64,
+            planned,
+            cut_off,
+            missed,
             startup: startup as u64,
             drain: (self.rows.len() - end) as u64,
             latency_s,
             judged: (0..self.criteria.len()).map(of).collect(),
-            saturation: saturation(&self.rows, latency_s),
+            saturation: saturation(&self.rows, latency_s).filter(|_| cut_off == 0),
         }
     }
 }
@@ -173,7 +284,7 @@ const EXCESS_DEVIATIONS: f64 = 4.0;
 fn saturation(rows: &[Row], latency_s: f64) -> Option<Saturation> {
     let (first, last) = (rows.first()?.due, rows.last()?.due);
     let span_s = last.seconds_after(first);
-    let half = first + std::time::Duration::from_secs_f64(span_s / 2.0);
+    let half = first + Duration::from_secs_f64(span_s / 2.0);
     // Until some latencies have passed, requests in flight rise under every load.
     let early = median_latency_s(&rows[..rows.partition_point(|row| row.due < half)]);
     if span_s / 2.0 < SETTLED_LATENCIES * early.min(latency_s) || rows.len() < 32 {

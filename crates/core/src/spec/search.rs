@@ -34,7 +34,7 @@ pub struct SearchSpec {
 }
 
 /// The share that must meet the objectives on requests where none is given.
-const ATTAINMENT: f64 = 0.99;
+pub(super) const ATTAINMENT: f64 = 0.99;
 const CONFIDENCE: f64 = 0.95;
 const PRECISION: f64 = 0.05;
 const STRIDE: f64 = 2.0;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Known, Spec};
 use crate::plan::{Grid, PassPlan, Plan, TargetPlan, Warmup};
+use crate::search::SearchPlan;
 
 impl Spec {
     /// The spec with every default that can be a key, by what it resolves to.
@@ -30,6 +31,17 @@ impl Spec {
         let mut spec = with(self, &load).unwrap_or_else(|| self.clone());
         for key in load.into_iter().chain(defaults(&plan)) {
             spec = with(&spec, &[key]).unwrap_or(spec);
+        }
+        for (key, value) in plan.search.iter().flat_map(searched) {
+            let Some(Ok(Value::Object(mut table))) = spec.search.as_ref().map(serde_json::to_value)
+            else {
+                continue;
+            };
+            if table.get(key).is_some_and(Value::is_null) {
+                table.insert(key.to_owned(), value);
+                let fuller = Self { search: None, ..spec.clone() };
+                spec = with(&fuller, &[("search", Value::Object(table))]).unwrap_or(spec);
+            }
         }
         Ok(spec)
     }
@@ -70,6 +82,21 @@ fn load(plan: &Plan) -> Vec<(&'static str, Value)> {
         keys.push(("passes", json!(names)));
     }
     keys
+}
+
+/// The keys of `[search]`. The first load comes before the lowest one, which follows from it.
+fn searched(search: &SearchPlan) -> Vec<(&'static str, Value)> {
+    vec![
+        ("over", json!(search.over.name())),
+        ("attainment", json!(super::search::ATTAINMENT)),
+        ("confidence", json!(search.confidence)),
+        ("precision", json!(search.precision)),
+        ("start", json!(search.start)),
+        ("stride", json!(search.stride)),
+        ("from", json!(search.lowest)),
+        ("max_requests", json!(search.max_requests)),
+        ("max_trials", json!(search.max_trials)),
+    ]
 }
 
 /// Everything else, in the order of a plan.

@@ -234,6 +234,8 @@ fn a_spec_with_its_defaults_written_out_is_the_same_plan() {
         serde_json::json!({ "workload": "conversation", "concurrency": [3] }),
         serde_json::json!({ "passes": ["saturated"], "requests": 5 }),
         serde_json::json!({ "stages": "30s@2,30s@8", "temperature": 0.0, "repeat": 3 }),
+        serde_json::json!({ "slo": "ttft_p99<1s", "search": { "to": 40 } }),
+        serde_json::json!({ "slo": "ttft_p99<1s", "search": { "over": "concurrency" } }),
     ];
     for keys in keys {
         let spec: Spec = serde_json::from_value(keys.clone()).expect("keys");
@@ -247,4 +249,12 @@ fn a_spec_with_its_defaults_written_out_is_the_same_plan() {
     assert_eq!(demonstration.input_lengths, Some(vec![128, 512]));
     assert_eq!((demonstration.one_by_one, demonstration.requests), (Some(2), Some(32)));
     assert_eq!(demonstration.passes.as_deref().map(<[String]>::len), Some(2));
+    let search = serde_json::json!({ "goodput": "ttft<1s", "search": { "start": 3 } });
+    let spec: Spec = serde_json::from_value(search).expect("keys");
+    let search = spec.spelled_out(&KNOWN).expect("no mistakes").search.expect("a search");
+    let expected = serde_json::json!({
+        "over": "rate", "attainment": 0.99, "confidence": 0.95, "precision": 0.05, "from": 0.003,
+        "to": null, "start": 3.0, "stride": 2.0, "max_requests": 20_000, "max_trials": 40,
+    });
+    assert_eq!(serde_json::to_value(search).expect("keys"), expected);
 }

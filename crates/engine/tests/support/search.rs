@@ -3,7 +3,8 @@
 use inferometer_core::load::load_model;
 use inferometer_core::plan::{Bound, PassPlan};
 use inferometer_core::search::{
-    Claim, Criterion, Evidence, Figures, Search, Settings, Trial, TrialFold, criteria,
+    Asked, Claim, Criterion, Evidence, Fate, Figures, Search, Settings, Trial, TrialFold, Watcher,
+    certain_at, criteria,
 };
 use inferometer_core::seed::of_repeat;
 use inferometer_core::stats::normal_quantile_above;
@@ -26,37 +27,55 @@ pub fn wanted(slo_text: &str, goodput_text: &str, attainment: f64) -> Vec<Criter
     } else {
         goodput::parse(goodput_text).expect("objectives")
     };
-    criteria(&slo, &goodput, attainment, 0.01).expect("criteria")
+    criteria(&slo, &goodput, attainment, None).expect("criteria")
 }
 
 impl Server {
-    /// The requests of a load, in virtual time.
-    pub fn play(&self, load: f64, requests: u64, seed: u64) -> Vec<Figures> {
+    /// The pass of a load.
+    fn pass(&self, load: f64, requests: u64) -> PassPlan {
         let bound = Bound::requests(requests as u32);
-        let pass = match self.whole {
+        match self.whole {
             true => PassPlan::closed(load as u32, bound),
             false => PassPlan::open(load, bound),
-        };
+        }
+    }
+
+    /// The requests of a load, in virtual time.
+    pub fn play(&self, load: f64, requests: u64, seed: u64) -> Vec<Figures> {
+        let pass = self.pass(load, requests);
         let mut engine = Engine::new(self.config.clone()).expect("an engine");
         let mut lengths = std::iter::repeat(self.lengths);
         let found = simulate(&mut engine, &mut *load_model(&pass, seed), &mut lengths);
-        found.iter().map(figures).collect()
+        (0..).zip(&found).map(|(index, found)| figures(index, found)).collect()
     }
 
-    /// A trial.
+    /// A trial to its end.
     pub fn trial(&self, criteria: &[Criterion], load: f64, requests: u64, seed: u64) -> Trial {
-        let mut fold = TrialFold::new(load, criteria);
+        let mut fold = TrialFold::of(&self.pass(load, requests), criteria).expect("a load");
         self.play(load, requests, seed).iter().for_each(|figures| fold.add(figures));
+        fold.finish()
+    }
+
+    /// A trial that ends as soon as its claim is certain.
+    pub fn watched(&self, settings: &Settings, asked: Asked, seed: u64) -> Trial {
+        let pass = self.pass(asked.load, asked.requests);
+        let watcher = Watcher::new(&settings.criteria, &pass, settings.claim_level());
+        let found = self.play(asked.load, asked.requests, seed);
+        let at = certain_at(&watcher, &found);
+        let mut fold = TrialFold::of(&pass, &settings.criteria).expect("a load");
+        found.iter().for_each(|one| fold.add(&at.map_or(*one, |at| one.as_of(at))));
         fold.finish()
     }
 }
 
-fn figures(found: &VirtualRecord) -> Figures {
+fn figures(index: u32, found: &VirtualRecord) -> Figures {
     let ms = |at: Option<inferometer_core::time::Nanos>| at.map(|at| at.ms_after(found.sent));
     let (first, last) = (ms(found.first_token), ms(found.last_token));
     let tokens = f64::from(found.output) - 1.0;
     let between = first.zip(last).filter(|_| tokens > 0.0);
     Figures {
+        index,
+        fate: Fate::Ended,
         due: found.due,
         ended: Some(found.ended),
         complete: found.finish != Finish::Ignored,
@@ -137,7 +156,7 @@ pub fn search(server: &Server, settings: Settings, seed: u64) -> Search {
     let mut search = Search::new(settings);
     while let Some(asked) = search.next() {
         let draw = of_repeat(seed, search.trials() + 1);
-        let trial = server.trial(&search.settings().criteria, asked.load, asked.requests, draw);
+        let trial = server.watched(search.settings(), asked, draw);
         search.tell(trial);
     }
     search

@@ -120,6 +120,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         kind,
         load: kind.name().replace('_', " "),
         repeat: 1,
+        trial: None,
         concurrency: None,
         rate: None,
         planned,

@@ -8,7 +8,7 @@ use inferometer_core::metric::Timeline;
 use inferometer_core::plan::{CellPlan, TargetPlan};
 use inferometer_core::record::Record;
 use inferometer_core::request::WorkloadHasher;
-use inferometer_core::search::{Figures, Search, SearchAnswer, SearchPlan, TrialFold};
+use inferometer_core::search::{Figures, Search, SearchAnswer, SearchPlan, TrialFold, certain_at};
 use inferometer_core::seed::of_repeat;
 use inferometer_core::spec::Spec;
 use inferometer_engine::records::{PassPlace, play};
@@ -24,7 +24,7 @@ use super::requests::Requests;
 use super::row::row;
 use crate::command::engine_flags::EngineFlags;
 use crate::exit::{Failure, print};
-use crate::run::{Options, Resolved, outputs, resolve, searched, traces};
+use crate::run::{Clock, Options, Resolved, dry_run, outputs, resolve, searched, traces};
 
 /// What becomes of the records of a trial.
 type Keep<'a> = dyn FnMut(&PassBegin, Vec<Record>) -> Result<(), Failure> + 'a;
@@ -66,15 +66,27 @@ impl<'a> Player<'a> {
             };
             self.passes += 1;
             let records = self.pass(&begin)?;
-            let mut trial = TrialFold::new(asked.load, &plan.criteria);
-            for record in &records {
-                let timeline = Timeline::new(record, self.resolved.plan.sampling.stream);
-                trial.add(&Figures::of(&timeline));
-            }
+            let records = self.cut_off(plan, &begin, records);
+            let Some(mut trial) = TrialFold::of(&begin.plan, &plan.criteria) else { break };
+            self.figures(&records).iter().for_each(|figures| trial.add(figures));
             search.tell(trial.finish());
             keep(&begin, records)?;
         }
         Ok(search)
+    }
+
+    fn figures(&self, records: &[Record]) -> Vec<Figures> {
+        let streamed = self.resolved.plan.sampling.stream;
+        records.iter().map(|record| Figures::of(&Timeline::new(record, streamed))).collect()
+    }
+
+    /// The records as they are of a pass that ends as soon as its claim is certain.
+    fn cut_off(&self, plan: &SearchPlan, begin: &PassBegin, records: Vec<Record>) -> Vec<Record> {
+        let watcher = plan.watcher(&begin.plan);
+        match watcher.and_then(|watcher| certain_at(&watcher, &self.figures(&records))) {
+            None => records,
+            Some(at) => records.into_iter().map(|record| record.cut_off(at)).collect(),
+        }
     }
 
     fn pass(&mut self, begin: &PassBegin) -> Result<Vec<Record>, Failure> {
@@ -136,6 +148,10 @@ pub fn search(spec: &Spec, flags: &EngineFlags, options: &Options) -> Result<(),
     let Some(plan) = resolved.plan.search.clone() else {
         return Err(Failure::usage("search: there is nothing to look for"));
     };
+    if options.dry_run {
+        check_plan(&resolved.plan)?;
+        return dry_run(&resolved, options, Clock::Virtual);
+    }
     let outputs = outputs::Outputs::prepare(resolved.out.as_deref())?;
     let clock =
         EpollNet::new().map_err(|error| Failure::not_carried_out(format!("the clock: {error}")))?;

@@ -10,10 +10,10 @@ use inferometer_core::summary::Target;
 use inferometer_workload::Note;
 
 use crate::exit::Failure;
-use crate::run::Options;
 use crate::run::estimate::spoken;
 use crate::run::progress::Progress;
 use crate::run::prompts::BATCH;
+use crate::run::{Options, bound};
 
 /// What of the prompts of a pass is not as asked for; `of_a_bound` where an earlier pass had no
 /// number of requests, so that what it sent is less than what is counted for it.
@@ -79,18 +79,24 @@ pub(super) fn announce(progress: Progress, target: &Target, plan: &Plan) {
 }
 
 /// What is looked for, and how much it may cost.
-pub(super) fn search(progress: Progress, search: &SearchPlan) {
+pub(super) fn search(
+    progress: Progress,
+    plan: &Plan,
+    search: &SearchPlan,
+    guess: Option<(Duration, Duration)>,
+) {
     let objectives: Vec<&str> =
         search.criteria.iter().map(|criterion| criterion.text.as_str()).collect();
     progress.say(&format!(
-        "searching the highest {} at which {} holds, within {}% at {}% confidence: at most {} \
-         requests",
+        "searching the highest {} at which {} holds, within {}% at {}% confidence",
         search.over,
         objectives.join(" and "),
         search.precision * 100.0,
-        search.confidence * 100.0,
-        search.max_requests
+        search.confidence * 100.0
     ));
+    let most = guess.map(|(one, other)| one.max(other));
+    progress.say(&bound::words(plan, search, most));
+    bound::advice(plan).into_iter().for_each(|advice| progress.say(advice));
 }
 
 /// Runs that may take longer than this are begun when a person has agreed.

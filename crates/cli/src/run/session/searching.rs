@@ -1,6 +1,7 @@
 //! The trials of a search, one pass each, until the procedure has its answer. Decides nothing
 //! itself: that is [`inferometer_core::search`].
 
+use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::plan::CellPlan;
 use inferometer_core::search::{Asked, Search, SearchPlan};
 
@@ -29,11 +30,29 @@ impl Session<'_> {
                 return Ok(());
             }
             let Some(trial) = self.grid.trials_of(cell).get(before) else { return Ok(()) };
+            let trials = search.trials();
             search.tell(trial.clone());
+            if search.trials() == trials {
+                self.wait_from_now_on(cell, number);
+                continue;
+            }
             self.progress.say(&searched::trial(plan, &search, asked));
         }
         self.progress.say(&searched::last_word(plan, cell, &search));
         Ok(())
+    }
+
+    /// A trial that was cut off for a claim that its records do not bear out is none; the others are
+    /// played to their ends.
+    fn wait_from_now_on(&mut self, cell: CellPlan, trial: u32) {
+        self.passes.cut_off = false;
+        let message = format!(
+            "trial {trial} was cut off for a claim that its records do not bear out, as where outputs \
+             are counted after the pass: it counts for nothing, and no other trial is cut off"
+        );
+        self.progress.say(&format!("warning: {message}"));
+        let finding = Finding::new("search_trial_lost", Severity::Warning, message);
+        self.findings.push(finding.at(cell.to_string()));
     }
 
     /// Whether a cell that was taken over has trials left to make.
