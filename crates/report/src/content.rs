@@ -57,7 +57,7 @@ pub(crate) fn blocks(input: &ReportInput<'_>) -> Vec<Block> {
     let summary = input.summary;
     let mut out = vec![Block::Heading(1, title(summary))];
     verdict(&mut out, summary);
-    answers(&mut out, summary);
+    answers(&mut out, input);
     what(&mut out, summary);
     results(&mut out, input);
     plots(&mut out, input);
@@ -133,14 +133,27 @@ fn verdict(out: &mut Vec<Block>, summary: &Summary) {
     out.push(Block::Table(slo));
 }
 
-/// What a search found out.
-fn answers(out: &mut Vec<Block>, summary: &Summary) {
-    for answer in &summary.searches {
+/// What a search found out, and its curve.
+fn answers(out: &mut Vec<Block>, input: &ReportInput<'_>) {
+    let searches = &input.summary.searches;
+    for answer in searches {
         out.push(Block::Heading(2, format!("Search, {}", answer.cell())));
-        out.push(Block::Paragraph(plain(search::sentence(answer))));
+        let strong = Span::Strong(search::sentence(answer));
+        out.push(Block::Paragraph(vec![strong]));
+    }
+    out.extend(
+        (0..input.plots.len()).filter(|&at| is_of_search(&input.plots[at])).map(Block::Plot),
+    );
+    for answer in searches {
+        out.push(Block::Heading(3, format!("By load, {}", answer.cell())));
         out.push(Block::Table(search::table(answer)));
         out.push(Block::Paragraph(plain(search::explanation(answer))));
     }
+}
+
+/// Whether it is the curve of a search, which stands beside its answer.
+fn is_of_search(plot: &Named) -> bool {
+    plot.name == crate::plot::SEARCH
 }
 
 fn what(out: &mut Vec<Block>, summary: &Summary) {
@@ -164,6 +177,10 @@ fn what(out: &mut Vec<Block>, summary: &Summary) {
 fn results(out: &mut Vec<Block>, input: &ReportInput<'_>) {
     let summary = input.summary;
     let places = Places { summary, traces: input.traces };
+    if !summary.searches.is_empty() {
+        // Its answer stands above: no trial of it is a result of its own.
+        return trials(out, summary, &places);
+    }
     out.push(Block::Heading(2, "Results".to_owned()));
     let mut records = table::records(summary);
     if records.is_empty() {
@@ -195,13 +212,26 @@ fn results(out: &mut Vec<Block>, input: &ReportInput<'_>) {
     }
 }
 
+/// Every trial of a search.
+fn trials(out: &mut Vec<Block>, summary: &Summary, places: &Places<'_>) {
+    out.push(Block::Heading(2, "Trials".to_owned()));
+    let mut trials = table::loads(summary);
+    places.link_loads(&mut trials);
+    out.push(Block::Table(trials));
+    let failures = table::failures(summary);
+    if !failures.is_empty() {
+        out.push(Block::List(failures.into_iter().map(plain).collect()));
+    }
+}
+
 fn plots(out: &mut Vec<Block>, input: &ReportInput<'_>) {
     let charts = view::of_run(input.summary, input.traces);
     if input.plots.is_empty() && charts.is_empty() {
         return;
     }
     out.push(Block::Heading(2, "Plots".to_owned()));
-    out.extend((0..input.plots.len()).map(Block::Plot));
+    let others = (0..input.plots.len()).filter(|&at| !is_of_search(&input.plots[at]));
+    out.extend(others.map(Block::Plot));
     out.extend(charts.into_iter().map(|chart| Block::Chart(Box::new(chart))));
 }
 

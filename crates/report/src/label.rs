@@ -99,11 +99,12 @@ pub(crate) fn load(pass: &PassSummary) -> String {
     }
 }
 
-/// The kind of a pass, and which repeat it is from the second on.
+/// The kind of a pass, and which repeat it is from the second on, or which trial.
 pub(crate) fn kind(pass: &PassSummary) -> String {
-    match pass.repeat {
-        0 | 1 => pass.kind.name().to_owned(),
-        repeat => format!("{}, repeat {repeat}", pass.kind.name()),
+    match (pass.trial, pass.repeat) {
+        (Some(trial), _) => format!("trial {trial}"),
+        (None, 0 | 1) => pass.kind.name().to_owned(),
+        (None, repeat) => format!("{}, repeat {repeat}", pass.kind.name()),
     }
 }
 

@@ -104,22 +104,32 @@ pub(crate) fn table(answer: &SearchAnswer) -> Table {
                 None => format!("{value:.2}"),
             });
         }
-        row.push(verdict(answer, load).to_owned());
+        row.push(verdict(answer, load));
         table.push(row);
     }
     table
 }
 
-fn verdict(answer: &SearchAnswer, load: &LoadAnswer) -> &'static str {
-    match (load.claim, load.saturation) {
+fn verdict(answer: &SearchAnswer, load: &LoadAnswer) -> String {
+    if let Some(by) = load.overwhelmed {
+        let cut = if by.cut_off > 0 { ", cut off" } else { "" };
+        let which = match answer.objectives.as_slice() {
+            [_] => "it",
+            all => all.get(by.criterion).map_or("it", |it| it.text.as_str()),
+        };
+        return format!("not met: {} of {} missed {which}{cut}", by.missed, by.planned);
+    }
+    let word = match (load.claim, load.saturation) {
         (_, Some(_)) => "not met: ever more behind",
         (Claim::NotMet, _) => "not met",
         (Claim::Met, _) => "met",
         (Claim::Open, _) if answer.low.is_some_and(|low| load.load < low) => {
             "met (a higher one is)"
         }
+        (Claim::Open, _) if load.counted == 0 => "open: none counts",
         (Claim::Open, _) => "open",
-    }
+    };
+    word.to_owned()
 }
 
 /// A load with four significant digits, or as it is.

@@ -10,6 +10,7 @@ use crate::beside;
 use crate::label;
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, length, two_decimals};
+use crate::search;
 
 /// The columns of the published tables.
 const RECORD_COLUMNS: [&str; 6] = [
@@ -53,6 +54,9 @@ pub fn markdown(summaries: &[Summary]) -> String {
 
 /// The tables and footnotes of one target, without headings.
 pub(crate) fn body(summary: &Summary) -> String {
+    if !summary.searches.is_empty() {
+        return of_search(summary);
+    }
     let kept = summary.imported.as_ref().map(|imported| imported.tables.as_slice());
     let mut out = match kept {
         Some(tables) if !tables.is_empty() => {
@@ -76,6 +80,22 @@ pub(crate) fn body(summary: &Summary) -> String {
     }
     for (heading, table) in beside::tables(summary) {
         let _ = write!(out, "\n{heading}:\n\n{}", table.to_markdown());
+    }
+    out
+}
+
+/// The answers of a search, what is known of each load, and its trials.
+fn of_search(summary: &Summary) -> String {
+    let mut out = String::new();
+    for answer in &summary.searches {
+        let sentence = crate::markdown::escape(&search::sentence(answer));
+        let _ = write!(out, "{}: {sentence}\n\n", answer.cell());
+        let _ = writeln!(out, "{}", search::table(answer).to_markdown());
+    }
+    let _ = write!(out, "Trials:\n\n{}", loads(summary).to_markdown());
+    let failures = failures(summary);
+    if !failures.is_empty() {
+        let _ = write!(out, "\n- {}\n", failures.join("\n- "));
     }
     out
 }
@@ -201,12 +221,16 @@ pub(crate) fn failures(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     for cell in &summary.cells {
         for pass in &cell.passes {
-            let failed = pass.outcomes.failed();
+            let mut why = pass.outcomes;
+            why.complete = 0;
+            if pass.is_cut_off() {
+                // That is no failure, and a finding says it.
+                (why.cancelled, why.skipped) = (0, 0);
+            }
+            let failed = why.failed();
             if failed == 0 {
                 continue;
             }
-            let mut why = pass.outcomes;
-            why.complete = 0;
             lines.push(format!(
                 "{}: {} of {} requests failed ({why}); figures are of the {} that completed",
                 cell.place(pass),

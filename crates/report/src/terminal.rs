@@ -61,10 +61,21 @@ fn write_summary(out: &mut String, summary: &Summary, colour: Colour) {
         let _ = writeln!(out, "{}", paint(Paint::Yellow, &notice));
     }
     out.push('\n');
-    write_table(out, &table::records(summary), RECORD_HEADING, colour);
+    for answer in &summary.searches {
+        let heading = format!("Search, {}", answer.cell());
+        let _ = writeln!(out, "{}", paint(Paint::Bold, &heading));
+        let _ = writeln!(out, "{}\n", paint(Paint::Green, &search::sentence(answer)));
+        write_table(out, &search::table(answer), SEARCH_HEADING, colour);
+        out.push('\n');
+    }
     let loads = table::loads(summary);
-    if let Some(sentence) = table::which_pass(summary) {
-        let _ = writeln!(out, "{}", paint(Paint::Dim, &sentence));
+    if summary.searches.is_empty() {
+        write_table(out, &table::records(summary), RECORD_HEADING, colour);
+        if let Some(sentence) = table::which_pass(summary) {
+            let _ = writeln!(out, "{}", paint(Paint::Dim, &sentence));
+        }
+    } else {
+        let _ = write!(out, "{}", paint(Paint::Bold, "Trials"));
     }
     if !loads.is_empty() {
         out.push('\n');
@@ -73,12 +84,6 @@ fn write_summary(out: &mut String, summary: &Summary, colour: Colour) {
     for (heading, table) in beside::tables(summary) {
         let _ = writeln!(out, "\n{}", paint(Paint::Bold, heading));
         write_table(out, &table, LOAD_HEADING, colour);
-    }
-    for answer in &summary.searches {
-        let heading = format!("Search, {}", answer.cell());
-        let _ = writeln!(out, "\n{}", paint(Paint::Bold, &heading));
-        write_table(out, &search::table(answer), SEARCH_HEADING, colour);
-        let _ = writeln!(out, "\n{}", paint(Paint::Green, &search::sentence(answer)));
     }
     let failures = table::failures(summary);
     if !failures.is_empty() {

@@ -23,6 +23,7 @@ pub use axis::Axis;
 pub use figure::{Figure, Key, Mark, Panel, Point, Series};
 pub use grid::{Named, figures};
 pub use png::png;
+pub(crate) use search::SEARCH;
 pub use style::Palette;
 pub use svg::escape;
 pub(crate) use theme::Paint;

@@ -15,6 +15,9 @@ use crate::label;
 use crate::number::significant;
 use crate::search;
 
+/// The name of the plot.
+pub(crate) const SEARCH: &str = "search";
+
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 170.0;
 const LEFT: f64 = 84.0;
@@ -62,7 +65,7 @@ pub(super) fn figure(summary: &Summary, theme: Theme) -> Option<Named> {
     }
     let svg =
         svg.finish(title, "Share of requests that meet the objectives, TTFT and TPOT by load");
-    Some(Named { name: "search", title, svg, chart: None })
+    Some(Named { name: SEARCH, title, svg, chart: None })
 }
 
 /// The three panels of a cell.

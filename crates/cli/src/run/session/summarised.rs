@@ -1,10 +1,13 @@
 //! The document of a run: a pure function of its figures and what is known beside them.
 
 use inferometer_core::finding::Finding;
+use inferometer_core::fold;
 use inferometer_core::plan::Plan;
-use inferometer_core::search;
+use inferometer_core::search::{self, Over, SearchAnswer};
 use inferometer_core::slo;
-use inferometer_core::summary::{Cell, Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
+use inferometer_core::summary::{
+    Cell, Environment, PassSummary, SUMMARY_SCHEMA, Summary, Target, Tool,
+};
 use inferometer_core::validity;
 use inferometer_core::verdict::{Validity, Verdict};
 
@@ -49,13 +52,16 @@ pub fn summarise(facts: Facts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> S
             findings.push(finding);
         }
     }
+    let searches = grid.searches(facts.plan);
+    for (cell, answer) in cells.iter_mut().zip(&searches) {
+        of_answer(cell, answer);
+    }
     let (mut validity, mut reasons) = validity::judge(&cells);
     let incomplete = findings.iter().find(|finding| finding.code == RUN_INCOMPLETE);
     if let Some(finding) = incomplete {
         validity = Validity::Suspect;
         reasons.push(format!("{}.", finding.message));
     }
-    let searches = grid.searches(facts.plan);
     for finding in search::findings(&searches, &cells) {
         if !findings.contains(&finding) {
             findings.push(finding);
@@ -86,6 +92,25 @@ pub fn summarise(facts: Facts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> S
         searches,
         errors: None,
     }
+}
+
+/// The figures of a cell that was searched: those of the highest load that meets the objectives, not
+/// of the trial that did most of what was not wanted.
+fn of_answer(cell: &mut Cell, answer: &SearchAnswer) {
+    let is_low = |pass: &&PassSummary| match answer.over {
+        Over::Rate => pass.rate.is_some() && pass.rate == answer.low,
+        Over::Concurrency => {
+            pass.concurrency.is_some() && pass.concurrency.map(f64::from) == answer.low
+        }
+    };
+    let at_low: Vec<PassSummary> = cell.passes.iter().filter(is_low).cloned().collect();
+    let figures = fold::cell(cell.input_length, cell.output_length, at_low);
+    *cell = Cell {
+        passes: std::mem::take(&mut cell.passes),
+        over_repeats: None,
+        prediction: std::mem::take(&mut cell.prediction),
+        ..figures
+    };
 }
 
 /// Where the arrival stamps come from, by the reads themselves.
