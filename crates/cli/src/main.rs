@@ -5,6 +5,7 @@ mod check;
 mod command;
 mod exit;
 mod export;
+mod exposed;
 mod lifeline;
 mod plan_file;
 mod run;

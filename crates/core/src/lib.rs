@@ -23,6 +23,7 @@ pub mod load;
 pub mod outcome;
 pub mod record;
 
+pub mod exposition;
 pub mod histogram;
 pub mod metric;
 pub mod stats;
@@ -46,6 +47,7 @@ pub mod inspect;
 pub mod repeat;
 pub mod slo;
 pub mod so_far;
+pub mod spans;
 pub mod validity;
 pub mod verdict;
 

@@ -216,6 +216,11 @@ impl OutcomeCounts {
         *self.of_mut(outcome.kind()) += 1;
     }
 
+    /// Counts all that others have counted.
+    pub fn add_all(&mut self, other: &Self) {
+        OutcomeKind::ALL.iter().for_each(|&kind| *self.of_mut(kind) += other.of(kind));
+    }
+
     /// The count of one kind.
     #[must_use]
     pub fn of(&self, kind: OutcomeKind) -> u64 {

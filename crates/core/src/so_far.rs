@@ -10,6 +10,7 @@ use crate::metric::{InFlight, Span, Timeline, TokenCurve, Weighted, e2e, ttft};
 use crate::observed::ServerSample;
 use crate::outcome::OutcomeCounts;
 use crate::record::Record;
+use crate::spans::Spans;
 use crate::time::Nanos;
 
 /// Requests in flight that are kept as they are; beyond, a grid of time counts them.
@@ -28,6 +29,8 @@ pub struct SoFar {
     pub itl: Histogram,
     /// Last token event after the send.
     pub e2e: Histogram,
+    /// The same and others between fixed bounds, and how late the instrument was.
+    pub spans: Spans,
     /// Output tokens over time.
     pub tokens: TokenCurve,
     /// Requests in flight over time.
@@ -48,6 +51,7 @@ impl SoFar {
             ttft: Histogram::default(),
             itl: Histogram::default(),
             e2e: Histogram::default(),
+            spans: Spans::default(),
             tokens: TokenCurve::default(),
             in_flight: InFlight::keeping(SPANS_KEPT),
             server: None,
@@ -65,6 +69,11 @@ impl SoFar {
             let completed = record.outcome.is_complete();
             self.in_flight.add(Span { send_start, ended, completed });
         }
+        self.gaps.clear();
+        if self.streamed && record.outcome.is_complete() {
+            itl_ms(&timeline, &mut self.gaps);
+        }
+        self.spans.add(&timeline, &self.gaps);
         if !record.outcome.is_complete() {
             return;
         }
@@ -75,12 +84,8 @@ impl SoFar {
         ] {
             value.into_iter().for_each(|ms| histogram.add(span(ms)));
         }
-        if self.streamed {
-            self.gaps.clear();
-            itl_ms(&timeline, &mut self.gaps);
-            for gap in &self.gaps {
-                self.itl.add_times(span(gap.value), gap.weight.round() as u64);
-            }
+        for gap in &self.gaps {
+            self.itl.add_times(span(gap.value), gap.weight.round() as u64);
         }
     }
 
@@ -116,6 +121,7 @@ fn span(ms: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exposition::Buckets;
     use crate::fixture::steady;
     use crate::outcome::Outcome;
 
@@ -132,6 +138,9 @@ mod tests {
         assert_eq!((so_far.output_tokens, so_far.ttft.count(), so_far.itl.count()), (10, 2, 8));
         let [first, gap] = [so_far.ttft.max(), so_far.itl.quantile(0.5)].map(|s| s.as_millis());
         assert_eq!((first, gap), (70, 10));
+        let spans = &so_far.spans;
+        let counts = [&spans.ttft, &spans.itl, &spans.tpot, &spans.e2e].map(Buckets::count);
+        assert_eq!((counts, spans.send_delay.count()), ([2.0, 8.0, 2.0, 2.0], 3.0));
         let (from, until) = so_far.window().expect("requests were sent");
         assert_eq!((from, until), (Nanos(0), Nanos(930_000_000)));
         assert!((so_far.output_tokens_per_s().expect("a window") - 10.0 / 0.93).abs() < 1e-9);

@@ -14,6 +14,8 @@ mod host;
 
 mod observer;
 
+pub use exposition::{Metric, metrics};
+
 pub use cards::{Cards, Dcgm, chosen, of_this_machine};
 pub use host::environment;
 pub use names::Names;

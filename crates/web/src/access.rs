@@ -25,6 +25,8 @@ pub enum Access {
     /// Whoever reaches a loopback address by its own name: another name there is that of a page
     /// of somebody else's, which had it point here (DNS rebinding).
     Loopback,
+    /// Whoever reaches the address: for what may be read by everybody.
+    Everybody,
     /// Whoever has this.
     Token(String),
 }
@@ -72,6 +74,7 @@ impl Access {
     /// What becomes of a request.
     pub(crate) fn decide(&self, request: &Request, asked: &Asked) -> Decision {
         match self {
+            Self::Everybody => Decision::Allowed,
             Self::Loopback => match request.header("host").is_some_and(is_loopback) {
                 true => Decision::Allowed,
                 false => Decision::WrongHost,

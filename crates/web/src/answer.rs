@@ -46,7 +46,8 @@ impl Answer {
     }
 
     /// Content of some type.
-    pub(crate) fn of(content_type: &'static str, content: Vec<u8>) -> Self {
+    #[must_use]
+    pub fn of(content_type: &'static str, content: Vec<u8>) -> Self {
         Self { status: 200, content_type, headers: Vec::new(), content: Content::Whole(content) }
     }
 
@@ -57,8 +58,9 @@ impl Answer {
         answer.with("location", link)
     }
 
-    /// With another status.
-    pub(crate) fn status(mut self, status: u16) -> Self {
+    /// With another status of HTTP.
+    #[must_use]
+    pub fn status(mut self, status: u16) -> Self {
         self.status = status;
         self
     }

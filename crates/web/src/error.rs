@@ -5,7 +5,7 @@
 #[derive(Debug, thiserror::Error)]
 pub enum WebError {
     /// The address cannot be listened on.
-    #[error("--listen {address}: {reason}{advice}")]
+    #[error("{address}: {reason}{advice}")]
     Listen {
         /// The address that was asked for.
         address: String,

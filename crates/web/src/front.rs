@@ -1,4 +1,4 @@
-//! The server as an actor: takes requests in, lets the site answer, and sends what happens in a
+//! The server as an actor: takes requests in, lets its pages answer, and sends what happens in a
 //! run in progress as it happens. It reads no file and makes no page.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::access::{Access, Decision};
 use crate::answer::{Answer, Content, LiveEvent};
 use crate::asked::Asked;
 use crate::connection::{Connection, PERIOD};
-use crate::site::{Site, refusal, token_wanted};
+use crate::site::token_wanted;
 
 /// The most connections that are open at one time; further ones are turned away.
 const MOST_CONNECTIONS: usize = 128;
@@ -21,20 +21,32 @@ const MOST_CONNECTIONS: usize = 128;
 /// What a connection's bytes have come to.
 type Parsed = Result<Option<Request>, HttpError>;
 
+/// What answers those who ask: pages, without their connections.
+pub trait Pages {
+    /// The answer to a question.
+    fn answer(&mut self, asked: &Asked) -> Answer;
+
+    /// Says with a status of HTTP why there is no other answer.
+    fn refusal(&self, status: u16, why: &str) -> Answer;
+
+    /// What there is to say now about a run of which an answer has promised events.
+    fn live_event(&mut self, run: &str) -> LiveEvent;
+}
+
 /// The server, over a network on which it was made to listen.
-pub struct Front {
-    site: Site,
+pub struct Front<P> {
+    pages: P,
     access: Access,
     stop: Arc<AtomicBool>,
     connections: BTreeMap<ConnId, Connection>,
     buffer: Vec<u8>,
 }
 
-impl Front {
-    /// A server of a site. It ends in its next turn after `stop` was set.
+impl<P: Pages> Front<P> {
+    /// A server of pages. It ends in its next turn after `stop` was set.
     #[must_use]
-    pub fn new(site: Site, access: Access, stop: Arc<AtomicBool>) -> Self {
-        Self { site, access, stop, connections: BTreeMap::new(), buffer: vec![0; 16 << 10] }
+    pub fn new(pages: P, access: Access, stop: Arc<AtomicBool>) -> Self {
+        Self { pages, access, stop, connections: BTreeMap::new(), buffer: vec![0; 16 << 10] }
     }
 
     fn accept(&mut self, net: &mut impl Net, id: ConnId) {
@@ -43,7 +55,8 @@ impl Front {
             self.free_one(net);
         }
         if self.connections.len() >= MOST_CONNECTIONS {
-            let busy = refusal(503, "too many connections are open; close a page or wait");
+            let why = "too many connections are open; close some or wait";
+            let busy = self.pages.refusal(503, why);
             whole(&mut connection, &busy, false);
             connection.flush(net, id);
             return net.close(id, Close::Gracefully);
@@ -117,25 +130,24 @@ impl Front {
             _ => 400,
         };
         connection.keep_alive = false;
-        whole(connection, &refusal(status, &error.to_string()), false);
+        whole(connection, &self.pages.refusal(status, &error.to_string()), false);
     }
 
     fn answer(&mut self, now: Nanos, id: ConnId, request: &Request) {
         let asked = Asked::of(&request.target);
         let answer = match (request.method.as_str(), self.access.decide(request, &asked)) {
             (_, Decision::WrongHost) => {
-                let what = "this dashboard is for readers on this machine: open it as 127.0.0.1 \
-                            or localhost";
-                refusal(421, what)
+                let what = "this is for readers on this machine: open it as 127.0.0.1 or localhost";
+                self.pages.refusal(421, what)
             }
             (_, Decision::NoToken) => token_wanted(),
             ("GET" | "HEAD", Decision::Remembered { link, cookie }) => {
                 Answer::see(link).with("set-cookie", cookie)
             }
-            ("GET" | "HEAD", Decision::Allowed) => self.site.answer(&asked),
+            ("GET" | "HEAD", Decision::Allowed) => self.pages.answer(&asked),
             (method, _) => {
-                refusal(405, &format!("{method} is not understood: this dashboard is read only"))
-                    .with("allow", "GET, HEAD".to_owned())
+                let why = format!("{method} is not understood: what is here is read only");
+                self.pages.refusal(405, &why).with("allow", "GET, HEAD".to_owned())
             }
         };
         let head_only = request.method == "HEAD";
@@ -161,9 +173,9 @@ impl Front {
             let Some(connection) = self.connections.get_mut(&id) else { continue };
             let Some(stream) = &mut connection.stream else { continue };
             stream.due = now + PERIOD;
-            let site = &mut self.site;
+            let pages = &mut self.pages;
             let event =
-                made.entry(stream.run.clone()).or_insert_with_key(|run| site.live_event(run));
+                made.entry(stream.run.clone()).or_insert_with_key(|run| pages.live_event(run));
             connection.event(&in_frame(event));
             if event.is_last {
                 connection.end_stream();
@@ -204,7 +216,7 @@ fn in_frame(event: &LiveEvent) -> Vec<u8> {
     format!("data: {data}\n\n").into_bytes()
 }
 
-impl<N: Net> Actor<N> for Front {
+impl<N: Net, P: Pages> Actor<N> for Front<P> {
     fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake {
         for ready in ready {
             match ready {

@@ -1,4 +1,4 @@
-//! Serves a site over real sockets until it is told to stop.
+//! Serves pages over real sockets until it is told to stop.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -9,8 +9,7 @@ use inferometer_net::{EpollNet, Net, Waker};
 
 use crate::access::Access;
 use crate::error::WebError;
-use crate::front::Front;
-use crate::site::Site;
+use crate::front::{Front, Pages};
 
 /// Listens, calls `ready` with the address that it listens on and what ends it, and serves until
 /// the flag is set and the waker called.
@@ -18,7 +17,7 @@ use crate::site::Site;
 /// # Errors
 /// [`WebError::Listen`], [`WebError::Sockets`].
 pub fn serve(
-    site: Site,
+    pages: impl Pages,
     access: Access,
     listen: SocketAddr,
     ready: impl FnOnce(SocketAddr, Arc<AtomicBool>, Waker),
@@ -36,5 +35,5 @@ pub fn serve(
     })?;
     let stop = Arc::new(AtomicBool::new(false));
     ready(at, Arc::clone(&stop), net.waker());
-    net.play(&mut Front::new(site, access, stop)).map_err(WebError::Sockets)
+    net.play(&mut Front::new(pages, access, stop)).map_err(WebError::Sockets)
 }

@@ -8,6 +8,7 @@ use inferometer_store::Store;
 use crate::answer::{Answer, LiveEvent, Trouble};
 use crate::asked::Asked;
 use crate::chrome::{Frame, Part, SCRIPT, STYLE};
+use crate::front::Pages;
 use crate::markup::Html;
 use crate::page::{self, Followed, Reports};
 
@@ -15,8 +16,9 @@ use crate::page::{self, Followed, Reports};
 type Page = fn(&mut Site, &Asked) -> Result<Answer, Trouble>;
 
 /// Every page: the segments of its path, where `*` is any one, and what makes it.
-const ROUTES: [(&[&str], Page); 11] = [
+const ROUTES: [(&[&str], Page); 12] = [
     (&[], page::runs),
+    (&["runs"], at_home),
     (&["style.css"], style),
     (&["script.js"], script),
     (&["live"], page::in_progress),
@@ -47,9 +49,10 @@ impl Site {
         let store = Store::open_to_read(store)?;
         Ok(Self { store, followed: Followed::default(), reports: Reports::default() })
     }
+}
 
-    /// Answers.
-    pub fn answer(&mut self, asked: &Asked) -> Answer {
+impl Pages for Site {
+    fn answer(&mut self, asked: &Asked) -> Answer {
         let segments = asked.segments();
         let fits = |pattern: &[&str]| {
             pattern.len() == segments.len()
@@ -63,10 +66,18 @@ impl Site {
         made.unwrap_or_else(|trouble| refusal(trouble.status(), &trouble.to_string()))
     }
 
-    /// What there is to say now about a run in progress.
-    pub fn live_event(&mut self, run: &str) -> LiveEvent {
+    fn refusal(&self, status: u16, why: &str) -> Answer {
+        refusal(status, why)
+    }
+
+    fn live_event(&mut self, run: &str) -> LiveEvent {
         page::live_event(self, run)
     }
+}
+
+/// The list of runs is the first page, whatever is asked of it.
+fn at_home(_: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
+    Ok(Answer::see(asked.with(&[]).replacen("/runs", "/", 1)))
 }
 
 fn style(_: &mut Site, _: &Asked) -> Result<Answer, Trouble> {

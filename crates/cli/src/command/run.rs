@@ -1,5 +1,6 @@
 //! `run`: the flags, and from them the plan.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,7 +9,9 @@ use serde_json::{Map, Value};
 
 use super::workload_flags::WorkloadFlags;
 use crate::exit::Failure;
+use crate::exposed;
 use crate::plan_file;
+use crate::run::board::Board;
 use crate::run::resume::{Earlier, EarlierGroup, GROUP};
 use crate::run::{self, Options};
 use crate::tui;
@@ -53,6 +56,10 @@ pub struct RunArgs {
     /// server's metrics. It is measured as without
     #[arg(long, conflicts_with_all = ["quiet", "no_progress"])]
     tui: bool,
+    /// Answer GET /metrics with the run in progress as Prometheus reads it: an address, or a port of
+    /// this machine's own; 0 chooses one. It is measured as without
+    #[arg(long, value_name = "ADDRESS", value_parser = exposed::address)]
+    metrics_listen: Option<SocketAddr>,
     /// Begin a run of more than ten minutes without asking; only a person at a terminal is asked
     #[arg(long, short)]
     yes: bool,
@@ -288,6 +295,8 @@ impl RunArgs {
             tui: self.tui,
             strict: self.strict,
             ask: !self.yes && !self.quiet,
+            metrics: self.metrics_listen,
+            board: Board::default(),
         }
     }
 

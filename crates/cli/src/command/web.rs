@@ -64,7 +64,7 @@ pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
         }
     })
     .map_err(|error| match error {
-        WebError::Listen { .. } => Failure::usage(error),
+        WebError::Listen { .. } => Failure::usage(format!("--listen {error}")),
         _ => Failure::not_carried_out(error),
     })?;
     told

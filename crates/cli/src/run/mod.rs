@@ -31,6 +31,7 @@ pub mod traces;
 mod watch;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use inferometer_core::blocks::Template;
@@ -42,13 +43,15 @@ use inferometer_core::verdict::Validity;
 use inferometer_net::tls::Trust;
 use inferometer_report::{json, spec_toml, terminal};
 
-use crate::exit::{Failure, print};
+use crate::exit::{Failure, print, tell};
+use crate::exposed::Exposed;
 use crate::plan_file::Several;
+use board::Board;
 use resume::{Earlier, EarlierGroup, Kept};
 use servers::Servers;
 
 /// How the run is shown, which changes nothing of what it measures.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Options {
     /// Resolve the plan and stop.
     pub dry_run: bool,
@@ -64,6 +67,10 @@ pub struct Options {
     pub strict: bool,
     /// Ask a person before a long run begins.
     pub ask: bool,
+    /// Where the run in progress is exposed to scrapers.
+    pub metrics: Option<SocketAddr>,
+    /// What is shown of it, by whomever.
+    pub board: Board,
 }
 
 /// A plan, and what a run needs beside it that is no part of what it measures.
@@ -190,6 +197,7 @@ pub fn run(
     options: &Options,
 ) -> Result<(), Failure> {
     let mut variants = group::variants(spec, several)?;
+    let _exposed = expose(options)?;
     if earlier.is_none() && (variants.len() > 1 || several.rounds > 1) {
         if spec.dump_workload.is_some() {
             return Err(Failure::usage(
@@ -198,7 +206,7 @@ pub fn run(
             ));
         }
         // Its later runs begin when nobody is there to be asked.
-        let options = Options { ask: false, ..*options };
+        let options = Options { ask: false, ..options.clone() };
         return group::run(&variants, several.rounds, group, &options);
     }
     if let Some(group) = group {
@@ -225,6 +233,17 @@ pub fn run(
     };
     print(&text)?;
     judge(&resolved, &finished, options)
+}
+
+/// Answers scrapers from now on, if that is wanted, so that an address that is taken is told before
+/// anything is sent.
+fn expose(options: &Options) -> Result<Option<Exposed>, Failure> {
+    let Some(at) = options.metrics.filter(|_| !options.dry_run) else { return Ok(None) };
+    let exposed = Exposed::open(at, options.board.clone())?;
+    if !options.quiet {
+        tell(&exposed.announced());
+    }
+    Ok(Some(exposed))
 }
 
 /// In which time a plan is carried out.

@@ -31,7 +31,6 @@ use inferometer_store::{
 use inferometer_workload::PromptPlace;
 use inferometer_workload::conversation::History;
 
-use super::board::Board;
 use super::bound::Longest;
 use super::cells::Grid;
 use super::enough;
@@ -167,8 +166,8 @@ pub fn carry_out(
         LogWriter::create(store.log_path(&run), &log_header).map_err(Failure::not_carried_out)?;
     let template = if counted { 0 } else { known.unwrap_or(0) };
     let origin_unix_ns = header.origin_unix_ns;
-    let board = Board::default();
-    board.begin(said::title(&ready.target), most_passes(plan));
+    let board = options.board.clone();
+    board.begin(head::on_board(&run, &header), most_passes(plan));
     let heard = board.clone();
     observer.told = Some(Box::new(move |sample| heard.heard(sample)));
     let _screen = options.tui.then(|| Screen::open(board.clone())).transpose()?;
@@ -384,7 +383,7 @@ impl Session<'_> {
         let showing =
             self.progress.show(&label, pass.requests(), cell.output_length, Arc::clone(&live));
         let (board, stream) = (self.recording.board.clone(), plan.sampling.stream);
-        board.begin_pass(&label, pass.requests(), cell.output_length, stream, &live);
+        board.begin_pass(&label, &begin, stream, &live);
         let (sender, receiver) = channel();
         let stop = Arc::clone(&self.passes.stop);
         let waker = self.passes.net.waker();
@@ -425,7 +424,7 @@ impl Session<'_> {
             (played, writer.join())
         });
         drop(showing);
-        board.end_pass();
+        board.end_pass(process.get().copied());
         let body_hash =
             played.map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
         let (recorded, error) = recorded.expect("invariant: the writer does not panic");

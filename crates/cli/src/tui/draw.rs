@@ -100,8 +100,8 @@ mod tests {
     use ratatui::backend::TestBackend;
 
     use super::super::view::Watcher;
-    use super::super::view::tests::board;
     use super::*;
+    use crate::run::board::fixture::board;
 
     fn drawn(view: &View, said: &[String], (width, height): (u16, u16)) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();

@@ -65,7 +65,7 @@ pub struct Watcher {
 impl Watcher {
     /// What is to be shown now, `period` after the look before.
     pub fn look(&mut self, shown: &Shown, period: Duration) -> View {
-        let title = shown.title.clone();
+        let title = shown.run.as_ref().map(|run| run.title.clone()).unwrap_or_default();
         let Some(pass) = &shown.pass else {
             return View { title, ..View::default() };
         };
@@ -107,11 +107,11 @@ impl Watcher {
 /// How much of a pass is done, and what is left of it.
 fn done(pass: &Pass, counts: LiveCounts, now: Nanos) -> (f64, String) {
     let elapsed = now.since(pass.began);
-    let Some(all) = pass.requests else {
+    let Some(all) = pass.begin.plan.requests() else {
         return (0.0, format!("{} requests in {}", counts.ended, spoken(elapsed)));
     };
     // Requests that ended count whole, however many tokens they brought.
-    let each = u64::from(pass.output_tokens.max(1));
+    let each = u64::from(pass.begin.cell.output_length.max(1));
     let share =
         counts.tokens.max(counts.ended * each) as f64 / (u64::from(all) * each).max(1) as f64;
     let share = share.clamp(0.0, 1.0);
@@ -184,53 +184,14 @@ fn said(shown: &Shown) -> Vec<String> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use std::sync::Arc;
 
-    use inferometer_core::observed::{Sample, ServerSample};
-    use inferometer_core::outcome::Outcome;
-    use inferometer_core::record::{Event, EventKind, Read, Record};
     use inferometer_drive::Live;
 
     use super::*;
     use crate::run::board::Board;
-
-    /// A board of a run in its second pass, with some requests over.
-    pub fn board() -> Board {
-        let board = Board::default();
-        board.begin("书生 20B on vllm 0.20".to_owned(), 8);
-        board.begin_pass("first", Some(1), 4, true, &Arc::new(Live::default()));
-        board.end_pass();
-        board.begin_pass("128 x 4, saturated", Some(40), 4, true, &Arc::new(Live::default()));
-        for index in 0..20 {
-            board.add(&record(index));
-        }
-        board.add(&Record { outcome: Outcome::Rejected { status: 503 }, ..record(20) });
-        let values = [(Quantity::Running, 7.0), (Quantity::KvUse, 0.425)].into();
-        let server = Some(ServerSample { values, ..ServerSample::default() });
-        board.heard(&Sample { server, ..Sample::default() });
-        board
-    }
-
-    /// Four tokens, the first after 20 ms and a millisecond more for each request.
-    fn record(index: u32) -> Record {
-        let at = |token: u32| Nanos(1_000_000 * u64::from(20 + index + 5 * token));
-        let read = |token| Read {
-            kernel: Some(at(token)),
-            user: at(token),
-            empty_before: Nanos(0),
-            bytes: 1,
-        };
-        let event = |read| Event { read, kind: EventKind::Text, chars: 1, tokens: None };
-        Record {
-            send_start: Some(Nanos(0)),
-            reads: (0..4).map(read).collect(),
-            events: (0..4).map(event).collect(),
-            ended: Some(at(3)),
-            outcome: Outcome::Complete,
-            ..Record::planned(0, index, Nanos(0))
-        }
-    }
+    use crate::run::board::fixture::{board, saturated};
 
     #[test]
     fn a_view_says_what_stands_on_the_board() {
@@ -260,7 +221,7 @@ pub(super) mod tests {
     fn what_is_left_follows_from_what_is_done() {
         let live = Arc::new(Live::default());
         let board = Board::default();
-        board.begin_pass("a", Some(10), 8, true, &live);
+        board.begin_pass("a", &saturated(10, 8), true, &live);
         let counts = LiveCounts { begun: 10, ended: 2, failed: 0, tokens: 40 };
         board.look(|shown| {
             let pass = shown.pass.as_ref().unwrap();

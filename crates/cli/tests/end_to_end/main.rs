@@ -4,6 +4,7 @@
 mod bad_input;
 mod compare;
 mod exchange;
+mod exposed;
 mod instrument;
 mod launch;
 mod loads;

@@ -1,68 +1,20 @@
 //! Histograms of the engine's own latencies, under the names and bounds of vLLM's `/metrics`. They
 //! count the instants at which steps were over, not those at which a socket took the bytes.
 
-use std::fmt::Write;
 use std::time::Duration;
 
+use inferometer_core::exposition::{
+    Buckets, Exposition, FIRST_TOKEN_S, FURTHER_TOKEN_S, Kind, REQUEST_S,
+};
+
 use crate::engine::Finish;
-
-/// Upper bounds in seconds, as vLLM has them.
-const FIRST_TOKEN_S: [f64; 22] = [
-    0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0,
-    20.0, 40.0, 80.0, 160.0, 640.0, 2560.0,
-];
-const FURTHER_TOKEN_S: [f64; 19] = [
-    0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0,
-    40.0, 80.0,
-];
-const REQUEST_S: [f64; 21] = [
-    0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0,
-    480.0, 960.0, 1920.0, 7680.0,
-];
-
-/// Counts between bounds, and the sum of what was counted.
-#[derive(Debug)]
-struct Histogram {
-    bounds_s: &'static [f64],
-    /// One for each bound, and one above them all.
-    counts: Vec<u64>,
-    sum_s: f64,
-}
-
-impl Histogram {
-    fn new(bounds_s: &'static [f64]) -> Self {
-        Self { bounds_s, counts: vec![0; bounds_s.len() + 1], sum_s: 0.0 }
-    }
-
-    fn note(&mut self, took: Duration) {
-        let seconds = took.as_secs_f64();
-        let place = self.bounds_s.partition_point(|&bound| bound < seconds);
-        self.counts[place] += 1;
-        self.sum_s += seconds;
-    }
-
-    fn write(&self, out: &mut String, name: &str, help: &str, model: &str) {
-        let _ = writeln!(out, "# HELP vllm:{name} {help}\n# TYPE vllm:{name} histogram");
-        let mut below = 0;
-        let bounds = self.bounds_s.iter().map(|bound| format!("{bound:?}"));
-        for (bound, count) in bounds.chain(["+Inf".to_owned()]).zip(&self.counts) {
-            below += count;
-            let _ = writeln!(
-                out,
-                "vllm:{name}_bucket{{le=\"{bound}\",model_name=\"{model}\"}} {below}"
-            );
-        }
-        let _ = writeln!(out, "vllm:{name}_count{{model_name=\"{model}\"}} {below}");
-        let _ = writeln!(out, "vllm:{name}_sum{{model_name=\"{model}\"}} {}", self.sum_s);
-    }
-}
 
 /// The latencies of all requests so far.
 #[derive(Debug)]
 pub(super) struct Latencies {
-    first_token: Histogram,
-    further_token: Histogram,
-    request: Histogram,
+    first_token: Buckets,
+    further_token: Buckets,
+    request: Buckets,
     ended_at_length: u64,
     ended_at_stop: u64,
 }
@@ -70,9 +22,9 @@ pub(super) struct Latencies {
 impl Default for Latencies {
     fn default() -> Self {
         Self {
-            first_token: Histogram::new(&FIRST_TOKEN_S),
-            further_token: Histogram::new(&FURTHER_TOKEN_S),
-            request: Histogram::new(&REQUEST_S),
+            first_token: Buckets::new(&FIRST_TOKEN_S),
+            further_token: Buckets::new(&FURTHER_TOKEN_S),
+            request: Buckets::new(&REQUEST_S),
             ended_at_length: 0,
             ended_at_stop: 0,
         }
@@ -82,17 +34,17 @@ impl Default for Latencies {
 impl Latencies {
     /// From a request's arrival to its first token.
     pub(super) fn first_token(&mut self, took: Duration) {
-        self.first_token.note(took);
+        self.first_token.add(took.as_secs_f64(), 1.0);
     }
 
     /// From a token to the next of its request.
     pub(super) fn further_token(&mut self, took: Duration) {
-        self.further_token.note(took);
+        self.further_token.add(took.as_secs_f64(), 1.0);
     }
 
     /// From a request's arrival to its end.
     pub(super) fn ended(&mut self, took: Duration, finish: Finish) {
-        self.request.note(took);
+        self.request.add(took.as_secs_f64(), 1.0);
         match finish {
             Finish::Length => self.ended_at_length += 1,
             Finish::Stop => self.ended_at_stop += 1,
@@ -102,6 +54,7 @@ impl Latencies {
 
     /// As Prometheus reads them; of vLLM since 0.8 (`is_v1`) without names that it has no more.
     pub(super) fn write(&self, out: &mut String, model: &str, is_v1: bool) {
+        let mut told = Exposition::default();
         for (histogram, name, help) in [
             (&self.first_token, "time_to_first_token_seconds", "Time to first token."),
             (&self.further_token, "inter_token_latency_seconds", "Between tokens (since 0.11)."),
@@ -111,14 +64,14 @@ impl Latencies {
             if is_v1 && name == "time_per_output_token_seconds" {
                 continue;
             }
-            histogram.write(out, name, help, model);
+            told.histogram(&format!("vllm:{name}"), help, &[("model_name", model)], histogram);
         }
         let name = "vllm:request_success_total";
-        let _ = writeln!(out, "# HELP {name} Requests that ended.\n# TYPE {name} counter");
+        told.family(Kind::Counter, name, "Requests that ended.");
         for (reason, count) in [("stop", self.ended_at_stop), ("length", self.ended_at_length)] {
-            let labels = format!("finished_reason=\"{reason}\",model_name=\"{model}\"");
-            let _ = writeln!(out, "{name}{{{labels}}} {count}");
+            told.sample(name, &[("finished_reason", reason), ("model_name", model)], count as f64);
         }
+        out.push_str(&told.finish());
     }
 }
 

@@ -11,7 +11,7 @@ use inferometer_core::summary::{Environment, SUMMARY_SCHEMA, Summary, Target, To
 use inferometer_core::time::Nanos;
 use inferometer_core::verdict::Verdict;
 use inferometer_store::{LogHeader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store};
-use inferometer_web::{Answer, Asked, Site};
+use inferometer_web::{Answer, Asked, Pages, Site};
 use tempfile::TempDir;
 
 /// 2026-11-20, noon.

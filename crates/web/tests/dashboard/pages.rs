@@ -2,7 +2,7 @@
 
 use inferometer_net::wall_clock_ns;
 use inferometer_store::{Ending, LiveNote, RunState, Store};
-use inferometer_web::{Content, Site};
+use inferometer_web::{Content, Pages, Site};
 
 use crate::made::{CHINESE, EVIL, Made, get, streamed};
 use crate::markup::check;

@@ -137,6 +137,12 @@ pub fn expected(spec: &Spec, flags: &EngineFlags) -> Result<Vec<SearchAnswer>, F
 /// # Errors
 /// As the exit codes say.
 pub fn search(spec: &Spec, flags: &EngineFlags, options: &Options) -> Result<(), Failure> {
+    if options.metrics.is_some() {
+        return Err(Failure::usage(
+            "--metrics-listen: with --predict no run is in progress that could be scraped; leave \
+             it out",
+        ));
+    }
     if spec.target.is_some() || spec.server.is_some() {
         return Err(Failure::usage("--predict: nothing is sent; leave out target and [server]"));
     }

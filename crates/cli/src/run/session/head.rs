@@ -3,9 +3,11 @@
 use inferometer_core::summary::{Environment, Target};
 use inferometer_net::{Net, wall_clock_ns};
 use inferometer_observe::Observer;
-use inferometer_store::RunHeader;
+use inferometer_store::{RunHeader, RunId};
 
+use super::said;
 use crate::run::Resolved;
+use crate::run::board::Run;
 use crate::run::pass::Passes;
 use crate::run::prompts::Shaper;
 
@@ -38,5 +40,15 @@ pub(super) fn of_run(
         environment,
         predicted: false,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+/// The same for those who look on.
+pub(super) fn on_board(run: &RunId, header: &RunHeader) -> Run {
+    Run {
+        id: run.to_string(),
+        title: said::title(&header.target),
+        target: header.target.clone(),
+        started_unix_ns: header.started_unix_ns,
     }
 }

@@ -46,6 +46,7 @@ impl Session<'_> {
             return Err(Failure::not_carried_out(format!("{label}: {error}")));
         }
         self.bodies_are_known = false;
+        self.recording.board.take_over_pass();
         self.note(cell, &label, recorded);
         Ok(())
     }

@@ -1,0 +1,146 @@
+//! `run --metrics-listen`: the run in progress as Prometheus scrapes it. It looks at the board that
+//! every run fills, on a thread of its own, and measures nothing.
+
+mod text;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+
+use inferometer_core::exposition::CONTENT_TYPE;
+use inferometer_net::Waker;
+use inferometer_web::{Access, Answer, Asked, LiveEvent, Pages, serve};
+
+use crate::exit::Failure;
+use crate::run::board::Board;
+
+/// An address that answers scrapes; ends with this value.
+pub struct Exposed {
+    at: SocketAddr,
+    stop: Arc<AtomicBool>,
+    waker: Waker,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// An address to listen on: `HOST:PORT`, or a port alone, which is one of this machine's own.
+///
+/// # Errors
+/// What is expected.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let here = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+    let port = text.strip_prefix(':').unwrap_or(text).parse().map(here);
+    port.or_else(|_| text.parse()).map_err(|_| {
+        "is neither an address such as 127.0.0.1:9464 nor a port such as 9464".to_owned()
+    })
+}
+
+impl Exposed {
+    /// Listens, and answers with what stands on a board.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    pub fn open(at: SocketAddr, board: Board) -> Result<Self, Failure> {
+        // What is told holds no key, so that whoever is let in by the address may read it.
+        let access = if at.ip().is_loopback() { Access::Loopback } else { Access::Everybody };
+        let (listening, listens) = channel();
+        let refused = listening.clone();
+        let thread = std::thread::spawn(move || {
+            let told = |at, stop, waker| drop(listening.send(Ok((at, stop, waker))));
+            if let Err(error) = serve(Metrics(board), access, at, told) {
+                // Once it listens nobody waits for an error any more: the run goes on without it.
+                let _ = refused.send(Err(error));
+            }
+        });
+        match listens.recv().expect("invariant: it listens or says why not") {
+            Ok((at, stop, waker)) => Ok(Self { at, stop, waker, thread: Some(thread) }),
+            Err(error) => Err(Failure::usage(format!("--metrics-listen {error}"))),
+        }
+    }
+
+    /// Where it is, and who may read it, in words.
+    pub fn announced(&self) -> String {
+        let at = format!("metrics: http://{}/metrics", self.at);
+        if self.at.ip().is_loopback() {
+            return at;
+        }
+        format!(
+            "{at}\nwarning: --metrics-listen {}: everybody who reaches this address can read them, \
+             without a token; they name the server, the model and the run, and hold no key",
+            self.at
+        )
+    }
+}
+
+impl Drop for Exposed {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The one page that there is.
+struct Metrics(Board);
+
+impl Pages for Metrics {
+    fn answer(&mut self, asked: &Asked) -> Answer {
+        match asked.segments().as_slice() {
+            ["metrics"] => Answer::of(CONTENT_TYPE, text::of(&self.0).into_bytes()),
+            _ => self.refusal(404, "there is nothing but /metrics"),
+        }
+    }
+
+    fn refusal(&self, status: u16, why: &str) -> Answer {
+        Answer::of("text/plain; charset=utf-8", format!("{why}\n").into_bytes()).status(status)
+    }
+
+    fn live_event(&mut self, _: &str) -> LiveEvent {
+        LiveEvent { markup: String::new(), is_last: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_alone_is_one_of_this_machine() {
+        for (given, taken) in [
+            ("9464", Some("127.0.0.1:9464")),
+            (":9464", Some("127.0.0.1:9464")),
+            ("0", Some("127.0.0.1:0")),
+            ("0.0.0.0:9464", Some("0.0.0.0:9464")),
+            ("[::1]:9464", Some("[::1]:9464")),
+            ("70000", None),
+            ("", None),
+            ("localhost", None),
+        ] {
+            assert_eq!(address(given).ok(), taken.map(|at| at.parse().unwrap()), "{given}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_taken_is_refused_and_one_that_is_open_to_others_is_said_to_be() {
+        let one = Exposed::open(address("0").unwrap(), Board::default()).unwrap();
+        assert!(!one.announced().contains("warning"), "{}", one.announced());
+        let Err(Failure::Usage(told)) = Exposed::open(one.at, Board::default()) else {
+            panic!("two listen on {}", one.at)
+        };
+        assert!(told[0].contains("--metrics-listen 127.0.0.1:"), "{told:?}");
+        assert!(told[0].contains("another program listens there"), "{told:?}");
+        let everywhere = Exposed::open(address("0.0.0.0:0").unwrap(), Board::default()).unwrap();
+        assert!(everywhere.announced().contains("everybody"), "{}", everywhere.announced());
+    }
+
+    #[test]
+    fn there_is_one_page_and_it_is_text() {
+        let mut pages = Metrics(Board::default());
+        let answer = pages.answer(&Asked::of("/metrics"));
+        assert_eq!((answer.status, answer.content_type), (200, CONTENT_TYPE));
+        assert_eq!(pages.answer(&Asked::of("/")).status, 404);
+    }
+}
