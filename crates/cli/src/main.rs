@@ -14,7 +14,7 @@ mod tui;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 
 /// Measures how fast LLM serving engines are, and says how wrong its own numbers can be.
 #[derive(Parser)]
@@ -25,7 +25,8 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let matches = with_negative_numbers(Arguments::command()).get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match arguments.command.carry_out() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -33,4 +34,16 @@ fn main() -> ExitCode {
             ExitCode::from(failure.code())
         }
     }
+}
+
+/// What looks like a number is a value and no flag, so that one that is out of range is told as that.
+fn with_negative_numbers(command: Command) -> Command {
+    let takes = |argument: clap::Arg| {
+        let some = argument.get_num_args().is_none_or(|range| range.takes_values());
+        match argument.get_action().takes_values() && some {
+            true => argument.allow_negative_numbers(true),
+            false => argument,
+        }
+    };
+    command.mut_args(takes).mut_subcommands(with_negative_numbers)
 }

@@ -75,9 +75,31 @@ pub fn parse(text: &str) -> Option<i64> {
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     let days = era * 146_097 + day_of_era - 719_468;
+    // Of what has the form of a day, only one that the calendar has comes back as it went in.
+    let back = civil(days.checked_mul(86_400_000_000_000)?);
+    if (back.year, back.month, back.day) != (year, month, day) {
+        return None;
+    }
     let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second;
     let nanoseconds: i64 = format!("{fraction:0<9}").parse().ok()?;
     Some(seconds * 1_000_000_000 + nanoseconds)
+}
+
+/// The beginning of an instant in UTC as [`rfc3339`] writes it: a date, or one with hours, minutes or
+/// seconds, such as `2026-11-20` or `2026-11-20 05:12`; a `Z` may end it. Nothing where it has another
+/// form, or where the calendar has no such day or the day no such time.
+#[must_use]
+pub fn beginning(text: &str) -> Option<String> {
+    const WHOLE: &str = "0000-00-00T00:00:00";
+    let given = text.trim_end_matches('Z').replace(' ', "T");
+    let fits = |(given, form): (char, char)| match form {
+        '0' => given.is_ascii_digit(),
+        other => given == other,
+    };
+    let has_form =
+        [10, 13, 16, 19].contains(&given.len()) && given.chars().zip(WHOLE.chars()).all(fits);
+    let whole = has_form.then(|| given.clone() + &WHOLE[given.len()..])?;
+    rfc3339(parse(&whole)?).starts_with(&whole).then_some(given)
 }
 
 #[cfg(test)]
@@ -114,10 +136,45 @@ mod tests {
             assert_eq!(parse(&rfc3339(ns)), Some(ns));
         }
         assert_eq!(parse("2023-12-20 09:35:28,585"), Some(1_703_064_928_585_000_000));
+        for text in ["2023-02-29 00:00:00", "2026-04-31 00:00:00", "0000-00-10 00:00:00"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
         for text in
             ["", "2023-13-01 00:00:00", "2023-12-20", "09:35:28", "2023-12-20 9:35", "a-b-c d:e:f"]
         {
             assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_and_instants_of_the_calendar_are_taken_and_nothing_else() {
+        for (given, kept) in [
+            ("2026-11-20", "2026-11-20"),
+            ("2028-02-29", "2028-02-29"),
+            ("2026-11-20T05", "2026-11-20T05"),
+            ("2026-11-20T05:12", "2026-11-20T05:12"),
+            ("2026-11-20 05:12:33", "2026-11-20T05:12:33"),
+            ("2026-11-20T05:12:33Z", "2026-11-20T05:12:33"),
+        ] {
+            assert_eq!(beginning(given).as_deref(), Some(kept));
+        }
+        for given in [
+            "",
+            "2026",
+            "2026-11",
+            "20.11.2026",
+            "2026-11-20T5:12",
+            "yesterday",
+            "2026-02-31",
+            "2026-02-29",
+            "2026-13-01",
+            "2026-00-10",
+            "2026-11-20T24",
+            "2026-11-20T05:60",
+            "2026-11-20T05:12:60",
+            "２０２６-11-20",
+        ] {
+            assert_eq!(beginning(given), None, "{given}");
         }
     }
 }

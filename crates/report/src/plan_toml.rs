@@ -10,6 +10,8 @@ pub fn plan_toml(plan: &Plan, salt: Option<&str>) -> String {
     let asked = Spec {
         seed: Some(plan.seed),
         salt: salt.map(str::to_owned).or_else(|| plan.asked.salt.clone()),
+        // Another run there would replace the report of this one.
+        out: None,
         ..(*plan.asked).clone()
     };
     spec_toml(&asked)

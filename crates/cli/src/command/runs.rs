@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use inferometer_store::utc::beginning;
 use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store};
 use serde_json::{Value, json};
 
@@ -52,6 +53,11 @@ pub struct RunsArgs {
 pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let filter = arguments.filter();
+    if let Some((since, until)) = filter.never() {
+        return Err(Failure::usage(format!(
+            "--since {since} lies after --until {until}: no run can fit"
+        )));
+    }
     let rows = store.runs_that_fit(&filter).map_err(Failure::not_carried_out)?;
     if arguments.json {
         let runs: Vec<Value> = rows.iter().map(row_json).collect();
@@ -79,6 +85,7 @@ impl RunsArgs {
             until: self.until.clone(),
             state: self.state.as_ref().and_then(state),
             kind: self.kind.as_ref().and_then(kind),
+            words: Vec::new(),
             limit: self.limit,
         }
     }
@@ -86,17 +93,10 @@ impl RunsArgs {
 
 /// The beginning of an instant in the form in which instants are stored; what is not said is open.
 fn instant(text: &str) -> Result<String, String> {
-    const FORM: &str = "0000-00-00T00:00:00";
-    let text = text.trim_end_matches('Z').replace(' ', "T");
-    let fits = |(given, form): (char, char)| match form {
-        '0' => given.is_ascii_digit(),
-        other => given == other,
-    };
-    let is_whole = [10, 13, 16, 19].contains(&text.len());
-    if is_whole && text.chars().zip(FORM.chars()).all(fits) {
-        return Ok(text);
-    }
-    Err("is no date such as 2026-11-20 and no instant such as 2026-11-20T05:12, in UTC".to_owned())
+    beginning(text).ok_or_else(|| {
+        "is no date of the calendar such as 2026-11-20 and no instant such as 2026-11-20T05:12, in UTC"
+            .to_owned()
+    })
 }
 
 /// A run on one line; lengths in a column of this width, and the speed of its best cell.
@@ -111,6 +111,9 @@ fn line(run: &RunRow, lengths: &str, width: usize) -> String {
         run.kind.name(),
         what(run)
     );
+    if let Some(missing) = &run.missing {
+        let _ = write!(text, "  ({missing})");
+    }
     if !run.tags.is_empty() {
         let _ = write!(text, "  [{}]", run.tags.join(" "));
     }
@@ -154,6 +157,7 @@ pub fn row_json(run: &RunRow) -> Value {
         "simulated": run.simulated,
         "predicted": run.predicted,
         "imported_from": run.imported_from,
+        "missing": run.missing,
         "validity": run.validity,
         "cells": run.cells,
         "input_lengths": run.grid.map(|grid| grid.input_lengths),
@@ -162,24 +166,4 @@ pub fn row_json(run: &RunRow) -> Value {
         "most_output_tokens_per_s": run.grid.and_then(|grid| grid.output_tokens_per_s),
         "tags": run.tags,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_and_instants_are_taken_and_nothing_else() {
-        for (given, kept) in [
-            ("2026-11-20", "2026-11-20"),
-            ("2026-11-20T05:12", "2026-11-20T05:12"),
-            ("2026-11-20 05:12:33", "2026-11-20T05:12:33"),
-            ("2026-11-20T05:12:33Z", "2026-11-20T05:12:33"),
-        ] {
-            assert_eq!(instant(given), Ok(kept.to_owned()));
-        }
-        for given in ["", "2026", "2026-11", "20.11.2026", "2026-11-20T5:12", "yesterday"] {
-            assert!(instant(given).is_err(), "{given}");
-        }
-    }
 }

@@ -129,8 +129,15 @@ impl Shown<'_> {
         let row = &run.row;
         let mut out = String::new();
         let validity = row.validity.as_deref().unwrap_or("no results");
-        let _ =
-            writeln!(out, "{} · {} · {} · {validity}", row.id, row.kind.name(), row.state.name());
+        let missing = row.missing.as_ref().map(|missing| format!(", {missing}"));
+        let _ = writeln!(
+            out,
+            "{} · {} · {}{} · {validity}",
+            row.id,
+            row.kind.name(),
+            row.state.name(),
+            missing.unwrap_or_default()
+        );
         let mut fact = |name: &str, value: &str| {
             let mut value = value.to_owned();
             // What a server calls itself cannot steer the terminal.

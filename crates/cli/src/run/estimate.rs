@@ -176,10 +176,12 @@ pub fn words(estimate: Option<Duration>) -> String {
     }
 }
 
-/// `42 s`, `12 min`, `1.5 h`.
+/// `under a second`, `42 s`, `12 min`, `1.5 h`.
 pub fn spoken(span: Duration) -> String {
     let seconds = span.as_secs_f64();
-    if seconds < 120.0 {
+    if seconds < 1.0 {
+        "under a second".to_owned()
+    } else if seconds < 120.0 {
         format!("{seconds:.0} s")
     } else if seconds < 7200.0 {
         format!("{:.0} min", seconds / 60.0)

@@ -298,8 +298,11 @@ fn judge(
 ) -> Result<(), Failure> {
     let summary = &finished.summary;
     if finished.interrupted {
-        let told = format!("interrupted; what was recorded is kept as run {}", summary.run_id);
-        return Err(Failure::Interrupted(told));
+        return Err(Failure::Interrupted(format!(
+            "interrupted; what was recorded is kept as run {}; to go on: {}",
+            summary.run_id,
+            resume::command(resolved, &summary.run_id)
+        )));
     }
     if let Some(died) = summary.findings.iter().find(|f| f.code == session::SERVER_DIED) {
         let place = died.place.as_deref().unwrap_or("the run");

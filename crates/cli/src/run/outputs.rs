@@ -45,6 +45,13 @@ impl Outputs {
         Ok(Self { folder, by_run: out.is_none() })
     }
 
+    /// The run whose report is in the folder, where that is not one of this run alone.
+    pub fn replaced(&self) -> Option<String> {
+        let summary = fs::read(self.folder.join("summary.json")).ok().filter(|_| !self.by_run)?;
+        let summary: serde_json::Value = serde_json::from_slice(&summary).ok()?;
+        summary["run_id"].as_str().map(str::to_owned)
+    }
+
     /// The folder that all of them are in.
     pub fn folder(&self) -> &Path {
         &self.folder

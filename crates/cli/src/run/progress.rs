@@ -163,5 +163,6 @@ fn draw(bar: &ProgressBar, live: &Live, expected: Expected, looks: &mut VecDeque
         Some(all) => format!("{}/{all} requests", counts.ended),
         None => format!("{} requests", counts.ended),
     };
-    bar.set_message(format!("{done}, {rate:.0} tokens/s, {in_flight} in flight{failed}"));
+    // How many tokens a chunk holds is known when its request is over.
+    bar.set_message(format!("{done}, {rate:.0} chunks/s, {in_flight} in flight{failed}"));
 }

@@ -7,13 +7,14 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 
 use inferometer_core::observed::Observed;
-use inferometer_core::plan::{CellPlan, Plan, Repeat};
+use inferometer_core::plan::{CellPlan, Plan, Repeat, TargetPlan};
 use inferometer_core::record::Record;
 use inferometer_core::spec::Spec;
 use inferometer_core::summary::{Process, Summary};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, RunState, Store, StoredRun};
 use serde_json::{Map, Value};
 
+use super::Resolved;
 use crate::exit::Failure;
 
 /// A pass that was measured.
@@ -61,6 +62,8 @@ impl Earlier {
         let asked = Spec {
             seed: Some(plan.seed),
             salt: stored.environment.salt.clone(),
+            // A run of a group has a folder within that of the group.
+            out: plan.asked.out.clone().filter(|_| fact(&stored, "group").is_none()),
             ..(*plan.asked).clone()
         };
         let Ok(Value::Object(mut keys)) = serde_json::to_value(asked) else {
@@ -87,6 +90,26 @@ impl Earlier {
     pub fn kept(&self, plan: &Plan) -> Result<Vec<(CellPlan, Vec<Kept>)>, Failure> {
         kept(&self.stored, plan)
     }
+}
+
+/// The command that goes on with a run that was interrupted.
+pub fn command(resolved: &Resolved, run: &str) -> String {
+    let (plan, name) = match resolved.facts.get("group") {
+        Some(group) => ("PLAN.toml ", group.as_str()),
+        None => ("", run),
+    };
+    let store = match resolved.store.as_path() {
+        store if store == Path::new("inferometer.db") => String::new(),
+        store => format!(" --store '{}'", store.display()),
+    };
+    let headers: String = match &resolved.plan.target {
+        // Their values may be secrets, and are not kept.
+        TargetPlan::Server { header_names, .. } => {
+            header_names.iter().map(|name| format!(" --header '{name}: ...'")).collect()
+        }
+        TargetPlan::Embedded { .. } => String::new(),
+    };
+    format!("inferometer run {plan}--resume {name}{store}{headers}")
 }
 
 /// The cells of a stored run that were measured whole.

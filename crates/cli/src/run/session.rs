@@ -3,6 +3,7 @@
 mod head;
 mod launched;
 mod limits;
+mod missing;
 mod said;
 mod searching;
 mod summarised;
@@ -89,6 +90,10 @@ pub fn carry_out(
         ready => ready?,
     };
     said::announce(progress, &ready.target, plan);
+    if let Some(run) = outputs.replaced() {
+        let folder = outputs.folder().display();
+        progress.say(&format!("out: {folder}: this run replaces the report of run {run}"));
+    }
     let beyond = limits::beyond(plan, &ready.target.facts)?;
     let mut observer = observe::observer(plan, &resolved.trust, &mut ready)?;
     let mut findings = ready.findings.clone();
@@ -188,6 +193,7 @@ pub fn carry_out(
         body_hasher: BodyHasher::new(),
         bodies_are_known: true,
         pass_number: 0,
+        completed: 0,
         cache: PrefixCache::of(&ready, plan),
         places: Places::default(),
         taken_is_a_bound: false,
@@ -237,6 +243,8 @@ struct Session<'a> {
     /// Whether all bodies were made by this run.
     bodies_are_known: bool,
     pass_number: u32,
+    /// Passes that were not broken off.
+    completed: usize,
     cache: PrefixCache,
     /// Prompts asked for so far, by input length.
     places: Places,
@@ -442,6 +450,7 @@ impl Session<'_> {
                 "{label}: {records} records where {pass} has another number of requests"
             ));
         }
+        self.completed += usize::from(!self.is_stopped());
         let played = self.prompts.spec().workload().plays();
         self.findings.extend(enough::findings(pass, records, played).map(|it| it.at(&label)));
         self.note(cell, &label, recorded);
@@ -479,13 +488,15 @@ impl Session<'_> {
 
     fn finish(mut self) -> Result<Finished, Failure> {
         let interrupted = self.passes.interrupted() && self.broken.is_none();
-        self.note_what_is_missing();
+        let missing = self.note_what_is_missing();
         self.note_server_usage();
         let summary = self.summary();
         let Recording { mut store, run, log, .. } = self.recording;
         let (ending, state) = match (interrupted, &self.broken) {
             (_, Some(_)) => (Ending::Interrupted, RunState::Failed),
             (true, None) => (Ending::Interrupted, RunState::Interrupted),
+            // All was begun that could be: what is missing is not what the plan asked for.
+            (false, None) if missing => (Ending::Complete, RunState::Failed),
             (false, None) => (Ending::Complete, RunState::Complete),
         };
         let plan = &self.header.plan;
@@ -510,22 +521,8 @@ impl Session<'_> {
             (None, Ok(())) => Ok(Finished { summary, files, interrupted }),
         }
     }
-
-    /// A run that ended early says which passes it has not.
-    fn note_what_is_missing(&mut self) {
-        let plan = &self.resolved.plan;
-        let repeats = plan.repeat.at_least as usize;
-        let planned = plan.cells.len() * plan.passes.len() * repeats;
-        let begun = self.pass_number as usize;
-        if self.is_stopped() || begun < planned {
-            let message = format!("the run ended early: {begun} of {planned} passes were begun");
-            self.findings.push(Finding::new(RUN_INCOMPLETE, Severity::Warning, message));
-        }
-    }
 }
 
-/// The finding of a run that ended before its plan was carried out.
-pub const RUN_INCOMPLETE: &str = "run_incomplete";
-
 pub use launched::SERVER_DIED;
+pub use missing::RUN_INCOMPLETE;
 pub use summarised::{Facts, summarise};

@@ -38,9 +38,12 @@ fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    let mut lines = BufReader::new(run.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    let mut lines =
+        BufReader::new(run.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
     let address = lines
-        .find_map(|line| line.strip_prefix("metrics: http://")?.split('/').next().map(str::to_owned))
+        .find_map(|line| {
+            line.strip_prefix("metrics: http://")?.split('/').next().map(str::to_owned)
+        })
         .expect("an address");
     let complete = "inferometer_requests_total{outcome=\"complete\"}";
     let mut before = 0.0;

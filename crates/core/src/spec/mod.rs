@@ -224,7 +224,6 @@ impl Spec {
             asked: Box::new(Self {
                 header: None,
                 store: None,
-                out: None,
                 dump_workload: None,
                 ..self.clone()
             }),

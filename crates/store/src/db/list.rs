@@ -21,6 +21,8 @@ const LATEST: [(&str, RunKind); 3] = [
 
 pub(super) const ROW_COLUMNS: &str = "id, started_at, finished_at, state, kind, engine,
     engine_version, model, card, simulated, predicted, imported_from, validity, cells, log_file,
+    (SELECT message FROM findings WHERE findings.run_id = runs.id AND code = 'cells_not_measured')
+        AS missing,
     (SELECT json_group_array(tag) FROM tags WHERE tags.run_id = runs.id) AS tags,
     (SELECT json_array(min(input_length), max(input_length), min(output_length),
         max(output_length), max(requests_per_s) FILTER (WHERE requests_per_s < 1e300),
@@ -75,7 +77,7 @@ impl Store {
         while found.len() < filter.limit.unwrap_or(usize::MAX) {
             let Some(row) = rows.next()? else { break };
             let row = self.run_row(row)?;
-            if filter.state.is_none_or(|state| state == row.state) {
+            if filter.state.is_none_or(|state| state == row.state) && has_words(filter, &row) {
                 found.push(row);
             }
         }
@@ -109,6 +111,7 @@ impl Store {
             validity: row.get("validity")?,
             cells: row.get("cells")?,
             grid: grid_row(serde_json::from_str(&grid).expect("invariant: SQLite makes an array")),
+            missing: row.get("missing")?,
             tags: serde_json::from_str(&tags).expect("invariant: SQLite makes an array of texts"),
         })
     }
@@ -161,6 +164,18 @@ fn grid_row(grid: Grid) -> Option<GridRow> {
         requests_per_s,
         output_tokens_per_s,
     })
+}
+
+/// Whether all words of a filter stand in what is listed of a run.
+fn has_words(filter: &RunFilter, row: &RunRow) -> bool {
+    if filter.words.is_empty() {
+        return true;
+    }
+    let known = [&row.engine, &row.engine_version, &row.card].into_iter().flatten().cloned();
+    let own = [row.id.to_string(), row.model.clone()].into_iter();
+    let text: Vec<String> = own.chain(known).chain(row.tags.iter().cloned()).collect();
+    let text = text.join(" ").to_lowercase();
+    filter.words.iter().all(|word| text.contains(&word.to_lowercase()))
 }
 
 /// The state of a run as its log shows it. Where the file system keeps no locks nothing shows,

@@ -125,8 +125,21 @@ pub struct RunFilter {
     pub state: Option<RunState>,
     /// Where its figures come from.
     pub kind: Option<RunKind>,
+    /// Each of these stands in its name, model, engine, card or tags, in whatever case.
+    pub words: Vec<String>,
     /// Not more than this, the last ones.
     pub limit: Option<usize>,
+}
+
+impl RunFilter {
+    /// Its two ends, where no instant lies between them: `since` is after `until`.
+    #[must_use]
+    pub fn never(&self) -> Option<(&str, &str)> {
+        let (since, until) = (self.since.as_deref()?, self.until.as_deref()?);
+        // What is not said of an end is open.
+        let said = since.len().min(until.len());
+        (since.get(..said) > until.get(..said)).then_some((since, until))
+    }
 }
 
 /// One line of the list of runs.
@@ -162,6 +175,8 @@ pub struct RunRow {
     pub cells: u32,
     /// What the cells are of, and the best of them; absent without cells.
     pub grid: Option<GridRow>,
+    /// What of the plan was not measured, in words; absent where all was.
+    pub missing: Option<String>,
     /// What people call it, sorted.
     pub tags: Vec<String>,
 }

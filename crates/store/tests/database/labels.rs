@@ -74,6 +74,8 @@ fn runs_are_found_by_what_they_are() {
         (RunFilter { kind: Some(RunKind::Imported), ..all() }, vec![2]),
         (RunFilter { state: Some(RunState::Complete), ..all() }, vec![0, 1, 2]),
         (RunFilter { state: Some(RunState::Killed), ..all() }, vec![]),
+        (RunFilter { words: vec!["QWEN".to_owned(), "0.3".to_owned()], ..all() }, vec![1]),
+        (RunFilter { words: vec!["基".to_owned()], ..all() }, vec![1]),
         (RunFilter { limit: Some(2), ..all() }, vec![1, 2]),
         (RunFilter { limit: Some(0), ..all() }, vec![]),
     ];

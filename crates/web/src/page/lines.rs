@@ -1,6 +1,7 @@
 //! The lines of lists of runs, and which of them a reader asked for. It draws no table.
 
-use inferometer_store::{RunRow, RunState, Store, StoreError};
+use inferometer_store::utc::beginning;
+use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store, StoreError};
 
 use crate::answer::Trouble;
 use crate::asked::Asked;
@@ -15,7 +16,11 @@ pub(crate) struct Line {
     pub(crate) engine: String,
     pub(crate) card: String,
     pub(crate) kind: &'static str,
+    /// Whether the embedded engine was measured.
+    pub(crate) simulated: bool,
     pub(crate) state: &'static str,
+    /// What of the plan was not measured, in words.
+    pub(crate) missing: Option<String>,
     pub(crate) validity: Option<String>,
     pub(crate) cells: u32,
     /// Shortest to longest input x output.
@@ -36,14 +41,11 @@ impl Line {
             model: row.model,
             engine: format!("{engine} {version}").trim_end().to_owned(),
             card: row.card.unwrap_or_default(),
-            kind: match (row.imported_from.is_some(), row.predicted, row.simulated) {
-                (true, ..) => "imported",
-                (false, true, _) => "predicted",
-                (false, false, true) => "simulated",
-                (false, false, false) => "measured",
-            },
+            kind: row.kind.name(),
+            simulated: row.simulated && row.kind == RunKind::Measured,
             state: row.state.name(),
             has_results: row.validity.is_some(),
+            missing: row.missing,
             validity: row.validity,
             cells: row.cells,
             lengths: row.grid.map(|grid| grid.to_string()).unwrap_or_default(),
@@ -68,23 +70,16 @@ pub(crate) fn lines(store: &Store) -> Result<Vec<Line>, StoreError> {
     Ok(store.runs()?.into_iter().map(Line::of).collect())
 }
 
-/// What a reader wants to see.
-pub(crate) struct Filter {
-    words: Vec<String>,
-    exact: Vec<(Field, String)>,
-    from: Option<String>,
-    to: Option<String>,
-}
+/// What a reader wants to see: the store's filter, by the names that it has in links and in the form.
+pub(crate) struct Filter(RunFilter);
 
-/// A field with a list of values to choose from.
+/// A field that is filled in by hand, with the values that occur offered beneath it.
 type Field = (&'static str, &'static str, fn(&Line) -> Vec<&str>);
 
-const FIELDS: [Field; 6] = [
+const FIELDS: [Field; 4] = [
     ("model", "Model", |line| vec![&line.model]),
     ("engine", "Engine", |line| vec![&line.engine]),
     ("card", "Card", |line| vec![&line.card]),
-    ("kind", "Kind", |line| vec![line.kind]),
-    ("state", "State", |line| vec![line.state]),
     ("tag", "Tag", |line| line.tags.iter().map(String::as_str).collect()),
 ];
 
@@ -92,61 +87,81 @@ impl Filter {
     /// What the query says.
     ///
     /// # Errors
-    /// When a day is none.
+    /// When a day is none, a kind or a state is unknown, or no day lies between two others.
     pub(crate) fn of(asked: &Asked) -> Result<Self, Trouble> {
-        let exact = FIELDS.into_iter();
-        let exact = exact.filter_map(|field| Some((field, asked.value(field.0)?.to_owned())));
+        let text = |name: &str| asked.value(name).map(str::to_owned);
         let words = asked.value("q").unwrap_or_default().split_whitespace();
-        Ok(Self {
-            exact: exact.collect(),
-            words: words.map(str::to_lowercase).collect(),
-            from: day(asked, "from")?,
-            to: day(asked, "to")?,
-        })
+        let filter = RunFilter {
+            model: text("model"),
+            engine: text("engine"),
+            card: text("card"),
+            tags: asked.values(&["tag"]).into_iter().map(str::to_owned).collect(),
+            since: day(asked, "from")?,
+            until: day(asked, "to")?,
+            state: one_of(asked, "state", &RunState::ALL, RunState::name)?,
+            kind: one_of(asked, "kind", &RunKind::ALL, RunKind::name)?,
+            words: words.map(str::to_owned).collect(),
+            limit: None,
+        };
+        match filter.never() {
+            Some((from, to)) => {
+                Err(Trouble::Asked(format!("from={from} lies after to={to}: no run can fit")))
+            }
+            None => Ok(Self(filter)),
+        }
     }
 
-    /// Whether a run is one of them. Days are those of UTC, both ends belong to them.
-    pub(crate) fn fits(&self, line: &Line) -> bool {
-        let is = |(field, value): &(Field, String)| (field.2)(line).contains(&value.as_str());
-        let day = line.started.get(..10).unwrap_or_default();
-        let text = || {
-            let shown = [&line.id, &line.model, &line.engine, &line.card];
-            let tags = line.tags.join(" ");
-            shown.map(String::as_str).join(" ").to_lowercase() + " " + &tags.to_lowercase()
-        };
-        self.exact.iter().all(is)
-            && self.from.as_deref().is_none_or(|from| day >= from)
-            && self.to.as_deref().is_none_or(|to| day <= to)
-            && (self.words.is_empty() || {
-                let text = text();
-                self.words.iter().all(|word| text.contains(word))
-            })
+    /// The runs that fit, the oldest first. Days are those of UTC, both ends belong to them.
+    pub(crate) fn lines(&self, store: &Store) -> Result<Vec<Line>, StoreError> {
+        Ok(store.runs_that_fit(&self.0)?.into_iter().map(Line::of).collect())
     }
 
     /// The form that asks for it, with the values that occur.
     pub(crate) fn form(&self, all: &[Line]) -> Html {
+        let filter = &self.0;
         let mut out = Html::new();
         out.raw("<form class=\"filters\" method=\"get\" role=\"search\" aria-label=\"Runs\">\n");
-        input(&mut out, "q", "Search", "search", &self.words.join(" "));
-        for field in FIELDS {
-            let (name, label, of) = field;
+        input(&mut out, "q", "Search", "search", &filter.words.join(" "));
+        for (name, label, of) in FIELDS {
+            let chosen: Vec<&str> = match name {
+                "model" => filter.model.as_deref().into_iter().collect(),
+                "engine" => filter.engine.as_deref().into_iter().collect(),
+                "card" => filter.card.as_deref().into_iter().collect(),
+                _ => filter.tags.iter().map(String::as_str).collect(),
+            };
             let mut values: Vec<&str> = all.iter().flat_map(of).collect();
             values.retain(|value| !value.is_empty());
             values.sort_unstable();
             values.dedup();
-            let chosen = self.exact.iter().find(|(other, _)| other.0 == name);
-            let chosen = chosen.map(|(_, value)| value.as_str());
-            // A value that no run has any more can still be seen and taken away.
-            values.extend(chosen.filter(|chosen| !values.contains(chosen)));
-            if values.len() > 1 || chosen.is_some() {
-                select(&mut out, name, label, &values, chosen);
+            // Of tags there may be several, each in a field of its own.
+            for value in &chosen {
+                offered(&mut out, name, label, value, &values);
+            }
+            if chosen.is_empty() && values.len() > 1 {
+                offered(&mut out, name, label, "", &values);
             }
         }
-        input(&mut out, "from", "From day", "date", self.from.as_deref().unwrap_or_default());
-        input(&mut out, "to", "To day", "date", self.to.as_deref().unwrap_or_default());
+        let kind = filter.kind.map(RunKind::name);
+        select(&mut out, "kind", "Kind", &RunKind::ALL.map(RunKind::name), kind);
+        let state = filter.state.map(RunState::name);
+        select(&mut out, "state", "State", &RunState::ALL.map(RunState::name), state);
+        input(&mut out, "from", "From day", "date", filter.since.as_deref().unwrap_or_default());
+        input(&mut out, "to", "To day", "date", filter.until.as_deref().unwrap_or_default());
         out.raw("<span><button>Filter</button> <a href=\"?\">Clear</a></span>\n</form>\n");
         out
     }
+}
+
+/// A field with the values that occur offered beneath it; a part of one is enough.
+fn offered(out: &mut Html, name: &'static str, label: &str, value: &str, values: &[&str]) {
+    let list = format!("{name}-values");
+    out.raw("<label>").text(label).raw(" <input type=\"search\"").attribute("name", name);
+    out.attribute("value", value).attribute("list", &list).raw("></label>\n<datalist");
+    out.attribute("id", &list).raw(">");
+    for value in values {
+        out.raw("<option").attribute("value", value).raw("></option>");
+    }
+    out.raw("</datalist>\n");
 }
 
 fn input(out: &mut Html, name: &'static str, label: &str, kind: &str, value: &str) {
@@ -170,9 +185,25 @@ fn select(out: &mut Html, name: &str, label: &str, values: &[&str], chosen: Opti
 /// A day of the calendar as a text that compares as days do.
 fn day(asked: &Asked, name: &str) -> Result<Option<String>, Trouble> {
     let Some(text) = asked.value(name) else { return Ok(None) };
-    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    match shape == "0000-00-00" {
-        true => Ok(Some(text.to_owned())),
-        false => Err(Trouble::Asked(format!("{name}={text}: is no day such as 2026-11-20"))),
+    match beginning(text) {
+        Some(day) => Ok(Some(day)),
+        None => Err(Trouble::Asked(format!(
+            "{name}={text}: is no day of the calendar such as 2026-11-20"
+        ))),
     }
+}
+
+/// One of a few names.
+fn one_of<T: Copy>(
+    asked: &Asked,
+    name: &str,
+    all: &[T],
+    of: fn(T) -> &'static str,
+) -> Result<Option<T>, Trouble> {
+    let Some(text) = asked.value(name) else { return Ok(None) };
+    let found = all.iter().copied().find(|one| of(*one) == text);
+    found.map(Some).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|one| of(*one)).collect();
+        Trouble::Asked(format!("{name}={text}: is none of {}", names.join(", ")))
+    })
 }

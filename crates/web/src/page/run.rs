@@ -141,6 +141,9 @@ fn around(stored: &StoredRun, notes: &[Note], files: &[String]) -> Html {
         let state = stored.row.state.name();
         out.raw(" <span class=\"badge warning\">").text(state).raw("</span>");
     }
+    if let Some(missing) = &stored.row.missing {
+        out.raw(" <span class=\"badge warning\">").text(missing).raw("</span>");
+    }
     for tag in &stored.row.tags {
         out.raw(" <a class=\"badge\"").attribute("href", &link(&[], &[("tag", tag)])).raw(">");
         out.text(tag).raw("</a>");

@@ -29,7 +29,8 @@ const COLUMNS: [Column; 8] = [
 pub(crate) fn runs(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
     let all = lines(&site.store)?;
     let filter = Filter::of(asked)?;
-    let mut shown: Vec<&Line> = all.iter().filter(|line| filter.fits(line)).collect();
+    let fitting = filter.lines(&site.store)?;
+    let mut shown: Vec<&Line> = fitting.iter().collect();
     let order = Order::of(asked)?;
     order.sort(&mut shown);
     let size = number(asked, "size", ON_A_PAGE)?.clamp(1, MOST_ON_A_PAGE);
@@ -148,11 +149,18 @@ fn row(out: &mut Html, line: &Line, asked: &Asked) {
     out.raw("></td><th scope=\"row\">").link(&link(&["runs", &line.id], &[]), &line.id);
     out.raw("<br><span class=\"soft\">").text(&line.started).raw("</span></th><td>");
     out.text(&line.model).raw("</td><td>").text(&line.engine).raw("</td><td>");
-    out.text(&line.card).raw("</td><td>").text(line.kind).raw("</td><td>");
+    out.text(&line.card).raw("</td><td>").text(line.kind);
+    if line.simulated {
+        out.raw(" <span class=\"soft\">(simulation)</span>");
+    }
+    out.raw("</td><td>");
     if line.is_running() {
         out.link(&link(&["runs", &line.id, "live"], &[]), "running");
     } else {
         out.text(line.state);
+    }
+    if let Some(missing) = &line.missing {
+        out.raw(" <span class=\"soft\">").text(missing).raw("</span>");
     }
     if let Some(validity) = &line.validity {
         let class = if validity == "valid" { "badge good" } else { "badge warning" };

@@ -74,6 +74,8 @@ fn the_list_shows_what_is_asked_for_in_the_order_that_is_asked_for() {
         ("/?sort=model", vec![1, 3, 0, 2]),
         ("/?sort=-model", vec![2, 3, 0, 1]),
         ("/?model=chatglm3-6b", vec![3, 0]),
+        ("/?model=GLM", vec![3, 0]),
+        ("/?from=2026-11-21T00:00&to=2026-11-22", vec![2, 1]),
         ("/?kind=predicted", vec![3]),
         ("/?state=complete&q=glm", vec![0]),
         ("/?q=SCRIPT+vllm", vec![1]),
@@ -86,10 +88,20 @@ fn the_list_shows_what_is_asked_for_in_the_order_that_is_asked_for() {
         assert_eq!(shown(target), expected, "{target}");
     }
     let mut site = made.site();
-    for wrong in ["/?sort=colour", "/?page=x", "/?from=yesterday"] {
+    for wrong in [
+        "/?sort=colour",
+        "/?page=x",
+        "/?from=yesterday",
+        "/?from=2026-02-31",
+        "/?from=2026-11-22&to=2026-11-21",
+        "/?kind=good",
+        "/?state=good",
+    ] {
         assert_eq!(get(&mut site, wrong).status, 400, "{wrong}");
     }
     assert!(get(&mut site, "/?kind=predicted").text().contains("1 run. The store has 4."));
+    let moved = get(&mut site, "/runs?kind=predicted&q=a+b");
+    assert_eq!((moved.status, &*moved.headers[0].1), (303, "/?kind=predicted&q=a%20b"));
 }
 
 #[test]

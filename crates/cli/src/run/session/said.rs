@@ -133,7 +133,8 @@ fn agrees(answer: &str) -> bool {
 pub(super) fn estimate(progress: Progress, guess: Option<(Duration, Duration)>) {
     let in_order = guess.map(|(one, other)| (one.min(other), one.max(other)));
     match in_order {
-        Some((least, most)) if least == most => {
+        // Two spans that read alike are one.
+        Some((least, most)) if spoken(least) == spoken(most) => {
             progress.say(&format!("estimate: {}", spoken(least)));
         }
         Some((least, most)) => progress.say(&format!(

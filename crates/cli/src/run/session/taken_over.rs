@@ -47,6 +47,7 @@ impl Session<'_> {
         }
         self.bodies_are_known = false;
         self.recording.board.take_over_pass();
+        self.completed += 1;
         self.note(cell, &label, recorded);
         Ok(())
     }

@@ -1,0 +1,54 @@
+//! What a run has not measured of its plan, in findings. It changes no figure.
+
+use inferometer_core::finding::{Finding, Severity};
+use inferometer_core::plan::{CellPlan, Plan};
+
+use super::Session;
+
+/// The finding of a run that ended before its plan was carried out.
+pub const RUN_INCOMPLETE: &str = "run_incomplete";
+/// The finding of cells of which there is no whole result; lists of runs show its message.
+const CELLS_NOT_MEASURED: &str = "cells_not_measured";
+
+impl Session<'_> {
+    /// Says which passes and which cells of the plan there are not. Tells whether there are such cells.
+    pub(super) fn note_what_is_missing(&mut self) -> bool {
+        let plan = &self.resolved.plan;
+        let planned = plan.cells.len() * plan.passes.len() * plan.repeat.at_least as usize;
+        let begun = self.pass_number as usize;
+        if self.is_stopped() || begun < planned {
+            let message = ended_early(plan, self.completed, planned);
+            self.findings.push(Finding::new(RUN_INCOMPLETE, Severity::Warning, message));
+        }
+        let cells = plan.cells.len();
+        let missing = plan.cells.iter().filter(|cell| !self.is_measured(**cell)).count();
+        if missing > 0 {
+            let message = format!("{missing} of {cells} cells not measured");
+            let finding = Finding::new(CELLS_NOT_MEASURED, Severity::Warning, message)
+                .advise("`inferometer run --resume` with the run's name measures them");
+            self.findings.push(finding);
+        }
+        missing > 0
+    }
+
+    /// Whether each pass that a cell must have is there, and brought something.
+    fn is_measured(&self, cell: CellPlan) -> bool {
+        let plan = &self.resolved.plan;
+        let passes = self.grid.passes_of(cell);
+        // What a server refuses beyond what it can do is what a search is to find out.
+        if plan.search.is_some() {
+            return !passes.is_empty();
+        }
+        passes.len() >= plan.passes_of(cell).len() * plan.repeat.at_least as usize
+            && passes.iter().all(|pass| pass.outcomes.complete > 0)
+    }
+}
+
+fn ended_early(plan: &Plan, completed: usize, planned: usize) -> String {
+    let is_fixed = plan.search.is_none() && plan.repeat.at_least == plan.repeat.at_most;
+    let passes = if completed == 1 { "pass" } else { "passes" };
+    match is_fixed {
+        true => format!("the run ended early: {completed} of {planned} passes were completed"),
+        false => format!("the run ended early, after {completed} {passes}"),
+    }
+}
