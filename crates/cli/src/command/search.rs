@@ -2,6 +2,7 @@
 //! the keys of `[search]` in a plan.
 
 use clap::Args;
+use inferometer_core::plan::Plan;
 use inferometer_core::search::{Over, SearchAnswer};
 use inferometer_core::spec::Spec;
 use inferometer_engine::profile::profile;
@@ -136,7 +137,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
     let problem = |told: String| Failure::usage(format!("--bracket-from: {told}"));
     let (found, origin) = match arguments.bracket_from.as_deref() {
         Some(name) => match of_stored(name, spec) {
-            Some(answers) => (answers, format!("run {name}")),
+            Some((answers, plan)) => (answers, format!("run {name}{}", likeness(&plan, spec)?)),
             None if profile(name).is_ok() => {
                 if spec.model.is_none() {
                     return Err(problem("a profile predicts a model; give --model".to_owned()));
@@ -196,10 +197,26 @@ fn as_embedded(spec: &Spec, profile: Option<&str>) -> Spec {
 }
 
 /// What a stored search found out; none where there is no such run, or it was none.
-fn of_stored(name: &str, spec: &Spec) -> Option<Vec<SearchAnswer>> {
+fn of_stored(name: &str, spec: &Spec) -> Option<(Vec<SearchAnswer>, String)> {
     let path = spec.store.as_deref().unwrap_or("inferometer.db");
     let stored = Store::open_existing(path).ok()?.run(name).ok()?;
-    stored.summary.map(|summary| summary.searches).filter(|answers| !answers.is_empty())
+    let answers = stored.summary.map(|summary| summary.searches);
+    Some((answers.filter(|answers| !answers.is_empty())?, stored.plan_json))
+}
+
+/// What a stored search and this one have in common, in words: nothing where anything but the bounds
+/// of the search and the seed differs, or the plan is of another version of this program.
+fn likeness(stored: &str, spec: &Spec) -> Result<&'static str, Failure> {
+    let bare = |plan: Plan| {
+        let search = plan.search.map(|search| (search.over, search.criteria));
+        let passes = Vec::new();
+        (Plan { seed: 0, passes, search: None, ..plan }.hash(), search)
+    };
+    let same = match serde_json::from_str::<Plan>(stored) {
+        Ok(stored) => bare(stored) == bare(resolve(spec)?.plan),
+        Err(_) => false,
+    };
+    Ok(if same { ", a search of the same plan but for its bounds" } else { "" })
 }
 
 /// A guess within the bounds that were asked for: beyond them nothing is tried.

@@ -57,6 +57,40 @@ fn a_search_in_virtual_time_answers_with_an_interval_that_the_report_makes_again
 }
 
 #[test]
+fn a_search_that_begins_far_too_high_cuts_its_trials_off_and_that_is_no_failure() {
+    let folder = folder();
+    let far = ["--predict", "--start", "800", "--slo", "ttft_p95<100ms", "--max-requests", "4000"];
+    let summary = search(folder.path(), 0, &far);
+    let first = &summary["cells"][0]["passes"][0];
+    assert_eq!((&first["rate"], &first["trial"]), (&Value::from(800.0), &Value::from(1)));
+    let outcomes = &first["outcomes"];
+    let cut = ["cancelled", "skipped"].map(|kind| outcomes[kind].as_u64().unwrap_or(0));
+    assert!(cut.iter().sum::<u64>() > 0, "{outcomes}");
+    let answer = &summary["searches"][0];
+    let highest = answer["loads"].as_array().and_then(|loads| loads.last()).expect("loads");
+    assert_eq!((&highest["load"], &highest["claim"]), (&800.0.into(), &"not_met".into()));
+    assert_eq!(highest["overwhelmed"]["cut_off"].as_u64(), Some(cut.iter().sum()));
+    assert_eq!(summary["verdict"]["validity"], "valid");
+    let findings = summary["findings"].as_array().expect("findings");
+    let codes: Vec<_> = findings.iter().map(|finding| &finding["code"]).collect();
+    assert!(codes.contains(&&Value::from("search_trial_cut_off")), "{codes:?}");
+    assert!(!codes.contains(&&Value::from("requests_failed")), "{codes:?}");
+    // The figures of the cell are those of a load that holds.
+    let low = answer["low"].as_f64().expect("a load that holds");
+    let rate = summary["cells"][0]["requests_per_s"].as_f64().expect("its throughput");
+    assert!((0.8..1.2).contains(&(rate / low)), "{rate} at {low}");
+
+    let run = summary["run_id"].as_str().expect("a name");
+    let again = inferometer(folder.path(), &["report", run, "--json", "--out", "again"]);
+    let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
+    assert_eq!((&again["searches"], &again["cells"]), (&summary["searches"], &summary["cells"]));
+    let report = std::fs::read_to_string(folder.path().join("again/report.md")).expect("a report");
+    assert!(report.contains("trial 1") && !report.contains("repeat 2"), "{report}");
+    let [answer, trials] = ["holds up to", "## Trials"].map(|words| report.find(words));
+    assert!(answer.expect("the answer") < trials.expect("the trials"), "{report}");
+}
+
+#[test]
 fn what_holds_nowhere_or_everywhere_is_said_and_has_its_exit_code() {
     let folder = folder();
     let bounds = ["--predict", "--from", "2", "--to", "4"];
@@ -87,10 +121,13 @@ fn a_server_is_searched_over_concurrency_and_a_stored_search_says_where_to_begin
     assert!(passes.len() as u64 == answer["trials"].as_u64().expect("a count"));
     let run = summary["run_id"].as_str().expect("a name");
     let near = ["search", "--dry-run", "--json", "--bracket-from", run];
+    let guessed = ["guess", "low", "high"].iter().any(|end| answer[*end].is_f64());
     let dry = inferometer(folder.path(), &[&near[..], &CELL, &asked].concat());
     let plan: Value = serde_json::from_slice(&dry.stdout).expect("JSON");
     let guess = ["guess", "low", "high"].iter().find_map(|end| answer[*end].as_f64());
     assert_eq!(plan["plan"]["search"]["start"].as_f64(), guess.map(f64::round).or(Some(8.0)));
+    let said = told(&dry).contains("a search of the same plan but for its bounds");
+    assert_eq!(said, guessed, "{}", told(&dry));
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod plan;
 
 mod edge;
 mod evidence;
+mod known;
 mod procedure;
 
 pub use answer::{LoadAnswer, SearchAnswer, SearchObjective};
@@ -23,9 +24,10 @@ pub use clustering::clustering;
 pub use criterion::{Criterion, CriterionError, Judged, criteria};
 pub use evidence::{Claim, Evidence, Measured};
 pub use findings::findings;
+pub use known::Load;
 pub use overwhelmed::{Overwhelmed, Watcher, certain_at, misses_to_claim};
 pub use plan::{Over, SearchPlan, load_of};
-pub use procedure::{Asked, Load, Outcome, Search, Settings};
+pub use procedure::{Asked, Outcome, Search, Settings};
 pub use trial::{Fate, Figures, Saturation, Trial, TrialFold};
 
 #[cfg(test)]

@@ -13,9 +13,11 @@ use crate::time::Nanos;
 /// Of what a claim may be wrong the share that is set aside for this one.
 pub(super) const SET_ASIDE: f64 = 0.1;
 
-/// As few independent requests as those of a trial can be worth: however its misses come together,
-/// the last step of blocking has this many blocks.
+/// As few independent requests as those of a trial can be worth by blocking: however misses come
+/// together, its last step has this many blocks.
 const INDEPENDENT: u64 = FEWEST_BLOCKS as u64;
+/// In a short trial so many requests in a row may share one crowd, and are worth one.
+const IN_A_CROWD: u64 = 8;
 
 /// So many of a trial's requests have missed one criterion that the load cannot be one at which
 /// enough of them meet it.
@@ -34,17 +36,19 @@ pub struct Overwhelmed {
 /// How many of a trial's requests must miss each criterion for the claim; none where no number is
 /// enough, as of a mean.
 ///
-/// If `planned` requests are worth at least twelve independent ones, M misses are worth the whole
-/// part of 12 M / planned of them, and those must be rarer, by the binomial law, than `level`.
+/// If `planned` requests are worth at least n independent ones (twelve, or an eighth of them where
+/// that is fewer), M misses are worth the whole part of n M / planned of them, and those must be
+/// rarer, by the binomial law, than this claim's share of `level`.
 #[must_use]
 pub fn misses_to_claim(criteria: &[Criterion], planned: u64, level: f64) -> Vec<Option<u64>> {
     let level = level * SET_ASIDE / criteria.len().max(1) as f64;
+    let independent = INDEPENDENT.min(planned / IN_A_CROWD);
     let of = |criterion: &Criterion| {
         let may_miss = 1.0 - criterion.needed()?;
         let is_enough =
-            |&blocks: &u64| as_many_or_more(blocks as f64, INDEPENDENT as f64, may_miss) <= level;
-        let blocks = (1..=INDEPENDENT).find(is_enough)?;
-        Some((blocks * planned).div_ceil(INDEPENDENT).max(1))
+            |&blocks: &u64| as_many_or_more(blocks as f64, independent as f64, may_miss) <= level;
+        let blocks = (1..=independent).find(is_enough)?;
+        Some((blocks * planned).div_ceil(independent))
     };
     criteria.iter().map(of).collect()
 }

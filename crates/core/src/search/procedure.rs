@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::criterion::{Criterion, Judged};
+use super::criterion::Criterion;
 use super::edge::{Curve, Edge, Missed, Seen, edge, fitted};
 use super::evidence::{Claim, Evidence, Measured};
+use super::known::{FEWEST, Load};
 use super::overwhelmed::{Overwhelmed, misses_to_claim};
-use super::trial::{Saturation, Trial};
+use super::trial::Trial;
 use crate::stats::normal_quantile_above;
 
 /// What a search is for, and within which bounds.
@@ -85,60 +86,6 @@ pub enum Outcome {
     TrialsSpent,
 }
 
-/// All that is known of one load.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Load {
-    /// Requests per second, or in flight.
-    pub load: f64,
-    /// How often it was tried.
-    pub trials: u32,
-    /// Requests of all its trials.
-    pub requests: u64,
-    /// Set where so many requests of a trial missed a criterion that no steady state explains it.
-    pub overwhelmed: Option<Overwhelmed>,
-    /// The median latency in its last trial, in seconds.
-    pub latency_s: f64,
-    /// What its last trial says of saturation.
-    pub saturation: Option<Saturation>,
-    /// The evidence.
-    pub evidence: Evidence,
-    judged: Vec<Vec<Judged>>,
-}
-
-impl Load {
-    /// Requests that count.
-    #[must_use]
-    pub fn counted(&self) -> u64 {
-        self.judged.first().map_or(0, |judged| judged.len() as u64)
-    }
-
-    /// What is claimed of it. A server that gets ever more behind will miss every limit, however
-    /// few requests have missed it by now.
-    #[must_use]
-    pub fn claim(&self) -> Claim {
-        if self.is_beyond() {
-            Claim::NotMet
-        } else if self.is_blank() {
-            Claim::Open
-        } else {
-            self.evidence.claim()
-        }
-    }
-
-    /// Whether it is so far beyond the edge that it has no steady state to be measured in.
-    fn is_beyond(&self) -> bool {
-        self.saturation.is_some() || self.overwhelmed.is_some()
-    }
-
-    /// Whether too few requests count to say anything.
-    #[must_use]
-    pub fn is_blank(&self) -> bool {
-        self.counted() < FEWEST && !self.is_beyond()
-    }
-}
-
-/// Fewer requests that count say nothing.
-const FEWEST: u64 = 30;
 /// Trials at a load of which all requests were start-up: then it never ends.
 const BLANK_TRIALS: u32 = 3;
 /// Latencies that a trial needs beside the requests that count: start-up and drain.
@@ -224,6 +171,7 @@ impl Search {
                     latency_s: 0.0,
                     saturation: None,
                     evidence: Evidence { measured: Vec::new() },
+                    looks_beyond: false,
                     judged: vec![Vec::new(); trial.judged.len()],
                 },
             );
@@ -233,6 +181,7 @@ impl Search {
         load.requests += trial.requests;
         // For good: what was cut off is not among what is pooled, and would be missing there.
         load.overwhelmed = load.overwhelmed.or(overwhelmed);
+        load.looks_beyond = trial.missed.iter().any(|missed| 2 * missed >= trial.planned);
         load.latency_s = trial.latency_s;
         load.saturation = trial.saturation;
         for (all, new) in load.judged.iter_mut().zip(trial.judged) {
@@ -305,13 +254,28 @@ impl Search {
         }
         let (load, counted) = self.target();
         let left = self.settings.max_requests - self.requests;
-        // Where the latency allows no trial that is long enough, a short one shows at least whether
-        // the load is far beyond the edge.
-        let wanted = match self.aside(load) {
-            aside if aside <= left / AFFORDABLE => counted + aside,
-            _ => self.few(),
+        let aside = self.aside(load);
+        let (load, wanted) = match self.edge() {
+            _ if self.looks_beyond(load) => (load, 2 * self.few()),
+            // None of it would count: what is left goes where some of it does.
+            Some(Edge::Between { holds, .. }) if aside + FEWEST > left => {
+                (self.highest_that_counts(holds, left).unwrap_or(load), left)
+            }
+            Some(Edge::Between { .. }) => (load, counted + aside),
+            // Where the latency allows no trial that is long enough, a short one shows at least
+            // whether the load is far beyond the edge.
+            _ if aside > left / AFFORDABLE => (load, self.few()),
+            _ => (load, counted + aside),
         };
         Some(Asked { load, requests: wanted.min(left) })
+    }
+
+    /// The highest load up to another of which so many requests make a trial that counts.
+    fn highest_that_counts(&self, most: f64, left: u64) -> Option<f64> {
+        let is_one = |known: &&Load| {
+            known.load <= most && !known.is_beyond() && self.aside(known.load) + FEWEST <= left
+        };
+        self.loads.iter().rfind(is_one).map(|known| known.load)
     }
 
     /// Requests that a trial needs beside those that count: its start-up and its drain.
@@ -324,13 +288,18 @@ impl Search {
         aside.ceil() as u64
     }
 
+    /// Whether a load of which nothing counts yet is likely to be far beyond the edge.
+    fn looks_beyond(&self, load: f64) -> bool {
+        self.loads.iter().any(|known| known.load == load && known.is_blank() && known.looks_beyond)
+    }
+
     /// Whether a load of which too few requests count is tried again at once: not for ever, and not
     /// at the price of most requests that are left. What lies below it may show that there is no need.
     fn is_tried_again(&self, load: &Load) -> bool {
         let left = self.settings.max_requests.saturating_sub(self.requests);
         load.is_blank()
             && load.trials < BLANK_TRIALS
-            && self.few() + self.aside(load.load) <= left / AFFORDABLE
+            && (load.looks_beyond || self.few() + self.aside(load.load) <= left / AFFORDABLE)
     }
 
     /// The latency at the nearest load that was tried and has a steady state.
