@@ -59,7 +59,7 @@ fn a_search_in_virtual_time_answers_with_an_interval_that_the_report_makes_again
 #[test]
 fn a_search_that_begins_far_too_high_cuts_its_trials_off_and_that_is_no_failure() {
     let folder = folder();
-    let far = ["--predict", "--start", "800", "--slo", "ttft_p95<100ms", "--max-requests", "4000"];
+    let far = ["--predict", "--start", "800", "--slo", "ttft_p95<100ms", "--max-requests", "8000"];
     let summary = search(folder.path(), 0, &far);
     let first = &summary["cells"][0]["passes"][0];
     assert_eq!((&first["rate"], &first["trial"]), (&Value::from(800.0), &Value::from(1)));
