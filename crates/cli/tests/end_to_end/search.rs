@@ -83,7 +83,9 @@ fn a_search_that_begins_far_too_high_cuts_its_trials_off_and_that_is_no_failure(
     let run = summary["run_id"].as_str().expect("a name");
     let again = inferometer(folder.path(), &["report", run, "--json", "--out", "again"]);
     let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
-    assert_eq!((&again["searches"], &again["cells"]), (&summary["searches"], &summary["cells"]));
+    assert_eq!(again["searches"], summary["searches"]);
+    let passes = |of: &Value| of["cells"][0]["passes"].clone();
+    assert!(passes(&again) == passes(&summary), "the report makes other passes");
     let report = std::fs::read_to_string(folder.path().join("again/report.md")).expect("a report");
     assert!(report.contains("trial 1") && !report.contains("repeat 2"), "{report}");
     let [answer, trials] = ["holds up to", "## Trials"].map(|words| report.find(words));
