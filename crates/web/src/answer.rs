@@ -95,6 +95,12 @@ pub(crate) enum Trouble {
     /// The question makes no sense.
     #[error("{0}")]
     Asked(String),
+    /// It is being made.
+    #[error("reading what was recorded; this takes a while, and the page asks again by itself")]
+    NotYet,
+    /// It could not be made.
+    #[error("{0}")]
+    Broken(String),
     /// The store or a log cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -107,7 +113,8 @@ impl Trouble {
             Self::NotFound(_)
             | Self::Store(StoreError::NoSuchRun { .. } | StoreError::AmbiguousRun { .. }) => 404,
             Self::Asked(_) => 400,
-            Self::Store(_) => 500,
+            Self::NotYet => 503,
+            Self::Store(_) | Self::Broken(_) => 500,
         }
     }
 }

@@ -2,13 +2,18 @@
 //! record, and writes nothing.
 
 use std::path::Path;
+use std::time::Duration;
 
 use inferometer_core::so_far::SoFar;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, StoreError};
 
-/// The most entries of a log that one look reads, so that no reader waits long for a page.
+/// The most entries of a log that one look reads, and the longest that it takes, so that no reader
+/// waits long for a page.
 const MOST_ENTRIES: usize = 20_000;
+const LONGEST_LOOK: Duration = Duration::from_millis(200);
+/// Entries between two looks at the clock.
+const BY_THE_CLOCK: usize = 64;
 
 /// A log that is followed.
 pub(crate) struct Follow {
@@ -54,7 +59,9 @@ impl Follow {
     pub(crate) fn look(&mut self) -> Result<(), StoreError> {
         (self.is_behind, self.looked_at) = (false, monotonic_now());
         for read in 0.. {
-            if read == MOST_ENTRIES {
+            let is_late = read % BY_THE_CLOCK == BY_THE_CLOCK - 1
+                && monotonic_now().since(self.looked_at) > LONGEST_LOOK;
+            if read == MOST_ENTRIES || is_late {
                 self.is_behind = true;
                 break;
             }

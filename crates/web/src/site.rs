@@ -31,6 +31,9 @@ const ROUTES: [(&[&str], Page); 12] = [
     (&["runs", "*", "*"], page::file),
 ];
 
+/// When whoever asks for something that is being made may come again, in seconds.
+const COME_AGAIN_S: u32 = 2;
+
 /// A store as a site.
 pub struct Site {
     pub(crate) store: Store,
@@ -63,7 +66,16 @@ impl Pages for Site {
             Some(page) => page(self, asked),
             None => Err(Trouble::NotFound("there is no such page".to_owned())),
         };
-        made.unwrap_or_else(|trouble| refusal(trouble.status(), &trouble.to_string()))
+        made.unwrap_or_else(|trouble| {
+            let answer = refusal(trouble.status(), &trouble.to_string());
+            match trouble {
+                // Browsers honour the one, programs the other.
+                Trouble::NotYet => answer
+                    .with("refresh", COME_AGAIN_S.to_string())
+                    .with("retry-after", COME_AGAIN_S.to_string()),
+                _ => answer,
+            }
+        })
     }
 
     fn refusal(&self, status: u16, why: &str) -> Answer {

@@ -109,7 +109,8 @@ pub fn command(resolved: &Resolved, run: &str) -> String {
         }
         TargetPlan::Embedded { .. } => String::new(),
     };
-    format!("inferometer run {plan}--resume {name}{store}{headers}")
+    let command = if resolved.plan.search.is_some() { "search" } else { "run" };
+    format!("inferometer {command} {plan}--resume {name}{store}{headers}")
 }
 
 /// The cells of a stored run that were measured whole.

@@ -205,7 +205,8 @@ pub fn carry_out(
 /// Passes that a run has, at most.
 fn most_passes(plan: &Plan) -> usize {
     let once: usize = plan.cells.iter().map(|cell| plan.passes_of(*cell).len()).sum();
-    once * plan.repeat.at_most as usize
+    let search = plan.search.as_ref();
+    once * search.map_or(plan.repeat.at_most, |search| search.max_trials) as usize
 }
 
 fn stopped_before() -> Failure {

@@ -7,6 +7,7 @@ mod lines;
 mod live;
 mod pictures;
 mod records;
+mod reports;
 mod run;
 mod runs;
 
@@ -15,5 +16,6 @@ pub(crate) use definitions::definitions;
 pub(crate) use files::file;
 pub(crate) use live::{Followed, events, in_progress, live, live_event};
 pub(crate) use records::records;
-pub(crate) use run::{Reports, run};
+pub(crate) use reports::Reports;
+pub(crate) use run::run;
 pub(crate) use runs::runs;

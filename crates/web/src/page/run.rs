@@ -15,14 +15,12 @@ use crate::chrome::{Frame, Part};
 use crate::markup::Html;
 use crate::page::files;
 use crate::page::lines::Line;
+use crate::page::reports::{Reports, Takes};
 use crate::site::Site;
 use crate::traces;
 
-/// Reports that are kept as they were made: results of a run do not change any more.
-pub(crate) type Reports = Vec<(String, Rc<Written>)>;
-
-/// The most of them.
-const MOST_KEPT: usize = 8;
+/// Logs of more bytes than this are read on a thread of their own.
+const LONG_LOG: u64 = 16 << 20;
 
 /// A report as markup, what it was made of, and the names of the files beside it.
 pub(crate) struct Written {
@@ -54,26 +52,41 @@ pub(crate) fn run(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
 }
 
 /// The report of a run, made anew where it was not made lately.
+///
+/// # Errors
+/// [`Trouble::NotYet`] while a long log is read.
 pub(crate) fn written(
     reports: &mut Reports,
     stored: &StoredRun,
     summary: &Summary,
 ) -> Result<Rc<Written>, Trouble> {
-    let id = stored.row.id.as_str();
-    if let Some((_, kept)) = reports.iter().find(|(kept, _)| kept == id) {
-        return Ok(Rc::clone(kept));
+    let is_long = stored.log.metadata().is_ok_and(|log| log.len() > LONG_LOG);
+    let takes = if is_long { Takes::Longer } else { Takes::AMoment };
+    let (id, stored, summary) = (stored.row.id.to_string(), stored.clone(), summary.clone());
+    reports.of(&id, takes, move || Written::of(&stored, &summary))
+}
+
+impl Written {
+    fn of(stored: &StoredRun, summary: &Summary) -> Result<Self, Trouble> {
+        let report = Report::of(stored, summary)?;
+        // Its files have a list of their own, above it.
+        let input = ReportInput { files: &[], ..report.input(summary) };
+        let markup = Html::made(html::body(&input));
+        let files = files::names(summary, &report);
+        Ok(Self { markup, files, report })
     }
-    let report = Report::of(stored, summary)?;
-    // Its files have a list of their own, above it.
-    let input = ReportInput { files: &[], ..report.input(summary) };
-    let markup = Html::made(html::body(&input));
-    let files = files::names(summary, &report);
-    let written = Rc::new(Written { markup, files, report });
-    if reports.len() >= MOST_KEPT {
-        reports.remove(0);
+
+    /// One without content.
+    #[cfg(test)]
+    pub(crate) fn empty() -> Self {
+        let report = Report {
+            plots: Vec::new(),
+            traces: Traces::default(),
+            plan: String::new(),
+            again: String::new(),
+        };
+        Self { markup: Html::new(), files: Vec::new(), report }
     }
-    reports.push((id.to_owned(), Rc::clone(&written)));
-    Ok(written)
 }
 
 /// What a report is made of, for a stored run.
