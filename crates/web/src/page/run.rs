@@ -19,8 +19,8 @@ use crate::page::reports::{Reports, Takes};
 use crate::site::Site;
 use crate::traces;
 
-/// Logs of more bytes than this are read on a thread of their own.
-const LONG_LOG: u64 = 16 << 20;
+/// Logs of more bytes than this are read on a thread of their own: some 20 MB are read in a second.
+const LONG_LOG: u64 = 4 << 20;
 
 /// A report as markup, what it was made of, and the names of the files beside it.
 pub(crate) struct Written {
