@@ -244,3 +244,54 @@ fn lengths_as_large_as_they_can_be_written_are_lengths() {
     let page = page("| 4000000000 | 4000000000 | 1.00 | 1.00 |\n");
     assert_eq!(runs(&page)[0].cells[0].output_length, 4_000_000_000);
 }
+
+/// A page with the six lines below a command.
+fn six_lines(command: &str, total: &str) -> String {
+    format!(
+        "# m\n\n## A100\n\n{command}\n\nTotal time: {total} s\nThroughput: 1.19 requests/s\n\
+         Average latency: 3.00 s\nAverage latency per token: 0.01 s\n\
+         Average latency per output token: 0.02 s\n\
+         Completion tokens per second: 250.5 tokens/s\n"
+    )
+}
+
+#[test]
+fn a_serving_script_without_a_rate_sent_all_at_once_and_continued_lines_are_its_command() {
+    use inferometer_core::summary::PassKind::{Open, Saturated};
+    for (command, kind, rate, planned) in [
+        ("python benchmark_serving.py --num-prompts 500", Saturated, None, 500),
+        ("python benchmark_serving.py --request-rate inf", Saturated, None, 1000),
+        (
+            "python benchmark_serving.py \\\n  --request-rate=4 \\\n  --num-prompts 7",
+            Open,
+            Some(4.0),
+            7,
+        ),
+    ] {
+        let all = runs(&six_lines(command, "420.17"));
+        assert_eq!(all.len(), 1, "{command}");
+        let pass = &all[0].cells[0].passes[0];
+        assert_eq!((pass.kind, pass.rate, pass.planned), (kind, rate, planned), "{command}");
+        assert_eq!(pass.duration_s, Some(420.17));
+    }
+}
+
+#[test]
+fn a_serving_script_that_cannot_be_read_is_refused_with_its_line() {
+    let command = "python benchmark_serving.py --num-prompts 500";
+    let good = six_lines(command, "420.17");
+    for (page, told) in [
+        (six_lines(command, "nan"), "line 7: `Total time: nan s`"),
+        (good.replace("1.19", "inf"), "line 8: `Throughput: inf"),
+        (good.replace("Average latency: 3.00 s\n", ""), "line 9: `Average latency per token"),
+        (good.replace("500", "many"), "line 5: --num-prompts: `many`"),
+        (
+            six_lines("python benchmark_serving.py --request-rate nan", "1.0"),
+            "line 5: --request-rate",
+        ),
+        (six_lines("", "420.17"), "no command of benchmark_serving.py"),
+    ] {
+        let error = import("page.md", page.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(told), "{told}: {error}");
+    }
+}

@@ -20,7 +20,7 @@ pub(crate) fn runs(source: &Source, text: &str) -> Result<Vec<Import>, ExchangeE
     let tables = published_tables(text).map_err(malformed)?;
     let page = Page { source, text, logged: logged_blocks(text) };
     let mut runs: Vec<Import> = tables.iter().map(|table| tables::run(&page, table)).collect();
-    runs.extend(script::runs(&page));
+    runs.extend(script::runs(&page)?);
     runs.extend(log::runs(&page));
     Ok(runs)
 }

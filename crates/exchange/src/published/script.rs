@@ -12,40 +12,108 @@ use inferometer_core::summary::Cell;
 use inferometer_core::table_import::place_of;
 
 use super::{Page, target};
+use crate::error::ExchangeError;
 use crate::finding;
 use crate::source::{Import, summary};
 
 const FORMAT: &str = "benchmark_serving.py of vLLM 0.2";
+const SCRIPT: &str = "benchmark_serving.py";
 const FIRST: &str = "Total time: ";
+const SECOND: &str = "Throughput: ";
+
+/// The script's own default for `--num-prompts`.
+const DEFAULT_PROMPTS: u32 = 1000;
 
 /// A run for each block of the six lines.
-pub(super) fn runs(page: &Page<'_>) -> Vec<Import> {
+pub(super) fn runs(page: &Page<'_>) -> Result<Vec<Import>, ExchangeError> {
     let lines: Vec<&str> = page.text.lines().collect();
-    let begins = lines.iter().enumerate().filter(|(_, line)| line.starts_with(FIRST));
-    begins.filter_map(|(at, _)| run(page, &lines, at)).collect()
+    let begins = |at: &usize| {
+        let next = lines.get(at + 1).is_some_and(|next| next.starts_with(SECOND));
+        lines[*at].starts_with(FIRST) && (next || command(&lines[..*at]).is_some())
+    };
+    let malformed = |what: String| ExchangeError::Malformed {
+        file: page.source.file.clone(),
+        format: FORMAT,
+        what,
+    };
+    let blocks = (0..lines.len()).filter(begins);
+    blocks.map(|at| run(page, &lines, at).map_err(malformed)).collect()
 }
 
-fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Option<Import> {
+/// The last command of the script above a block, its continued lines included, and the number of
+/// its line.
+fn command(above: &[&str]) -> Option<(usize, String)> {
+    let at = above.iter().rposition(|line| line.contains(SCRIPT))?;
+    let mut words = String::new();
+    for line in &above[at..] {
+        let (part, continues) = line.strip_suffix('\\').map_or((*line, false), |part| (part, true));
+        words += part;
+        if !continues {
+            break;
+        }
+        words.push(' ');
+    }
+    Some((at + 1, words))
+}
+
+/// The value of an option of a command, if it is given there.
+fn option<'a>(command: &'a str, name: &str) -> Option<&'a str> {
+    let mut words = command.split_whitespace();
+    let word = words.find(|word| *word == name || word.starts_with(&format!("{name}=")))?;
+    Some(word.split_once('=').map_or_else(|| words.next().unwrap_or(""), |(_, value)| value))
+}
+
+/// How the script was asked to send: at once where no rate is named, as its help says.
+fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
+    let (number, words) = command;
+    let wrong = |name: &str, value: &str| format!("line {number}: {name}: `{value}` is no number");
+    let prompts = match option(words, "--num-prompts") {
+        None => DEFAULT_PROMPTS,
+        Some(value) => value.parse().map_err(|_| wrong("--num-prompts", value))?,
+    };
+    let rate = match option(words, "--request-rate") {
+        None => f64::INFINITY,
+        Some(value) => {
+            let rate: Option<f64> = value.parse().ok().filter(|rate| *rate > 0.0);
+            rate.ok_or_else(|| wrong("--request-rate", value))?
+        }
+    };
+    let plan = match rate.is_finite() {
+        false => PassPlan::Saturated { requests: prompts },
+        true => PassPlan::Open {
+            rate: Level::Constant(rate),
+            arrivals: inferometer_core::arrival::Arrivals::default(),
+            bound: Bound::requests(prompts),
+            max_in_flight: None,
+            over_limit: OverLimit::default(),
+        },
+    };
+    Ok((plan, prompts))
+}
+
+/// The six figures of a block.
+fn stated(lines: &[&str], at: usize) -> Result<Stated, String> {
     let mut stated = Stated::default();
-    for (field, line) in FIELDS.iter().zip(lines.get(at..)?) {
-        let value = line.strip_prefix(field.name)?.strip_prefix(": ")?.split(' ').next()?;
-        stated.numbers.insert(format!("{} ({})", field.name, field.unit), value.parse().ok()?);
+    for (field, number) in FIELDS.iter().zip(at..) {
+        let line = lines.get(number).copied().unwrap_or("");
+        let rest = line.strip_prefix(field.name).and_then(|rest| rest.strip_prefix(": "));
+        let value = rest.and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
+        let value = value.filter(|value| value.is_finite()).ok_or_else(|| {
+            let expected = format!("`{}: ` and a number of {}", field.name, field.unit);
+            format!("line {}: `{line}` where {expected} should stand", number + 1)
+        })?;
+        stated.numbers.insert(format!("{} ({})", field.name, field.unit), value);
     }
-    let command = lines[..at].iter().rev().find(|line| line.contains("benchmark_serving.py"));
-    if let Some(command) = command {
-        stated.words.insert("command".to_owned(), (*command).to_owned());
-    }
-    let option = |name: &str| -> Option<f64> {
-        command?.split_once(name)?.1.split_whitespace().next()?.parse().ok()
-    };
-    let (rate, prompts) = (option("--request-rate")?, option("--num-prompts")? as u32);
-    let plan = PassPlan::Open {
-        rate: Level::Constant(rate),
-        arrivals: inferometer_core::arrival::Arrivals::default(),
-        bound: Bound::requests(prompts),
-        max_in_flight: None,
-        over_limit: OverLimit::default(),
-    };
+    Ok(stated)
+}
+
+fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Result<Import, String> {
+    let mut stated = stated(lines, at)?;
+    let command = command(&lines[..at]).ok_or_else(|| {
+        format!("line {}: no command of {SCRIPT} stands above, which says what was sent", at + 1)
+    })?;
+    let (plan, prompts) = load(&command)?;
+    stated.words.insert("command".to_owned(), command.1);
     let figure = |at: usize| {
         let field = &FIELDS[at];
         stated.numbers.get(&format!("{} ({})", field.name, field.unit)).copied()
@@ -71,9 +139,9 @@ fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Option<Import> {
     let (target, engine_line) = target(page, &place);
     let mut imported = page.source.imported(FORMAT);
     imported.section = [&place.model, &place.card].into_iter().flatten().cloned().collect();
-    imported.section.push("benchmark_serving.py".to_owned());
+    imported.section.push(SCRIPT.to_owned());
     imported.passes = vec![stated];
     let mut findings = vec![finding::lengths_of_the_data_set()];
     findings.extend(engine_line.map(finding::engine_from_prose));
-    Some(Import { summary: summary(imported, target, vec![cell], findings), records: Vec::new() })
+    Ok(Import { summary: summary(imported, target, vec![cell], findings), records: Vec::new() })
 }
