@@ -221,7 +221,7 @@ impl PassFold {
             output_tokens: self.window.output_tokens,
             output_tokens_per_s: throughput::output_tokens_per_s(&self.window),
             tokens_from: self.tokens_from,
-            peak_concurrency: concurrency::peak(&self.window),
+            peak_concurrency: (self.outcomes.total() > 0).then(|| concurrency::peak(&self.window)),
             mean_concurrency: concurrency::mean(&self.window),
             steady_state: steady_state::steady_state(&self.window),
             goodput: self.window.met.map(|met| Goodput {

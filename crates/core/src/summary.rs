@@ -268,8 +268,9 @@ pub struct PassSummary {
     pub output_tokens_per_s: Option<f64>,
     /// Where the counts of output tokens come from; the weakest source of any request.
     pub tokens_from: Option<TokensFrom>,
-    /// The most requests in flight at any instant, from send to end.
-    pub peak_concurrency: u64,
+    /// The most requests in flight at any instant, from send to end; absent where no request is
+    /// known by itself, as in most imported passes.
+    pub peak_concurrency: Option<u64>,
     /// Requests in flight, averaged over `duration_s`.
     pub mean_concurrency: Option<f64>,
     /// The part of the pass at its plateau; absent where there was none, and for passes that ask

@@ -149,6 +149,9 @@ fn sglang_writes_numbers_that_json_does_not_have_and_its_e2e_is_not_ours() {
     assert!((stated.numbers["mean_e2e_latency_ms"] - 136.898).abs() < 1e-3);
     let detailed = only("sglang-detailed.jsonl").summary;
     assert_eq!(pass(&detailed).ttft_ms.map(|d| d.n), Some(4));
+    // Nobody saw its requests: how many were in flight at most is not known, and not 0.
+    assert_eq!(one.peak_concurrency, None);
+    assert_eq!(pass(&only("vllm-detailed.json").summary).peak_concurrency, Some(2));
     let two = [fixture("sglang.jsonl"), fixture("sglang-detailed.jsonl")].concat();
     let runs = import("two.jsonl", &two).unwrap();
     let sections = runs.iter().map(|run| run.summary.imported.clone().unwrap().section);

@@ -177,7 +177,7 @@ pub(crate) fn loads(summary: &Summary) -> Table {
                 two_decimals(pass.itl_ms.map(|d| d.p99)),
                 two_decimals(pass.e2e_ms.map(|d| d.p50)),
                 two_decimals(pass.e2e_ms.map(|d| d.p99)),
-                count(pass.peak_concurrency),
+                pass.peak_concurrency.map_or_else(|| MISSING.to_owned(), count),
             ]);
         }
     }

@@ -164,7 +164,7 @@ fn recorded(
         wall_s: wall.as_secs_f64(),
         rss_before,
         rss_peak,
-        peak_concurrency: summary.peak_concurrency,
+        peak_concurrency: summary.peak_concurrency.unwrap_or(0),
         mean_concurrency: summary.mean_concurrency.unwrap_or(0.0),
         server: None,
     })

@@ -41,7 +41,7 @@ fn only_completed_requests_make_figures_and_all_are_counted() {
     assert_eq!(got.duration_s.map(round), Some(0.4));
     assert_eq!(got.requests_per_s.map(round), Some(5.0));
     assert_eq!(got.output_tokens_per_s.map(round), Some(20.0));
-    assert_eq!(got.peak_concurrency, 3);
+    assert_eq!(got.peak_concurrency, Some(3));
     // 60 + 198 + 396 ms in flight, over 400 ms.
     assert_eq!(got.mean_concurrency.map(round), Some(1.635));
 }
@@ -117,7 +117,8 @@ fn a_pass_of_requests_that_were_never_sent_has_no_figures() {
     assert_eq!((got.planned, got.outcomes.skipped), (1, 1));
     assert_eq!((got.duration_s, got.requests_per_s, got.mean_concurrency), (None, None, None));
     assert_eq!((got.ttft_ms, got.send_delay_ms, got.tokens_from), (None, None, None));
-    assert_eq!(got.peak_concurrency, 0);
+    assert_eq!(got.peak_concurrency, Some(0));
+    assert_eq!(fold(&SATURATED, true, &[]).peak_concurrency, None, "nothing is known");
 }
 
 fn plan(kind: PassKind) -> PassPlan {

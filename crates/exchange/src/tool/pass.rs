@@ -127,7 +127,7 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
         ttft_from_due_ms: None,
         e2e_from_due_ms: None,
         send_delay_ms: None,
-        peak_concurrency: if is_whole { folded.peak_concurrency } else { 0 },
+        peak_concurrency: folded.peak_concurrency.filter(|_| is_whole),
         mean_concurrency: folded.mean_concurrency.filter(|_| is_whole),
         steady_state: folded.steady_state.filter(|_| is_whole),
         instrument: Instrument::default(),

@@ -77,8 +77,14 @@ fn facts(pass: &PassSummary) -> String {
     facts.extend(
         pass.output_tokens_per_s.map(|rate| format!("{} output tokens/s", significant(rate))),
     );
-    let mean = pass.mean_concurrency.map_or(MISSING.to_owned(), significant);
-    facts.push(format!("in flight {mean} on average, {} at most", count(pass.peak_concurrency)));
+    let in_flight = [
+        pass.mean_concurrency.map(|mean| format!("{} on average", significant(mean))),
+        pass.peak_concurrency.map(|peak| format!("{} at most", count(peak))),
+    ];
+    let in_flight: Vec<String> = in_flight.into_iter().flatten().collect();
+    if !in_flight.is_empty() {
+        facts.push(format!("in flight {}", in_flight.join(", ")));
+    }
     format!("{}.", facts.join("; "))
 }
 

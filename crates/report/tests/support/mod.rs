@@ -131,7 +131,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         output_tokens: planned * 32,
         output_tokens_per_s: Some(planned as f64 * 32.0 / 12.5),
         tokens_from: Some(TokensFrom::Usage),
-        peak_concurrency: planned,
+        peak_concurrency: Some(planned),
         mean_concurrency: Some(planned as f64 * 0.75),
         steady_state: None,
         goodput: None,

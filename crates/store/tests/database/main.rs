@@ -188,7 +188,7 @@ fn the_columns_of_a_pass_are_those_of_its_summary() {
                  FROM passes WHERE kind = 'saturated'";
     let expected = format!(
         "1|0|saturated|5|2|16|usage|{}|{}|{}|{}|{}",
-        pass.peak_concurrency,
+        pass.peak_concurrency.unwrap(),
         number(pass.output_tokens_per_s),
         number(Some(ttft.p50)),
         number(Some(ttft.p99)),

@@ -374,7 +374,7 @@ fn beside(
 
 fn sureness(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPrediction, Failure> {
     let resolved = row.config.resolve().map_err(Failure::usage)?;
-    let in_flight = cell.passes.iter().map(|pass| pass.peak_concurrency).max().unwrap_or(1);
+    let in_flight = cell.passes.iter().filter_map(|pass| pass.peak_concurrency).max().unwrap_or(1);
     let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;
     let sure = confidence(&resolved, lengths_of(cell, place), sequences);
     let interval = |column, predicted: Option<f64>| Some(sure.interval(column, predicted?));
