@@ -60,6 +60,21 @@ pub(crate) fn runs(
     Some((form.runs)(source, documents))
 }
 
+/// A run for each document of a file; of several each bears its number.
+fn each(
+    documents: &[Value],
+    run: impl Fn(&Value) -> Result<Import, ExchangeError>,
+) -> Result<Vec<Import>, ExchangeError> {
+    let numbered = |(number, document): (usize, &Value)| {
+        let mut import = run(document)?;
+        if let Some(imported) = import.summary.imported.as_mut().filter(|_| documents.len() > 1) {
+            imported.section = vec![format!("result {number}")];
+        }
+        Ok(import)
+    };
+    (1..).zip(documents).map(numbered).collect()
+}
+
 /// The rows of llama-bench's Markdown.
 pub(crate) fn llama_bench_table(source: &Source, text: &str) -> Result<Vec<Import>, ExchangeError> {
     llama_bench::of_markdown(source, text)

@@ -19,11 +19,10 @@ pub(super) fn is(document: &Value) -> bool {
 }
 
 pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ExchangeError> {
-    let numbered = (1..).zip(documents);
-    numbered.map(|(number, value)| run(source, value, number, documents.len())).collect()
+    super::each(documents, |document| run(source, document))
 }
 
-fn run(source: &Source, value: &Value, number: usize, of: usize) -> Result<Import, ExchangeError> {
+fn run(source: &Source, value: &Value) -> Result<Import, ExchangeError> {
     let document = Document { source, format: FORMAT, value };
     let complete = document.need_count("completed")?;
     let errors = document.list("errors");
@@ -56,9 +55,6 @@ fn run(source: &Source, value: &Value, number: usize, of: usize) -> Result<Impor
         target.model = super::document::without_folders(model);
     }
     let mut imported = source.imported(FORMAT);
-    if of > 1 {
-        imported.section = vec![format!("result {number}")];
-    }
     let mut findings = vec![definitions(
         "TTFT counts from the pick, before connecting; the tool's E2E runs to the last line of the \
          stream, a late usage event included, and its TPOT follows from it: both stand under their \

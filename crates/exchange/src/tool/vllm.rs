@@ -22,11 +22,10 @@ pub(super) fn is(document: &Value) -> bool {
 
 pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ExchangeError> {
     // `--append-result` makes lines: each is a run.
-    let numbered = (1..).zip(documents);
-    numbered.map(|(number, value)| run(source, value, number, documents.len())).collect()
+    super::each(documents, |document| run(source, document))
 }
 
-fn run(source: &Source, value: &Value, number: usize, of: usize) -> Result<Import, ExchangeError> {
+fn run(source: &Source, value: &Value) -> Result<Import, ExchangeError> {
     let document = Document { source, format: FORMAT, value };
     let told = requests(&document)?;
     let complete = document.need_count("completed")?;
@@ -62,9 +61,6 @@ fn run(source: &Source, value: &Value, number: usize, of: usize) -> Result<Impor
     }
     let mut imported = source.imported(FORMAT);
     imported.measured_at = document.words("date").map(str::to_owned);
-    if of > 1 {
-        imported.section = vec![format!("result {number}")];
-    }
     let mut findings = findings(&document, has_requests);
     findings.extend(failures(planned, complete, has_requests));
     let told = pass.told.iter().filter(|told| told.error.is_none()).count() as u64;
