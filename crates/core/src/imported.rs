@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::table_import::TableForm;
 
+/// The form of results that this program made itself, in another store.
+pub const OURS: &str = "summary.json";
+
 /// The source of imported results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
@@ -46,6 +49,12 @@ pub struct Stated {
 }
 
 impl Imported {
+    /// Whether this program made the results, so that it knows how, and judged them then.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        self.format == OURS
+    }
+
     /// `file.md, Qwen-14B / A100 40G`: the source in a few words.
     #[must_use]
     pub fn place(&self) -> String {

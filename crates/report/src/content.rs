@@ -96,19 +96,23 @@ fn verdict(out: &mut Vec<Block>, summary: &Summary) {
     };
     out.push(Block::Callout(tone, title.to_owned(), lines));
     if let Some(word) = label::unreal(summary) {
-        let sentence = if summary.predicted {
+        let of_source = "Figures are those of the source, as it states them; there is no record \
+                         behind them but what the source has.";
+        let of_model = if summary.predicted {
             "No request was sent: every figure is computed by the embedded engine's cost model in \
              virtual time."
-        } else if summary.imported.is_some() {
-            "Figures are those of the source, as it states them; there is no record behind them \
-             but what the source has."
         } else {
             "The server was the embedded engine, which plays a cost model. The requests and their \
              timing are real; the speed of the hardware is a model's."
         };
+        let sentences = [
+            summary.imported.as_ref().map(|_| plain(of_source)),
+            (summary.predicted || summary.target.simulated).then(|| plain(of_model)),
+        ];
         let title = label::notice(summary)
             .unwrap_or_else(|| format!("{}: not a measurement.", word.to_uppercase()));
-        out.push(Block::Callout(Tone::Warning, title, vec![plain(sentence)]));
+        let sentences = sentences.into_iter().flatten().collect();
+        out.push(Block::Callout(Tone::Warning, title, sentences));
     }
     if verdict.slo.is_empty() {
         return;

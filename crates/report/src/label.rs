@@ -1,6 +1,7 @@
 //! The names by which targets, cells and passes are called, the same in every output. Never
 //! decides what is shown.
 
+use inferometer_core::imported::Imported;
 use inferometer_core::summary::{PassKind, PassSummary, Summary, Target};
 
 use crate::number::{count, significant};
@@ -37,39 +38,51 @@ pub(crate) fn engine(target: &Target) -> String {
 
 /// What the figures are when they are not a measurement of a real server.
 pub(crate) fn unreal(summary: &Summary) -> Option<&'static str> {
-    if summary.predicted {
-        Some("predicted")
-    } else if summary.imported.is_some() {
-        Some("imported")
-    } else if summary.target.simulated {
-        Some("simulated")
-    } else {
-        None
+    match (summary.imported.is_some(), summary.predicted, summary.target.simulated) {
+        (false, false, false) => None,
+        (false, false, true) => Some("simulated"),
+        (false, true, _) => Some("predicted"),
+        (true, false, false) => Some("imported"),
+        (true, false, true) => Some("imported, simulated"),
+        (true, true, _) => Some("imported, predicted"),
     }
 }
 
-/// The same in a sentence that cannot be overlooked.
-pub(crate) fn notice(summary: &Summary) -> Option<String> {
-    let faster = match speed(summary) {
+/// The same in a sentence that cannot be overlooked; of imported results both where they come from
+/// and what they were there.
+#[must_use]
+pub fn notice(summary: &Summary) -> Option<String> {
+    notice_of(&summary.target, summary.predicted, summary.imported.as_ref())
+}
+
+/// The same of a run that has no results yet.
+#[must_use]
+pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) -> Option<String> {
+    let imported = imported.map(|imported| {
+        let whose = match imported.is_ours() {
+            true => "this program made it elsewhere, and its verdict is the one of then",
+            false => "nothing here was measured by this program",
+        };
+        format!("IMPORTED from {} ({}): {whose}", imported.place(), imported.format)
+    });
+    let faster = match speed(target) {
         Some(factor) => format!(", played {factor} times as fast as the hardware would be"),
         None => String::new(),
     };
-    if let Some(imported) = &summary.imported {
-        return Some(format!(
-            "IMPORTED from {} ({}): nothing here was measured by this program",
-            imported.place(),
-            imported.format
-        ));
-    }
-    unreal(summary).map(|word| match word {
-        "predicted" => "PREDICTED: figures of a model; no server was measured".to_owned(),
-        _ => format!("SIMULATED: the server was the embedded engine, not real hardware{faster}"),
-    })
+    let unreal = match (predicted, target.simulated) {
+        (true, _) => Some("PREDICTED: figures of a model; no server was measured".to_owned()),
+        (false, true) => Some(format!(
+            "SIMULATED: the server was the embedded engine, not real hardware{faster}"
+        )),
+        (false, false) => None,
+    };
+    let all: Vec<String> = [imported, unreal].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join(". "))
 }
 
 /// How much faster than real time the embedded engine played, if it did.
-fn speed(summary: &Summary) -> Option<f64> {
-    let factor = summary.target.facts.get("speed")?.parse().ok()?;
+fn speed(target: &Target) -> Option<f64> {
+    let factor = target.facts.get("speed")?.parse().ok()?;
     (factor != 1.0).then_some(factor)
 }
 

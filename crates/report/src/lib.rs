@@ -38,4 +38,5 @@ pub mod markdown;
 
 pub use content::{ReportInput, title};
 pub use error::ReportError;
+pub use label::{notice, notice_of};
 pub use plan_toml::{plan_toml, spec_toml};

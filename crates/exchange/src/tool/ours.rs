@@ -1,12 +1,11 @@
 //! A `summary.json` of this program, from another store.
 
+pub(super) use inferometer_core::imported::OURS as FORMAT;
 use inferometer_core::summary::{SUMMARY_SCHEMA, Summary};
 use serde_json::Value;
 
 use crate::error::ExchangeError;
 use crate::source::{Import, Source};
-
-pub(super) const FORMAT: &str = "summary.json";
 
 pub(super) fn is(document: &Value) -> bool {
     document.get("schema").and_then(Value::as_str) == Some(SUMMARY_SCHEMA)
