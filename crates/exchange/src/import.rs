@@ -53,7 +53,10 @@ fn parts(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ExchangeError> {
     let runs = published::runs(&source, text)?;
     match runs.is_empty() {
         false => Ok(runs),
-        true => Err(unknown("has no table with lengths and figures, and no log of text blocks")),
+        true => Err(unknown(
+            "has no table with the known columns (an output length, and requests/s, output \
+             tokens/s, latency per token or per output token), and no log of text blocks",
+        )),
     }
 }
 

@@ -33,8 +33,8 @@ pub struct CompareArgs {
     /// A condition that is neither met nor missed for sure is not met
     #[arg(long)]
     strict: bool,
-    /// Differences within this share do not matter
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    /// Differences within this share do not matter: 5, or 5%
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     margin: f64,
     /// Makes the resamples
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -61,9 +61,6 @@ struct Judged {
 /// Compares.
 pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
     let conditions = conditions(arguments.gate.as_deref())?;
-    if !(arguments.margin > 0.0 && arguments.margin < 100.0) {
-        return Err(Failure::usage("--margin: is not a percentage above 0 and below 100"));
-    }
     let options = Options { margin: arguments.margin / 100.0, seed: arguments.seed };
     let baseline = subject(&arguments.baseline, &arguments.store)?;
     let mut judged = Vec::new();
@@ -77,6 +74,14 @@ pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
     }
     show(arguments, &judged)?;
     verdict(arguments, &judged)
+}
+
+/// A percentage, with its sign or without.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
+    number
+        .filter(|number| *number > 0.0 && *number < 100.0)
+        .ok_or_else(|| "is not a percentage above 0 and below 100".to_owned())
 }
 
 fn conditions(gate: Option<&str>) -> Result<Vec<Condition>, Failure> {
@@ -118,6 +123,10 @@ fn verdict(arguments: &CompareArgs, judged: &[Judged]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What can be compared.
+const ACCEPTED: &str = "name a stored run, a summary.json, the result file of another tool, or a \
+                        published table (FILE.md, FILE.md#SECTION)";
+
 /// What a name stands for: a published table, a summary, or a stored run.
 fn subject(name: &str, store: &Path) -> Result<Subject, Failure> {
     let (path, section) = match name.split_once('#') {
@@ -127,6 +136,9 @@ fn subject(name: &str, store: &Path) -> Result<Subject, Failure> {
     let problem = |what: String| Failure::usage(format!("{path}: {what}"));
     if Path::new(path).is_file() {
         return file(name, path, section).map_err(problem);
+    }
+    if Path::new(path).is_dir() {
+        return Err(problem(format!("is a folder; {ACCEPTED}")));
     }
     if path.ends_with(".md") || path.ends_with(".json") {
         return Err(problem("there is no such file".to_owned()));
@@ -149,7 +161,8 @@ fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String
     let file = Path::new(path).file_name().map_or(path.into(), |file| file.to_string_lossy());
     let imports = inferometer_exchange::import(&file, &bytes).map_err(|error| {
         let message = error.to_string();
-        message.strip_prefix(&format!("{file}: ")).unwrap_or(&message).to_owned()
+        let message = message.strip_prefix(&format!("{file}: ")).unwrap_or(&message);
+        format!("{message}; {ACCEPTED}")
     })?;
     let headings = |summary: &Summary| {
         summary.imported.as_ref().map(|from| from.section.clone()).unwrap_or_default()

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::subject::is_compared;
 use super::{Comparison, FALSE_ALARMS, Row};
 use crate::slo::{Comparison as Sign, split};
 use crate::suggest::did_you_mean;
@@ -25,8 +26,10 @@ pub enum GateError {
     /// It cannot be read.
     #[error("`{0}` is no condition: write it as in `output_tokens_per_s>-3%,ttft_p99<+5%`")]
     Unreadable(String),
-    /// The comparison has no such figure.
-    #[error("`{text}`: nothing that is compared is called {figure}{suggestion}")]
+    /// There is no such figure.
+    #[error(
+        "`{text}`: nothing that is compared is called {figure}{suggestion}; compared are {compared}"
+    )]
     NoSuchFigure {
         /// The condition.
         text: String,
@@ -34,6 +37,20 @@ pub enum GateError {
         figure: String,
         /// What may be meant.
         suggestion: String,
+        /// The figures that are compared.
+        compared: String,
+    },
+    /// There is such a figure, and not both of the two have it.
+    #[error("`{text}`: {figure} is not compared: {why}; compared are {compared}")]
+    NotCompared {
+        /// The condition.
+        text: String,
+        /// The figure that it names.
+        figure: String,
+        /// Who has it.
+        why: String,
+        /// The figures that are compared.
+        compared: String,
     },
 }
 
@@ -102,12 +119,7 @@ pub fn judge(
     for condition in conditions {
         let rows = || comparison.rows.iter().filter(|row| row.figure == condition.figure);
         if rows().next().is_none() {
-            let known = comparison.rows.iter().map(|row| row.figure.as_str());
-            return Err(GateError::NoSuchFigure {
-                text: condition.text.clone(),
-                figure: condition.figure.clone(),
-                suggestion: did_you_mean(&condition.figure, known),
-            });
+            return Err(condition.without_rows(comparison));
         }
         results.extend(rows().map(|row| condition.judge(row)));
     }
@@ -115,6 +127,28 @@ pub fn judge(
 }
 
 impl Condition {
+    /// Why no row has the figure.
+    fn without_rows(&self, comparison: &Comparison) -> GateError {
+        let mut names: Vec<&str> = Vec::new();
+        for row in &comparison.rows {
+            if !names.contains(&row.figure.as_str()) {
+                names.push(&row.figure);
+            }
+        }
+        let (text, figure) = (self.text.clone(), self.figure.clone());
+        let compared = names.join(", ");
+        if !is_compared(&figure) {
+            let suggestion = did_you_mean(&figure, names);
+            return GateError::NoSuchFigure { text, figure, suggestion, compared };
+        }
+        let mut only = comparison.unmatched.iter().filter(|group| group.figures.contains(&figure));
+        let why = match only.next() {
+            Some(group) => format!("only {} has it there", group.only_in),
+            None => "neither of the two has it".to_owned(),
+        };
+        GateError::NotCompared { text, figure, why, compared }
+    }
+
     fn judge(&self, row: &Row) -> GateResult {
         let holds = |difference: f64| self.sign.holds(difference, self.limit_pct);
         let met = match row.interval_pct.map(|ends| ends.map(holds)) {

@@ -10,11 +10,13 @@ mod gate;
 mod interval;
 mod permutation;
 mod subject;
+mod unmatched;
 
 use serde::{Deserialize, Serialize};
 
 pub use gate::{Condition, GateError, GateResult, Met, judge, parse as parse_gate};
 pub use subject::{Series, Subject, TABLE_LOAD};
+pub use unmatched::Unmatched;
 
 use crate::plan::CellPlan;
 use crate::stats;
@@ -57,7 +59,7 @@ pub struct Comparison {
     /// One row for each figure that both have.
     pub rows: Vec<Row>,
     /// Figures that one of the two has and the other has not.
-    pub unmatched: Vec<String>,
+    pub unmatched: Vec<Unmatched>,
 }
 
 /// One figure of both.
@@ -114,19 +116,11 @@ pub fn compare(
     contender: &Subject,
     options: Options,
 ) -> Result<Comparison, NothingInCommon> {
-    let mut pairs = Vec::new();
-    let mut unmatched = Vec::new();
-    for series in &baseline.series {
-        match contender.series.iter().find(|other| other.is_same_figure(series)) {
-            Some(other) => pairs.push((series.clone(), other.clone())),
-            None => unmatched.push(format!("{}: only in {}", series.place(), baseline.name)),
-        }
-    }
-    for series in &contender.series {
-        if !baseline.series.iter().any(|other| other.is_same_figure(series)) {
-            unmatched.push(format!("{}: only in {}", series.place(), contender.name));
-        }
-    }
+    let pair = |series: &Series| {
+        let other = contender.series.iter().find(|other| other.is_same_figure(series))?;
+        Some((series.clone(), other.clone()))
+    };
+    let pairs: Vec<(Series, Series)> = baseline.series.iter().filter_map(pair).collect();
     if pairs.is_empty() {
         return Err(NothingInCommon {
             baseline: baseline.name.clone(),
@@ -145,7 +139,7 @@ pub fn compare(
         warnings,
         differing,
         rows,
-        unmatched,
+        unmatched: unmatched::unmatched(baseline, contender),
     })
 }
 

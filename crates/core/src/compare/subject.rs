@@ -38,6 +38,8 @@ pub struct Subject {
     pub(super) conditions: BTreeMap<&'static str, String>,
     /// Facts that may be what is compared.
     pub(super) facts: BTreeMap<String, String>,
+    /// Which run it is, where that is known: a run held against itself differs in nothing.
+    pub(super) identity: Option<String>,
     /// What a reader must know before its figures are believed, whatever they are held against.
     pub(super) reservations: Vec<String>,
 }
@@ -67,13 +69,6 @@ impl Series {
     /// A figure of nothing cannot be held against another: the ratio is no number.
     fn has_values(&self) -> bool {
         !self.values.is_empty() && self.values.iter().all(|value| *value > 0.0)
-    }
-
-    /// Where it stands, for people.
-    #[must_use]
-    pub fn place(&self) -> String {
-        let cell = self.cell.map_or_else(|| "all cells".to_owned(), |cell| cell.to_string());
-        format!("{cell}, {}, {}", self.load, self.figure)
     }
 }
 
@@ -111,11 +106,14 @@ impl Subject {
                 .filter_map(|(key, fact)| Some((key, fact?)))
                 .collect(),
             facts,
+            identity: identity(summary),
             reservations: reservations(summary),
         };
         if let Some(imported) = &summary.imported {
-            // What others sent, and how, is not known.
-            subject.conditions.clear();
+            // What others sent, and how, is not known; of what this program made elsewhere it is.
+            if !imported.is_ours() {
+                subject.conditions.clear();
+            }
             subject.facts.retain(|_, fact| !fact.is_empty() && fact != "unknown");
             subject.series.extend(of_stated(summary, imported));
         }
@@ -128,6 +126,13 @@ impl Subject {
             let reserved = subject.reservations.iter();
             reserved.map(|what| format!("{} {what}", subject.name)).collect()
         };
+        if self.identity.is_some()
+            && (&self.identity, &self.series) == (&other.identity, &other.series)
+        {
+            let same = "this is one run held against itself: whatever it says of differences, there \
+                        are none";
+            return ([vec![same.to_owned()], told(self)].concat(), Vec::new());
+        }
         let mut warnings = [told(self), told(other)].concat();
         // One plan with two salts asks for prompts of the same kind, and never for the same ones.
         let differs = |key: &str| self.facts.get(key) != other.facts.get(key);
@@ -161,6 +166,24 @@ impl Subject {
         });
         (warnings, differing.collect())
     }
+}
+
+/// Which run it is: its name, wherever it was imported; of others' results the part of the file.
+fn identity(summary: &Summary) -> Option<String> {
+    let part = |imported: &Imported| match imported.is_ours() {
+        true => {
+            imported.section.first().and_then(|run| run.strip_prefix("run ").map(str::to_owned))
+        }
+        false => Some(format!("{} {:?}", imported.sha256, imported.section)),
+    };
+    let run = || Some(summary.run_id.clone()).filter(|run| !run.is_empty());
+    summary.imported.as_ref().map_or_else(run, part)
+}
+
+/// Whether a figure is one that a comparison can have.
+pub(super) fn is_compared(figure: &str) -> bool {
+    let of_passes = OF_PASSES.iter().map(|(metric, of)| format!("{}_{}", metric.name(), of.name()));
+    Columns::NAMES.contains(&figure) || of_passes.into_iter().any(|known| known == figure)
 }
 
 /// Why the figures of a run are to be taken with care.

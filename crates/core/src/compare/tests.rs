@@ -61,8 +61,8 @@ fn run_of(measured: &Repeats, draw: Draw, rng: &mut ChaCha8Rng, n: usize, slower
         }
     });
     let series = series.collect();
-    let (conditions, facts, reservations) = Default::default();
-    Subject { name: String::new(), series, conditions, facts, reservations }
+    let (conditions, facts, identity, reservations) = Default::default();
+    Subject { name: String::new(), series, conditions, facts, identity, reservations }
 }
 
 fn weights_of_one(draw: Draw, rng: &mut ChaCha8Rng) -> [f64; 10] {
@@ -213,5 +213,74 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
     let unknown = parse_gate("ttft_p9<5%").unwrap();
     let told = judge(&unknown, &comparison(row(0.0, None))).unwrap_err().to_string();
     assert!(told.contains("did you mean `ttft_p99`?"), "{told}");
+    assert!(told.contains("compared are ttft_p99"), "{told}");
+    // A figure that there is, and that a table has not, is no slip of the pen.
+    let absent = parse_gate("tpot_p99<5%").unwrap();
+    let mut other = comparison(row(0.0, None));
+    let told = judge(&absent, &other).unwrap_err().to_string();
+    assert!(told.contains("tpot_p99 is not compared: neither"), "{told}");
+    other.unmatched = vec![Unmatched {
+        figures: vec!["tpot_p50".to_owned(), "tpot_p99".to_owned()],
+        load: "all at once".to_owned(),
+        cells: Vec::new(),
+        only_in: "b".to_owned(),
+    }];
+    let told = judge(&absent, &other).unwrap_err().to_string();
+    assert!(told.contains("only b has it there") && !told.contains("mean"), "{told}");
     assert_eq!(parse_gate("ttft_p99<5,<5%,x>-1%").unwrap_err().len(), 2);
+}
+
+/// A run with these figures of these cells.
+fn with(name: &str, identity: &str, figures: &[(u32, &str, &str, &[f64])]) -> Subject {
+    let series = figures.iter().map(|&(length, load, figure, values)| Series {
+        cell: Some(CellPlan { input_length: length, output_length: 8 }),
+        load: load.to_owned(),
+        figure: figure.to_owned(),
+        higher_is_better: true,
+        values: values.to_vec(),
+    });
+    let (conditions, facts) = Default::default();
+    let (identity, reservations) = (Some(identity.to_owned()), vec!["is suspect".to_owned()]);
+    Subject {
+        name: name.to_owned(),
+        series: series.collect(),
+        conditions,
+        facts,
+        identity,
+        reservations,
+    }
+}
+
+#[test]
+fn what_one_of_the_two_has_alone_is_told_by_place_and_not_by_figure() {
+    let both = (1, TABLE_LOAD, "requests_per_s", &[1.0][..]);
+    let a: Vec<_> = [2, 3, 4, 5, 6]
+        .iter()
+        .flat_map(|&cell| {
+            ["ttft_p50", "ttft_p99"].map(|name| (cell, "one by one", name, &[1.0][..]))
+        })
+        .chain([both])
+        .collect();
+    let b = [both, (1, "all at once", "e2e_p50", &[1.0][..])];
+    let found = compare(&with("a", "a", &a), &with("b", "b", &b), Options::default()).unwrap();
+    let told: Vec<String> = found.unmatched.iter().map(Unmatched::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "5 cells, one by one: only a has ttft_p50, ttft_p99",
+            "1 x 8, all at once: only b has e2e_p50"
+        ]
+    );
+}
+
+#[test]
+fn a_run_against_itself_gets_one_warning_of_it_and_its_reservations_once() {
+    let figures = [(1, TABLE_LOAD, "requests_per_s", &[1.0][..])];
+    let warnings =
+        |one: &Subject, other: &Subject| compare(one, other, Options::default()).unwrap().warnings;
+    let told = warnings(&with("a", "run", &figures), &with("latest", "run", &figures));
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("against itself"), "{told:?}");
+    let told = warnings(&with("a", "run", &figures), &with("b", "other", &figures));
+    assert!(told.len() == 2 && !told[0].contains("itself"), "{told:?}");
 }
