@@ -15,6 +15,7 @@ mod finding;
 mod published;
 mod tool;
 
+mod simulation;
 mod vllm_bench;
 
 pub use error::ExchangeError;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::dialect::vllm::{Figures, Request};
 use crate::dialect::{Numbers, Stream};
 use crate::error::ExchangeError;
+use crate::simulation;
 use crate::tool::failure_in_words;
 
 /// The file of a pass, numbered through all cells in the summary's order.
@@ -49,12 +50,13 @@ fn head(summary: &Summary, pass: &PassSummary, burstiness: f64) -> Map<String, V
     let words = imported.and_then(|imported| imported.passes.first()).map(|stated| &stated.words);
     let tokenizer = words.and_then(|words| words.get("tokenizer_id"));
     let tokenizer = tokenizer.or(summary.environment.tokenizer.as_ref());
+    let label = words.and_then(|words| words.get("label"));
     let rate = pass.rate.map_or(json!("inf"), |rate| json!(rate));
     let fields = [
         ("date", json!(date)),
         ("endpoint_type", json!(backend)),
         ("backend", json!(backend)),
-        ("label", Value::Null),
+        ("label", json!(simulation::label(target).as_ref().or(label))),
         ("model_id", json!(target.model)),
         ("tokenizer_id", json!(tokenizer)),
         ("num_prompts", json!(pass.planned)),

@@ -122,6 +122,24 @@ fn an_export_that_is_imported_is_exported_the_same() {
 }
 
 #[test]
+fn a_file_of_a_simulated_run_says_so_on_the_way_out_and_back() {
+    let Import { mut summary, records } = only("vllm-detailed.json");
+    assert_eq!(exported(&summary, &records[0].records)["label"], Value::Null);
+    summary.target.simulated = true;
+    for (speed, label) in [("1.0", "simulated"), ("200.0", "simulated at speed 200.0")] {
+        summary.target.facts.insert("speed".to_owned(), speed.to_owned());
+        let file = exported(&summary, &records[0].records);
+        assert_eq!(file["label"], label);
+        let back = import("x.json", file.to_string().as_bytes()).unwrap().remove(0).summary;
+        assert!(back.target.simulated);
+        assert_eq!(again(&file), file);
+    }
+    let mut labelled: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
+    labelled["label"] = json!("night run");
+    assert_eq!(again(&labelled)["label"], "night run");
+}
+
+#[test]
 fn failed_requests_and_waits_survive_the_way_out_and_back() {
     let Import { summary, mut records } = only("vllm-detailed.json");
     let records = &mut records[0].records;

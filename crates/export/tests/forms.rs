@@ -17,10 +17,11 @@ use parquet::record::RowAccessor;
 const MS: u64 = 1_000_000;
 
 fn pass() -> Rc<PassSource> {
-    let target = Target { model: "模型-6b".to_owned(), ..Target::default() };
+    let target = Target { model: "模型-6b".to_owned(), simulated: true, ..Target::default() };
     let run = RunSource {
         run_id: "20261120-051233-ab12".to_owned(),
         target,
+        predicted: false,
         streamed: true,
         origin_unix_ns: 1_795_151_553_000_000_000,
     };
@@ -78,6 +79,8 @@ fn a_row_of_a_request_has_its_instants_counts_and_figures() {
         ("run_id", Value::Text("20261120-051233-ab12")),
         ("model", Value::Text("模型-6b")),
         ("engine", Value::Absent),
+        ("simulated", Value::Flag(true)),
+        ("predicted", Value::Flag(false)),
         ("kind", Value::Text("saturated")),
         ("repeat", Value::Integer(2)),
         ("input_length", Value::Integer(128)),

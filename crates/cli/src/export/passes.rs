@@ -44,6 +44,25 @@ pub fn for_each(
     pass.map_or(Ok(()), |(begin, records)| take(&begin, &records))
 }
 
+/// Refuses a run without a single record: of what other programs read there would be nothing.
+///
+/// # Errors
+/// When there is none, or the log cannot be read.
+pub fn expect_records(run: &StoredRun) -> Result<(), Failure> {
+    for entry in LogReader::open(&run.log).map_err(Failure::not_carried_out)? {
+        match entry {
+            Ok(Entry::Record(_)) => return Ok(()),
+            Err(error) if !error.is_cut() => return Err(Failure::not_carried_out(error)),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Err(Failure::usage(format!(
+        "run {} has no records, only the figures that its source states or none at all: there is \
+         nothing to write of requests",
+        run.row.id
+    )))
+}
+
 /// Refuses a run whose records do not say when each chunk came: other tools' figures would be
 /// computed from arrivals that nobody saw.
 ///
@@ -74,7 +93,11 @@ pub fn seen<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Record]) ->
     Pass {
         records,
         dialect: &run.target.dialect,
-        concurrency: load.concurrency(),
+        concurrency: match begin.plan {
+            // Other tools do it by a limit of one.
+            PassPlan::OneByOne { .. } => Some(1),
+            _ => load.concurrency(),
+        },
         rate: load.rate().filter(|rate| rate.is_finite()),
         duration_s: of_pass.and_then(|pass| pass.duration_s),
     }

@@ -15,6 +15,7 @@ use inferometer_report::csv::{self as cells_table, Value as CellValue};
 use inferometer_store::{Entry, LogReader, StoredRun};
 
 use super::out::{Failed, Out};
+use super::passes::expect_records;
 use super::{Columns, Job, What};
 use crate::command::report::fold_again;
 use crate::exit::{Failure, tell};
@@ -71,6 +72,7 @@ fn write(
     is_text: bool,
     open: impl FnOnce(Sink, Head<'_>) -> Opened,
 ) -> Result<(), Failure> {
+    let cells = cells_of(job)?;
     let out = Out::new(job.out, is_text)?;
     let sink: Sink = Box::new(out.open()?);
     let run_id = job.run.row.id.as_str();
@@ -89,10 +91,10 @@ fn write(
                 (form, rows)
             }
             What::Cells => {
-                let rows = cells_table::rows(&summary_of(job.run)?);
+                let rows = &cells;
                 let fields = rows.first().map(|row| fields_of(row)).unwrap_or_default();
                 let mut form = open(sink, Head { fields, schema: CELLS_SCHEMA, run_id })?;
-                for row in &rows {
+                for row in rows {
                     let values: Vec<Value<'_>> = row.iter().map(|(_, value)| any(value)).collect();
                     form.row(&values)?;
                 }
@@ -102,11 +104,37 @@ fn write(
         form.finish()?;
         Ok(rows)
     })();
-    let rows = out.close(written)?;
-    if let (Some(path), Some(rows)) = (job.out, rows) {
-        tell(&format!("{}: {rows} rows of run {run_id}", path.display()));
+    let written =
+        out.close(written, |rows| format!("{} of run {run_id}", counted(*rows, "row")))?;
+    if written == Some(0) {
+        tell(&format!(
+            "warning: run {run_id} has no such rows: none of its streams brought an event"
+        ));
     }
     Ok(())
+}
+
+/// The rows of figures, where they are asked for; else the run must have records, which rows are
+/// made of.
+///
+/// # Errors
+/// When there is nothing to write.
+fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, Failure> {
+    if job.what != What::Cells {
+        return expect_records(job.run).map(|()| Vec::new());
+    }
+    match cells_table::rows(&summary_of(job.run)?) {
+        rows if rows.is_empty() => Err(Failure::usage(format!(
+            "run {} has no passes, whose figures the rows are; --format table has what it states",
+            job.run.row.id
+        ))),
+        rows => Ok(rows),
+    }
+}
+
+/// `1 row`, `2 rows`.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn requests(run: &StoredRun, form: &mut dyn Form) -> Result<u64, Failed> {
@@ -142,6 +170,7 @@ fn records(
     let source = Rc::new(RunSource {
         run_id: run.row.id.to_string(),
         target: run.target.clone(),
+        predicted: run.row.predicted,
         streamed: streamed(run)?,
         origin_unix_ns: log.header().origin_unix_ns,
     });

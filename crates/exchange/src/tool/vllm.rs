@@ -8,6 +8,7 @@ use super::document::{Document, target};
 use super::pass::{Pass, cells, definitions, failures, load};
 use super::request::Told;
 use crate::error::ExchangeError;
+use crate::simulation;
 use crate::source::{Import, Source, summary};
 
 pub(super) const FORMAT: &str = "vllm bench serve";
@@ -59,6 +60,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ExchangeError> {
     if let Some(backend) = dialect {
         target.facts.insert("backend".to_owned(), backend.to_owned());
     }
+    simulation::read(document.words("label"), &mut target);
     let mut imported = source.imported(FORMAT);
     imported.measured_at = document.words("date").map(str::to_owned);
     let mut findings = findings(&document, has_requests);

@@ -52,9 +52,15 @@ pub static EVENTS: Table<EventRow> = Table {
 
 type C = Column<EventRow>;
 
-static COLUMNS: [C; 16] = [
+static COLUMNS: [C; 18] = [
     C::always("run_id", Text, "The run's name in the store.", |e| {
         Value::Text(&e.request.pass.run.run_id)
+    }),
+    C::always("simulated", Flag, "The server was the embedded engine, not hardware.", |e| {
+        Value::Flag(e.request.pass.run.target.simulated)
+    }),
+    C::always("predicted", Flag, "No server was measured: figures of a model.", |e| {
+        Value::Flag(e.request.pass.run.predicted)
     }),
     C::always("pass", Integer, "Index of the pass in the run, from 0.", |e| {
         Value::Integer(e.request.record.pass.into())

@@ -12,7 +12,7 @@ use inferometer_core::time::Nanos;
 
 use super::source::PassSource;
 use super::{Column, Table};
-use crate::value::Kind::{Integer, Number, Text};
+use crate::value::Kind::{Flag, Integer, Number, Text};
 use crate::value::Value;
 
 /// A request with what follows from its record.
@@ -95,7 +95,7 @@ pub static REQUESTS: Table<RequestRow> = Table {
 
 type C = Column<RequestRow>;
 
-static COLUMNS: [C; 50] = [
+static COLUMNS: [C; 52] = [
     C::always("run_id", Text, "The run's name in the store.", |r| Value::Text(&r.pass.run.run_id)),
     C::always("model", Text, "The model, as the server knows it.", |r| {
         Value::Text(&r.pass.run.target.model)
@@ -105,6 +105,12 @@ static COLUMNS: [C; 50] = [
     }),
     C::sometimes("engine_version", Text, "Its version.", |r| {
         Value::text(r.pass.run.target.engine_version.as_deref())
+    }),
+    C::always("simulated", Flag, "The server was the embedded engine, not hardware.", |r| {
+        Value::Flag(r.pass.run.target.simulated)
+    }),
+    C::always("predicted", Flag, "No server was measured: figures of a model.", |r| {
+        Value::Flag(r.pass.run.predicted)
     }),
     C::always("pass", Integer, "Index of the pass in the run, from 0.", |r| {
         Value::Integer(r.record.pass.into())

@@ -12,6 +12,8 @@ pub struct RunSource {
     pub run_id: String,
     /// The server.
     pub target: Target,
+    /// Whether no server was measured.
+    pub predicted: bool,
     /// Whether a stream was asked for.
     pub streamed: bool,
     /// The wall time at the origin of the run's axis, in nanoseconds since the Unix epoch.
