@@ -358,8 +358,9 @@ impl fmt::Display for Note {
         match self {
             Self::Inexact { prompts, asked, farthest } => write!(
                 f,
-                "{prompts} prompts do not have exactly the tokens asked for (the farthest has \
-                 {farthest} instead of {asked})"
+                "{} not have exactly the tokens asked for (the farthest has {farthest} instead \
+                 of {asked})",
+                many(*prompts, "prompt does", "prompts do")
             ),
             Self::ShortTag { tokens, full } => write!(
                 f,
@@ -367,20 +368,27 @@ impl fmt::Display for Note {
             ),
             Self::RowsAgain { prompts, rows } => write!(
                 f,
-                "{prompts} prompts were sent before in the same run, for the file has {rows} rows \
-                 that can be used: a cache may have answered them"
+                "{} sent before in the same run, its warm-up included, for the file has {rows} \
+                 rows that can be used: a cache may have answered them",
+                many(*prompts, "prompt was", "prompts were")
             ),
             Self::Reused { prompts, available } => write!(
                 f,
-                "{prompts} prompts use a conversation again: the data set has {available} of that \
-                 length"
+                "{} a conversation again: the data set has {available} of that length",
+                many(*prompts, "prompt uses", "prompts use")
             ),
             Self::Overlapping { prompts, available } => write!(
                 f,
-                "{prompts} blocks overlap earlier ones: the corpus has {available} of that size"
+                "{} earlier ones: the corpus has {available} of that size",
+                many(*prompts, "block overlaps", "blocks overlap")
             ),
         }
     }
+}
+
+/// `1 prompt was`, `2 prompts were`.
+fn many(count: u64, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }
 
 /// The `count` requests of a pass, in the order in which they are sent.

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use inferometer_store::Store;
 
 use crate::exit::{Failure, print};
-use crate::export::{FORMATS, Job, What, columns, format};
+use crate::export::{FORMATS, Format, Holds, Job, What, columns, format};
 
 /// The flags of `export`.
 #[derive(Args)]
@@ -48,25 +48,7 @@ pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
     }
     let name = arguments.format.as_deref().expect("invariant: required without --columns");
     let format = format(name).expect("invariant: the parser takes no other");
-    let what = match (arguments.what, format.what) {
-        (Some(_), []) => {
-            return Err(Failure::usage(format!(
-                "--what: {name} has a form of its own and no rows to choose"
-            )));
-        }
-        (Some(what), offered) if !offered.contains(&what) => {
-            let offered: Vec<_> = offered.iter().filter_map(What::to_possible_value).collect();
-            let names: Vec<&str> = offered.iter().map(PossibleValue::get_name).collect();
-            return Err(Failure::usage(format!("--what: {name} has only {}", names.join(", "))));
-        }
-        (chosen, offered) => chosen.or(offered.first().copied()).unwrap_or(What::Requests),
-    };
-    if arguments.pass.is_some() && !format.what.is_empty() {
-        return Err(Failure::usage(format!("--pass: {name} has the rows of all passes")));
-    }
-    if arguments.pass.is_some() && ["table", "mlflow"].contains(&name) {
-        return Err(Failure::usage(format!("--pass: {name} has all passes in one")));
-    }
+    let what = rows(format, arguments)?;
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let run = store.run(&arguments.run).map_err(Failure::usage)?;
     let notes = store.notes(&run.row.id).map_err(Failure::not_carried_out)?;
@@ -77,6 +59,30 @@ pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
         pass: arguments.pass,
         out: arguments.out.as_deref(),
     })
+}
+
+/// The rows that are asked for, which the format must have.
+fn rows(format: &Format, arguments: &ExportArgs) -> Result<What, Failure> {
+    let name = format.name;
+    let refused = |told: String| Err(Failure::usage(told));
+    match (&format.holds, arguments.what, arguments.pass) {
+        (Holds::Rows(_), _, Some(_)) => {
+            refused(format!("--pass: {name} has the rows of all passes"))
+        }
+        (Holds::WholeRun, _, Some(_)) => refused(format!("--pass: {name} has all passes in one")),
+        (Holds::OnePass | Holds::WholeRun, Some(_), _) => {
+            refused(format!("--what: {name} has a form of its own and no rows to choose"))
+        }
+        (Holds::Rows(offered), Some(what), None) if !offered.contains(&what) => {
+            let offered: Vec<_> = offered.iter().filter_map(What::to_possible_value).collect();
+            let names: Vec<&str> = offered.iter().map(PossibleValue::get_name).collect();
+            refused(format!("--what: {name} has only {}", names.join(", ")))
+        }
+        (Holds::Rows(offered), chosen, None) => {
+            Ok(chosen.or(offered.first().copied()).unwrap_or(What::Requests))
+        }
+        (Holds::OnePass | Holds::WholeRun, None, _) => Ok(What::Requests),
+    }
 }
 
 /// The columns of the rows, a line each.

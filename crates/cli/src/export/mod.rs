@@ -48,46 +48,56 @@ pub struct Format {
     pub name: &'static str,
     /// What it is, in a few words.
     pub about: &'static str,
-    /// The rows that it can have, the default first; none where it has a form of its own.
-    pub what: &'static [What],
+    /// How much of a run a file of it has.
+    pub holds: Holds,
     /// Writes it.
     pub write: fn(&Job<'_>) -> Result<(), Failure>,
 }
 
-const ROWS: &[What] = &[What::Requests, What::Events, What::Cells];
+/// How much of a run a file has.
+pub enum Holds {
+    /// The rows of all passes, of one of these kinds, the default first.
+    Rows(&'static [What]),
+    /// One pass, in a form of its own.
+    OnePass,
+    /// All passes in one, in a form of its own.
+    WholeRun,
+}
+
+const ROWS: Holds = Holds::Rows(&[What::Requests, What::Events, What::Cells]);
 
 /// Every format.
 pub const FORMATS: &[Format] = &[
     Format {
         name: "parquet",
         about: "columns for pandas, DuckDB, ...",
-        what: ROWS,
+        holds: ROWS,
         write: rows::parquet,
     },
-    Format { name: "csv", about: "a table for spreadsheets", what: ROWS, write: rows::csv },
+    Format { name: "csv", about: "a table for spreadsheets", holds: ROWS, write: rows::csv },
     Format {
         name: "jsonl",
         about: "an object for each row, a line each",
-        what: ROWS,
+        holds: ROWS,
         write: rows::json_lines,
     },
-    Format { name: "json", about: "one document with all rows", what: ROWS, write: rows::json },
+    Format { name: "json", about: "one document with all rows", holds: ROWS, write: rows::json },
     Format {
         name: "vllm-bench",
         about: "a pass as the result file of vllm bench serve",
-        what: &[],
+        holds: Holds::OnePass,
         write: vllm_bench::write,
     },
     Format {
         name: "table",
         about: "the table in the form in which such tables are published",
-        what: &[],
+        holds: Holds::WholeRun,
         write: vllm_bench::write_table,
     },
     Format {
         name: "mlflow",
         about: "a run in MLflow's file store; --out names its folder, mlruns if none is named",
-        what: &[],
+        holds: Holds::WholeRun,
         write: mlflow::write,
     },
 ];

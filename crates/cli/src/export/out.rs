@@ -6,14 +6,21 @@ use std::path::{Path, PathBuf};
 
 use inferometer_export::ExportError;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, tell};
 
 /// Where an export goes.
 pub enum Out<'a> {
     /// Standard output.
     Stdout,
     /// A file, which bears another name until it is whole.
-    File { path: &'a Path, fresh: PathBuf },
+    File {
+        /// Its name.
+        path: &'a Path,
+        /// The name until it is whole.
+        fresh: PathBuf,
+        /// Whether another takes its place.
+        replaces: bool,
+    },
 }
 
 impl<'a> Out<'a> {
@@ -34,7 +41,7 @@ impl<'a> Out<'a> {
                 // Two processes that write the same file at once do not write into each other's.
                 let (name, process) = (name.to_string_lossy(), std::process::id());
                 let fresh = path.with_file_name(format!(".{name}.{process}.new"));
-                Ok(Self::File { path, fresh })
+                Ok(Self::File { path, fresh, replaces: path.exists() })
             }
             _ => Err(Failure::usage(format!("--out: {}: is a folder", path.display()))),
         }
@@ -47,25 +54,29 @@ impl<'a> Out<'a> {
     pub fn open(&self) -> Result<BufWriter<Box<dyn Write + Send>>, Failure> {
         let out: Box<dyn Write + Send> = match self {
             Self::Stdout => Box::new(io::stdout()),
-            Self::File { path, fresh } => Box::new(File::create(fresh).map_err(|error| {
+            Self::File { path, fresh, .. } => Box::new(File::create(fresh).map_err(|error| {
                 Failure::usage(format!("--out: {}: cannot be written: {error}", path.display()))
             })?),
         };
         Ok(BufWriter::with_capacity(1 << 16, out))
     }
 
-    /// What became of the writing: a whole file gets its name, half of one is removed. Nobody
-    /// reading standard output any more is no failure.
+    /// What became of the writing: a whole file gets its name, which is told with `what` is in it;
+    /// half of one is removed. Nobody reading standard output any more is no failure.
     ///
     /// # Errors
     /// When it could not be written.
-    pub fn close<T>(self, written: Result<T, Failed>) -> Result<Option<T>, Failure> {
+    pub fn close<T>(
+        self,
+        written: Result<T, Failed>,
+        what: impl FnOnce(&T) -> String,
+    ) -> Result<Option<T>, Failure> {
         match (written, self) {
             (Err(Failed::Export(error)), Self::Stdout) if error.is_closed_pipe() => Ok(None),
             (Err(Failed::Export(error)), Self::Stdout) => {
                 Err(Failure::not_carried_out(format!("standard output {error}")))
             }
-            (Err(failed), Self::File { path, fresh }) => {
+            (Err(failed), Self::File { path, fresh, .. }) => {
                 // What half of it there is, is of no use to anybody.
                 let _ = fs::remove_file(fresh);
                 Err(match failed {
@@ -77,8 +88,13 @@ impl<'a> Out<'a> {
             }
             (Err(Failed::Source(failure)), Self::Stdout) => Err(failure),
             (Ok(done), Self::Stdout) => Ok(Some(done)),
-            (Ok(done), Self::File { path, fresh }) => match fs::rename(&fresh, path) {
-                Ok(()) => Ok(Some(done)),
+            (Ok(done), Self::File { path, fresh, replaces }) => match fs::rename(&fresh, path) {
+                Ok(()) => {
+                    let replaced =
+                        if replaces { ", in the place of the file that was there" } else { "" };
+                    tell(&format!("{}: {}{replaced}", path.display(), what(&done)));
+                    Ok(Some(done))
+                }
                 Err(error) => Err(Failure::not_carried_out(format!(
                     "{}: cannot be written: {error}",
                     path.display()

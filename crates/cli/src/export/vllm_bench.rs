@@ -9,13 +9,14 @@ use inferometer_report::table;
 
 use super::Job;
 use super::out::{Failed, Out};
-use super::passes::{burstiness, expect_streams, for_each};
-use crate::exit::{Failure, tell};
+use super::passes::{burstiness, expect_records, expect_streams, for_each};
+use crate::exit::Failure;
 
 /// Writes the file of one pass, or those of all passes into a folder.
 pub fn write(job: &Job<'_>) -> Result<(), Failure> {
     let run = job.run;
     expect_streams(run)?;
+    expect_records(run)?;
     let summary = results(job)?;
     let passes = summary.cells.iter().map(|cell| cell.passes.len()).sum::<usize>();
     let folder = job.out.filter(|path| path.is_dir());
@@ -36,7 +37,6 @@ pub fn write(job: &Job<'_>) -> Result<(), Failure> {
         }
         (None, _) => None,
     };
-    let mut written = 0;
     for_each(run, |begin, records| {
         if chosen.is_some_and(|pass| pass != begin.pass) {
             return Ok(());
@@ -44,27 +44,17 @@ pub fn write(job: &Job<'_>) -> Result<(), Failure> {
         let number = begin.pass as usize;
         let file = vllm_bench(summary, number, records, burstiness(&begin.plan))
             .map_err(|error| Failure::not_carried_out(format!("run {}: {error}", run.row.id)))?;
-        written += 1;
-        let text = format!("{file}\n");
-        match folder {
-            Some(folder) => {
-                let path = folder.join(format!("{}-pass-{number}.json", run.row.id));
-                save(Some(&path), &text)?;
-                tell(&format!("{}: pass {number}", path.display()));
-                Ok(())
-            }
-            None => save(job.out, &text),
-        }
-    })?;
-    match written {
-        0 => Err(Failure::not_carried_out(format!("run {} has no records", run.row.id))),
-        _ => Ok(()),
-    }
+        let in_folder =
+            folder.map(|folder| folder.join(format!("{}-pass-{number}.json", run.row.id)));
+        let what = format!("pass {number} of run {}", run.row.id);
+        save(in_folder.as_deref().or(job.out), &format!("{file}\n"), what)
+    })
 }
 
 /// Writes the table in the form in which such tables are published.
 pub fn write_table(job: &Job<'_>) -> Result<(), Failure> {
-    save(job.out, &table::markdown(std::slice::from_ref(results(job)?)))
+    let text = table::markdown(std::slice::from_ref(results(job)?));
+    save(job.out, &text, format!("the table of run {}", job.run.row.id))
 }
 
 fn results<'a>(job: &'a Job<'_>) -> Result<&'a Summary, Failure> {
@@ -80,11 +70,12 @@ fn places(summary: &Summary) -> String {
     numbered.collect::<Vec<_>>().join("; ")
 }
 
-fn save(path: Option<&Path>, text: &str) -> Result<(), Failure> {
+/// Writes a text, and tells `what` it is where it goes into a file.
+fn save(path: Option<&Path>, text: &str, what: String) -> Result<(), Failure> {
     let out = Out::new(path, true)?;
     let mut sink = out.open()?;
     let written = std::io::Write::write_all(&mut sink, text.as_bytes())
         .and_then(|()| std::io::Write::flush(&mut sink))
         .map_err(|error| Failed::Export(error.into()));
-    out.close(written).map(|_| ())
+    out.close(written, |()| what).map(|_| ())
 }
