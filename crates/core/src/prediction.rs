@@ -124,9 +124,14 @@ pub struct ErrorSummary {
     pub max: f64,
 }
 
-/// The distribution of absolute errors per column, over the cells that have any.
+/// The distribution of absolute errors per column, over the cells that have any; absent where
+/// nothing was held against the cells.
 #[must_use]
-pub fn error_summaries(cells: &[Cell]) -> BTreeMap<String, ErrorSummary> {
+pub fn error_summaries(cells: &[Cell]) -> Option<BTreeMap<String, ErrorSummary>> {
+    cells.iter().any(|cell| cell.prediction.measured.is_some()).then(|| errors(cells))
+}
+
+fn errors(cells: &[Cell]) -> BTreeMap<String, ErrorSummary> {
     let errors: Vec<[Option<f64>; 4]> =
         cells.iter().filter_map(|cell| Some(cell.prediction.error_pct?.values())).collect();
     let column = |(at, name): (usize, &str)| {
@@ -158,7 +163,7 @@ mod tests {
         let signed = cells[0].prediction.error_pct.unwrap();
         assert!((signed.requests_per_s.unwrap() + 20.0).abs() < 1e-9);
         assert_eq!(signed.output_tokens_per_s, None);
-        let summary = error_summaries(&cells);
+        let summary = errors(&cells);
         assert_eq!(summary.len(), 1);
         let requests = summary["requests_per_s"];
         assert!((requests.mean - 20.0).abs() < 1e-9 && (requests.median - 20.0).abs() < 1e-9);

@@ -9,12 +9,12 @@ mod row;
 mod searching;
 mod show;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use inferometer_core::plan::TargetPlan;
-use inferometer_core::prediction::error_summaries;
 use inferometer_core::spec::Spec;
+use inferometer_core::summary::Summary;
 use inferometer_engine::profile::profile;
 use inferometer_engine::{EngineConfig, model};
 use inferometer_report::plot::Theme;
@@ -27,10 +27,11 @@ use against::Against;
 pub use against::read as read_against;
 pub use row::row;
 pub use searching::{expected, search};
+pub use show::terminal as beside_in_terminal;
 
 use super::engine_flags::EngineFlags;
 use super::workload_flags::WorkloadFlags;
-use crate::exit::{Failure, print};
+use crate::exit::{Failure, print, tell};
 use crate::plan_file;
 use crate::run::{Resolved, outputs, resolve, too_many_failures, traces};
 
@@ -197,28 +198,27 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     if let TargetPlan::Embedded { engine_flags, .. } = &mut resolved.plan.target {
         *engine_flags = arguments.engine.given();
     }
-    if let Some(against) = against.as_ref().filter(|_| !own_lengths) {
-        resolved.plan.cells.retain(|cell| against.row(*cell).is_some());
+    if let Some(against) = &against {
+        let common = against.common(&resolved.plan.cells)?;
+        if !own_lengths {
+            resolved.plan.cells = common;
+        }
     }
     let outputs = outputs::Outputs::prepare(resolved.out.as_deref())?;
 
     let played = play::play(&resolved, &config, against.as_ref())?;
     let time = played.taken();
     let origin = against.as_ref().map(|against| against.origin.as_str());
-    let (mut summary, run) = play::store(&resolved, &config, played, origin)?;
-    if against.is_some() {
-        summary.errors = Some(error_summaries(&summary.cells));
-    }
+    let (summary, run) = play::store(&resolved, &config, played, origin)?;
     let store = Store::open(&resolved.store).map_err(Failure::not_carried_out)?;
     let traces = traces::of_log(&store.log_path(&run), &resolved.plan)?;
     let folder = outputs.write_all(&summary, &resolved.plan, &run, &traces, Theme::Light)?;
-    let beside = show::markdown(&summary);
-    let file = folder.join("prediction.md");
-    std::fs::write(&file, beside).map_err(|error| {
-        Failure::not_carried_out(format!("{}: cannot be written: {error}", file.display()))
-    })?;
+    write_beside(&folder, &summary)?;
     if !arguments.quiet {
         eprintln!("{time}");
+        if let Some(origin) = origin {
+            tell(&format!("held against {origin}"));
+        }
     }
     if arguments.json {
         print(&(json::summary(&summary) + "\n"))?;
@@ -231,6 +231,17 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
         return Err(Failure::NotCarriedOut(told));
     }
     missed(&summary)
+}
+
+/// Writes what a prediction says beside its figures.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_beside(folder: &Path, summary: &Summary) -> Result<(), Failure> {
+    let file = folder.join("prediction.md");
+    std::fs::write(&file, show::markdown(summary)).map_err(|error| {
+        Failure::not_carried_out(format!("{}: cannot be written: {error}", file.display()))
+    })
 }
 
 /// The engine that is predicted.
@@ -248,7 +259,7 @@ pub fn config(
     Ok(config)
 }
 
-fn files(folder: &std::path::Path, resolved: &Resolved, run: &str) -> String {
+fn files(folder: &Path, resolved: &Resolved, run: &str) -> String {
     format!(
         "\nreport: {0}/report.html, {0}/report.md, {0}/prediction.md; plots: {0}/*.png\n\
          store:  {1}, run {run} (predicted)\n",
@@ -257,7 +268,7 @@ fn files(folder: &std::path::Path, resolved: &Resolved, run: &str) -> String {
     )
 }
 
-fn missed(summary: &inferometer_core::summary::Summary) -> Result<(), Failure> {
+fn missed(summary: &Summary) -> Result<(), Failure> {
     let missed: Vec<String> = summary
         .verdict
         .slo

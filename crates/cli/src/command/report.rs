@@ -7,13 +7,15 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::plan::Plan;
+use inferometer_core::prediction::error_summaries;
 use inferometer_core::summary::Summary;
 use inferometer_exchange::dialect::Tool;
 use inferometer_report::plot::Theme;
 use inferometer_report::trace::Traces;
-use inferometer_report::{json, terminal};
+use inferometer_report::{json, notice_of, terminal};
 use inferometer_store::{Entry, LogReader, Store, StoredRun};
 
+use super::predict::{beside_in_terminal, write_beside};
 use crate::exit::{Failure, print, tell};
 use crate::export::passes::{expect_streams, for_each, seen};
 use crate::run::cells::Grid;
@@ -99,12 +101,23 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
             Some(plan) => outputs.write_all(summary, plan, id, traces, theme)?,
             None => outputs.write_imported(summary, id, theme)?,
         };
+        let is_sure = summary.cells.iter().any(|cell| cell.prediction.interval.is_some());
+        if is_sure {
+            write_beside(&folder, summary)?;
+        }
         if arguments.json {
             return print(&(json::summary(summary) + "\n"));
         }
         let text = terminal::text(std::slice::from_ref(summary), outputs::colour());
+        let (beside, file) = match is_sure {
+            true => {
+                let file = format!(", {}/prediction.md", folder.display());
+                (beside_in_terminal(summary) + "\n", file)
+            }
+            false => Default::default(),
+        };
         return print(&format!(
-            "{text}\nreport: {0}/report.html, {0}/report.md\n",
+            "{text}\n{beside}report: {0}/report.html, {0}/report.md{file}\n",
             folder.display()
         ));
     }
@@ -124,13 +137,17 @@ fn dialect(arguments: &ReportArgs, store: &Store, tool: Tool) -> Result<(), Fail
     for name in &arguments.runs {
         let run = store.run(name).map_err(Failure::usage)?;
         expect_streams(&run)?;
+        let imported = run.summary.as_ref().and_then(|summary| summary.imported.as_ref());
+        let notice = notice_of(&run.target, run.row.predicted, imported)
+            .map_or_else(String::new, |notice| format!("{notice}\n"));
         let mut passes = Vec::new();
         for_each(&run, |begin, records| {
             let printed = tool.printed(&seen(&run, begin, records));
             let (cell, load) = (begin.cell, begin.plan.load().to_string());
             let repeat =
                 if begin.repeat > 1 { format!(", repeat {}", begin.repeat) } else { String::new() };
-            let _ = writeln!(text, "{}: {cell}, {load}{repeat}\n{}", run.row.id, printed.text());
+            let place = format!("{}: {cell}, {load}{repeat}", run.row.id);
+            let _ = writeln!(text, "{place}\n{notice}{}", printed.text());
             passes.push(serde_json::json!({
                 "pass": begin.pass,
                 "input_length": cell.input_length,
@@ -151,6 +168,9 @@ fn dialect(arguments: &ReportArgs, store: &Store, tool: Tool) -> Result<(), Fail
         runs.push(serde_json::json!({
             "run_id": run.row.id,
             "dialect": tool.name(),
+            "simulated": run.target.simulated,
+            "predicted": run.row.predicted,
+            "imported_from": run.row.imported_from,
             "passes": passes,
         }));
     }
@@ -233,5 +253,21 @@ pub(crate) fn fold_again(
         },
         |done| done.findings.clone(),
     );
-    Ok(summarise(facts, &grid, findings))
+    let mut summary = summarise(facts, &grid, findings);
+    if let Some(before) = before {
+        keep_prediction(&mut summary, before);
+    }
+    Ok(summary)
+}
+
+/// What a prediction says beside its figures follows from the engine's model and from what it was
+/// held against, and not from records: it is that of the run itself.
+fn keep_prediction(summary: &mut Summary, before: &Summary) {
+    for cell in &mut summary.cells {
+        let known = before.cells.iter().find(|known| known.plan() == cell.plan());
+        if let Some(known) = known {
+            cell.prediction = known.prediction.clone();
+        }
+    }
+    summary.errors = error_summaries(&summary.cells);
 }

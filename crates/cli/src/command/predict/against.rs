@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use inferometer_core::finding::Severity;
+use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::imported::Imported;
 use inferometer_core::plan::CellPlan;
 use inferometer_core::prediction::Columns;
 use inferometer_core::spec::{Spec, Value};
 use inferometer_core::summary::{PassKind, PassSummary, Summary};
 use inferometer_core::table_import::{
-    LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, published_tables,
+    LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, place_of, published_tables,
 };
 use inferometer_engine::EngineConfig;
 use inferometer_engine::text_blocks::TextBlock;
@@ -31,6 +31,8 @@ pub struct Against {
     pub blocks: Vec<TextBlock>,
     /// How the rows were measured, where that is known.
     pub counts: Option<Counts>,
+    /// The model that was measured, where it is named.
+    pub model: Option<String>,
 }
 
 /// Requests of the passes that a stored run measured.
@@ -54,6 +56,42 @@ impl Against {
     pub fn block(&self, cell: CellPlan) -> Option<TextBlock> {
         let logged = self.rows.iter().zip(&self.blocks).find(|(row, _)| row.cell == cell);
         logged.map(|(_, block)| *block)
+    }
+
+    /// Keeps of some cells those that were measured.
+    ///
+    /// # Errors
+    /// When none was: nothing would be held against anything.
+    pub fn common(&self, cells: &[CellPlan]) -> Result<Vec<CellPlan>, Failure> {
+        let common: Vec<CellPlan> =
+            cells.iter().copied().filter(|cell| self.row(*cell).is_some()).collect();
+        if !common.is_empty() {
+            return Ok(common);
+        }
+        let rows: Vec<CellPlan> = self.rows.iter().map(|row| row.cell).collect();
+        Err(Failure::usage(format!(
+            "--against: {} has no row that is predicted: it has {}, and predicted are {}",
+            self.origin,
+            some_of(&rows),
+            some_of(cells)
+        )))
+    }
+
+    /// That another model was measured than is predicted.
+    pub fn of_another_model(&self, predicted: &str) -> Option<Finding> {
+        let measured = self.model.as_ref().filter(|measured| !is_same(measured, predicted))?;
+        Some(
+            Finding::new(
+                "against_another_model",
+                Severity::Warning,
+                format!(
+                    "{} was measured on {measured}, and predicted is {predicted}: the errors say \
+                     nothing of the prediction if these are two models",
+                    self.origin
+                ),
+            )
+            .advise("name the model that was measured with --model"),
+        )
     }
 
     /// Asks for as many requests as were measured, where that is known and nobody asked otherwise.
@@ -87,6 +125,25 @@ impl Against {
     }
 }
 
+/// The first of some cells, and how many more there are.
+fn some_of(cells: &[CellPlan]) -> String {
+    const SHOWN: usize = 8;
+    let mut words: Vec<String> = cells.iter().take(SHOWN).map(CellPlan::to_string).collect();
+    if cells.len() > SHOWN {
+        words.push(format!("{} more", cells.len() - SHOWN));
+    }
+    words.join(", ")
+}
+
+/// Whether two names are of one model: without an organisation, letters and digits alone compared.
+fn is_same(one: &str, other: &str) -> bool {
+    let squeezed = |name: &str| -> String {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    squeezed(one) == squeezed(other)
+}
+
 /// Reads measured rows; of a file with several tables the one that is named, else the one whose
 /// engine is the profile's.
 pub fn read(name: &str, store: Option<&str>, config: &EngineConfig) -> Result<Against, Failure> {
@@ -116,7 +173,7 @@ fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Resul
         logged.retain(|block| is_under(&block.headings, section));
     }
     if !logged.is_empty() {
-        return Ok(of_log(path, &logged));
+        return of_log(path, text, &logged);
     }
     // A page whose logs count characters beside tokens names the lengths of its tables by them.
     if text.contains(LOG_OF_CHARACTERS) {
@@ -139,6 +196,7 @@ fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Resul
             rows: table.rows.clone(),
             blocks: Vec::new(),
             counts: None,
+            model: table.place.model.clone(),
         }),
         found => {
             let sections: Vec<String> =
@@ -154,7 +212,20 @@ fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Resul
 }
 
 /// The rows of a log: lengths are the means that it states, in tokens.
-fn of_log(path: &str, logged: &[LoggedBlock]) -> Against {
+///
+/// # Errors
+/// When blocks stand under several headings: which of the logs is meant is not known.
+fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<Against, String> {
+    let mut places: Vec<&[String]> = logged.iter().map(|block| &block.headings[..]).collect();
+    places.dedup();
+    if places.len() > 1 {
+        let places: Vec<String> = places.iter().map(|headings| headings.join(" / ")).collect();
+        return Err(format!(
+            "{} of its logs fit; name one as {path}#SECTION: {}",
+            places.len(),
+            places.join("; ")
+        ));
+    }
     let tokens = |mean: f64| mean.round() as u32;
     let rows = logged.iter().map(|block| PublishedRow {
         cell: CellPlan {
@@ -174,12 +245,14 @@ fn of_log(path: &str, logged: &[LoggedBlock]) -> Against {
         completed: block.completed,
     });
     let headings = logged.first().map(|block| block.headings.join(" / ")).unwrap_or_default();
-    Against {
+    let begun = logged.first().map(|block| format!("[{}]", block.times[0])).unwrap_or_default();
+    Ok(Against {
         origin: format!("{path}, the log under {headings}"),
         rows: rows.collect(),
         blocks: blocks.collect(),
         counts: None,
-    }
+        model: place_of(text, |line| line.starts_with(&begun)).and_then(|place| place.model),
+    })
 }
 
 fn stored(run: &str, store: &Path) -> Result<Against, Failure> {
@@ -200,7 +273,8 @@ fn stored(run: &str, store: &Path) -> Result<Against, Failure> {
     });
     let what = if summary.predicted { " (a prediction: nothing was measured)" } else { "" };
     let origin = format!("run {}{what}", found.row.id);
-    Ok(Against { origin, rows: rows.collect(), blocks: Vec::new(), counts: Some(counts) })
+    let model = Some(summary.target.model.clone());
+    Ok(Against { origin, rows: rows.collect(), blocks: Vec::new(), counts: Some(counts), model })
 }
 
 /// The rows of imported results; of a log with the load that it states.
@@ -234,7 +308,8 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against
     if !blocks.is_empty() && blocks.len() != summary.cells.len() {
         return Err("some of its rows have no load".to_owned());
     }
-    Ok(Against { origin, rows: rows.collect(), blocks, counts: None })
+    let model = Some(summary.target.model.clone()).filter(|model| model != "unknown");
+    Ok(Against { origin, rows: rows.collect(), blocks, counts: None, model })
 }
 
 /// How a run was measured.

@@ -8,7 +8,7 @@ use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::load::{self, load_model};
 use inferometer_core::observed::Observed;
 use inferometer_core::plan::{self, CellPlan, OverLimit, PassPlan, Plan};
-use inferometer_core::prediction::{CellPrediction, Columns, Intervals};
+use inferometer_core::prediction::{CellPrediction, Columns, Intervals, error_summaries};
 use inferometer_core::record::Record;
 use inferometer_core::request::{BodyHasher, WorkloadHasher};
 use inferometer_core::summary::{Cell, Environment, Summary, Target};
@@ -198,6 +198,8 @@ pub fn play<'a>(
         played.rows.push((cell, row, measured));
     }
     played.findings.extend(against.and_then(log_is_no_plan));
+    let other_model = |against: &Against| against.of_another_model(&config.model.name);
+    played.findings.extend(against.and_then(other_model));
     if let Some(requests) = &requests {
         played.findings.extend(requests.findings());
         played.workload_hash = requests.hash();
@@ -335,6 +337,7 @@ impl Kept {
         };
         let mut summary = summarise(facts, &grid, findings);
         beside(&mut summary, rows)?;
+        summary.errors = error_summaries(&summary.cells);
         let Recording { mut store, run, log, .. } = recording;
         log.finish(Ending::Complete).map_err(Failure::not_carried_out)?;
         let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
