@@ -13,7 +13,7 @@ use crate::exit::{Failure, print, tell};
 /// The flags of `rm`.
 #[derive(Args)]
 pub struct RmArgs {
-    /// Runs: their names, or beginnings of them that no other run shares
+    /// Runs: their names, or beginnings of them that no other run shares; `latest` is refused
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
     /// Remove without asking
@@ -53,6 +53,13 @@ fn named(store: &Store, names: &[String]) -> Result<Vec<RunRow>, Failure> {
     let mut rows: Vec<RunRow> = Vec::new();
     for name in names {
         let id = store.find(name).map_err(Failure::usage)?;
+        // What `latest` means changes with every run; what is removed does not come back.
+        if !id.as_str().starts_with(name.as_str()) {
+            return Err(Failure::usage(format!(
+                "{name}: a run is removed by its own name only; {name} is {id} now; nothing was \
+                 removed"
+            )));
+        }
         let row = all.iter().find(|row| row.id == id);
         let row = row.ok_or_else(|| Failure::usage(format!("run {id} is gone already")))?;
         if !rows.contains(row) {

@@ -132,12 +132,15 @@ pub fn what(run: &RunRow) -> String {
     if let Some(card) = &run.card {
         let _ = write!(text, ", {card}");
     }
-    match &run.imported_from {
-        Some(file) => {
-            let _ = write!(text, " (imported from {file})");
-        }
-        None if run.simulated && !run.predicted => text += " (simulation)",
-        None => {}
+    if let Some(file) = &run.imported_from {
+        let place = [std::slice::from_ref(file), &run.imported_section].concat();
+        let _ = write!(text, " (imported from {})", place.join(" / "));
+    }
+    // The kind of a run of our own says that it is predicted, and that of an imported one does not.
+    match (run.predicted, run.imported_from.is_some()) {
+        (true, true) => text += " (prediction)",
+        (false, _) if run.simulated => text += " (simulation)",
+        _ => {}
     }
     text
 }
@@ -158,6 +161,7 @@ pub fn row_json(run: &RunRow) -> Value {
         "predicted": run.predicted,
         "imported_from": run.imported_from,
         "missing": run.missing,
+        "imported_section": run.imported_section,
         "validity": run.validity,
         "cells": run.cells,
         "input_lengths": run.grid.map(|grid| grid.input_lengths),

@@ -139,9 +139,9 @@ impl Shown<'_> {
             missing.unwrap_or_default()
         );
         let mut fact = |name: &str, value: &str| {
-            let mut value = value.to_owned();
             // What a server calls itself cannot steer the terminal.
-            value.retain(|c| !c.is_control());
+            let value: String =
+                value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             if !value.is_empty() {
                 let _ = writeln!(out, "{name:<12} {value}");
             }
@@ -167,7 +167,9 @@ impl Shown<'_> {
         fact("made by", &format!("inferometer {}", run.tool_version));
         fact("tags", &row.tags.join(" "));
         for note in self.notes {
-            fact("note", &format!("{} {}", note.at, note.text));
+            let mut lines = note.text.lines();
+            fact("note", &format!("{} {}", note.at, lines.next().unwrap_or("")));
+            lines.for_each(|line| fact("", line));
         }
         match self.log_bytes {
             Some(bytes) => fact("log", &format!("{} ({bytes} bytes)", run.log.display())),

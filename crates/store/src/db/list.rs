@@ -1,5 +1,5 @@
-//! The list of runs: which of them fit a filter, and the run that a name means. Reads an index and
-//! none of the documents. Never changes anything.
+//! The list of runs: which of them fit a filter, and the run that a name means. Reads an index, and
+//! documents of imported runs alone. Never changes anything.
 
 use std::path::Path;
 
@@ -27,7 +27,9 @@ pub(super) const ROW_COLUMNS: &str = "id, started_at, finished_at, state, kind, 
     (SELECT json_array(min(input_length), max(input_length), min(output_length),
         max(output_length), max(requests_per_s) FILTER (WHERE requests_per_s < 1e300),
         max(output_tokens_per_s) FILTER (WHERE output_tokens_per_s < 1e300))
-        FROM cells WHERE cells.run_id = runs.id) AS grid";
+        FROM cells WHERE cells.run_id = runs.id) AS grid,
+    CASE WHEN imported_from IS NOT NULL THEN summary ->> '$.imported.section' END
+        AS imported_section";
 
 /// The columns of `grid`; all are null where there is no cell.
 type Grid = (Option<u32>, Option<u32>, Option<u32>, Option<u32>, Option<f64>, Option<f64>);
@@ -95,6 +97,7 @@ impl Store {
         let kind = RunKind::ALL.into_iter().find(|known| known.name() == kind);
         let tags: String = row.get("tags")?;
         let grid: String = row.get("grid")?;
+        let section: Option<String> = row.get("imported_section")?;
         Ok(RunRow {
             id: RunId::stored(row.get("id")?),
             started_at: row.get("started_at")?,
@@ -108,6 +111,9 @@ impl Store {
             simulated: row.get("simulated")?,
             predicted: row.get("predicted")?,
             imported_from: row.get("imported_from")?,
+            imported_section: section.map_or_else(Vec::new, |section| {
+                serde_json::from_str(&section).expect("invariant: a section is an array of texts")
+            }),
             validity: row.get("validity")?,
             cells: row.get("cells")?,
             grid: grid_row(serde_json::from_str(&grid).expect("invariant: SQLite makes an array")),

@@ -169,6 +169,8 @@ pub struct RunRow {
     pub predicted: bool,
     /// The file that it was imported from; absent for what this program did.
     pub imported_from: Option<String>,
+    /// The part of that file: the headings above it, or its name there.
+    pub imported_section: Vec<String>,
     /// `valid` or `suspect`; absent until the run has ended.
     pub validity: Option<String>,
     /// Cells of the grid with results.
