@@ -258,6 +258,7 @@ pub(crate) enum Clock {
 /// Prints a plan as it was resolved, and how long it will take.
 pub(crate) fn dry_run(resolved: &Resolved, options: &Options, clock: Clock) -> Result<(), Failure> {
     let plan = &resolved.plan;
+    prompts::check_dataset(plan)?;
     let longest = bound::Longest::of(plan);
     let estimate = match clock {
         Clock::Real => estimate::of_plan(&longest.plan)?.and_then(|once| longest.time(once)),

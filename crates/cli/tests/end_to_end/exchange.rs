@@ -33,6 +33,9 @@ fn a_run_goes_out_as_a_result_of_vllm_bench_and_comes_back_the_same() {
     for figure in ["kind", "concurrency", "planned", "input_tokens", "output_tokens"] {
         assert_eq!(pass[figure], measured[figure], "{figure}");
     }
+    let file = fs::read_to_string(at.join("result.json")).expect("a file");
+    assert!(file.contains(r#""label":"simulated at speed 200.0""#), "{file}");
+    assert!(stdout(at, &["runs"]).contains("(imported from result.json) (simulation)"));
     let again = stdout(at, &["export", back, "--format", "vllm-bench"]);
     assert_eq!(again, fs::read_to_string(at.join("result.json")).expect("a file"));
     let figures = |run: &str| {
@@ -78,6 +81,12 @@ fn a_published_table_is_a_run_among_others() {
     let predicted = document(at, &against);
     assert_eq!(predicted["cells"].as_array().map(Vec::len), Some(16));
     let id = predicted["run_id"].as_str().expect("an id");
+    made_again(at, id);
+    held_against(at, ids[0]);
+    let listed = stdout(at, &["runs"]);
+    for table in ["A100 40G / vllm v0.2.5)", "A100 40G / tgi v1.3.4)"] {
+        assert_eq!(listed.matches(table).count(), 1, "{listed}");
+    }
     for command in [["report", id, "--dialect", "vllm"], ["export", id, "--format", "vllm-bench"]] {
         let refused = inferometer(at, &command);
         assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
@@ -87,4 +96,102 @@ fn a_published_table_is_a_run_among_others() {
     assert!(compared.contains("differs: engine: vllm -> tgi"), "{compared}");
     let refused = inferometer(at, &["report", ids[0], "--dialect", "vllm"]);
     assert!(told(&refused).contains("has no records"), "{}", told(&refused));
+}
+
+/// A prediction that is reported again keeps what it says beside its figures.
+fn made_again(at: &Path, id: &str) {
+    stdout(at, &["report", id, "--out", "again"]);
+    for file in ["prediction.md", "summary.json", "report.md"] {
+        let read = |folder: &str| fs::read_to_string(at.join(folder).join(file)).expect("a file");
+        assert_eq!(read("again"), read(&format!("inferometer-out/{id}")), "{file}");
+    }
+}
+
+/// What a prediction has in common with nothing, and what is of another model.
+fn held_against(at: &Path, table: &str) {
+    let against = |model: &str, length: &str| {
+        let lengths = ["--input-lengths", length, "--output-lengths", length];
+        let flags = ["predict", "--model", model, "--against", table, "--json"];
+        inferometer(at, &[&flags[..], &lengths].concat())
+    };
+    let nothing = against("mistral-7b-openorca-awq", "100");
+    assert_eq!(nothing.status.code(), Some(2), "{}", told(&nothing));
+    let said = told(&nothing);
+    assert!(said.contains("100 x 100") && said.contains("128 x 128"), "{said}");
+    for (model, is_other) in [("mistral-7b-openorca-awq", false), ("chatglm3-6b", true)] {
+        let out = against(model, "128");
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert_eq!(text.contains("against_another_model"), is_other, "{model}: {}", told(&out));
+        assert!(told(&out).contains("held against run"), "{}", told(&out));
+    }
+}
+
+/// A simulated run whose requests go one by one, by its name.
+fn simulated(at: &Path) -> String {
+    let run = "run --speed 200 --input-lengths 16 --output-lengths 4 --passes one_by_one \
+               --one-by-one 2 --warmup 0 --quiet --json";
+    let summary = stdout(at, &run.split_whitespace().collect::<Vec<_>>());
+    fs::write(at.join("summary.json"), &summary).expect("written");
+    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    summary["run_id"].as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn what_is_no_measurement_of_a_real_server_says_so_wherever_it_goes() {
+    let folder = folder();
+    let at = folder.path();
+    let id = simulated(at);
+    let table = stdout(at, &["report", &id, "--dialect", "sglang"]);
+    assert!(table.contains("SIMULATED: the server was the embedded engine"), "{table}");
+    let limit = table.lines().find(|line| line.starts_with("Max request concurrency:"));
+    assert!(limit.is_some_and(|line| line.trim_end().ends_with(" 1")), "{table}");
+    assert_eq!(document(at, &["report", &id, "--dialect", "vllm", "--json"])["simulated"], true);
+    let rows = stdout(at, &["export", &id, "--format", "jsonl"]);
+    assert_eq!(rows.matches(r#""simulated":true,"predicted":false"#).count(), 2, "{rows}");
+
+    let imported = document(at, &["import", "summary.json", "--json"]);
+    let back = imported["runs"][0]["run_id"].as_str().expect("an id");
+    let listed = stdout(at, &["runs"]);
+    let line = listed.lines().find(|line| line.starts_with(back)).expect("a line");
+    assert!(
+        line.ends_with(&format!("(imported from summary.json / run {id}) (simulation)")),
+        "{line}"
+    );
+    stdout(at, &["report", back, "--out", "made"]);
+    let report = fs::read_to_string(at.join("made/report.md")).expect("a report");
+    for told in ["IMPORTED from summary.json", "SIMULATED: ", "verdict is the one of then"] {
+        assert!(report.contains(told), "{told}");
+    }
+    let compared = stdout(at, &["compare", &id, back, "--margin", "7%"]);
+    assert!(compared.contains("one run held against itself"), "{compared}");
+    assert!(compared.contains("within 7 %"), "{compared}");
+    let refused = inferometer(at, &["compare", &id, "made"]);
+    assert!(told(&refused).contains("made: is a folder; name a stored run"), "{}", told(&refused));
+    for format in ["csv", "jsonl", "json", "vllm-bench"] {
+        let refused = inferometer(at, &["export", back, "--format", format, "--out", "nothing"]);
+        assert_eq!(refused.status.code(), Some(2), "{format}: {}", told(&refused));
+        assert!(told(&refused).contains("has no records"), "{}", told(&refused));
+        assert!(!at.join("nothing").exists());
+    }
+}
+
+#[test]
+fn an_export_tells_what_it_wrote_and_what_it_took_the_place_of() {
+    let folder = folder();
+    let at = folder.path();
+    let id = simulated(at);
+    for (format, what) in
+        [("table", "the table of run"), ("vllm-bench", "pass 0 of run"), ("csv", "2 rows of run")]
+    {
+        for replaced in [false, true] {
+            let out = inferometer(at, &["export", &id, "--format", format, "--out", format]);
+            let said = told(&out);
+            assert!(out.status.success() && said.contains(what), "{said}");
+            assert_eq!(said.contains("in the place of"), replaced, "{said}");
+        }
+    }
+    for format in ["mlflow", "table", "csv"] {
+        let refused = inferometer(at, &["export", &id, "--format", format, "--pass", "0"]);
+        assert!(told(&refused).contains("--pass: "), "{}", told(&refused));
+    }
 }

@@ -314,6 +314,13 @@ fn a_dry_run_resolves_the_plan_and_measures_nothing() {
     assert!(output.status.success());
     assert!(out.contains("plan_hash") && out.contains("estimate"), "{out}");
     assert!(!folder.path().join("inferometer.db").exists());
+    let dataset = ["--workload", "jsonl", "--dataset", "nosuch.jsonl"];
+    let absent = inferometer(
+        folder.path(),
+        &[&["run", "--dry-run", "--requests", "9"][..], &dataset].concat(),
+    );
+    assert_eq!(absent.status.code(), Some(2), "{}", told(&absent));
+    assert!(told(&absent).contains("nosuch.jsonl"), "{}", told(&absent));
 }
 
 #[test]

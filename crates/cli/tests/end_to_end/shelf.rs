@@ -60,14 +60,15 @@ fn a_shelf_of_runs_is_listed_shown_labelled_exported_and_cleared() {
     assert!(text(folder, &["runs", "--tag", "基线"]).starts_with(&run));
     let unknown = inferometer(folder, &["tag", &run, "-night"]);
     assert_eq!(unknown.status.code(), Some(2), "{}", told(&unknown));
-    text(folder, &["note", &run, "the fan was broken"]);
+    text(folder, &["note", &run, "the fan was broken\nand mended"]);
 
     let shown = text(folder, &["show"]);
     for part in ["measured", "complete", "基线", "the fan was broken", "Throughput", "show "] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    assert!(shown.contains("the fan was broken\n             and mended\n"), "{shown}");
     let shown = json(folder, &["show", "--json"]);
-    assert_eq!(shown["notes"][0]["text"], "the fan was broken");
+    assert_eq!(shown["notes"][0]["text"], "the fan was broken\nand mended");
     assert_eq!(shown["summary"]["run_id"], *run);
     fs::write(folder.join("again.toml"), text(folder, &["show", "--plan"])).expect("written");
     text(folder, &["run", "again.toml", "--quiet", "--speed", "20"]);
@@ -78,6 +79,9 @@ fn a_shelf_of_runs_is_listed_shown_labelled_exported_and_cleared() {
 }
 
 fn removed(folder: &Path, run: &str) {
+    let latest = inferometer(folder, &["rm", "latest", "--yes"]);
+    assert_eq!(latest.status.code(), Some(2), "{}", told(&latest));
+    assert!(told(&latest).contains("by its own name"), "{}", told(&latest));
     let asked = inferometer(folder, &["rm", run]);
     assert_eq!(asked.status.code(), Some(2), "nobody to ask: {}", told(&asked));
     assert!(text(folder, &["rm", run, "--yes"]).starts_with(run));
