@@ -75,7 +75,11 @@ impl Figure {
         }
         let middle = (left + total_width - right) / 2.0;
         let x_title = top + rows as f64 * row_height - 12.0;
-        svg.text((middle, x_title), Anchor::Middle, style::AXIS_TITLE, &self.x.label());
+        let label = match is_columns {
+            true => self.x.label(),
+            false => format!("{}, log scale", self.x.label()),
+        };
+        svg.text((middle, x_title), Anchor::Middle, style::AXIS_TITLE, &label);
         for (index, note) in notes.iter().enumerate() {
             let baseline = total_height - 14.0 - (notes.len() - 1 - index) as f64 * LINE;
             let font = style::KEY_TITLE;
