@@ -9,6 +9,7 @@ mod engine_flags;
 mod export;
 mod fetch;
 mod import;
+mod load_flags;
 mod metrics;
 mod models;
 mod predict;

@@ -30,6 +30,7 @@ pub use searching::{expected, search};
 pub use show::terminal as beside_in_terminal;
 
 use super::engine_flags::EngineFlags;
+use super::load_flags::LoadFlags;
 use super::workload_flags::WorkloadFlags;
 use crate::exit::{Failure, print, tell};
 use crate::plan_file;
@@ -93,52 +94,14 @@ struct SpecArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Workload")]
     #[serde(skip_serializing_if = "Option::is_none")]
     salt: Option<String>,
-    /// Passes of each cell: table (one by one, then saturated), one_by_one, saturated
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    passes: Option<Vec<String>>,
-    /// Requests of the one by one pass [default: 10]
-    #[arg(long, value_name = "N", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    one_by_one: Option<u32>,
-    /// Requests of every other pass [default: 399]
-    #[arg(long, value_name = "N", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    requests: Option<u32>,
-    /// Closed loops with this many in flight, instead of the table's passes
-    #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    concurrency: Option<Vec<String>>,
-    /// Open loops with Poisson arrivals at these rates (requests/s, or inf), instead
-    #[arg(long, value_name = "R,...", value_delimiter = ',', help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rate: Option<Vec<String>>,
-    /// Arrivals at the instants of a file: one per line, in seconds
-    #[arg(long, value_name = "FILE", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    replay: Option<String>,
-    /// How much faster than they were recorded [default: 1]
-    #[arg(long, value_name = "FACTOR", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    replay_speed: Option<String>,
-    /// Shape of the gaps between arrivals: 1 is Poisson, below in bursts, inf at equal
-    /// gaps [default: 1]
-    #[arg(long, value_name = "SHAPE", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    burstiness: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    load: LoadFlags,
     /// Requests that `run` sends before each cell and does not report: they are not played, but the
     /// prompts of a data set that they use are not used again [default: 1]
     #[arg(long, value_name = "N|TIME", help_heading = "Load")]
     #[serde(skip_serializing_if = "Option::is_none")]
     warmup: Option<String>,
-    /// The most in flight in an open loop; what is due beyond it waits, and the wait counts
-    #[arg(long, value_name = "N", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_in_flight: Option<u32>,
-    /// Time after which closed and open loops begin no further request
-    #[arg(long, value_name = "TIME", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    duration: Option<String>,
     /// Objectives judged on the prediction, such as 'ttft_p99<500ms,tpot_p99<50ms'
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none")]
