@@ -133,25 +133,36 @@ fn mean(judged: &[Judged], limit: f64, z: f64) -> Measured {
 
 /// Independent misses from which on it is known how misses come together.
 const ENOUGH_MISSES: f64 = 10.0;
+/// Shares of requests below the thresholds that stand in for the limit, the highest first.
+const STAND_INS: [f64; 4] = [0.99, 0.95, 0.9, 0.5];
 
 /// How many requests are worth one independent one. Misses are rare, and where few were seen yet
-/// nothing is known of how they come together, so that lower thresholds stand in for the limit:
-/// what lies above a higher one comes in shorter bursts, each within a burst above the lower.
+/// nothing is known of how they come together, so that a lower threshold stands in for the limit:
+/// what lies above a higher one comes in shorter bursts, each within a burst above the lower. It is
+/// the highest one with enough bursts above it to know them.
 fn of_judged(judged: &[Judged]) -> f64 {
-    let indicator = |of: &dyn Fn(&Judged) -> bool| -> Vec<f64> {
-        judged.iter().map(|one| f64::from(u8::from(of(one)))).collect()
+    let above = |is_above: &dyn Fn(&Judged) -> bool| -> (f64, bool) {
+        let series: Vec<f64> =
+            judged.iter().map(|one| f64::from(u8::from(is_above(one)))).collect();
+        let clustering = clustering(&series);
+        (clustering, series.iter().sum::<f64>() >= ENOUGH_MISSES * clustering)
     };
-    let mut sorted: Vec<f64> = judged.iter().map(|one| one.value).collect();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| sorted.get((sorted.len() as f64 * share) as usize).copied();
-    let missed = judged.iter().filter(|one| !one.met).count() as f64;
-    let misses = clustering(&indicator(&|one| !one.met));
-    if missed >= ENOUGH_MISSES * misses {
+    let (misses, is_known) = above(&|one| !one.met);
+    if is_known {
         return misses;
     }
-    [0.5, 0.9, 0.95].into_iter().filter_map(at).fold(misses, |largest, threshold| {
-        largest.max(clustering(&indicator(&|one| one.value > threshold)))
-    })
+    let mut sorted: Vec<f64> = judged.iter().map(|one| one.value).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let mut largest = misses;
+    for share in STAND_INS {
+        let Some(&threshold) = sorted.get((sorted.len() as f64 * share) as usize) else { continue };
+        let (clustering, is_known) = above(&|one| one.value > threshold);
+        largest = largest.max(clustering);
+        if is_known {
+            break;
+        }
+    }
+    largest
 }
 
 #[cfg(test)]

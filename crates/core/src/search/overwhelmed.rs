@@ -90,8 +90,7 @@ impl Watcher {
         add(&mut self.missed, &self.criteria, self.crowd, figures);
     }
 
-    /// Whether the claim is certain, with what requests in flight are at best: as if each ended now
-    /// ([`Figures::at_best`]).
+    /// Whether the claim is certain, with what requests in flight are at best: as if each ended now.
     #[must_use]
     pub fn is_certain(&self, in_flight: impl Iterator<Item = Figures>) -> bool {
         let mut missed = self.missed.clone();
