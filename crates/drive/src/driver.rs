@@ -495,8 +495,7 @@ impl<R: Recorder> Driver<R> {
         if let Some(watch) = &mut self.watch {
             watch.ended(&record);
         }
-        self.live.begin();
-        self.live.end(false);
+        self.live.never_begin();
         self.recorder.record(record.clone(), None);
         record
     }

@@ -9,6 +9,7 @@ pub struct Live {
     begun: AtomicU64,
     ended: AtomicU64,
     failed: AtomicU64,
+    never_begun: AtomicU64,
     tokens: AtomicU64,
 }
 
@@ -19,8 +20,10 @@ pub struct LiveCounts {
     pub begun: u64,
     /// Requests ended, whatever their outcome.
     pub ended: u64,
-    /// Requests that did not complete.
+    /// Requests of these that did not complete.
     pub failed: u64,
+    /// Requests of the plan that were given up before they began: in none of the others.
+    pub never_begun: u64,
     /// Token events received.
     pub tokens: u64,
 }
@@ -33,6 +36,7 @@ impl Live {
             begun: self.begun.load(Relaxed),
             ended: self.ended.load(Relaxed),
             failed: self.failed.load(Relaxed),
+            never_begun: self.never_begun.load(Relaxed),
             tokens: self.tokens.load(Relaxed),
         }
     }
@@ -48,8 +52,20 @@ impl Live {
         }
     }
 
+    pub(crate) fn never_begin(&self) {
+        add(&self.never_begun, 1);
+    }
+
     pub(crate) fn tokens(&self, count: u64) {
         add(&self.tokens, count);
+    }
+}
+
+impl LiveCounts {
+    /// Requests that are over, also those that never began: what is done of a plan.
+    #[must_use]
+    pub fn over(&self) -> u64 {
+        self.ended + self.never_begun
     }
 }
 

@@ -214,7 +214,11 @@ impl Setup {
         let start = driver.start();
         let mut records = driver.into_parts().1.0;
         records.sort_by_key(|record| record.index);
-        assert_eq!(live.look().ended, records.len() as u64);
+        let (counts, all) = (live.look(), records.len() as u64);
+        let never = [Outcome::Dropped, Outcome::Skipped];
+        let never = records.iter().filter(|record| never.contains(&record.outcome)).count() as u64;
+        assert_eq!((counts.begun, counts.ended), (all - never, all - never));
+        assert_eq!((counts.never_begun, counts.over()), (never, all));
         (records, start)
     }
 }

@@ -176,10 +176,11 @@ impl Shown {
 
 impl Totals {
     fn add_pass(&mut self, pass: &Pass) {
-        let LiveCounts { begun, ended, failed, tokens } = pass.live.look();
+        let LiveCounts { begun, ended, failed, never_begun, tokens } = pass.live.look();
         self.counts.begun += begun;
         self.counts.ended += ended;
         self.counts.failed += failed;
+        self.counts.never_begun += never_begun;
         self.counts.tokens += tokens;
         self.outcomes.add_all(&pass.so_far.outcomes);
         self.output_tokens += pass.so_far.output_tokens;

@@ -156,13 +156,19 @@ fn draw(bar: &ProgressBar, live: &Live, expected: Expected, looks: &mut VecDeque
         0 => String::new(),
         failed => format!(", {failed} failed"),
     };
-    // Requests that ended count whole, however many tokens they brought.
-    let ended = counts.ended * u64::from(expected.output_tokens);
-    bar.set_position(counts.tokens.max(ended));
+    let never_begun = match counts.never_begun {
+        0 => String::new(),
+        never_begun => format!(", {never_begun} never begun"),
+    };
+    // Requests that are over count whole, however many tokens they brought.
+    let over = counts.over() * u64::from(expected.output_tokens);
+    bar.set_position(counts.tokens.max(over));
     let done = match expected.requests {
-        Some(all) => format!("{}/{all} requests", counts.ended),
-        None => format!("{} requests", counts.ended),
+        Some(all) => format!("{}/{all} requests", counts.over()),
+        None => format!("{} requests", counts.over()),
     };
     // How many tokens a chunk holds is known when its request is over.
-    bar.set_message(format!("{done}, {rate:.0} chunks/s, {in_flight} in flight{failed}"));
+    bar.set_message(format!(
+        "{done}, {rate:.0} chunks/s, {in_flight} in flight{failed}{never_begun}"
+    ));
 }

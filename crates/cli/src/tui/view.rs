@@ -108,12 +108,12 @@ impl Watcher {
 fn done(pass: &Pass, counts: LiveCounts, now: Nanos) -> (f64, String) {
     let elapsed = now.since(pass.began);
     let Some(all) = pass.begin.plan.requests() else {
-        return (0.0, format!("{} requests in {}", counts.ended, spoken(elapsed)));
+        return (0.0, format!("{} requests in {}", counts.over(), spoken(elapsed)));
     };
-    // Requests that ended count whole, however many tokens they brought.
+    // Requests that are over count whole, however many tokens they brought.
     let each = u64::from(pass.begin.cell.output_length.max(1));
     let share =
-        counts.tokens.max(counts.ended * each) as f64 / (u64::from(all) * each).max(1) as f64;
+        counts.tokens.max(counts.over() * each) as f64 / (u64::from(all) * each).max(1) as f64;
     let share = share.clamp(0.0, 1.0);
     let left = match share {
         share if share > 0.02 => {
@@ -121,7 +121,7 @@ fn done(pass: &Pass, counts: LiveCounts, now: Nanos) -> (f64, String) {
         }
         _ => String::new(),
     };
-    (share, format!("{}/{all} requests{left}", counts.ended))
+    (share, format!("{}/{all} requests{left}", counts.over()))
 }
 
 fn spoken(span: Duration) -> String {
@@ -222,7 +222,8 @@ mod tests {
         let live = Arc::new(Live::default());
         let board = Board::default();
         board.begin_pass("a", &saturated(10, 8), true, &live);
-        let counts = LiveCounts { begun: 10, ended: 2, failed: 0, tokens: 40 };
+        let counts =
+            LiveCounts { begun: 10, ended: 1, never_begun: 1, tokens: 40, ..LiveCounts::default() };
         board.look(|shown| {
             let pass = shown.pass.as_ref().unwrap();
             let now = pass.began + Duration::from_secs(100);
