@@ -245,10 +245,14 @@ fn lengths_as_large_as_they_can_be_written_are_lengths() {
     assert_eq!(runs(&page)[0].cells[0].output_length, 4_000_000_000);
 }
 
-/// A page with the six lines below a command.
+/// A page with the six lines below a command, of 500 requests in 420.17 s.
 fn six_lines(command: &str, total: &str) -> String {
+    six_lines_of(command, total, "1.19")
+}
+
+fn six_lines_of(command: &str, total: &str, throughput: &str) -> String {
     format!(
-        "# m\n\n## A100\n\n{command}\n\nTotal time: {total} s\nThroughput: 1.19 requests/s\n\
+        "# m\n\n## A100\n\n{command}\n\nTotal time: {total} s\nThroughput: {throughput} requests/s\n\
          Average latency: 3.00 s\nAverage latency per token: 0.01 s\n\
          Average latency per output token: 0.02 s\n\
          Completion tokens per second: 250.5 tokens/s\n"
@@ -258,22 +262,50 @@ fn six_lines(command: &str, total: &str) -> String {
 #[test]
 fn a_serving_script_without_a_rate_sent_all_at_once_and_continued_lines_are_its_command() {
     use inferometer_core::summary::PassKind::{Open, Saturated};
-    for (command, kind, rate, planned) in [
-        ("python benchmark_serving.py --num-prompts 500", Saturated, None, 500),
-        ("python benchmark_serving.py --request-rate inf", Saturated, None, 1000),
+    for (command, kind, rate, planned, throughput) in [
+        ("python benchmark_serving.py --num-prompts 500", Saturated, None, 500, "1.19"),
+        ("python benchmark_serving.py --request-rate inf", Saturated, None, 1000, "2.38"),
+        ("python3 -u benchmarks/benchmark_serving.py", Saturated, None, 1000, "2.38"),
+        ("$ ./benchmark_serving.py \\\n  --num-prompts 500", Saturated, None, 500, "1.2"),
+        ("It was `benchmark_serving.py --num-prompts 500`.", Saturated, None, 500, "1.19"),
         (
             "python benchmark_serving.py \\\n  --request-rate=4 \\\n  --num-prompts 7",
             Open,
             Some(4.0),
             7,
+            "0.02",
         ),
     ] {
-        let all = runs(&six_lines(command, "420.17"));
+        let all = runs(&six_lines_of(command, "420.17", throughput));
         assert_eq!(all.len(), 1, "{command}");
         let pass = &all[0].cells[0].passes[0];
         assert_eq!((pass.kind, pass.rate, pass.planned), (kind, rate, planned), "{command}");
         assert_eq!(pass.duration_s, Some(420.17));
     }
+}
+
+#[test]
+fn what_names_the_serving_script_and_calls_it_not_is_no_command() {
+    let command = "python benchmark_serving.py --num-prompts 500";
+    for between in [
+        "### benchmark_serving.py",
+        "The script is [benchmark_serving.py](https://host/benchmark_serving.py --here).",
+        "wget https://host/benchmark_serving.py --no-verbose",
+        "benchmark_serving.py - and its figures -- say:",
+        "What `my_benchmark_serving.py --num-prompts 3` brought:",
+    ] {
+        let all = runs(&six_lines(&format!("{command}\n{between}"), "420.17"));
+        assert_eq!(all[0].cells[0].passes[0].outcomes.complete, 500, "{between}");
+        let error = import("page.md", six_lines(between, "420.17").as_bytes()).unwrap_err();
+        assert!(error.to_string().contains("no command of benchmark_serving.py"), "{error}");
+    }
+}
+
+#[test]
+fn a_total_time_that_no_throughput_follows_is_none_of_the_serving_script() {
+    let table = page("| 128 | 2048 | 0.03 | 71.09 |\n");
+    let below = format!("python benchmark_serving.py\n\nTotal time: 5 min\n\n{table}");
+    assert_eq!(runs(&below).len(), runs(&table).len());
 }
 
 #[test]
@@ -290,6 +322,12 @@ fn a_serving_script_that_cannot_be_read_is_refused_with_its_line() {
             "line 5: --request-rate",
         ),
         (six_lines("", "420.17"), "no command of benchmark_serving.py"),
+        (
+            six_lines("python benchmark_serving.py", "420.17"),
+            "line 7: `Total time: 420.17 s` and `Throughput: 1.19 requests/s` are of 498 to 502 \
+             requests, and the command in line 5 sends 1000",
+        ),
+        (good.replace("500", "503"), "are of 498 to 502 requests"),
     ] {
         let error = import("page.md", page.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(told), "{told}: {error}");

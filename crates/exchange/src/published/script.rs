@@ -27,9 +27,10 @@ const DEFAULT_PROMPTS: u32 = 1000;
 /// A run for each block of the six lines.
 pub(super) fn runs(page: &Page<'_>) -> Result<Vec<Import>, ExchangeError> {
     let lines: Vec<&str> = page.text.lines().collect();
+    // Others say how long something took, too: the second line tells the script's own from those.
     let begins = |at: &usize| {
         let next = lines.get(at + 1).is_some_and(|next| next.starts_with(SECOND));
-        lines[*at].starts_with(FIRST) && (next || command(&lines[..*at]).is_some())
+        lines[*at].starts_with(FIRST) && next
     };
     let malformed = |what: String| ExchangeError::Malformed {
         file: page.source.file.clone(),
@@ -41,11 +42,17 @@ pub(super) fn runs(page: &Page<'_>) -> Result<Vec<Import>, ExchangeError> {
 }
 
 /// The last command of the script above a block, its continued lines included, and the number of
-/// its line.
+/// its line. Headings, links and sentences name the script as well, and are passed over.
 fn command(above: &[&str]) -> Option<(usize, String)> {
-    let at = above.iter().rposition(|line| line.contains(SCRIPT))?;
+    let naming = (0..above.len()).rev().filter(|at| above[*at].contains(SCRIPT));
+    let mut told = naming.map(|at| (at + 1, continued(&above[at..])));
+    told.find(|(_, words)| is_command(words))
+}
+
+/// A line with those that continue it, without the marks of code.
+fn continued(lines: &[&str]) -> String {
     let mut words = String::new();
-    for line in &above[at..] {
+    for line in lines {
         let (part, continues) = line.strip_suffix('\\').map_or((*line, false), |part| (part, true));
         words += part;
         if !continues {
@@ -53,7 +60,24 @@ fn command(above: &[&str]) -> Option<(usize, String)> {
         }
         words.push(' ');
     }
-    Some((at + 1, words))
+    words.replace('`', " ").trim().to_owned()
+}
+
+/// Whether the script is called: by Python, or with an option behind it.
+fn is_command(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let calls = |at: &usize| {
+        if words[*at].contains("://") || name(words[*at]) != SCRIPT {
+            return false;
+        }
+        // Python's own options, such as -u, stand between the two.
+        let before = words[..*at].iter().rfind(|word| !word.starts_with('-'));
+        let after = words.get(at + 1).and_then(|word| word.strip_prefix("--"));
+        before.is_some_and(|word| name(word).starts_with("python"))
+            || after.is_some_and(|option| option.starts_with(|c: char| c.is_ascii_alphabetic()))
+    };
+    (0..words.len()).any(|at| calls(&at))
 }
 
 /// The value of an option of a command, if it is given there.
@@ -107,12 +131,42 @@ fn stated(lines: &[&str], at: usize) -> Result<Stated, String> {
     Ok(stated)
 }
 
+/// The least and the most that the figure of a line may be before it was rounded.
+fn printed(line: &str) -> Option<[f64; 2]> {
+    let text = line.split_once(": ")?.1.split(' ').next()?;
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let half = 0.5 * 10_f64.powi(-i32::try_from(decimals).ok()?);
+    let value: f64 = text.parse().ok()?;
+    Some([value - half, value + half])
+}
+
+/// That a block is of a command: the script divides the prompts that it was asked for by the total
+/// time.
+fn belongs(lines: &[&str], at: usize, command: usize, prompts: u32) -> Result<(), String> {
+    let both = printed(lines[at]).zip(lines.get(at + 1).and_then(|line| printed(line)));
+    let Some(([shortest, longest], [slowest, fastest])) = both else { return Ok(()) };
+    let (least, most) = (shortest * slowest, longest * fastest);
+    if (least..=most).contains(&f64::from(prompts)) {
+        return Ok(());
+    }
+    Err(format!(
+        "line {}: `{}` and `{}` are of {:.0} to {:.0} requests, and the command in line {command} \
+         sends {prompts}: it is of another run",
+        at + 1,
+        lines[at],
+        lines[at + 1],
+        least.max(0.0).ceil(),
+        most.floor()
+    ))
+}
+
 fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Result<Import, String> {
     let mut stated = stated(lines, at)?;
     let command = command(&lines[..at]).ok_or_else(|| {
         format!("line {}: no command of {SCRIPT} stands above, which says what was sent", at + 1)
     })?;
     let (plan, prompts) = load(&command)?;
+    belongs(lines, at, command.0, prompts)?;
     stated.words.insert("command".to_owned(), command.1);
     let figure = |at: usize| {
         let field = &FIELDS[at];
