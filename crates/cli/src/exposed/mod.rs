@@ -18,6 +18,7 @@ use crate::run::board::Board;
 
 /// An address that answers scrapes; ends with this value.
 pub struct Exposed {
+    asked: SocketAddr,
     at: SocketAddr,
     stop: Arc<AtomicBool>,
     waker: Waker,
@@ -41,35 +42,40 @@ impl Exposed {
     ///
     /// # Errors
     /// When the address cannot be listened on.
-    pub fn open(at: SocketAddr, board: Board) -> Result<Self, Failure> {
+    pub fn open(asked: SocketAddr, board: Board) -> Result<Self, Failure> {
         // What is told holds no key, so that whoever is let in by the address may read it.
-        let access = if at.ip().is_loopback() { Access::Loopback } else { Access::Everybody };
+        let access = if asked.ip().is_loopback() { Access::Loopback } else { Access::Everybody };
         let (listening, listens) = channel();
         let refused = listening.clone();
         let thread = std::thread::spawn(move || {
             let told = |at, stop, waker| drop(listening.send(Ok((at, stop, waker))));
-            if let Err(error) = serve(Metrics(board), access, at, told) {
+            if let Err(error) = serve(Metrics(board), access, asked, told) {
                 // Once it listens nobody waits for an error any more: the run goes on without it.
                 let _ = refused.send(Err(error));
             }
         });
         match listens.recv().expect("invariant: it listens or says why not") {
-            Ok((at, stop, waker)) => Ok(Self { at, stop, waker, thread: Some(thread) }),
+            Ok((at, stop, waker)) => Ok(Self { asked, at, stop, waker, thread: Some(thread) }),
             Err(error) => Err(Failure::usage(format!("--metrics-listen {error}"))),
         }
     }
 
-    /// Where it is, and who may read it, in words.
-    pub fn announced(&self) -> String {
-        let at = format!("metrics: http://{}/metrics", self.at);
-        if self.at.ip().is_loopback() {
-            return at;
+    /// Where it is, and who may read it, in lines. Whoever wants to hear little still hears what
+    /// cannot be known otherwise: the port that was chosen, and that it is open to others.
+    pub fn announced(&self, quiet: bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        if !quiet || self.asked.port() == 0 {
+            lines.push(format!("metrics: http://{}/metrics", self.at));
         }
-        format!(
-            "{at}\nwarning: --metrics-listen {}: everybody who reaches this address can read them, \
-             without a token; they name the server, the model and the run, and hold no key",
-            self.at
-        )
+        if !self.at.ip().is_loopback() {
+            lines.push(format!(
+                "warning: --metrics-listen {}: everybody who reaches this address can read the \
+                 metrics, without a token; they name the server, the model and the run, and hold \
+                 no key",
+                self.at
+            ));
+        }
+        lines
     }
 }
 
@@ -125,15 +131,21 @@ mod tests {
 
     #[test]
     fn an_address_that_is_taken_is_refused_and_one_that_is_open_to_others_is_said_to_be() {
-        let one = Exposed::open(address("0").unwrap(), Board::default()).unwrap();
-        assert!(!one.announced().contains("warning"), "{}", one.announced());
+        let mut one = Exposed::open(address("0").unwrap(), Board::default()).unwrap();
+        assert_eq!(one.announced(false), one.announced(true), "nobody knows the port yet");
+        assert!(one.announced(true).concat().contains(&one.at.to_string()));
         let Err(Failure::Usage(told)) = Exposed::open(one.at, Board::default()) else {
             panic!("two listen on {}", one.at)
         };
         assert!(told[0].contains("--metrics-listen 127.0.0.1:"), "{told:?}");
         assert!(told[0].contains("another program listens there"), "{told:?}");
-        let everywhere = Exposed::open(address("0.0.0.0:0").unwrap(), Board::default()).unwrap();
-        assert!(everywhere.announced().contains("everybody"), "{}", everywhere.announced());
+        one.asked = one.at;
+        assert_eq!((one.announced(false).len(), one.announced(true).len()), (1, 0));
+        let mut everywhere =
+            Exposed::open(address("0.0.0.0:0").unwrap(), Board::default()).unwrap();
+        everywhere.asked = everywhere.at;
+        let told = everywhere.announced(true);
+        assert!(told.len() == 1 && told[0].contains("everybody"), "{told:?}");
     }
 
     #[test]

@@ -240,9 +240,7 @@ pub fn run(
 fn expose(options: &Options) -> Result<Option<Exposed>, Failure> {
     let Some(at) = options.metrics.filter(|_| !options.dry_run) else { return Ok(None) };
     let exposed = Exposed::open(at, options.board.clone())?;
-    if !options.quiet {
-        tell(&exposed.announced());
-    }
+    exposed.announced(options.quiet).iter().for_each(|line| tell(line));
     Ok(Some(exposed))
 }
 

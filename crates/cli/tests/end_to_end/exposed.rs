@@ -31,7 +31,8 @@ fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
     let load = ["--concurrency", "2", "--duration", "1h", "--json", "--out", "there"];
     let mut run = Command::new(BINARY)
         .current_dir(folder.path())
-        .args(["run", "--target", &engine.url, "--metrics-listen", "0"])
+        // A port that was chosen is told whatever is hidden.
+        .args(["run", "--target", &engine.url, "--metrics-listen", "0", "--quiet"])
         .args(lengths)
         .args(load)
         .stdout(Stdio::null())
