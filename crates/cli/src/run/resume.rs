@@ -166,14 +166,17 @@ fn repeats_wanted(repeat: &Repeat, broke_off: bool) -> usize {
     (if broke_off { repeat.at_most } else { repeat.at_least }) as usize
 }
 
-/// Whether no more requests failed than the plan allows. Of a search every trial counts.
+/// Whether it brought something, and no more requests failed than the plan allows. Of a search every
+/// trial counts.
 fn is_good(kept: &Kept, plan: &Plan) -> bool {
     // What a server refuses is what a search is to find out: no trial is left out by its outcome.
     if plan.search.is_some() {
         return true;
     }
-    let failed = kept.records.iter().filter(|record| !record.outcome.is_complete()).count();
-    failed as f64 <= plan.max_failures * kept.records.len() as f64
+    let all = kept.records.len();
+    let complete = kept.records.iter().filter(|record| record.outcome.is_complete()).count();
+    // However many may fail: of a pass without one answer there is no result, and it is measured anew.
+    complete > 0 && (all - complete) as f64 <= plan.max_failures * all as f64
 }
 
 /// The records of a pass as they came, under the number that the pass has now.
@@ -308,6 +311,8 @@ fn is_of(stored: &StoredRun, plan: &Plan) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use inferometer_core::outcome::Outcome;
+
     use super::*;
 
     #[test]
@@ -318,6 +323,37 @@ mod tests {
         assert_eq!((wanted(&fixed, false), wanted(&fixed, true)), (3, 3));
         assert_eq!((wanted(&open, false), wanted(&open, true)), (3, 9));
     }
+
+    #[test]
+    fn a_pass_without_an_answer_is_measured_anew_however_many_may_fail() {
+        for (complete, failed, max_failures, good) in [
+            (0, 4, 1.0, false),
+            (1, 3, 1.0, true),
+            (4, 0, 0.0, true),
+            (3, 1, 0.0, false),
+            (3, 1, 0.25, true),
+        ] {
+            let spec = serde_json::json!({
+                "target": "http://127.0.0.1:8000", "model": "m", "input_lengths": [8],
+                "output_lengths": [8], "saturated": 4, "max_failures": max_failures,
+            });
+            let spec: Spec = serde_json::from_value(spec).unwrap();
+            let known = inferometer_core::spec::Known { dialects: &[], models: &[] };
+            let plan = spec.resolve(&known).unwrap();
+            let begin =
+                PassBegin { pass: 0, cell: plan.cells[0], plan: plan.passes[0].clone(), repeat: 1 };
+            let of = |outcome, count| {
+                let planned = Record::planned(0, 0, inferometer_core::time::Nanos::ZERO);
+                std::iter::repeat_n(Record { outcome, ..planned }, count)
+            };
+            let rejected = Outcome::Rejected { status: 503 };
+            let records = of(Outcome::Complete, complete).chain(of(rejected, failed)).collect();
+            let observed = Observed::default();
+            let kept = Kept { begin, records, process: None, observed };
+            assert_eq!(is_good(&kept, &plan), good, "{complete} and {failed}, {max_failures}");
+        }
+    }
+
     #[test]
     fn of_several_attempts_the_one_that_came_furthest_counts_and_of_equals_the_last() {
         let part = |name: &str, cells: usize| {
