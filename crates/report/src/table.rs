@@ -167,7 +167,7 @@ pub(crate) fn loads(summary: &Summary) -> Table {
                 output_length(cell),
                 label::kind(pass),
                 label::load(pass),
-                format!("{} / {}", count(pass.outcomes.complete), count(pass.planned)),
+                completed(pass),
                 two_decimals(pass.requests_per_s),
                 two_decimals(pass.output_tokens_per_s),
                 two_decimals(pass.ttft_ms.map(|d| d.p50)),
@@ -182,6 +182,13 @@ pub(crate) fn loads(summary: &Summary) -> Table {
         }
     }
     table
+}
+
+/// How many completed of those that were planned. What a trial that was cut off brought is of few
+/// requests, the quickest ones, and is not to be read like that of the others.
+fn completed(pass: &PassSummary) -> String {
+    let cut = if pass.is_cut_off() { ", cut off" } else { "" };
+    format!("{} / {}{cut}", count(pass.outcomes.complete), count(pass.planned))
 }
 
 /// Which pass the table shows, where a cell has several that load the server; and that latencies

@@ -31,6 +31,22 @@ fn published_with_v(text: &str) -> Vec<inferometer_core::summary::Summary> {
 }
 
 #[test]
+fn a_trial_that_was_cut_off_is_marked_in_its_row_and_no_other_is() {
+    let mut cut = pass(PassKind::Open, 100);
+    (cut.trial, cut.rate) = (Some(1), Some(50.0));
+    cut.outcomes =
+        OutcomeCounts { complete: 3, cancelled: 27, skipped: 70, ..OutcomeCounts::default() };
+    let mut whole = pass(PassKind::Open, 100);
+    (whole.trial, whole.rate) = (Some(2), Some(5.0));
+    let mut summary = empty("m", "c", "vllm", "0.2.7");
+    summary.cells = vec![cell(128, 32, [None; 4])];
+    summary.cells[0].passes = vec![cut, whole];
+    let shown = terminal::text(&[summary], Colour::Never);
+    assert!(shown.contains("3 / 100, cut off"), "{shown}");
+    assert_eq!(shown.matches("cut off").count(), 1, "{shown}");
+}
+
+#[test]
 fn a_missing_or_undefined_figure_is_a_centred_dash() {
     let mut summary = empty("m", "c", "vllm", "0.2.7");
     summary.cells = vec![cell(128, 128, [Some(1.0), None, Some(f64::NAN), Some(0.004)])];
