@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use rusqlite::{OptionalExtension, Row, named_params};
+use rusqlite::{OptionalExtension, Row};
 
 use super::open::database;
 use super::run::{GridRow, RunFilter, RunKind, RunRow, RunState};
 use super::run_id::RunId;
-use super::store::Store;
+use super::store::{Store, document};
 use crate::error::StoreError;
 use crate::log::is_being_written;
 
@@ -28,27 +28,17 @@ pub(super) const ROW_COLUMNS: &str = "id, started_at, finished_at, state, kind, 
         max(output_length), max(requests_per_s) FILTER (WHERE requests_per_s < 1e300),
         max(output_tokens_per_s) FILTER (WHERE output_tokens_per_s < 1e300))
         FROM cells WHERE cells.run_id = runs.id) AS grid,
-    CASE WHEN imported_from IS NOT NULL THEN summary ->> '$.imported.section' END
+    CASE WHEN imported_from IS NOT NULL THEN summary -> '$.imported.section' END
         AS imported_section";
 
 /// The columns of `grid`; all are null where there is no cell.
 type Grid = (Option<u32>, Option<u32>, Option<u32>, Option<u32>, Option<f64>, Option<f64>);
 
-const FITS: &str = "(:model IS NULL OR instr(lower(model), lower(:model)) > 0)
-    AND (:engine IS NULL
-        OR instr(lower(engine || ' ' || coalesce(engine_version, '')), lower(:engine)) > 0)
-    AND (:card IS NULL OR instr(lower(card), lower(:card)) > 0)
-    AND (:kind IS NULL OR kind = :kind)
-    AND (:since IS NULL OR started_at >= :since)
-    AND (:until IS NULL OR substr(started_at, 1, length(:until)) <= :until)
-    AND NOT EXISTS (SELECT 1 FROM json_each(:tags) AS wanted
-        WHERE wanted.value NOT IN (SELECT tag FROM tags WHERE tags.run_id = runs.id))";
-
 impl Store {
     /// All runs, the oldest first.
     ///
     /// # Errors
-    /// [`StoreError::Database`].
+    /// [`StoreError::Database`], [`StoreError::Document`].
     pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
         self.runs_that_fit(&RunFilter::default())
     }
@@ -56,50 +46,47 @@ impl Store {
     /// The runs that fit a filter, the oldest first; with a limit, the last of them.
     ///
     /// # Errors
-    /// [`StoreError::Database`].
+    /// [`StoreError::Database`], [`StoreError::Document`].
     pub fn runs_that_fit(&self, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
-        self.list(filter).map_err(database(&self.path))
+        self.list(filter).map_err(database(&self.path))?
     }
 
-    fn list(&self, filter: &RunFilter) -> rusqlite::Result<Vec<RunRow>> {
-        let query = format!(
-            "SELECT {ROW_COLUMNS} FROM runs WHERE {FITS} ORDER BY started_unix_ns DESC, id DESC"
-        );
-        let mut statement = self.connection.prepare(&query)?;
-        let mut rows = statement.query(named_params! {
-            ":model": filter.model,
-            ":engine": filter.engine,
-            ":card": filter.card,
-            ":kind": filter.kind.map(RunKind::name),
-            ":since": filter.since,
-            ":until": filter.until,
-            ":tags": serde_json::to_string(&filter.tags).expect("invariant: texts are JSON"),
-        })?;
+    fn list(&self, filter: &RunFilter) -> rusqlite::Result<Result<Vec<RunRow>, StoreError>> {
+        let mut statement = self.connection.prepare(&listing())?;
+        let mut rows = statement.query([])?;
         let mut found = Vec::new();
         while found.len() < filter.limit.unwrap_or(usize::MAX) {
             let Some(row) = rows.next()? else { break };
-            let row = self.run_row(row)?;
-            if filter.state.is_none_or(|state| state == row.state) && has_words(filter, &row) {
-                found.push(row);
+            match self.run_row(row)? {
+                Ok(row) if filter.fits(&row) => found.push(row),
+                Ok(_) => {}
+                Err(error) => return Ok(Err(error)),
             }
         }
         found.reverse();
-        Ok(found)
+        Ok(Ok(found))
     }
 
     /// A row of the list. A run that should be going on, and whose log nobody writes, was killed.
-    pub(super) fn run_row(&self, row: &Row<'_>) -> rusqlite::Result<RunRow> {
+    /// What a program of another version wrote may be unreadable.
+    pub(super) fn run_row(&self, row: &Row<'_>) -> rusqlite::Result<Result<RunRow, StoreError>> {
         let state: String = row.get("state")?;
         let state = RunState::ALL.into_iter().find(|known| known.name() == state);
         let state = state.expect("invariant: the schema allows no other state");
         let log: String = row.get("log_file")?;
         let kind: String = row.get("kind")?;
         let kind = RunKind::ALL.into_iter().find(|known| known.name() == kind);
-        let tags: String = row.get("tags")?;
-        let grid: String = row.get("grid")?;
-        let section: Option<String> = row.get("imported_section")?;
-        Ok(RunRow {
-            id: RunId::stored(row.get("id")?),
+        let id: String = row.get("id")?;
+        let text = |column: &str| row.get::<_, Option<String>>(column);
+        let grid = document::<Grid>(&id, "grid", text("grid")?);
+        let tags = document(&id, "list of tags", text("tags")?);
+        let section = document::<Option<_>>(&id, "imported section", text("imported_section")?);
+        let (grid, tags, section) = match (grid, tags, section) {
+            (Ok(grid), Ok(tags), Ok(section)) => (grid, tags, section),
+            (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) => return Ok(Err(error)),
+        };
+        Ok(Ok(RunRow {
+            id: RunId::stored(id),
             started_at: row.get("started_at")?,
             finished_at: row.get("finished_at")?,
             state: seen(state, &self.beside(&log)),
@@ -111,15 +98,13 @@ impl Store {
             simulated: row.get("simulated")?,
             predicted: row.get("predicted")?,
             imported_from: row.get("imported_from")?,
-            imported_section: section.map_or_else(Vec::new, |section| {
-                serde_json::from_str(&section).expect("invariant: a section is an array of texts")
-            }),
+            imported_section: section.unwrap_or_default(),
             validity: row.get("validity")?,
             cells: row.get("cells")?,
-            grid: grid_row(serde_json::from_str(&grid).expect("invariant: SQLite makes an array")),
+            grid: grid_row(grid),
             missing: row.get("missing")?,
-            tags: serde_json::from_str(&tags).expect("invariant: SQLite makes an array of texts"),
-        })
+            tags,
+        }))
     }
 
     /// The run that a name means: its identity, any beginning of it that no other run shares,
@@ -162,6 +147,11 @@ impl Store {
     }
 }
 
+/// All rows, the latest first: in the order of an index that holds what is listed.
+fn listing() -> String {
+    format!("SELECT {ROW_COLUMNS} FROM runs ORDER BY started_unix_ns DESC, id DESC")
+}
+
 fn grid_row(grid: Grid) -> Option<GridRow> {
     let (from_input, to_input, from_output, to_output, requests_per_s, output_tokens_per_s) = grid;
     Some(GridRow {
@@ -172,23 +162,31 @@ fn grid_row(grid: Grid) -> Option<GridRow> {
     })
 }
 
-/// Whether all words of a filter stand in what is listed of a run.
-fn has_words(filter: &RunFilter, row: &RunRow) -> bool {
-    if filter.words.is_empty() {
-        return true;
-    }
-    let known = [&row.engine, &row.engine_version, &row.card].into_iter().flatten().cloned();
-    let own = [row.id.to_string(), row.model.clone()].into_iter();
-    let text: Vec<String> = own.chain(known).chain(row.tags.iter().cloned()).collect();
-    let text = text.join(" ").to_lowercase();
-    filter.words.iter().all(|word| text.contains(&word.to_lowercase()))
-}
-
 /// The state of a run as its log shows it. Where the file system keeps no locks nothing shows,
 /// and what the database says stands.
 fn seen(state: RunState, log: &Path) -> RunState {
     match state {
         RunState::Running if is_being_written(log) == Some(false) => RunState::Killed,
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_read_in_the_order_of_its_index_and_what_stands_elsewhere_is_found_by_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path().join("inferometer.db")).unwrap();
+        let query = format!("EXPLAIN QUERY PLAN {}", listing());
+        let mut statement = store.connection.prepare(&query).unwrap();
+        let steps = statement.query_map([], |row| row.get::<_, String>("detail")).unwrap();
+        let steps: Vec<String> = steps.map(Result::unwrap).collect();
+        assert_eq!(steps[0], "SCAN runs USING INDEX runs_listed");
+        let others = steps[1..].iter().filter(|step| !step.starts_with("CORRELATED"));
+        for step in others {
+            assert!(step.starts_with("SEARCH "), "{step}");
+        }
     }
 }

@@ -140,6 +140,43 @@ impl RunFilter {
         let said = since.len().min(until.len());
         (since.get(..said) > until.get(..said)).then_some((since, until))
     }
+
+    /// Whether a run fits all that is given. A limit is not of one run.
+    #[must_use]
+    pub fn fits(&self, run: &RunRow) -> bool {
+        let lower = |text: &str| text.to_lowercase();
+        let holds = |wanted: &Option<String>, text: Option<&str>| {
+            let wanted = wanted.as_deref().map(lower);
+            wanted.is_none_or(|wanted| text.is_some_and(|text| lower(text).contains(&wanted)))
+        };
+        let version = run.engine_version.as_deref().unwrap_or_default();
+        let engine = run.engine.as_ref().map(|engine| format!("{engine} {version}"));
+        let began = run.started_at.as_str();
+        holds(&self.model, Some(&run.model))
+            && holds(&self.engine, engine.as_deref())
+            && holds(&self.card, run.card.as_deref())
+            && self.kind.is_none_or(|kind| kind == run.kind)
+            && self.state.is_none_or(|state| state == run.state)
+            && self.since.as_deref().is_none_or(|since| began >= since)
+            && self
+                .until
+                .as_deref()
+                .is_none_or(|until| began.get(..until.len()).unwrap_or(began) <= until)
+            && self.tags.iter().all(|tag| run.tags.contains(tag))
+            && self.has_words(run)
+    }
+
+    /// Whether all words stand in what is listed of a run.
+    fn has_words(&self, run: &RunRow) -> bool {
+        if self.words.is_empty() {
+            return true;
+        }
+        let known = [&run.engine, &run.engine_version, &run.card].into_iter().flatten().cloned();
+        let own = [run.id.to_string(), run.model.clone()].into_iter();
+        let text: Vec<String> = own.chain(known).chain(run.tags.iter().cloned()).collect();
+        let text = text.join(" ").to_lowercase();
+        self.words.iter().all(|word| text.contains(&word.to_lowercase()))
+    }
 }
 
 /// One line of the list of runs.

@@ -276,7 +276,10 @@ impl Store {
 
     /// A run with its documents, which may be those of a program of another version.
     fn stored_run(&self, row: &Row<'_>) -> rusqlite::Result<Result<StoredRun, StoreError>> {
-        let listed = self.run_row(row)?;
+        let listed = match self.run_row(row)? {
+            Ok(listed) => listed,
+            Err(error) => return Ok(Err(error)),
+        };
         let id = listed.id.to_string();
         let log_file: String = row.get("log_file")?;
         let mut stored = StoredRun {
@@ -314,7 +317,7 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("invariant: documents are plain data")
 }
 
-fn document<T: DeserializeOwned>(
+pub(super) fn document<T: DeserializeOwned>(
     run: &str,
     what: &'static str,
     text: Option<String>,

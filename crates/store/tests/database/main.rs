@@ -146,6 +146,31 @@ fn nothing_is_entered_for_a_run_that_is_not_there_nor_twice() {
 }
 
 #[test]
+fn a_document_that_is_none_of_ours_is_told_with_its_run() {
+    let folder = TempDir::new().unwrap();
+    let (store, run) = finished(&folder);
+    let imported = "json_set(target, '$.facts.\"imported from\"', 'page.md')";
+    for (section, good) in [
+        ("json_array('A100', 'vllm')", true),
+        ("NULL", true),
+        ("'A100'", false),
+        ("json_array(1)", false),
+    ] {
+        let summary = format!("json_set(summary, '$.imported', json_object('section', {section}))");
+        let update = format!("UPDATE runs SET target = {imported}, summary = {summary}");
+        Connection::open(store_path(&folder)).unwrap().execute(&update, []).unwrap();
+        match store.runs() {
+            Ok(rows) => assert!(good && rows.len() == 1, "{section}"),
+            Err(error) => {
+                let told = error.to_string();
+                assert!(!good && told.contains(run.as_str()), "{section}: {told}");
+                assert!(told.contains("imported section"), "{section}: {told}");
+            }
+        }
+    }
+}
+
+#[test]
 fn requests_are_asked_in_sql() {
     let folder = TempDir::new().unwrap();
     finished(&folder);
