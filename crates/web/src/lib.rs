@@ -2,8 +2,8 @@
 //!
 //! A page is a function from what was asked ([`Asked`]) to an [`Answer`]; [`Site`] finds it in one
 //! table of routes, and [`Front`] serves it over `net`. Nothing is written here: neither to the
-//! store nor to a run's log. Other [`Pages`] than a site's are served in the same way. How figures look is the report's room; this one puts its pieces into
-//! a frame.
+//! store nor to a run's log. Other [`Pages`] than a site's are served in the same way. How figures
+//! look is the report's room; this one puts its pieces into a frame.
 
 mod error;
 

@@ -137,14 +137,15 @@ impl Condition {
         }
         let (text, figure) = (self.text.clone(), self.figure.clone());
         let compared = names.join(", ");
-        if !is_compared(&figure) {
-            let suggestion = did_you_mean(&figure, names);
-            return GateError::NoSuchFigure { text, figure, suggestion, compared };
-        }
+        // One of the two may state a figure that this program makes of no run.
         let mut only = comparison.unmatched.iter().filter(|group| group.figures.contains(&figure));
         let why = match only.next() {
             Some(group) => format!("only {} has it there", group.only_in),
-            None => "neither of the two has it".to_owned(),
+            None if is_compared(&figure) => "neither of the two has it".to_owned(),
+            None => {
+                let suggestion = did_you_mean(&figure, names);
+                return GateError::NoSuchFigure { text, figure, suggestion, compared };
+            }
         };
         GateError::NotCompared { text, figure, why, compared }
     }

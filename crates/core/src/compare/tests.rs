@@ -227,6 +227,11 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
     }];
     let told = judge(&absent, &other).unwrap_err().to_string();
     assert!(told.contains("only b has it there") && !told.contains("mean"), "{told}");
+    // Nor is one that only a source states, and this program makes of no run.
+    other.unmatched[0].figures.push("ttft_stated".to_owned());
+    let stated = parse_gate("ttft_stated<5%").unwrap();
+    let told = judge(&stated, &other).unwrap_err().to_string();
+    assert!(told.contains("ttft_stated is not compared: only b has it there"), "{told}");
     assert_eq!(parse_gate("ttft_p99<5,<5%,x>-1%").unwrap_err().len(), 2);
 }
 

@@ -71,7 +71,14 @@ pub(crate) fn lines(store: &Store) -> Result<Vec<Line>, StoreError> {
 }
 
 /// What a reader wants to see: the store's filter, by the names that it has in links and in the form.
-pub(crate) struct Filter(RunFilter);
+pub(crate) struct Filter {
+    of_store: RunFilter,
+    /// Only measured runs of the embedded engine.
+    simulated: bool,
+}
+
+/// What the form calls measured runs of the embedded engine, beside the kinds of the store.
+const SIMULATED: &str = "simulated";
 
 /// A field that is filled in by hand, with the values that occur offered beneath it.
 type Field = (&'static str, &'static str, fn(&Line) -> Vec<&str>);
@@ -90,6 +97,11 @@ impl Filter {
     /// When a day is none, a kind or a state is unknown, or no day lies between two others.
     pub(crate) fn of(asked: &Asked) -> Result<Self, Trouble> {
         let text = |name: &str| asked.value(name).map(str::to_owned);
+        let simulated = asked.value("kind") == Some(SIMULATED);
+        let kind = match simulated {
+            true => Some(RunKind::Measured),
+            false => one_of(asked, "kind", &RunKind::ALL, RunKind::name)?,
+        };
         let words = asked.value("q").unwrap_or_default().split_whitespace();
         let filter = RunFilter {
             model: text("model"),
@@ -99,7 +111,7 @@ impl Filter {
             since: day(asked, "from")?,
             until: day(asked, "to")?,
             state: one_of(asked, "state", &RunState::ALL, RunState::name)?,
-            kind: one_of(asked, "kind", &RunKind::ALL, RunKind::name)?,
+            kind,
             words: words.map(str::to_owned).collect(),
             limit: None,
         };
@@ -107,18 +119,18 @@ impl Filter {
             Some((from, to)) => {
                 Err(Trouble::Asked(format!("from={from} lies after to={to}: no run can fit")))
             }
-            None => Ok(Self(filter)),
+            None => Ok(Self { of_store: filter, simulated }),
         }
     }
 
-    /// The runs that fit, the oldest first. Days are those of UTC, both ends belong to them.
-    pub(crate) fn lines(&self, store: &Store) -> Result<Vec<Line>, StoreError> {
-        Ok(store.runs_that_fit(&self.0)?.into_iter().map(Line::of).collect())
+    /// Whether a run fits. Days are those of UTC, both ends belong to them.
+    pub(crate) fn fits(&self, row: &RunRow) -> bool {
+        self.of_store.fits(row) && (!self.simulated || row.simulated)
     }
 
     /// The form that asks for it, with the values that occur.
     pub(crate) fn form(&self, all: &[Line]) -> Html {
-        let filter = &self.0;
+        let filter = &self.of_store;
         let mut out = Html::new();
         out.raw("<form class=\"filters\" method=\"get\" role=\"search\" aria-label=\"Runs\">\n");
         input(&mut out, "q", "Search", "search", &filter.words.join(" "));
@@ -141,8 +153,12 @@ impl Filter {
                 offered(&mut out, name, label, "", &values);
             }
         }
-        let kind = filter.kind.map(RunKind::name);
-        select(&mut out, "kind", "Kind", &RunKind::ALL.map(RunKind::name), kind);
+        let kind = filter.kind.map(RunKind::name).map(|kind| match self.simulated {
+            true => SIMULATED,
+            false => kind,
+        });
+        let kinds = [&RunKind::ALL.map(RunKind::name)[..], &[SIMULATED]].concat();
+        select(&mut out, "kind", "Kind", &kinds, kind);
         let state = filter.state.map(RunState::name);
         select(&mut out, "state", "State", &RunState::ALL.map(RunState::name), state);
         input(&mut out, "from", "From day", "date", filter.since.as_deref().unwrap_or_default());

@@ -4,7 +4,7 @@ use crate::answer::{Answer, Trouble};
 use crate::asked::{Asked, link};
 use crate::chrome::{Frame, Part};
 use crate::markup::Html;
-use crate::page::lines::{Filter, Line, lines};
+use crate::page::lines::{Filter, Line};
 use crate::site::Site;
 
 /// Runs on a page, and the most that may be asked for.
@@ -27,10 +27,12 @@ const COLUMNS: [Column; 8] = [
 
 /// `/`
 pub(crate) fn runs(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
-    let all = lines(&site.store)?;
     let filter = Filter::of(asked)?;
-    let fitting = filter.lines(&site.store)?;
-    let mut shown: Vec<&Line> = fitting.iter().collect();
+    let rows = site.store.runs()?;
+    let fit: Vec<bool> = rows.iter().map(|row| filter.fits(row)).collect();
+    let all: Vec<Line> = rows.into_iter().map(Line::of).collect();
+    let fitting = all.iter().zip(fit).filter(|(_, fits)| *fits);
+    let mut shown: Vec<&Line> = fitting.map(|(line, _)| line).collect();
     let order = Order::of(asked)?;
     order.sort(&mut shown);
     let size = number(asked, "size", ON_A_PAGE)?.clamp(1, MOST_ON_A_PAGE);

@@ -72,6 +72,15 @@ impl Made {
         id
     }
 
+    /// A run of the embedded engine, with results.
+    pub fn simulated(&mut self, day: i64, suffix: u16, model: &str) -> RunId {
+        let id = self.begin(day, suffix, model, false);
+        let mut summary = summary(&id, model, 1.0);
+        summary.target.simulated = true;
+        self.store.finish_run(&id, &summary, RunState::Complete, START_NS + DAY_NS).unwrap();
+        id
+    }
+
     /// The log of a run, with its first pass begun.
     pub fn log(&self, id: &RunId) -> LogWriter {
         let header = LogHeader::new(id.as_str(), START_NS);

@@ -55,6 +55,20 @@ fn every_page_is_well_formed_and_no_text_becomes_markup() {
 }
 
 #[test]
+fn runs_of_the_embedded_engine_are_listed_by_a_kind_that_the_form_keeps() {
+    let mut made = Made::new();
+    let measured = made.complete(0, 1, "chatglm3-6b", 1.0).to_string();
+    let simulated = made.simulated(1, 2, "chatglm3-6b").to_string();
+    let mut site = made.site();
+    for (kind, both) in [("measured", true), ("simulated", false)] {
+        let text = get(&mut site, &format!("/?kind={kind}")).text();
+        assert!(text.contains(&simulated), "{kind}");
+        assert_eq!(text.contains(&measured), both, "{kind}");
+        assert!(text.contains(&format!("<option value=\"{kind}\" selected")), "{text}");
+    }
+}
+
+#[test]
 fn the_list_shows_what_is_asked_for_in_the_order_that_is_asked_for() {
     let (made, ids) = filled();
     let mut site = made.site();
@@ -77,6 +91,7 @@ fn the_list_shows_what_is_asked_for_in_the_order_that_is_asked_for() {
         ("/?model=GLM", vec![3, 0]),
         ("/?from=2026-11-21T00:00&to=2026-11-22", vec![2, 1]),
         ("/?kind=predicted", vec![3]),
+        ("/?kind=measured", vec![2, 1, 0]),
         ("/?state=complete&q=glm", vec![0]),
         ("/?q=SCRIPT+vllm", vec![1]),
         ("/?q=%E6%B5%A6%E8%AF%AD", vec![2]),
