@@ -47,7 +47,8 @@ pub struct RunArgs {
     /// Print one JSON document on stdout and nothing else there
     #[arg(long)]
     json: bool,
-    /// Print nothing on stderr but errors
+    /// Print nothing on stderr but errors, the port that --metrics-listen chose, and that others can
+    /// read what is there
     #[arg(long, short)]
     quiet: bool,
     /// No progress bars

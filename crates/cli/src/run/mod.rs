@@ -57,7 +57,7 @@ pub struct Options {
     pub dry_run: bool,
     /// One JSON document on standard output.
     pub json: bool,
-    /// Nothing on standard error but errors.
+    /// Nothing on standard error but errors, and what nobody could know of `metrics` otherwise.
     pub quiet: bool,
     /// Bars on a terminal.
     pub progress: bool,

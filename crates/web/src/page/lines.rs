@@ -100,7 +100,7 @@ impl Filter {
         let simulated = asked.value("kind") == Some(SIMULATED);
         let kind = match simulated {
             true => Some(RunKind::Measured),
-            false => one_of(asked, "kind", &RunKind::ALL, RunKind::name)?,
+            false => one_of(asked, "kind", &RunKind::ALL, RunKind::name, &[SIMULATED])?,
         };
         let words = asked.value("q").unwrap_or_default().split_whitespace();
         let filter = RunFilter {
@@ -110,7 +110,7 @@ impl Filter {
             tags: asked.values(&["tag"]).into_iter().map(str::to_owned).collect(),
             since: day(asked, "from")?,
             until: day(asked, "to")?,
-            state: one_of(asked, "state", &RunState::ALL, RunState::name)?,
+            state: one_of(asked, "state", &RunState::ALL, RunState::name, &[])?,
             kind,
             words: words.map(str::to_owned).collect(),
             limit: None,
@@ -209,17 +209,19 @@ fn day(asked: &Asked, name: &str) -> Result<Option<String>, Trouble> {
     }
 }
 
-/// One of a few names.
+/// One of a few names; others that are known beside them are told where it is none.
 fn one_of<T: Copy>(
     asked: &Asked,
     name: &str,
     all: &[T],
     of: fn(T) -> &'static str,
+    beside: &[&'static str],
 ) -> Result<Option<T>, Trouble> {
     let Some(text) = asked.value(name) else { return Ok(None) };
     let found = all.iter().copied().find(|one| of(*one) == text);
     found.map(Some).ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|one| of(*one)).collect();
+        let names: Vec<&str> =
+            all.iter().map(|one| of(*one)).chain(beside.iter().copied()).collect();
         Trouble::Asked(format!("{name}={text}: is none of {}", names.join(", ")))
     })
 }

@@ -60,6 +60,8 @@ fn runs_of_the_embedded_engine_are_listed_by_a_kind_that_the_form_keeps() {
     let measured = made.complete(0, 1, "chatglm3-6b", 1.0).to_string();
     let simulated = made.simulated(1, 2, "chatglm3-6b").to_string();
     let mut site = made.site();
+    let told = get(&mut site, "/?kind=good").text();
+    assert!(told.contains("is none of measured, predicted, imported, simulated"), "{told}");
     for (kind, both) in [("measured", true), ("simulated", false)] {
         let text = get(&mut site, &format!("/?kind={kind}")).text();
         assert!(text.contains(&simulated), "{kind}");
