@@ -280,6 +280,17 @@ impl Plan {
     }
 }
 
+/// Which trial of a search a pass is, or which repeat from the second on, as it stands behind the
+/// pass's load: `, trial 3`.
+#[must_use]
+pub fn which(is_trial: bool, number: u32) -> String {
+    match (is_trial, number) {
+        (true, trial) => format!(", trial {trial}"),
+        (false, 0 | 1) => String::new(),
+        (false, repeat) => format!(", repeat {repeat}"),
+    }
+}
+
 /// Options that were not there in plans of earlier versions leave these as they were.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn is_false(option: &bool) -> bool {

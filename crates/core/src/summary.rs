@@ -12,7 +12,7 @@ use crate::finding::Finding;
 use crate::imported::Imported;
 use crate::observed::{HardwareUse, ServerSays};
 use crate::outcome::OutcomeCounts;
-use crate::plan::CellPlan;
+use crate::plan::{CellPlan, which};
 use crate::prediction::{CellPrediction, ErrorSummary};
 use crate::record::TokensFrom;
 use crate::search::SearchAnswer;
@@ -226,11 +226,7 @@ impl PassSummary {
     /// on, it is.
     #[must_use]
     pub fn label(&self) -> String {
-        match (self.trial, self.repeat) {
-            (Some(trial), _) => format!("{}, trial {trial}", self.load),
-            (None, 0 | 1) => self.load.clone(),
-            (None, repeat) => format!("{}, repeat {repeat}", self.load),
-        }
+        format!("{}{}", self.load, which(self.trial.is_some(), self.trial.unwrap_or(self.repeat)))
     }
 }
 

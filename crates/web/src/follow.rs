@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use inferometer_core::plan::which;
 use inferometer_core::so_far::SoFar;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, StoreError};
@@ -20,6 +21,8 @@ pub(crate) struct Follow {
     reader: LogReader,
     /// Whether answers of this run are streams.
     streamed: bool,
+    /// Whether its passes are trials of a search.
+    is_search: bool,
     passes: Vec<Seen>,
     ending: Option<Ending>,
     /// Whether the last look ended before what was there did.
@@ -31,6 +34,8 @@ pub(crate) struct Follow {
 /// A pass, as far as it was recorded.
 pub(crate) struct Seen {
     pub(crate) begin: PassBegin,
+    /// How people call it: `128 x 32, saturated`.
+    pub(crate) place: String,
     pub(crate) ending: Option<Ending>,
     pub(crate) so_far: SoFar,
 }
@@ -40,11 +45,12 @@ impl Follow {
     ///
     /// # Errors
     /// As [`LogReader::open`].
-    pub(crate) fn open(log: &Path, streamed: bool) -> Result<Self, StoreError> {
+    pub(crate) fn open(log: &Path, streamed: bool, is_search: bool) -> Result<Self, StoreError> {
         let reader = LogReader::open(log)?;
         Ok(Self {
             reader,
             streamed,
+            is_search,
             passes: Vec::new(),
             ending: None,
             is_behind: false,
@@ -82,7 +88,9 @@ impl Follow {
         match (entry, self.passes.last_mut()) {
             (Entry::PassBegin(begin), _) => {
                 let so_far = SoFar::new(self.streamed);
-                self.passes.push(Seen { begin, ending: None, so_far });
+                let nth = which(self.is_search, begin.repeat);
+                let place = format!("{}, {}{nth}", begin.cell, begin.plan.load());
+                self.passes.push(Seen { begin, place, ending: None, so_far });
             }
             (Entry::Record(record), Some(pass)) => pass.so_far.add(&record),
             (Entry::Observed(said), Some(pass)) => {
@@ -114,16 +122,5 @@ impl Follow {
     /// Whether there is more to read now.
     pub(crate) fn is_behind(&self) -> bool {
         self.is_behind
-    }
-}
-
-impl Seen {
-    /// How people call it: `128 x 32, saturated`.
-    pub(crate) fn place(&self) -> String {
-        let load = self.begin.plan.load();
-        match self.begin.repeat {
-            0 | 1 => format!("{}, {load}", self.begin.cell),
-            repeat => format!("{}, {load}, repeat {repeat}", self.begin.cell),
-        }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::Plan;
+use inferometer_core::plan::{Plan, which};
 use inferometer_core::prediction::error_summaries;
 use inferometer_core::summary::Summary;
 use inferometer_exchange::dialect::Tool;
@@ -140,13 +140,13 @@ fn dialect(arguments: &ReportArgs, store: &Store, tool: Tool) -> Result<(), Fail
         let imported = run.summary.as_ref().and_then(|summary| summary.imported.as_ref());
         let notice = notice_of(&run.target, run.row.predicted, imported)
             .map_or_else(String::new, |notice| format!("{notice}\n"));
+        let is_search = run.summary.as_ref().is_some_and(|summary| !summary.searches.is_empty());
         let mut passes = Vec::new();
         for_each(&run, |begin, records| {
             let printed = tool.printed(&seen(&run, begin, records));
             let (cell, load) = (begin.cell, begin.plan.load().to_string());
-            let repeat =
-                if begin.repeat > 1 { format!(", repeat {}", begin.repeat) } else { String::new() };
-            let place = format!("{}: {cell}, {load}{repeat}", run.row.id);
+            let nth = which(is_search, begin.repeat);
+            let place = format!("{}: {cell}, {load}{nth}", run.row.id);
             let _ = writeln!(text, "{place}\n{notice}{}", printed.text());
             passes.push(serde_json::json!({
                 "pass": begin.pass,

@@ -1,6 +1,7 @@
 //! `show`: all that is known of one run, and the plan file to run it again.
 
 use std::fmt::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -61,18 +62,25 @@ pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
         return print(&plan_toml(&plan, run.environment.salt.as_deref()));
     }
     let notes = store.notes(&run.row.id).map_err(Failure::not_carried_out)?;
-    let reports = Path::new(DEFAULT_FOLDER).join(run.row.id.as_str());
+    let out = plan.as_ref().ok().and_then(|plan| plan.asked.out.as_deref());
+    let default = || Path::new(DEFAULT_FOLDER).join(run.row.id.as_str());
+    let reports = out.map_or_else(default, PathBuf::from);
     let shown = Shown {
         run: &run,
         notes: &notes,
         log_bytes: run.log.metadata().ok().map(|metadata| metadata.len()),
-        reports: reports.is_dir().then_some(reports),
+        reports: holds_report(&reports, run.row.id.as_str()).then_some(reports),
         again: plan.ok().and_then(|plan| again(&run, &plan, &arguments.store)),
     };
     if arguments.json {
         return print(&format!("{:#}\n", shown.json()?));
     }
     print(&shown.text())
+}
+
+/// Whether a folder has the report of a run: another run may have written its own there since.
+fn holds_report(folder: &Path, id: &str) -> bool {
+    fs::read_to_string(folder.join("summary.json")).is_ok_and(|summary| summary.contains(id))
 }
 
 /// The commands that measure the same again; none for a run that this program did not make.

@@ -98,7 +98,9 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), Trouble> {
             site.followed.remove(&oldest);
         }
         let streamed = plan.as_ref().is_none_or(|plan| plan.sampling.stream);
-        site.followed.insert(id.to_owned(), Follow::open(&stored.log, streamed)?);
+        let is_search = plan.as_ref().is_some_and(|plan| plan.search.is_some());
+        let follow = Follow::open(&stored.log, streamed, is_search)?;
+        site.followed.insert(id.to_owned(), follow);
     }
     let follow = site.followed.get_mut(id).expect("invariant: it was just entered");
     if let Err(error) = follow.look() {
@@ -153,9 +155,15 @@ fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
 fn whole(out: &mut Html, follow: &Follow, plan: Option<&Plan>) {
     let Some(plan) = plan else { return };
     let done = follow.passes().iter().filter(|pass| pass.ending.is_some()).count();
-    let once: usize = plan.cells.iter().map(|cell| plan.passes_of(*cell).len()).sum();
-    let all = (once * plan.repeat.at_most as usize).max(done);
-    let up_to = if plan.repeat.at_least < plan.repeat.at_most { "up to " } else { "" };
+    let (all, up_to) = match &plan.search {
+        Some(search) => (plan.cells.len() * search.max_trials as usize, "up to "),
+        None => {
+            let once: usize = plan.cells.iter().map(|cell| plan.passes_of(*cell).len()).sum();
+            let is_open = plan.repeat.at_least < plan.repeat.at_most;
+            (once * plan.repeat.at_most as usize, if is_open { "up to " } else { "" })
+        }
+    };
+    let all = all.max(done);
     progress(out, &format!("{done} of {up_to}{all} passes are over"), done as u64, all as u64);
 }
 
@@ -167,7 +175,7 @@ fn progress(out: &mut Html, label: &str, done: u64, all: u64) {
 
 /// The pass that goes on, or the last one.
 fn current(out: &mut Html, pass: &Seen, note: Option<&LiveNote>) {
-    out.raw("<h2>").text(&pass.place()).raw("</h2>\n");
+    out.raw("<h2>").text(&pass.place).raw("</h2>\n");
     let so_far = &pass.so_far;
     let recorded = so_far.outcomes.total();
     match pass.begin.plan.requests() {
@@ -285,7 +293,7 @@ fn passes(out: &mut Html, passes: &[Seen]) {
             _ => ms(spans.quantile(0.5)),
         };
         let so_far = &pass.so_far;
-        out.raw("<tr><th scope=\"row\">").text(&pass.place());
+        out.raw("<tr><th scope=\"row\">").text(&pass.place);
         if pass.ending.is_none() {
             out.raw(" <span class=\"badge\">in progress</span>");
         }

@@ -143,6 +143,11 @@ pub fn search(spec: &Spec, flags: &EngineFlags, options: &Options) -> Result<(),
              it out",
         ));
     }
+    if options.tui {
+        return Err(Failure::usage(
+            "--tui: with --predict there is nothing to look on; leave it out",
+        ));
+    }
     if spec.target.is_some() || spec.server.is_some() {
         return Err(Failure::usage("--predict: nothing is sent; leave out target and [server]"));
     }
