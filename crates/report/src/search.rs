@@ -117,7 +117,8 @@ fn verdict(answer: &SearchAnswer, load: &LoadAnswer) -> String {
             [_] => "it",
             all => all.get(by.criterion).map_or("it", |it| it.text.as_str()),
         };
-        return format!("not met: {} of {} missed {which}{cut}", by.missed, by.planned);
+        let word = if load.claim == Claim::NotMet { "not met" } else { "open" };
+        return format!("{word}: {} of {} missed {which}{cut}", by.missed, by.planned);
     }
     let word = match (load.claim, load.saturation) {
         (_, Some(_)) => "not met: ever more behind",

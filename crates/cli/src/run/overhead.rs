@@ -2,10 +2,12 @@
 //! two short requests before the run, so that lengths are what the *server* counts.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::plan::{Bound, CellPlan, PassPlan, Plan};
 use inferometer_core::record::Record;
+use inferometer_core::request::Request;
 use inferometer_core::traits::Prepared;
 use inferometer_drive::{Live, Recorder};
 use inferometer_store::PassBegin;
@@ -45,23 +47,9 @@ impl Recorder for Kept {
 /// When they cannot be made or sent. A server that refuses them is no error here: the passes
 /// will say so.
 pub fn measure(passes: &mut Passes, plan: &Plan, prompts: &Prompts) -> Result<Overhead, Failure> {
-    let mut requests = Vec::new();
-    // Random words, whatever the workload: a data set may have nothing of these lengths.
-    let words = prompts.random_words();
-    for length in PROBE_LENGTHS {
-        let cell = CellPlan { input_length: length, output_length: PROBE_OUTPUT };
-        let place = PromptPlace::new(cell.to_string(), "overhead", 0);
-        requests.extend(words.build(cell, &place, 1)?.requests);
-    }
+    let requests = probes(prompts, &PROBE_LENGTHS, "overhead")?;
     let counted: Vec<Option<u32>> = requests.iter().map(|request| request.counted_tokens).collect();
-    let pass = PassPlan::OneByOne { bound: Bound::requests(requests.len() as u32) };
-    let cell = CellPlan { input_length: 0, output_length: PROBE_OUTPUT };
-    let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
-    let source = Box::new(Prepared::new(requests));
-    let live = Arc::new(Live::default());
-    let Played { recorder: Kept(records), .. } = passes
-        .play(plan, &begin, source, Kept::default(), live)
-        .map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
+    let records = one_by_one(passes, plan, requests)?;
     let differences: Option<Vec<i64>> = records
         .iter()
         .zip(counted)
@@ -73,6 +61,50 @@ pub fn measure(passes: &mut Passes, plan: &Plan, prompts: &Prompts) -> Result<Ov
         findings,
         record: records.into_iter().rfind(|record| record.outcome.is_complete()),
     })
+}
+
+/// Sends one short request and says how long it took; none where it did not complete. The prompt is one
+/// of its own for each name.
+///
+/// # Errors
+/// When it cannot be made or sent.
+pub fn latency(
+    passes: &mut Passes,
+    plan: &Plan,
+    prompts: &Prompts,
+    name: &str,
+) -> Result<Option<Duration>, Failure> {
+    let records = one_by_one(passes, plan, probes(prompts, &PROBE_LENGTHS[..1], name)?)?;
+    let complete = records.iter().find(|record| record.outcome.is_complete());
+    Ok(complete.and_then(|record| Some(record.ended?.since(record.send_start?))))
+}
+
+/// Requests of random words, whatever the workload: a data set may have nothing of these lengths.
+fn probes(prompts: &Prompts, lengths: &[u32], name: &str) -> Result<Vec<Request>, Failure> {
+    let words = prompts.random_words();
+    let mut requests = Vec::new();
+    for &length in lengths {
+        let cell = CellPlan { input_length: length, output_length: PROBE_OUTPUT };
+        let place = PromptPlace::new(cell.to_string(), name, 0);
+        requests.extend(words.build(cell, &place, 1)?.requests);
+    }
+    Ok(requests)
+}
+
+fn one_by_one(
+    passes: &mut Passes,
+    plan: &Plan,
+    requests: Vec<Request>,
+) -> Result<Vec<Record>, Failure> {
+    let pass = PassPlan::OneByOne { bound: Bound::requests(requests.len() as u32) };
+    let cell = CellPlan { input_length: 0, output_length: PROBE_OUTPUT };
+    let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
+    let source = Box::new(Prepared::new(requests));
+    let live = Arc::new(Live::default());
+    let Played { recorder: Kept(records), .. } = passes
+        .play(plan, &begin, source, Kept::default(), live)
+        .map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
+    Ok(records)
 }
 
 fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>) {

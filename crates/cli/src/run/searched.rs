@@ -1,8 +1,11 @@
 //! What is told of a search while it goes on, and what its answer means for the exit code.
 
+use inferometer_core::outcome::OutcomeCounts;
 use inferometer_core::plan::CellPlan;
-use inferometer_core::search::{Asked, Claim, Load, Outcome, Search, SearchAnswer, SearchPlan};
-use inferometer_core::summary::Summary;
+use inferometer_core::search::{
+    Asked, Claim, Load, Outcome, Overwhelmed, Search, SearchAnswer, SearchPlan,
+};
+use inferometer_core::summary::{PassSummary, Summary};
 
 use crate::exit::Failure;
 
@@ -12,15 +15,17 @@ pub fn trial(plan: &SearchPlan, search: &Search, asked: Asked) -> String {
     let said = known.map_or_else(String::new, |load| {
         if let Some(by) = load.overwhelmed {
             let criterion = plan.criteria.get(by.criterion).map_or("", |it| it.text.as_str());
+            let cut = match by.cut_off {
+                0 => String::new(),
+                cut => format!("; cut off, with {cut} in flight or not sent"),
+            };
+            let said = match load.claim() {
+                Claim::NotMet => "is more than the server can do",
+                Claim::Met | Claim::Open => "seems to be more than the server can do",
+            };
+            let Overwhelmed { missed, planned, .. } = by;
             return format!(
-                "is more than the server can do: {} of {} requests missed {criterion} for certain\
-                 {}",
-                by.missed,
-                by.planned,
-                match by.cut_off {
-                    0 => String::new(),
-                    cut => format!("; cut off, with {cut} in flight or not sent"),
-                }
+                "{said}: {missed} of {planned} requests missed {criterion} for certain{cut}"
             );
         }
         if load.counted() == 0 {
@@ -59,11 +64,19 @@ pub fn last_word(plan: &SearchPlan, cell: CellPlan, search: &Search) -> String {
     format!("  {cell}: {}", inferometer_report::search::sentence(&answer))
 }
 
-/// Why a search counts as failed whatever it claims: no request of any trial completed. What a server
-/// refuses beyond what it can do is what a search is to find out.
+/// Why a search counts as failed whatever it claims: no request of any trial completed, though they
+/// were not only too slow for that. What a server refuses beyond what it can do is what a search is to
+/// find out.
 pub fn nothing_completed(summary: &Summary) -> Option<String> {
     let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
     let first = passes().next()?;
+    let was_only_slow = |pass: &PassSummary| {
+        let OutcomeCounts { cancelled, skipped, .. } = pass.outcomes;
+        pass.is_cut_off() && cancelled + skipped == pass.outcomes.total()
+    };
+    if passes().any(was_only_slow) {
+        return None;
+    }
     passes().all(|pass| pass.outcomes.complete == 0).then(|| {
         format!("no request of any trial completed; of the first trial: {}", first.outcomes)
     })

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::clustering::clustering;
 use super::criterion::{Criterion, Judged};
 use super::overwhelmed::SET_ASIDE;
-use crate::stats::wilson;
+use crate::stats::{normal_quantile_above, wilson};
 
 /// What is known of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl Evidence {
         let measured = criteria.iter().zip(judged).map(|(criterion, judged)| {
             match (criterion.needed(), criterion.mean_limit_ms()) {
                 (Some(needed), _) => share(judged, needed, z, level),
-                (None, limit) => mean(judged, limit.unwrap_or(f64::INFINITY), z),
+                (None, limit) => mean(judged, limit.unwrap_or(f64::INFINITY), z, level),
             }
         });
         Self { measured: measured.collect() }
@@ -112,7 +112,7 @@ fn share(judged: &[Judged], needed: f64, z: f64, level: f64) -> Measured {
     Measured { value, interval, limit: needed, counted, independent, claim }
 }
 
-fn mean(judged: &[Judged], limit: f64, z: f64) -> Measured {
+fn mean(judged: &[Judged], limit: f64, z: f64, level: f64) -> Measured {
     let values: Vec<f64> =
         judged.iter().map(|one| one.value).filter(|value| value.is_finite()).collect();
     let n = values.len() as f64;
@@ -121,11 +121,12 @@ fn mean(judged: &[Judged], limit: f64, z: f64) -> Measured {
     let squares: f64 = values.iter().map(|one| (one - value).powi(2)).sum();
     // Below a few dozen independent values the normal law says nothing of their mean.
     let known = independent > 30.0;
-    let half = z * (squares / (n - 1.0).max(1.0) / independent.max(1.0)).sqrt();
+    let deviation = (squares / (n - 1.0).max(1.0) / independent.max(1.0)).sqrt();
+    let half = z * deviation;
     let interval = known.then_some([value - half, value + half]);
     let claim = match interval {
         Some([_, high]) if high < limit => Claim::Met,
-        Some([low, _]) if low >= limit => Claim::NotMet,
+        Some(_) if value - normal_quantile_above(level) * deviation >= limit => Claim::NotMet,
         _ => Claim::Open,
     };
     Measured { value, interval, limit, counted: values.len() as u64, independent, claim }

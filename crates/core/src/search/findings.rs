@@ -8,6 +8,10 @@ use crate::finding::{Finding, Severity};
 use crate::summary::{Cell, PassSummary};
 use crate::validity;
 
+/// The codes of what [`findings`] says, in whatever words an earlier version said it.
+pub const CODES: [&str; 4] =
+    ["search_not_finished", "search_not_monotone", "search_saturated", "search_limited_by_client"];
+
 /// The findings of the searches of a run, from their answers and the passes of their trials.
 #[must_use]
 pub fn findings(answers: &[SearchAnswer], cells: &[Cell]) -> Vec<Finding> {

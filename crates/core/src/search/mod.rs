@@ -23,12 +23,14 @@ pub use answer::{LoadAnswer, SearchAnswer, SearchObjective};
 pub use clustering::clustering;
 pub use criterion::{Criterion, CriterionError, Judged, criteria};
 pub use evidence::{Claim, Evidence, Measured};
-pub use findings::findings;
+pub use findings::{CODES, findings};
 pub use known::Load;
 pub use overwhelmed::{Overwhelmed, Watcher, certain_at, misses_to_claim};
 pub use plan::{Over, SearchPlan, load_of};
 pub use procedure::{Asked, Outcome, Search, Settings};
 pub use trial::{Fate, Figures, Saturation, Trial, TrialFold};
 
+#[cfg(test)]
+mod queues;
 #[cfg(test)]
 mod tests;

@@ -57,9 +57,14 @@ pub fn misses_to_claim(criteria: &[Criterion], planned: u64, level: f64) -> Vec<
 /// once, and meet a crowd that the load does not have later.
 pub(super) fn first_crowd(pass: &PassPlan) -> u64 {
     match pass {
-        PassPlan::Closed { concurrency: Level::Constant(load), .. } => 2 * load.ceil() as u64,
+        PassPlan::Closed { concurrency: Level::Constant(load), .. } => crowd_of(*load),
         _ => 0,
     }
+}
+
+/// Of so many in flight, the first two rounds.
+pub(super) fn crowd_of(load: f64) -> u64 {
+    2 * load.ceil() as u64
 }
 
 /// Watches a trial while it is played: told of each request that ends, in any order, and asked,

@@ -6,7 +6,7 @@ use super::criterion::Criterion;
 use super::edge::{Curve, Edge, Missed, Seen, edge, fitted};
 use super::evidence::{Claim, Evidence, Measured};
 use super::known::{FEWEST, Load};
-use super::overwhelmed::{Overwhelmed, misses_to_claim};
+use super::overwhelmed::{Overwhelmed, crowd_of, misses_to_claim};
 use super::trial::Trial;
 use crate::stats::normal_quantile_above;
 
@@ -168,6 +168,8 @@ impl Search {
                     trials: 0,
                     requests: 0,
                     overwhelmed: None,
+                    is_hopeless: false,
+                    lacks_a_trial: false,
                     latency_s: 0.0,
                     saturation: None,
                     evidence: Evidence { measured: Vec::new() },
@@ -179,8 +181,7 @@ impl Search {
         let load = &mut self.loads[at];
         load.trials += 1;
         load.requests += trial.requests;
-        // For good: what was cut off is not among what is pooled, and would be missing there.
-        load.overwhelmed = load.overwhelmed.or(overwhelmed);
+        load.was_overwhelmed(overwhelmed, trial.planned);
         load.looks_beyond = trial.missed.iter().any(|missed| 2 * missed >= trial.planned);
         load.latency_s = trial.latency_s;
         load.saturation = trial.saturation;
@@ -256,7 +257,10 @@ impl Search {
         let left = self.settings.max_requests - self.requests;
         let aside = self.aside(load);
         let (load, wanted) = match self.edge() {
-            _ if self.looks_beyond(load) => (load, 2 * self.few()),
+            _ if self.to_make_sure(load).is_some() => {
+                (load, self.to_make_sure(load).unwrap_or(left))
+            }
+            _ if self.looks_beyond(load) => (load, 2 * (self.few() + self.crowd(load))),
             // None of it would count: what is left goes where some of it does.
             Some(Edge::Between { holds, .. }) if aside + FEWEST > left => {
                 (self.highest_that_counts(holds, left).unwrap_or(load), left)
@@ -268,6 +272,16 @@ impl Search {
             _ => (load, counted + aside),
         };
         Some(Asked { load, requests: wanted.min(left) })
+    }
+
+    /// Requests of the trial that makes sure that a load is hopeless, where one is what it wants.
+    fn to_make_sure(&self, load: f64) -> Option<u64> {
+        self.loads.iter().find(|known| known.load == load)?.to_make_sure()
+    }
+
+    /// Requests at the beginning of a trial that cannot be counted as misses.
+    fn crowd(&self, load: f64) -> u64 {
+        if self.settings.whole { crowd_of(load) } else { 0 }
     }
 
     /// The highest load up to another of which so many requests make a trial that counts.
@@ -350,12 +364,25 @@ impl Search {
             let inside = if self.settings.whole { 1.0 } else { 0.0 };
             return (middle.clamp(holds + inside, fails - inside), self.few());
         }
+        let is_unsure = |known: &&Load| known.to_make_sure().is_some() && known.load > guess;
+        if self.interval().1.is_none()
+            && let Some(lowest) = self.loads.iter().find(is_unsure)
+        {
+            return (lowest.load, 0);
+        }
         let reach = self.reach();
         let at = self.unsure_side(holds, fails, guess, reach);
         let counted = self.counted_at(at);
         // By steps: what is expected may be wrong. No step is large beside what was spent before.
         let most = (4 * counted).max(10 * self.few()).max(self.requests / 4);
-        (at, self.missing(at, guess).clamp(self.few().max(counted / 4), most))
+        let least = self.few().max(counted / 4).max(self.share()).min(most);
+        (at, self.missing(at, guess).clamp(least, most))
+    }
+
+    /// Requests for each trial that is left: with smaller ones trials would be spent first.
+    fn share(&self) -> u64 {
+        let left = self.settings.max_requests.saturating_sub(self.requests);
+        left / u64::from(self.settings.max_trials.saturating_sub(self.trials).max(1))
     }
 
     fn counted_at(&self, load: f64) -> u64 {
@@ -365,7 +392,7 @@ impl Search {
     /// Requests that a claim of a load is likely to want beside those that it has.
     fn missing(&self, load: f64, guess: f64) -> u64 {
         let enough = (self.enough(load, guess) * SURPLUS) as u64;
-        enough.saturating_sub(self.counted_at(load))
+        self.to_make_sure(load).unwrap_or(enough.saturating_sub(self.counted_at(load)))
     }
 
     /// How far apart the ends of the interval are to be next, as a logarithm: much less than they are.
@@ -422,7 +449,9 @@ impl Search {
     fn known_within(&self, from: f64, to: f64, wanted: f64, round: fn(f64) -> f64) -> f64 {
         let slack = 1.0 + 1e-9;
         let within = |load: &&Load| load.load * slack >= from && load.load <= to * slack;
-        let known = self.loads.iter().filter(within).max_by_key(|load| load.counted());
+        let is_of_use = |load: &&Load| !load.lacks_a_trial || load.to_make_sure().is_some();
+        let known = self.loads.iter().filter(within).filter(is_of_use);
+        let known = known.max_by_key(|load| load.counted());
         let load = known.map_or_else(|| self.rounded(wanted, round), |known| known.load);
         let highest = self.settings.highest.unwrap_or(f64::INFINITY);
         load.clamp(self.settings.lowest.min(highest), highest)

@@ -183,6 +183,7 @@ impl Trial {
 #[derive(Clone, Debug)]
 pub struct TrialFold {
     load: f64,
+    planned: u64,
     crowd: u64,
     criteria: Vec<Criterion>,
     rows: Vec<Row>,
@@ -209,8 +210,13 @@ impl TrialFold {
     /// Nothing seen yet of a pass; none of one that holds no load.
     #[must_use]
     pub fn of(pass: &PassPlan, criteria: &[Criterion]) -> Option<Self> {
-        let crowd = first_crowd(pass);
-        Some(Self { load: load_of(pass)?, crowd, criteria: criteria.to_vec(), rows: Vec::new() })
+        Some(Self {
+            load: load_of(pass)?,
+            planned: pass.requests().map_or(0, u64::from),
+            crowd: first_crowd(pass),
+            criteria: criteria.to_vec(),
+            rows: Vec::new(),
+        })
     }
 
     /// Takes in a request.
@@ -230,8 +236,11 @@ impl TrialFold {
             self.rows.iter().filter(counts).filter(|row| !row.judged[of].met).count() as u64
         };
         let missed = (0..self.criteria.len()).map(missed).collect();
-        let planned = self.rows.len() as u64;
+        let planned = self.planned.max(self.rows.len() as u64);
+        // Of a run that was killed those are there that had ended.
+        let never_recorded = planned - self.rows.len() as u64;
         let cut_off = self.rows.iter().filter(|row| row.fate != Fate::Ended).count() as u64;
+        let cut_off = cut_off + never_recorded;
         self.rows.retain(|row| row.fate != Fate::NeverSent);
         let latency_s = median_latency_s(&self.rows);
         let [first, last] =

@@ -69,8 +69,15 @@ impl<'a> Player<'a> {
             let records = self.cut_off(plan, &begin, records);
             let Some(mut trial) = TrialFold::of(&begin.plan, &plan.criteria) else { break };
             self.figures(&records).iter().for_each(|figures| trial.add(figures));
+            let trials = search.trials();
             search.tell(trial.finish());
             keep(&begin, records)?;
+            if search.trials() == trials {
+                return Err(Failure::not_carried_out(format!(
+                    "trial {} of {cell} has requests that could not be played: it counts for nothing",
+                    begin.repeat
+                )));
+            }
         }
         Ok(search)
     }

@@ -1,13 +1,22 @@
 //! The trials of a search, one pass each, until the procedure has its answer. Decides nothing
 //! itself: that is [`inferometer_core::search`].
 
+use std::time::Duration;
+
 use inferometer_core::finding::{Finding, Severity};
 use inferometer_core::plan::CellPlan;
 use inferometer_core::search::{Asked, Search, SearchPlan};
 
 use super::Session;
 use crate::exit::Failure;
-use crate::run::searched;
+use crate::run::{overhead, searched};
+
+/// The most short requests between two trials, of which each waits for what is before it.
+const MOST_PROBES: u32 = 30;
+/// A server has settled when a request takes more than this share of the time of the one before.
+const SETTLED: f64 = 0.8;
+/// How long to wait where one is refused.
+const BETWEEN_REFUSALS: Duration = Duration::from_secs(1);
 
 impl Session<'_> {
     /// Looks for the highest load of a cell.
@@ -30,28 +39,75 @@ impl Session<'_> {
                 return Ok(());
             }
             let Some(trial) = self.grid.trials_of(cell).get(before) else { return Ok(()) };
-            let trials = search.trials();
+            let (trials, was_cut_off) = (search.trials(), trial.cut_off > 0);
             search.tell(trial.clone());
-            if search.trials() == trials {
-                self.wait_from_now_on(cell, number);
-                continue;
+            if search.trials() > trials {
+                self.progress.say(&searched::trial(plan, &search, asked));
+            } else if self.wait_from_now_on(cell, number) {
+                return Ok(());
             }
-            self.progress.say(&searched::trial(plan, &search, asked));
+            if was_cut_off {
+                self.settle(cell, number)?;
+            }
         }
         self.progress.say(&searched::last_word(plan, cell, &search));
         Ok(())
     }
 
     /// A trial that was cut off for a claim that its records do not bear out is none; the others are
-    /// played to their ends.
-    fn wait_from_now_on(&mut self, cell: CellPlan, trial: u32) {
-        self.passes.cut_off = false;
+    /// played to their ends. Says whether the search is over: what would be asked for is the same trial
+    /// again, and one that is incomplete for another reason would be so again.
+    fn wait_from_now_on(&mut self, cell: CellPlan, trial: u32) -> bool {
+        let is_first = std::mem::take(&mut self.passes.cut_off);
+        let message = if is_first {
+            format!(
+                "trial {trial} was cut off for a claim that its records do not bear out, as where \
+                 outputs are counted after the pass: it counts for nothing, and no other trial is cut \
+                 off"
+            )
+        } else {
+            format!(
+                "trial {trial} has requests that were not sent, or have no record: it counts for \
+                 nothing, and the search of this cell ends with it"
+            )
+        };
+        self.warn("search_trial_lost", cell, message);
+        !is_first
+    }
+
+    /// Waits until a server works off what a trial that was cut off has left: not every one stops when
+    /// its client is gone, and the next trial would stand in that queue. It is idle again when a short
+    /// request no longer takes less than the one before it.
+    fn settle(&mut self, cell: CellPlan, trial: u32) -> Result<(), Failure> {
+        let mut before: Option<Duration> = None;
+        for probe in 0..MOST_PROBES {
+            if self.is_stopped() {
+                return Ok(());
+            }
+            let name = format!("after trial {trial}, {probe}");
+            let plan = &self.resolved.plan;
+            let took = overhead::latency(&mut self.passes, plan, &self.prompts, &name)?;
+            match (took, before) {
+                (Some(took), Some(before)) if took > before.mul_f64(SETTLED) => return Ok(()),
+                (Some(took), _) => before = Some(took),
+                (None, _) => {
+                    let rested = self.passes.rest(BETWEEN_REFUSALS);
+                    rested
+                        .map_err(|error| Failure::not_carried_out(format!("sockets: {error}")))?;
+                }
+            }
+        }
         let message = format!(
-            "trial {trial} was cut off for a claim that its records do not bear out, as where outputs \
-             are counted after the pass: it counts for nothing, and no other trial is cut off"
+            "after trial {trial} was cut off, {MOST_PROBES} short requests were still refused, or each \
+             was faster than the one before: the next trial may stand in the queue that this one left"
         );
+        self.warn("search_not_settled", cell, message);
+        Ok(())
+    }
+
+    fn warn(&mut self, code: &'static str, cell: CellPlan, message: String) {
         self.progress.say(&format!("warning: {message}"));
-        let finding = Finding::new("search_trial_lost", Severity::Warning, message);
+        let finding = Finding::new(code, Severity::Warning, message);
         self.findings.push(finding.at(cell.to_string()));
     }
 

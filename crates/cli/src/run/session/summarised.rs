@@ -62,11 +62,8 @@ pub fn summarise(facts: Facts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> S
         validity = Validity::Suspect;
         reasons.push(format!("{}.", finding.message));
     }
-    for finding in search::findings(&searches, &cells) {
-        if !findings.contains(&finding) {
-            findings.push(finding);
-        }
-    }
+    findings.retain(|finding| !search::CODES.contains(&finding.code.as_str()));
+    findings.extend(search::findings(&searches, &cells));
     // A search asks up to where objectives hold: that they do not beyond is what it is for.
     let slo = match facts.plan.search {
         Some(_) => Vec::new(),
