@@ -390,12 +390,13 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
         records.iter().for_each(|one| fold.add(&Figures::of(&Timeline::new(one, true))));
         let mut search = Search::new(settings.clone());
         search.tell(fold.finish());
-        let claim = search.loads()[0].claim();
+        let load = &search.loads()[0];
         if outcome == Outcome::Complete {
-            assert_eq!(claim, Claim::Open);
+            assert_eq!((load.overwhelmed, load.claim()), (None, Claim::Open));
             continue;
         }
-        assert_eq!((claim, search.requests()), (Claim::NotMet, 250));
+        assert!(load.overwhelmed.is_some_and(|by| by.cut_off > 0), "{load:?}");
+        assert_eq!(search.requests(), 250);
         for record in &records {
             assert_eq!(record.detail.as_deref(), Some(CUT_OFF));
             assert!(record.outcome == Outcome::Skipped || record.ended == Some(start + ms(250)));
