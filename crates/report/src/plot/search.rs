@@ -90,10 +90,15 @@ fn one(svg: &mut Svg, answer: &SearchAnswer, cell: Option<&Cell>, top: f64) {
         };
         vec![line("p50", |it| (it.p50, it.p50_ci)), line("p99", |it| (it.p99, it.p99_ci))]
     };
+    let cut_off = cell.is_some_and(|cell| cell.passes.iter().any(PassSummary::is_cut_off));
+    let titles = match cut_off {
+        true => ["TTFT (ms), of whole trials", "TPOT (ms), of whole trials"],
+        false => ["TTFT (ms)", "TPOT (ms)"],
+    };
     let panels = [
         (ATTAINMENT, attainment(answer)),
-        ("TTFT (ms)", latency(|pass| pass.ttft_ms)),
-        ("TPOT (ms)", latency(|pass| pass.tpot_ms)),
+        (titles[0], latency(|pass| pass.ttft_ms)),
+        (titles[1], latency(|pass| pass.tpot_ms)),
     ];
     for (number, (title, lines)) in (0..).zip(panels) {
         let area_top = top + 62.0 + f64::from(number) * STEP;
@@ -107,13 +112,15 @@ fn one(svg: &mut Svg, answer: &SearchAnswer, cell: Option<&Cell>, top: f64) {
     svg.text(((LEFT + WIDTH - RIGHT) / 2.0, baseline), Anchor::Middle, style::AXIS_TITLE, unit);
 }
 
-/// The trial at a load that had most requests.
+/// The trial at a load that had most requests. One that was cut off has latencies of the few that
+/// were quick enough to complete before, which say nothing of the load.
 fn longest(over: Over, cell: &Cell, load: f64) -> Option<&PassSummary> {
     let is_of = |pass: &&PassSummary| match over {
         Over::Rate => pass.rate == Some(load),
         Over::Concurrency => pass.concurrency.map(f64::from) == Some(load),
     };
-    cell.passes.iter().filter(is_of).max_by_key(|pass| pass.planned)
+    let whole = cell.passes.iter().filter(|pass| !pass.is_cut_off());
+    whole.filter(is_of).max_by_key(|pass| pass.planned)
 }
 
 /// The share of requests that meet each objective that is a share.
