@@ -173,8 +173,15 @@ fn what(out: &mut Vec<Block>, summary: &Summary) {
         items.push(fact("Profile of the embedded engine", profile));
     }
     items.extend(target.facts.iter().map(|(name, value)| fact(name, value)));
-    items.push(fact("Started", &summary.started_at));
-    items.push(fact("Measured with", format!("{} {}", summary.tool.name, summary.tool.version)));
+    // Of imported results both are those of the import: when they were measured, and by what, only
+    // their source can say.
+    let (when, with) = match (summary.imported.is_some(), summary.predicted) {
+        (true, _) => ("Imported", "Imported with"),
+        (false, true) => ("Predicted", "Predicted with"),
+        (false, false) => ("Started", "Measured with"),
+    };
+    items.push(fact(when, &summary.started_at));
+    items.push(fact(with, format!("{} {}", summary.tool.name, summary.tool.version)));
     out.push(Block::List(items));
 }
 
@@ -210,7 +217,7 @@ fn results(out: &mut Vec<Block>, input: &ReportInput<'_>) {
         out.push(Block::Heading(3, heading.to_owned()));
         out.push(Block::Table(table));
     }
-    if !published::passes(summary).is_empty() {
+    if !published::keeping(summary).is_empty() {
         let rules = published::rules().map(|(name, definition)| fact(name, definition));
         out.push(Block::List(rules.collect()));
     }

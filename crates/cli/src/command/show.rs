@@ -154,8 +154,13 @@ impl Shown<'_> {
                 let _ = writeln!(out, "{name:<12} {value}");
             }
         };
-        fact("began", &row.started_at);
-        fact("ended", row.finished_at.as_deref().unwrap_or("-"));
+        let is_imported = row.kind == RunKind::Imported;
+        if is_imported {
+            fact("imported", &row.started_at);
+        } else {
+            fact("began", &row.started_at);
+            fact("ended", row.finished_at.as_deref().unwrap_or("-"));
+        }
         fact("of", &what(row));
         fact("target", &target(run));
         fact("facts", &facts(run));
@@ -171,8 +176,10 @@ impl Shown<'_> {
         if let Some(imported) = imported {
             fact("source", &format!("{} ({})", imported.place(), imported.format));
             fact("sha256", &imported.sha256);
+            fact("measured", imported.measured_at.as_deref().unwrap_or("the source does not say"));
         }
-        fact("made by", &format!("inferometer {}", run.tool_version));
+        let by = if is_imported { "imported by" } else { "made by" };
+        fact(by, &format!("inferometer {}", run.tool_version));
         fact("tags", &row.tags.join(" "));
         for note in self.notes {
             let mut lines = note.text.lines();

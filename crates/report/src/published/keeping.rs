@@ -1,13 +1,14 @@
 //! How far a model keeps to the length that it is asked for, as a table.
 
-use inferometer_core::blocks::RULES;
+use inferometer_core::blocks::{Keeping, RULES};
 use inferometer_core::summary::{Distribution, Summary};
 
 use super::passes;
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, significant};
 
-/// A row per pass over text blocks: asked for against generated.
+/// A row per pass over text blocks: asked for against generated. Published logs do not say it: of
+/// what was imported from one, zeros would be counts that nobody counted.
 pub(crate) fn keeping(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Block (characters)", Align::Right),
@@ -24,6 +25,9 @@ pub(crate) fn keeping(summary: &Summary) -> Table {
     ]);
     for (_, _, figures) in passes(summary) {
         let keeping = &figures.keeping;
+        if summary.imported.is_some() && *keeping == Keeping::default() {
+            continue;
+        }
         let of = |values: &Option<Distribution>, figure: fn(&Distribution) -> f64| {
             values.as_ref().map(figure)
         };

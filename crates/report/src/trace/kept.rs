@@ -23,6 +23,8 @@ pub struct Seen {
     pub ended_s: f64,
     /// What became of it.
     pub outcome: OutcomeKind,
+    /// Whether a search cut it off, which is no failure.
+    pub cut_off: bool,
 }
 
 /// When it was sent, when its first visible output came, and when it ended.
@@ -32,7 +34,7 @@ type Instants = (Nanos, Option<Nanos>, Nanos);
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     every: u32,
-    requests: Vec<(u32, Instants, OutcomeKind)>,
+    requests: Vec<(u32, Instants, OutcomeKind, bool)>,
 }
 
 impl Default for Kept {
@@ -46,7 +48,8 @@ impl Kept {
         if !record.index.is_multiple_of(self.every) {
             return;
         }
-        self.requests.push((record.index, instants, record.outcome.kind()));
+        let (kind, cut_off) = (record.outcome.kind(), super::is_cut_off(record));
+        self.requests.push((record.index, instants, kind, cut_off));
         while self.requests.len() > MOST {
             self.every *= 2;
             self.requests.retain(|(index, ..)| index.is_multiple_of(self.every));
@@ -56,12 +59,13 @@ impl Kept {
     /// In the order of their indices, with each how-manyth it is.
     pub fn finish(mut self, begin: Nanos) -> (Vec<Seen>, u32) {
         self.requests.sort_unstable_by_key(|(index, ..)| *index);
-        let seen = |(index, (sent, first, ended), outcome): &(_, Instants, _)| Seen {
+        let seen = |(index, (sent, first, ended), outcome, cut_off): &(_, Instants, _, _)| Seen {
             index: *index,
             sent_s: sent.seconds_after(begin),
             first_s: first.map(|first| first.seconds_after(begin)),
             ended_s: ended.seconds_after(begin),
             outcome: *outcome,
+            cut_off: *cut_off,
         };
         (self.requests.iter().map(seen).collect(), self.every)
     }

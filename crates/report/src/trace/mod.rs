@@ -12,7 +12,7 @@ use inferometer_core::metric::{InFlight, Span, Timeline, TokenCurve, e2e, itl, t
 use inferometer_core::observed::Observed;
 use inferometer_core::outcome::OutcomeKind;
 use inferometer_core::plan::CellPlan;
-use inferometer_core::record::Record;
+use inferometer_core::record::{CUT_OFF, Record};
 use inferometer_core::stats::{Curve, Pool, Sample};
 use inferometer_core::summary::{Cell, PassSummary, Summary};
 use inferometer_core::time::Nanos;
@@ -53,6 +53,9 @@ pub struct PassTrace {
     pub failures: Vec<(f64, OutcomeKind, u32)>,
     /// How many failed in all.
     pub failed: u64,
+    /// Requests that a search cut off or no longer began, for the claim of the trial was certain: no
+    /// failures.
+    pub cut_off: u64,
 }
 
 /// The distribution of a latency in milliseconds.
@@ -158,6 +161,7 @@ pub struct PassTracer {
     tokens: TokenCurve,
     kept: Kept,
     failures: Failures,
+    cut_off: u64,
     observed: Observed,
 }
 
@@ -178,6 +182,7 @@ impl PassTracer {
             tokens: TokenCurve::default(),
             kept: Kept::default(),
             failures: Failures::default(),
+            cut_off: 0,
             observed: Observed::default(),
         }
     }
@@ -195,7 +200,10 @@ impl PassTracer {
             self.kept.add(record, (send_start, first, ended));
         }
         if !completed {
-            self.failures.add(record);
+            match is_cut_off(record) {
+                true => self.cut_off += 1,
+                false => self.failures.add(record),
+            }
             return;
         }
         self.tokens.add(&timeline.events);
@@ -248,6 +256,12 @@ impl PassTracer {
             every,
             failures,
             failed,
+            cut_off: self.cut_off,
         }
     }
+}
+
+/// Whether a search cut it off: no failure of the server.
+fn is_cut_off(record: &Record) -> bool {
+    record.detail.as_deref() == Some(CUT_OFF)
 }

@@ -66,6 +66,7 @@ fn requests(trace: &PassTrace, points: usize, notes: &mut Vec<String>) -> Panel 
         format!("Dashed lines: {} of {} that failed.", marks.x.len(), count(trace.failed))
     }));
     all.extend(failed);
+    notes.extend(cut_off_note(trace.cut_off));
     super::panel("Requests", "count", 120.0, all)
 }
 
@@ -97,6 +98,18 @@ fn level_note(level: &Level, changes: usize) -> Option<String> {
         count(changes as u64),
         significant(*part_s)
     ))
+}
+
+/// How many requests a search cut off; nothing where it cut off none.
+pub(super) fn cut_off_note(cut_off: u64) -> Option<String> {
+    (cut_off > 0).then(|| {
+        let which = if cut_off == 1 { "request was" } else { "requests were" };
+        format!(
+            "{} {which} cut off, or no longer sent, by the search, whose claim was certain: no \
+             failures.",
+            count(cut_off)
+        )
+    })
 }
 
 /// Requests that failed, as marks.
@@ -187,7 +200,7 @@ pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &
         series.low.push(from_s + seen.sent_s);
         series.middle.push(from_s + seen.first_s.unwrap_or(seen.ended_s));
         series.high.push(from_s + seen.ended_s);
-        series.failed.push(seen.outcome != OutcomeKind::Complete);
+        series.failed.push(seen.outcome != OutcomeKind::Complete && !seen.cut_off);
         let first = seen.first_s.map_or("no output".to_owned(), |first| {
             format!("first output after {} ms", significant((first - seen.sent_s) * 1e3))
         });
@@ -195,7 +208,7 @@ pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &
             "{of}request {}: {first}, ended after {} ms, {}",
             seen.index,
             significant((seen.ended_s - seen.sent_s) * 1e3),
-            seen.outcome.name()
+            if seen.cut_off { "cut off by the search" } else { seen.outcome.name() }
         ));
     }
     series

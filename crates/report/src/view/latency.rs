@@ -14,6 +14,8 @@ use crate::trace::{Latency, LatencyKind, PassTrace, Traces};
 const OF_SEVERAL: usize = 80;
 /// More lines than these are no longer told apart.
 const MOST_PASSES: usize = 7;
+/// Passes without a line that are named.
+const MOST_LEFT_OUT_NAMED: usize = 3;
 
 /// The percentiles that are marked on a cumulative distribution.
 const MARKED: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)];
@@ -179,11 +181,12 @@ pub(super) fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind)
         return None;
     }
     // Those that differ most in their load are of most use: evenly over all of them.
-    let shown: Vec<&(String, &Latency, &PassSummary)> = if all.len() <= MOST_PASSES {
-        all.iter().collect()
+    let chosen: Vec<usize> = if all.len() <= MOST_PASSES {
+        (0..all.len()).collect()
     } else {
-        (0..MOST_PASSES).map(|at| &all[at * (all.len() - 1) / (MOST_PASSES - 1)]).collect()
+        (0..MOST_PASSES).map(|at| at * (all.len() - 1) / (MOST_PASSES - 1)).collect()
     };
+    let shown: Vec<&(String, &Latency, &PassSummary)> = chosen.iter().map(|&at| &all[at]).collect();
     let mut series = Vec::new();
     for (look, (place, latency, pass)) in shown.iter().enumerate() {
         series.push(line(place.clone(), look, latency, OF_SEVERAL, shown.len() <= 2));
@@ -194,13 +197,8 @@ pub(super) fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind)
          p50, p90, p95 and p99."
             .to_owned(),
     ];
-    if shown.len() < all.len() {
-        notes.push(format!(
-            "{} of {} passes; each has its own chart under Every pass.",
-            shown.len(),
-            count(all.len() as u64)
-        ));
-    }
+    let left_out = (0..all.len()).filter(|at| !chosen.contains(at)).map(|at| all[at].0.as_str());
+    notes.extend(left_out_note(&left_out.collect::<Vec<_>>(), all.len()));
     let latencies: Vec<&Latency> = shown.iter().map(|(_, latency, _)| *latency).collect();
     notes.extend(ranks_note(&latencies, OF_SEVERAL));
     notes.extend(exactness(&latencies));
@@ -214,6 +212,25 @@ pub(super) fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind)
         bands: Vec::new(),
     };
     Some(on_axis(chart, &latencies))
+}
+
+/// Which of so many passes have no line, and why; nothing where all have one.
+fn left_out_note(left_out: &[&str], all: usize) -> Option<String> {
+    let named = match left_out {
+        [] => return None,
+        few if few.len() <= MOST_LEFT_OUT_NAMED => few.join("; "),
+        many => format!(
+            "{} and {} others",
+            many[..MOST_LEFT_OUT_NAMED].join("; "),
+            count((many.len() - MOST_LEFT_OUT_NAMED) as u64)
+        ),
+    };
+    Some(format!(
+        "{} of {} passes, evenly over all, for more lines are not told apart. Left out: {named}. \
+         Each pass has its own chart under Every pass.",
+        count((all - left_out.len()) as u64),
+        count(all as u64)
+    ))
 }
 
 /// The four latencies of one pass.

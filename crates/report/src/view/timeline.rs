@@ -3,7 +3,7 @@
 
 use inferometer_core::summary::Summary;
 
-use super::course::{failures, level, rows_panel, series, spans};
+use super::course::{cut_off_note, failures, level, rows_panel, series, spans};
 use crate::chart::{Chart, Panel, Series, Shape};
 use crate::number::{count, significant};
 use crate::trace::{Line, PassTrace, ServerCourse, Traces, parts_within, thinned_to};
@@ -17,15 +17,14 @@ const ROWS: usize = 100;
 /// A pass: its name, when it begins on the axis of the run in seconds, and what it looked like.
 type Placed<'a> = (String, f64, &'a PassTrace);
 
+/// What is said of passes that were not carried out one after another on one clock.
+const LAID: &str = "The passes have no clock in common, for each began at its own zero, as those of \
+                    a prediction or of an import do: they are laid one after another, in the order \
+                    of their cells, without what was between them.";
+
 /// The time line of a run; nothing where nothing was sent.
 pub(super) fn chart(summary: &Summary, traces: &Traces) -> Option<Chart> {
-    let mut all: Vec<Placed<'_>> = traces
-        .beside(summary)
-        .filter_map(|(cell, pass, trace)| {
-            Some((cell.place(pass), super::begin_s(traces, trace)?, trace))
-        })
-        .collect();
-    all.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (all, laid) = placed(summary, traces);
     if all.is_empty() {
         return None;
     }
@@ -36,16 +35,44 @@ pub(super) fn chart(summary: &Summary, traces: &Traces) -> Option<Chart> {
     if shown > 0 {
         panels.push(rows_panel(vec![rows], (shown as f64 * 3.0).clamp(50.0, 240.0)));
     }
+    let mut notes = notes(&all, most, shown);
+    notes.extend(laid.then(|| LAID.to_owned()));
     let bands = all.iter();
     Some(Chart {
         id: "timeline".to_owned(),
         title: "Time line of the run".to_owned(),
-        notes: notes(&all, most, shown),
+        notes,
         notice: None,
-        x: super::seconds("Time since the first send of the run"),
+        x: super::seconds(match laid {
+            true => "Time, the passes one after another",
+            false => "Time since the first send of the run",
+        }),
         panels,
         bands: bands.map(|(place, from, t)| (*from, from + t.seconds(), place.clone())).collect(),
     })
+}
+
+/// The passes on the axis of the run, in the order of time; and whether they had to be laid one
+/// after another, for they have no clock in common: no run carries out two at once.
+fn placed<'a>(summary: &'a Summary, traces: &'a Traces) -> (Vec<Placed<'a>>, bool) {
+    let beside = traces.beside(summary);
+    let mut all: Vec<Placed<'a>> = beside
+        .filter_map(|(cell, pass, trace)| {
+            Some((cell.place(pass), super::begin_s(traces, trace)?, trace))
+        })
+        .collect();
+    let mut in_time = all.clone();
+    in_time.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let overlap = in_time.windows(2).any(|pair| pair[1].1 < pair[0].1 + pair[0].2.seconds());
+    if in_time.len() < 2 || !(overlap || summary.predicted) {
+        return (in_time, false);
+    }
+    let mut from = 0.0;
+    for (_, begin, trace) in &mut all {
+        *begin = from;
+        from += trace.seconds();
+    }
+    (all, true)
 }
 
 /// Everything but the requests one by one.
@@ -129,6 +156,7 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
             count(marks as u64)
         ));
     }
+    notes.extend(cut_off_note(all.iter().map(|(.., trace)| trace.cut_off).sum()));
     notes
 }
 

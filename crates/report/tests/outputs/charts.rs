@@ -1,5 +1,7 @@
 //! The charts of a run: what they show of its records, and how large they may become.
 
+use inferometer_core::outcome::Outcome;
+use inferometer_core::record::{CUT_OFF, Record};
 use inferometer_core::summary::{PassKind, Summary};
 use inferometer_core::time::Nanos;
 use inferometer_report::chart::{self, Chart, Shape};
@@ -232,4 +234,88 @@ fn the_markdown_report_names_the_charts_that_are_files_and_the_slowest_requests(
     });
     assert!(report.contains("(./timeline.png)") && report.contains("(./cdf-ttft.png)"));
     assert!(report.contains("Slowest requests") && report.contains("ITL (largest gap)"));
+}
+
+#[test]
+fn passes_without_a_common_clock_are_laid_one_after_another_and_it_is_said() {
+    let mut summary = loads();
+    let at_zero = || {
+        let mut all = Traces::default();
+        for requests in [50, 100, 200] {
+            let mut tracer = PassTracer::new(summary.cells[0].plan(), true);
+            (0..requests).for_each(|index| tracer.add(&record(index, Nanos(0), 8)));
+            all.push(tracer.finish());
+        }
+        all
+    };
+    let traces = at_zero();
+    for predicted in [false, true] {
+        summary.predicted = predicted;
+        let charts = view::of_run(&summary, &traces);
+        let timeline = charts.last().unwrap();
+        let begins: Vec<f64> = timeline.bands.iter().map(|band| band.0).collect();
+        let ends: Vec<f64> = timeline.bands.iter().map(|band| band.1).collect();
+        assert_eq!((begins[0], &begins[1..]), (0.0, &ends[..2]), "{predicted}");
+        assert_eq!(timeline.x.axis.title, "Time, the passes one after another");
+        assert!(timeline.notes.concat().contains("no clock in common"), "{:?}", timeline.notes);
+        let last = timeline.panels[0].series.iter().filter(|series| series.shape != Shape::Marks);
+        let last = last.flat_map(|series| &series.x).copied().fold(0.0, f64::max);
+        assert!(last > begins[2], "{last}");
+    }
+}
+
+#[test]
+fn requests_that_a_search_cut_off_are_no_failures_in_any_chart() {
+    let summary = loads();
+    let mut tracer = PassTracer::new(summary.cells[0].plan(), true);
+    for index in 0..99 {
+        let mut record = record(index, Nanos(0), 8);
+        if index >= 90 {
+            record.outcome = Outcome::Cancelled;
+            record.detail = Some(CUT_OFF.to_owned());
+        }
+        tracer.add(&record);
+    }
+    let mut unsent = Record::planned(0, 99, Nanos(0));
+    unsent.detail = Some(CUT_OFF.to_owned());
+    tracer.add(&unsent);
+    let trace = tracer.finish();
+    assert_eq!((trace.failed, trace.cut_off, trace.failures.len()), (0, 10, 0));
+    let mut traces = Traces::default();
+    traces.push(trace);
+    let charts = view::of_run(&summary, &traces);
+    let timeline = charts.last().unwrap();
+    let notes = timeline.notes.concat();
+    assert!(notes.contains("10 requests were cut off") && !notes.contains("failed"), "{notes}");
+    let rows = &timeline.panels.last().unwrap().series[0];
+    assert!(rows.failed.iter().all(|failed| !failed));
+    assert!(rows.texts.iter().any(|text| text.ends_with("cut off by the search")));
+    let page = page(&summary, &traces);
+    assert!(!page.contains("that failed.") && page.contains("no longer sent, by the search"));
+}
+
+#[test]
+fn a_chart_names_the_passes_that_have_no_line_in_it() {
+    let mut summary = loads();
+    let mut closed = summary.cells[0].passes[0].clone();
+    for concurrency in [2, 3, 4, 5, 6] {
+        closed.concurrency = Some(concurrency);
+        closed.load = format!("closed loop, {concurrency} in flight");
+        summary.cells[0].passes.push(closed.clone());
+    }
+    let charts = view::of_run(&summary, &traces(&summary, 20, 4));
+    let ttft = charts.iter().find(|chart| chart.id == "cdf-ttft").unwrap();
+    let left_out: Vec<String> = summary.cells[0]
+        .passes
+        .iter()
+        .map(|pass| summary.cells[0].place(pass))
+        .filter(|place| !ttft.panels[0].series.iter().any(|series| series.name == *place))
+        .collect();
+    assert_eq!(left_out.len(), 1);
+    let said = format!(
+        "7 of 8 passes, evenly over all, for more lines are not told apart. Left \
+                        out: {}.",
+        left_out[0]
+    );
+    assert!(ttft.notes.concat().contains(&said), "{:?}", ttft.notes);
 }

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use inferometer_core::imported::Imported;
 use inferometer_core::summary::Summary;
 use inferometer_report::plot::{self, Named, Theme};
 use inferometer_report::trace::Traces;
@@ -93,4 +94,23 @@ fn the_plan_cannot_close_its_fence() {
     let summary = full();
     let report = markdown::report(&input(&summary, &[]));
     assert!(report.ends_with("````toml\ninput_lengths = [128]\nnote = \"</pre> ``` <i>\"\n````\n"));
+}
+
+#[test]
+fn only_what_this_program_measured_is_said_to_be_measured_with_it() {
+    let mut summary = full();
+    let said = |summary: &Summary| {
+        let text = markdown::report(&input(summary, &[]));
+        let words = ["Started", "Measured with", "Predicted with", "Imported", "Imported with"];
+        words.map(|word| text.contains(&format!("- **{word}**: ")))
+    };
+    (summary.imported, summary.predicted) = (None, false);
+    assert_eq!(said(&summary), [true, true, false, false, false]);
+    summary.predicted = true;
+    assert_eq!(said(&summary), [false, false, true, false, false]);
+    summary.imported = Some(Imported::default());
+    for predicted in [true, false] {
+        summary.predicted = predicted;
+        assert_eq!(said(&summary), [false, false, false, true, true]);
+    }
 }

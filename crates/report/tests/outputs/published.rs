@@ -2,6 +2,7 @@
 //! script's figures.
 
 use inferometer_core::blocks::{BlockFigures, Keeping};
+use inferometer_core::imported::Imported;
 use inferometer_core::outcome::OutcomeCounts;
 use inferometer_core::serving_run::{ByTokens, ServingRun};
 use inferometer_core::summary::{PassKind, Summary};
@@ -117,6 +118,17 @@ fn the_table_of_a_run_says_what_completed_why_not_and_how_lengths_were_kept() {
     assert!(csv::cells(&summary).starts_with(
         "run_id,model,engine,engine_version,simulated,predicted,input_length_characters,"
     ));
+}
+
+#[test]
+fn lengths_that_an_imported_log_does_not_tell_are_no_row_of_zeros() {
+    let untold = BlockFigures { keeping: Keeping::default(), ..first() };
+    let mut summary = run(&[untold]);
+    let of = |summary: &Summary| table::markdown(std::slice::from_ref(summary));
+    // All of a measured pass may fail: that nothing was kept is known then.
+    assert!(of(&summary).contains("Refusals"));
+    summary.imported = Some(Imported::default());
+    assert!(!of(&summary).contains("Refusals"));
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub(crate) struct Line {
     pub(crate) state: &'static str,
     /// What of the plan was not measured, in words.
     pub(crate) missing: Option<String>,
+    /// Whether the instrument vouches for its figures; absent where it was not asked to.
     pub(crate) validity: Option<String>,
     pub(crate) cells: u32,
     /// Shortest to longest input x output.
@@ -46,7 +47,8 @@ impl Line {
             state: row.state.name(),
             has_results: row.validity.is_some(),
             missing: row.missing,
-            validity: row.validity,
+            // No client took part in a prediction.
+            validity: row.validity.filter(|_| row.kind != RunKind::Predicted),
             cells: row.cells,
             lengths: row.grid.map(|grid| grid.to_string()).unwrap_or_default(),
             output_tokens_per_s: row.grid.and_then(|grid| grid.output_tokens_per_s),
@@ -57,6 +59,11 @@ impl Line {
     /// The most output tokens per second of its cells, as people read it.
     pub(crate) fn speed(&self) -> String {
         self.output_tokens_per_s.map(|most| format!("{most:.2}")).unwrap_or_default()
+    }
+
+    /// Whether somebody else measured it, or we did elsewhere.
+    pub(crate) fn is_imported(&self) -> bool {
+        self.kind == RunKind::Imported.name()
     }
 
     /// Whether it may still go on.

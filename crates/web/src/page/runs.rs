@@ -110,7 +110,9 @@ fn number(asked: &Asked, name: &str, otherwise: usize) -> Result<usize, Trouble>
 /// The table of runs, each with its box.
 fn table(shown: &[&Line], order: &Order, asked: &Asked) -> Html {
     let mut out = Html::new();
-    out.raw("<div class=\"table\" role=\"region\" aria-label=\"Runs\" tabindex=\"0\"><table>\n");
+    out.raw(
+        "<div class=\"table runs\" role=\"region\" aria-label=\"Runs\" tabindex=\"0\"><table>\n",
+    );
     out.raw(
         "<caption class=\"unseen\">Runs of the store; headings order them. Tokens/s are the \
          most output tokens per second of a run's cells</caption>\n",
@@ -165,8 +167,17 @@ fn row(out: &mut Html, line: &Line, asked: &Asked) {
         out.raw(" <span class=\"soft\">").text(missing).raw("</span>");
     }
     if let Some(validity) = &line.validity {
-        let class = if validity == "valid" { "badge good" } else { "badge warning" };
+        let class = match validity.as_str() {
+            "valid" => "badge good",
+            // Of what was imported it is not about a client of ours.
+            _ if line.is_imported() => "badge",
+            _ => "badge warning",
+        };
         out.raw(" <span").attribute("class", class).raw(">").text(validity).raw("</span>");
+    } else if line.has_results {
+        out.raw(
+            " <span class=\"soft\" title=\"No client took part: nothing to vouch for\">-</span>",
+        );
     }
     out.raw("</td><td class=\"n\">").text(&line.cells.to_string());
     out.raw("<br><span class=\"soft\">").text(&line.lengths).raw("</span></td><td class=\"n\">");

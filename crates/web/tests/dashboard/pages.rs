@@ -71,6 +71,16 @@ fn runs_of_the_embedded_engine_are_listed_by_a_kind_that_the_form_keeps() {
 }
 
 #[test]
+fn no_prediction_is_listed_as_valid() {
+    let mut made = Made::new();
+    let id = made.complete_predicted(0, 1, "chatglm3-6b").to_string();
+    let text = get(&mut made.site(), "/").text();
+    let row = text.split("<tr>").find(|row| row.contains(&id)).unwrap();
+    assert!(!row.contains("valid<") && row.contains(">-</span>"), "{row}");
+    assert!(!row.contains(" disabled"), "{row}");
+}
+
+#[test]
 fn the_list_shows_what_is_asked_for_in_the_order_that_is_asked_for() {
     let (made, ids) = filled();
     let mut site = made.site();
