@@ -173,7 +173,7 @@ pub struct Seen {
     pub input_tokens: (u32, u32),
     /// Tokens of the outputs.
     pub output_tokens: (u32, u32),
-    /// Sequences that run at once.
+    /// Requests in flight, or as many of them as the engine runs at once at most.
     pub sequences: (u32, u32),
     /// Cards that share the model.
     pub cards: u32,

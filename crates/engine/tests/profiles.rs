@@ -1,8 +1,10 @@
 //! The embedded profiles do as well on their rows as they state, by the way that a user predicts.
 
+use inferometer_core::plan::CellPlan;
+use inferometer_engine::confidence::confidence;
 use inferometer_engine::fit::{
-    MeasuredRow, Outputs, PUBLISHED, RowError, block_error_percent, block_errors, error_percent,
-    parse_blocks, parse_rows, serving_run,
+    MeasuredBlock, MeasuredRow, Outputs, PUBLISHED, RowError, block_error_percent, block_errors,
+    error_percent, parse_blocks, parse_rows, serving_run,
 };
 use inferometer_engine::profile::{
     ColumnErrors, ErrorPercent, Profile, Provenance, Role, profile, profiles,
@@ -84,6 +86,41 @@ fn every_profile_has_the_errors_that_it_states() {
             }
         }
     }
+}
+
+#[test]
+fn no_row_that_a_profile_was_fitted_on_is_called_uncalibrated() {
+    for profile in profiles() {
+        let fitted = profile.provenance.iter().filter(|it| it.role != Role::HeldOut);
+        for provenance in fitted {
+            let model = model::model(&provenance.table).expect("a known model");
+            let mut config = EngineConfig::new(model, profile.clone());
+            for (cell, max_model_len, in_flight) in loads(profile, provenance) {
+                config.max_model_len = max_model_len;
+                let resolved = config.resolve().expect("a configuration that runs");
+                let sequences = in_flight.min(resolved.limits.max_num_seqs);
+                let found = confidence(&resolved, cell, sequences).uncalibrated;
+                assert_eq!(found, None, "{} on {}, {cell}", profile.name, provenance.table);
+            }
+        }
+    }
+}
+
+/// The lengths of the rows of a table, the limit that each was made under, where that is known, and
+/// the requests in flight.
+fn loads(profile: &Profile, provenance: &Provenance) -> Vec<(CellPlan, Option<u32>, u32)> {
+    if provenance.table == "sus-chat-34b" {
+        let text = include_str!("../data/rows/sus-chat-34b-v100.csv");
+        let blocks = parse_blocks(text, "its log").expect("blocks that parse");
+        let of_block = |row: &MeasuredBlock| {
+            let output_length = row.block.mean_output as u32;
+            let cell = CellPlan { input_length: row.block.prompt, output_length };
+            (cell, None, row.block.in_flight)
+        };
+        return blocks.iter().map(of_block).collect();
+    }
+    let of_row = |row: &MeasuredRow| (row.cell, Some(row.max_model_len), provenance.requests.0);
+    rows(&profile.engine, &provenance.table).iter().map(of_row).collect()
 }
 
 #[test]

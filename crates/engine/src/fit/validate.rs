@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::{MeasuredRow, MeasuredTable, RowError, errors, fit};
 use crate::config::EngineConfig;
-use crate::engine::{Engine, RequestId};
 use crate::error::EngineError;
 use crate::profile::{Profile, Seen};
 
@@ -57,10 +56,12 @@ pub fn leave_table_out(
 /// When a row's configuration is one that the engine would refuse to start with.
 pub fn seen(profile: &Profile, table: &MeasuredTable) -> Result<Seen, EngineError> {
     let mut config = EngineConfig { profile: profile.clone(), ..table.config.clone() };
+    // As much as the engine was asked for, which is what a prediction is held against: how many fit
+    // into its memory follows from the lengths.
     let mut most = 1;
     for row in &table.rows {
         config.max_model_len = Some(row.max_model_len);
-        most = most.max(most_at_once(&config, row, table.requests)?);
+        most = most.max(config.resolve()?.limits.max_num_seqs.min(table.requests));
     }
     let range = |length: fn(&MeasuredRow) -> u32| {
         let lengths = table.rows.iter().map(length);
@@ -73,21 +74,4 @@ pub fn seen(profile: &Profile, table: &MeasuredTable) -> Result<Seen, EngineErro
         sequences: (1, most),
         cards: config.resolve()?.tensor_parallel_size,
     })
-}
-
-/// The most sequences that run at once when all are sent at once.
-fn most_at_once(
-    config: &EngineConfig,
-    row: &MeasuredRow,
-    requests: u32,
-) -> Result<u32, EngineError> {
-    let mut engine = Engine::new(config.clone())?;
-    for id in 0..requests {
-        engine.add(RequestId(u64::from(id)), row.cell.input_length, row.cell.output_length);
-    }
-    let mut most = 0;
-    while engine.run(std::time::Duration::MAX).is_some() || engine.step().is_some() {
-        most = most.max(engine.stats().running);
-    }
-    Ok(most)
 }
