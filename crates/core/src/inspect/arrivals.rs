@@ -2,6 +2,7 @@
 //! only a rate that is one number is judged.
 
 use crate::finding::{Finding, Severity};
+use crate::outcome::Outcome;
 use crate::plan::PassPlan;
 use crate::record::Record;
 use crate::time::Nanos;
@@ -59,6 +60,10 @@ impl ArrivalRate {
     }
 
     pub(super) fn add(&mut self, record: &Record) {
+        // What was never begun was due when the pass ended, and not when the plan says.
+        if record.outcome == Outcome::Skipped {
+            return;
+        }
         self.count += 1;
         self.due.add(record.due);
         if let Some(sent) = record.send_start {
@@ -133,6 +138,21 @@ mod tests {
         assert_eq!(found(120, 120), ["arrival_rate_differs"]);
         assert_eq!(found(85, 85), ["arrival_rate_differs"]);
         assert_eq!(found(100, 110), ["sent_below_the_rate"]);
+    }
+
+    #[test]
+    fn requests_that_an_interruption_left_unsent_say_nothing_of_the_rate() {
+        let mut rate = ArrivalRate::of(&PassPlan::open(10.0, Bound::requests(50)));
+        for number in 0..50 {
+            let mut record = steady(0.0, 40.0, 10.0, 2);
+            record.due = Nanos(number.min(8) * 100_000_000);
+            record.send_start = Some(record.due).filter(|_| number < 8);
+            if number >= 8 {
+                record.outcome = Outcome::Skipped;
+            }
+            rate.add(&record);
+        }
+        assert!(rate.findings().is_empty(), "{:?}", rate.findings());
     }
 
     /// Requests at an even rate, each sent when it was due but for those that `sent` says
