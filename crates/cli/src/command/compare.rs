@@ -7,6 +7,7 @@ use inferometer_core::compare::{
     Comparison, Condition, GateResult, Met, Options, Subject, compare as compare_subjects, judge,
     parse_gate,
 };
+use inferometer_core::plan::Plan;
 use inferometer_core::summary::Summary;
 use inferometer_core::table_import::is_under;
 use inferometer_exchange::Import;
@@ -148,7 +149,13 @@ fn subject(name: &str, store: &Path) -> Result<Subject, Failure> {
     let id = found.row.id.to_string();
     let summary =
         found.summary.ok_or_else(|| Failure::usage(format!("run {id} has no results yet")))?;
-    Ok(Subject::of_run(id, &summary))
+    let subject = Subject::of_run(id, &summary);
+    // A plan of another version of this program may have another form: what it asked for is then not
+    // known here.
+    Ok(match serde_json::from_str::<Plan>(&found.plan_json) {
+        Ok(plan) if summary.imported.is_none() => subject.planned_by(&plan),
+        Ok(_) | Err(_) => subject,
+    })
 }
 
 /// A file: a summary of this program, or what `import` knows. Of several runs in it the one that is

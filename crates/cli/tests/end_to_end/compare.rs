@@ -43,6 +43,11 @@ fn summary(folder: &TempDir, name: &str, slower: f64, workload: &str) -> String 
     });
     document["cells"][0]["passes"] = passes.collect();
     document["workload_hash"] = workload.into();
+    if workload == "two" {
+        let early = serde_json::json!({"code": "output_shorter_than_asked", "severity": "warning",
+            "place": "16 x 4", "message": "outputs were ended early", "advice": null});
+        document["findings"].as_array_mut().expect("findings").push(early);
+    }
     let path = folder.path().join(name);
     std::fs::write(&path, document.to_string()).expect("written");
     path.to_str().expect("a path").to_owned()
@@ -63,6 +68,7 @@ fn a_gate_sets_the_exit_code_and_other_work_is_told() {
     assert_eq!(code, Some(0));
     assert!(text.contains("WORSE") && text.contains("+20.00"), "{text}");
     assert!(text.contains("warning: workload differs (one against two)"), "{text}");
+    assert!(text.contains("b.json has a warning: 16 x 4: outputs were ended early"), "{text}");
     let (code, _, told) = compare(&["--gate", "e2e_p50<+25%,ttft_p50<+10%"]);
     assert_eq!(code, Some(3));
     assert!(told.contains("not met: ttft_p50<+10%") && !told.contains("e2e_p50"), "{told}");

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::finding::Severity;
 use crate::imported::Imported;
-use crate::plan::CellPlan;
+use crate::plan::{CellPlan, Plan};
 use crate::prediction::Columns;
 use crate::slo::{SloMetric, Statistic, measure};
 use crate::summary::{Cell, PassKind, PassSummary, Summary};
@@ -16,6 +17,17 @@ pub const TABLE_LOAD: &str = "table";
 const WORKLOAD: &str = "workload";
 const PLAN: &str = "plan";
 const SALT: &str = "salt";
+/// As many digits of a hash tell two apart for a reader.
+const SHORT_HASH: usize = 12;
+/// Findings that say that figures do not mean what they seem to, beside whatever they are held.
+const OF_LENGTHS: [&str; 6] = [
+    "imported_outputs_shorter",
+    "imported_columns_inconsistent",
+    "imported_latencies_inconsistent",
+    "imported_phantom_tokens",
+    "output_shorter_than_asked",
+    "output_capped",
+];
 
 /// The figures of each pass that are compared. Throughput is that of the table's columns.
 const OF_PASSES: [(SloMetric, Statistic); 6] = [
@@ -42,6 +54,9 @@ pub struct Subject {
     pub(super) identity: Option<String>,
     /// What a reader must know before its figures are believed, whatever they are held against.
     pub(super) reservations: Vec<String>,
+    /// What of its plan says which prompts are asked for, but for the salt and the seed; absent
+    /// where the plan is not known.
+    pub(super) kind_of_prompts: Option<String>,
 }
 
 /// One figure, one value for each repeat.
@@ -77,7 +92,8 @@ impl Subject {
     #[must_use]
     pub fn of_run(name: impl Into<String>, summary: &Summary) -> Self {
         let conditions = [
-            (WORKLOAD, Some(summary.workload_hash.clone())),
+            // Where only lengths were made, as in a prediction, there is none.
+            (WORKLOAD, Some(summary.workload_hash.clone()).filter(|hash| !hash.is_empty())),
             ("tokenizer", summary.environment.tokenizer.clone()),
             ("predicted", Some(summary.predicted.to_string())),
             ("metric definitions", Some(summary.schema.clone())),
@@ -108,6 +124,7 @@ impl Subject {
             facts,
             identity: identity(summary),
             reservations: reservations(summary),
+            kind_of_prompts: None,
         };
         if let Some(imported) = &summary.imported {
             // What others sent, and how, is not known; of what this program made elsewhere it is.
@@ -118,6 +135,27 @@ impl Subject {
             subject.series.extend(of_stated(summary, imported));
         }
         subject
+    }
+
+    /// The same with the plan that it was measured by: prompts that differ by their salt alone are
+    /// then told from another workload.
+    #[must_use]
+    pub fn planned_by(mut self, plan: &Plan) -> Self {
+        let Plan {
+            workload, cells, passes, sampling, tokenizer, token_ids, count_template, ..
+        } = plan;
+        let kind = (workload, cells, passes, sampling, tokenizer, token_ids, count_template);
+        self.kind_of_prompts = serde_json::to_string(&kind).ok();
+        self
+    }
+
+    /// Whether the prompts are others of the same kind: one plan with two salts asks for no prompt
+    /// twice, and neither do two plans that differ elsewhere.
+    fn has_the_same_kind_of_prompts(&self, other: &Self) -> bool {
+        let differs = |key: &str| self.facts.get(key) != other.facts.get(key);
+        let same_kind =
+            self.kind_of_prompts.is_some() && self.kind_of_prompts == other.kind_of_prompts;
+        differs(SALT) && (same_kind || !differs(PLAN))
     }
 
     /// What must be told of the differences to another, and the facts that differ.
@@ -134,9 +172,7 @@ impl Subject {
             return ([vec![same.to_owned()], told(self)].concat(), Vec::new());
         }
         let mut warnings = [told(self), told(other)].concat();
-        // One plan with two salts asks for prompts of the same kind, and never for the same ones.
-        let differs = |key: &str| self.facts.get(key) != other.facts.get(key);
-        let by_salt = differs(SALT) && !differs(PLAN);
+        let by_salt = self.has_the_same_kind_of_prompts(other);
         for (key, ours) in self.conditions.iter().filter(|(key, _)| !(by_salt && **key == WORKLOAD))
         {
             if let Some(theirs) = other.conditions.get(key).filter(|theirs| *theirs != ours) {
@@ -153,6 +189,15 @@ impl Subject {
                     .to_owned(),
             );
         }
+        let mut prompts = Vec::new();
+        if let [Some(ours), Some(theirs)] = [self, other].map(|it| it.conditions.get(WORKLOAD))
+            && by_salt
+            && ours != theirs
+        {
+            let short = |hash: &str| hash.chars().take(SHORT_HASH).collect::<String>();
+            let theirs = format!("{}: other prompts of the same kind (salt)", short(theirs));
+            prompts.push([WORKLOAD.to_owned(), short(ours), theirs]);
+        }
         let absent = "-".to_owned();
         let both = self
             .facts
@@ -164,7 +209,7 @@ impl Subject {
             (ours != theirs && !self.facts.is_empty() && !other.facts.is_empty())
                 .then(|| [key.clone(), text(ours), text(theirs)])
         });
-        (warnings, differing.collect())
+        (warnings, prompts.into_iter().chain(differing).collect())
     }
 }
 
@@ -197,6 +242,19 @@ fn reservations(summary: &Summary) -> Vec<String> {
         told.push("is a prediction: nothing was measured".to_owned());
     } else if summary.target.simulated {
         told.push("was measured on a simulated engine: it says nothing of a real card".to_owned());
+    }
+    for code in OF_LENGTHS {
+        let mut found = summary
+            .findings
+            .iter()
+            .filter(|finding| finding.code == code && finding.severity == Severity::Warning);
+        let Some(first) = found.next() else { continue };
+        let place = first.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
+        let more = match found.count() {
+            0 => String::new(),
+            more => format!(" (the same is said of {more} more of its cells and passes)"),
+        };
+        told.push(format!("has a warning: {place}{}{more}", first.message));
     }
     told
 }

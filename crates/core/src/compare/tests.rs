@@ -62,7 +62,15 @@ fn run_of(measured: &Repeats, draw: Draw, rng: &mut ChaCha8Rng, n: usize, slower
     });
     let series = series.collect();
     let (conditions, facts, identity, reservations) = Default::default();
-    Subject { name: String::new(), series, conditions, facts, identity, reservations }
+    Subject {
+        name: String::new(),
+        series,
+        conditions,
+        facts,
+        identity,
+        reservations,
+        kind_of_prompts: None,
+    }
 }
 
 fn weights_of_one(draw: Draw, rng: &mut ChaCha8Rng) -> [f64; 10] {
@@ -253,7 +261,39 @@ fn with(name: &str, identity: &str, figures: &[(u32, &str, &str, &[f64])]) -> Su
         facts,
         identity,
         reservations,
+        kind_of_prompts: None,
     }
+}
+
+#[test]
+fn prompts_of_another_salt_are_not_taken_for_another_workload() {
+    let figures = [(1, TABLE_LOAD, "requests_per_s", &[1.0][..])];
+    let run = |name: &str, plan: &str, kind: Option<&str>| {
+        let mut run = with(name, name, &figures);
+        run.reservations.clear();
+        run.conditions.insert("workload", format!("{name}{}", "0".repeat(64)));
+        run.facts = [("salt", name), ("plan", plan)].map(|(k, v)| (k.into(), v.into())).into();
+        run.kind_of_prompts = kind.map(str::to_owned);
+        run
+    };
+    let a = run("a", "plan", Some("random"));
+    for (b, is_other) in [
+        (run("b", "plan", None), false),
+        (run("b", "other plan", Some("random")), false),
+        (run("b", "other plan", Some("sharegpt")), true),
+        (run("b", "other plan", None), true),
+    ] {
+        let found = compare(&a, &b, Options::default()).unwrap();
+        let told = format!("{:?}", found.differing);
+        assert_eq!(found.warnings.len(), usize::from(is_other), "{:?}", found.warnings);
+        assert_eq!(told.contains("other prompts of the same kind (salt)"), !is_other, "{told}");
+        assert!(!told.contains(&"0".repeat(13)), "{told}");
+    }
+    // One salt, and still other prompts: that is another workload.
+    let mut b = run("b", "plan", Some("random"));
+    b.facts.insert("salt".to_owned(), "a".to_owned());
+    let found = compare(&a, &b, Options::default()).unwrap();
+    assert!(found.warnings[0].starts_with("workload differs"), "{:?}", found.warnings);
 }
 
 #[test]
