@@ -41,9 +41,12 @@ impl Failure {
         }
     }
 
-    /// The same failure of one of several servers.
+    /// The same failure of one of several servers; of one that has no name, as it is.
     #[must_use]
     pub fn of(self, name: &str) -> Self {
+        if name.is_empty() {
+            return self;
+        }
         let named = |line: String| format!("{name}: {line}");
         match self {
             Self::Usage(lines) => Self::Usage(lines.into_iter().map(named).collect()),

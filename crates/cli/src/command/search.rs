@@ -15,7 +15,7 @@ use super::predict;
 use super::run::{RunArgs, run_with};
 use crate::exit::{Failure, tell};
 use crate::plan_file;
-use crate::run::resolve;
+use crate::run::{resolve, searched};
 
 /// The flags of `search`. What says which load to measure is not among them: a search chooses it.
 #[derive(Args)]
@@ -175,7 +175,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
     };
     let load = within(load, spec)?;
     if !arguments.run.shown().quiet {
-        tell(&format!("begins at {load:.4}, by {origin}"));
+        tell(&format!("begins at {}, by {origin}", searched::load_text(load)));
     }
     Ok(Some(load))
 }

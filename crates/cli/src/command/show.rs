@@ -92,6 +92,7 @@ fn again(run: &StoredRun, plan: &Plan, store: &Path) -> Option<String> {
     };
     let command = match run.row.kind {
         RunKind::Measured => "run",
+        RunKind::Predicted if plan.search.is_some() => "search --predict",
         RunKind::Predicted => "predict",
         RunKind::Imported => return None,
     };

@@ -51,7 +51,10 @@ pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String
         cells => format!(" for each of {cells} cells"),
     };
     let load = |load: f64| format!("{load} {}", search.over.unit());
-    let time = most.map_or_else(String::new, |most| {
+    // Without a lowest load of the user's own that of the search is one that it never goes to but in
+    // passing: a time at it would frighten and say nothing.
+    let has_lowest = plan.asked.search.as_ref().is_some_and(|search| search.from.is_some());
+    let time = most.filter(|_| has_lowest).map_or_else(String::new, |most| {
         format!(
             "; at most about {} in all, were every trial at {}, the lowest load",
             spoken(most),
@@ -101,6 +104,13 @@ mod tests {
         );
         assert!(said.contains("at 4 requests/s, the lowest load"), "{said}");
         assert_eq!(longest.time(Duration::MAX), None);
+    }
+
+    #[test]
+    fn a_search_whose_lowest_load_nobody_named_says_no_time() {
+        let plan = plan(r#"{"slo": "ttft_p99<1s", "search": {}}"#);
+        let said = words(&plan, plan.search.as_ref().unwrap(), Some(Duration::from_secs(9_999)));
+        assert!(said.ends_with("(or 40 trials) for each of 4 cells"), "{said}");
     }
 
     #[test]

@@ -78,10 +78,10 @@ pub fn run(
                 }
                 resolved.push(one);
             }
-            Err(Failure::Usage(told)) => {
-                mistakes.extend(told.iter().map(|line| format!("{}: {line}", variant.name)));
-            }
-            Err(other) => return Err(other),
+            Err(failure) => match failure.of(&variant.name) {
+                Failure::Usage(told) => mistakes.extend(told),
+                other => return Err(other),
+            },
         }
     }
     if !mistakes.is_empty() {

@@ -229,7 +229,9 @@ pub fn run(
     let text = if options.json {
         json::summary(summary) + "\n"
     } else {
-        terminal::text(std::slice::from_ref(summary), outputs::colour()) + &finished.files
+        terminal::text(std::slice::from_ref(summary), outputs::colour())
+            + &finished.files
+            + &searched::answers(&summary.searches)
     };
     print(&text)?;
     judge(&resolved, &finished, options)

@@ -20,12 +20,12 @@ pub fn trial(plan: &SearchPlan, search: &Search, asked: Asked) -> String {
                 cut => format!("; cut off, with {cut} in flight or not sent"),
             };
             let said = match load.claim() {
-                Claim::NotMet => "is more than the server can do",
-                Claim::Met | Claim::Open => "seems to be more than the server can do",
+                Claim::NotMet => "does not meet",
+                Claim::Met | Claim::Open => "seems not to meet",
             };
             let Overwhelmed { missed, planned, .. } = by;
             return format!(
-                "{said}: {missed} of {planned} requests missed {criterion} for certain{cut}"
+                "{said} {criterion}: {missed} of {planned} requests missed it for certain{cut}"
             );
         }
         if load.counted() == 0 {
@@ -44,9 +44,20 @@ pub fn trial(plan: &SearchPlan, search: &Search, asked: Asked) -> String {
                 None => format!("{:.1} ms of {}", measured.value, criterion.text),
             })
             .collect();
-        format!("{}: {}", claim(load), shares.join(", "))
+        format!("{}: {} (of {} requests)", claim(load), shares.join(", "), load.counted())
     });
-    format!("    {:.4} {} {said}", asked.load, plan.over.unit())
+    format!("    {} {} {said}", load_text(asked.load), plan.over.unit())
+}
+
+/// A load with four significant digits, without zeros that say nothing; whole ones are never cut.
+pub fn load_text(load: f64) -> String {
+    let before = if load > 0.0 { load.log10().floor() } else { 0.0 };
+    let decimals = (3.0 - before).clamp(0.0, 9.0) as usize;
+    let text = format!("{load:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
 }
 
 fn claim(load: &Load) -> &'static str {
@@ -62,6 +73,14 @@ fn claim(load: &Load) -> &'static str {
 pub fn last_word(plan: &SearchPlan, cell: CellPlan, search: &Search) -> String {
     let answer = SearchAnswer::of_search(plan, cell, search);
     format!("  {cell}: {}", inferometer_report::search::sentence(&answer))
+}
+
+/// The answers, one line each: the last that a terminal shows, for the trials stand above them.
+pub fn answers(answers: &[SearchAnswer]) -> String {
+    let line = |answer: &SearchAnswer| {
+        format!("answer: {}: {}\n", answer.cell(), inferometer_report::search::sentence(answer))
+    };
+    answers.iter().map(line).collect()
 }
 
 /// Why a search counts as failed whatever it claims: no request of any trial completed, though they
@@ -96,4 +115,18 @@ pub fn judge(answers: &[SearchAnswer]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_have_the_digits_that_tables_give_them() {
+        for (load, text) in
+            [(1600.0, "1600"), (1131.37, "1131"), (2.828_427, "2.828"), (0.001, "0.001")]
+        {
+            assert_eq!(load_text(load), text);
+        }
+    }
 }

@@ -107,6 +107,27 @@ fn a_stored_prediction_can_be_reported_again_and_held_against() {
     let two = predict(folder.path(), &["--store", "runs.db", "--against", run]);
     assert_eq!(two["cells"].as_array().map(Vec::len), Some(1));
     assert!(two["errors"]["output_tokens_per_s"]["max"].as_f64().expect("an error") < 1e-9);
+    // Only lengths were made, which are no workload that could be the same as another.
+    assert_eq!((&two["workload_hash"], &two["body_hash"]), (&"".into(), &"".into()));
+    assert!(!two["findings"].to_string().contains("in_sample"), "{}", two["findings"]);
+}
+
+#[test]
+fn a_table_that_the_profile_was_fitted_on_is_called_in_sample_and_no_row_uncalibrated() {
+    let folder = folder();
+    for (model, section, profile) in [
+        ("baichuan2-13b-gptq", "", "a100-40g-vllm-0.2.7"),
+        ("mistral-7b-openorca-awq", "#tgi", "a100-40g-tgi-1.3.4"),
+        ("sus-chat-34b", "", "v100-32g-x4-vllm-0.2"),
+    ] {
+        let table = published(model) + section;
+        let arguments = ["predict", "--model", model, "--profile", profile, "--against", &table];
+        let output = inferometer(folder.path(), &arguments);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let told = [&text, told(&output).as_str()].concat();
+        assert!(text.contains(&format!("in sample: profile {profile} was fitted on")), "{told}");
+        assert!(!text.contains("uncalibrated"), "{told}");
+    }
 }
 
 #[test]

@@ -54,6 +54,10 @@ fn a_search_in_virtual_time_answers_with_an_interval_that_the_report_makes_again
     assert!(report.contains("holds up to"), "{report}");
     assert!(page.join("search.svg").exists());
 
+    let shown = inferometer(folder.path(), &["show", run]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains(&format!("inferometer search --predict {run}.toml")), "{shown}");
+
     // The next one begins where this one ended.
     let bracket = ["--predict", "--start", "18", "--slo", "tpot_p95<25ms"];
     let near = search(folder.path(), 0, &[&bracket[..], &["--max-requests", "8000"]].concat());
@@ -116,6 +120,16 @@ fn what_holds_nowhere_or_everywhere_is_said_and_has_its_exit_code() {
     let always = search(folder.path(), 0, &[&bounds[..], &["--slo", "ttft_p90<9s"]].concat());
     assert_eq!(always["searches"][0]["outcome"], "met_at_highest");
     assert_eq!(ends(&always), (Some(4.0), None));
+}
+
+#[test]
+fn the_answer_of_a_search_is_the_last_line() {
+    let folder = folder();
+    let asked = ["search", "--predict", "--quiet", "--slo", "ttft_p90<9s", "--from", "2", "--to"];
+    let output = inferometer(folder.path(), &[&asked, &["4"][..], &CELL].concat());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let last = text.lines().last().unwrap_or_default();
+    assert!(last.starts_with("answer: 64 x 16: ttft_p90<9s holds at 4 requests/s"), "{text}");
 }
 
 #[test]

@@ -13,10 +13,14 @@ use inferometer_core::table_import::{
     LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, place_of, published_tables,
 };
 use inferometer_engine::EngineConfig;
+use inferometer_engine::profile::{Role, profiles};
 use inferometer_engine::text_blocks::TextBlock;
 use inferometer_store::Store;
 
 use crate::exit::Failure;
+
+/// The finding that the profile was fitted on what it is held against.
+pub const IN_SAMPLE: &str = "in_sample";
 
 /// What a log that counts characters says of a closed loop's prompts.
 const LOG_OF_CHARACTERS: &str = "prompt-chars/second";
@@ -92,6 +96,30 @@ impl Against {
             )
             .advise("name the model that was measured with --model"),
         )
+    }
+
+    /// That the errors may be those of the very rows that the profile was fitted on.
+    pub fn in_sample(&self, config: &EngineConfig) -> Option<Finding> {
+        let model = &config.model.name;
+        // The profiles that this program brings were fitted on published rows, never on a run of one's
+        // own; what `calibrate` made may have been.
+        let is_ours = profiles().iter().any(|own| own.name == config.profile.name);
+        if is_ours && self.counts.is_some()
+            || self.model.as_ref().is_some_and(|it| !is_same(it, model))
+        {
+            return None;
+        }
+        let mut fitted =
+            config.profile.provenance.iter().filter(|provenance| {
+                provenance.table == *model && provenance.role != Role::HeldOut
+            });
+        let rows = fitted.next()?.rows;
+        let message = format!(
+            "in sample: profile {} was fitted on {rows} rows of {model}; where these are \
+             they, the errors say how well it fits them and not how well it predicts others",
+            config.profile.name
+        );
+        Some(Finding::new(IN_SAMPLE, Severity::Note, message))
     }
 
     /// Asks for as many requests as were measured, where that is known and nobody asked otherwise.

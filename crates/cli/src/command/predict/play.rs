@@ -10,7 +10,6 @@ use inferometer_core::observed::Observed;
 use inferometer_core::plan::{self, CellPlan, OverLimit, PassPlan, Plan};
 use inferometer_core::prediction::{CellPrediction, Columns, Intervals, error_summaries};
 use inferometer_core::record::Record;
-use inferometer_core::request::{BodyHasher, WorkloadHasher};
 use inferometer_core::summary::{Cell, Environment, Summary, Target};
 use inferometer_engine::confidence::{ErrorColumn, confidence};
 use inferometer_engine::records::{DETAILED_REQUESTS, PassPlace, play as play_pass};
@@ -53,7 +52,7 @@ pub struct Played<'a> {
     findings: Vec<Finding>,
     /// Loads and lengths are those of a log.
     of_log: bool,
-    /// The identity of the requests; that of none where only their lengths were made.
+    /// The identity of the requests; empty where only their lengths were made.
     workload_hash: String,
     /// To play all passes.
     pub simulation: Duration,
@@ -140,7 +139,7 @@ pub fn play<'a>(
         rows: Vec::new(),
         findings: Vec::new(),
         of_log: against.is_some_and(|against| !against.blocks.is_empty()),
-        workload_hash: WorkloadHasher::new().finish(),
+        workload_hash: String::new(),
         requests: 0,
         span: Duration::ZERO,
     };
@@ -200,6 +199,7 @@ pub fn play<'a>(
     played.findings.extend(against.and_then(log_is_no_plan));
     let other_model = |against: &Against| against.of_another_model(&config.model.name);
     played.findings.extend(against.and_then(other_model));
+    played.findings.extend(against.and_then(|against| against.in_sample(config)));
     if let Some(requests) = &requests {
         played.findings.extend(requests.findings());
         played.workload_hash = requests.hash();
@@ -333,7 +333,7 @@ impl Kept {
             predicted: true,
             workload_hash,
             // No body is made.
-            body_hash: BodyHasher::new().finish(),
+            body_hash: String::new(),
         };
         let mut summary = summarise(facts, &grid, findings);
         beside(&mut summary, rows)?;

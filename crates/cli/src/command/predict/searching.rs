@@ -7,7 +7,6 @@ use inferometer_core::load::load_model;
 use inferometer_core::metric::Timeline;
 use inferometer_core::plan::{CellPlan, TargetPlan};
 use inferometer_core::record::Record;
-use inferometer_core::request::WorkloadHasher;
 use inferometer_core::search::{Figures, Search, SearchAnswer, SearchPlan, TrialFold, certain_at};
 use inferometer_core::seed::of_repeat;
 use inferometer_core::spec::Spec;
@@ -189,7 +188,8 @@ pub fn search(spec: &Spec, flags: &EngineFlags, options: &Options) -> Result<(),
     taken.simulation = clock.now().since(began);
     let requests = player.requests.as_ref();
     kept.findings.extend(requests.map(Requests::findings).into_iter().flatten());
-    let hash = requests.map_or_else(|| WorkloadHasher::new().finish(), Requests::hash);
+    // Where only their lengths were made there is nothing to tell two of them apart by.
+    let hash = requests.map_or_else(String::new, Requests::hash);
     let (summary, run) = kept.finish(&rows, hash)?;
     let store = Store::open(&resolved.store).map_err(Failure::not_carried_out)?;
     let traces = traces::of_log(&store.log_path(&run), &resolved.plan)?;
@@ -203,9 +203,10 @@ pub fn search(spec: &Spec, flags: &EngineFlags, options: &Options) -> Result<(),
         let table = terminal::text(std::slice::from_ref(&summary), outputs::colour());
         print(&format!(
             "{table}\nreport: {0}/report.html, {0}/report.md; plots: {0}/*.png\n\
-             store:  {1}, run {run} (predicted)\n",
+             store:  {1}, run {run} (predicted)\n{2}",
             folder.display(),
-            resolved.store.display()
+            resolved.store.display(),
+            searched::answers(&summary.searches)
         ))?;
     }
     searched::judge(&summary.searches)

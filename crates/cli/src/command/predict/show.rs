@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use inferometer_core::prediction::{Columns, Intervals};
 use inferometer_core::summary::{Cell, Summary};
 
+use super::against::IN_SAMPLE;
+
 /// Short names of the columns.
 const SHORT: [&str; 4] = ["requests/s", "tokens/s", "ms/token", "ms/out token"];
 
@@ -67,6 +69,9 @@ fn sections(
     if let Some(errors) = &summary.errors {
         out.push('\n');
         out += &title("Measured, predicted, error in percent");
+        for finding in summary.findings.iter().filter(|finding| finding.code == IN_SAMPLE) {
+            let _ = writeln!(out, "{}\n", finding.message);
+        }
         out += &text(&comparison(summary));
         out.push('\n');
         let headings = ["absolute error, %", "mean", "median", "p90", "max"];
