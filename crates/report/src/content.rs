@@ -359,12 +359,15 @@ fn identity(out: &mut Vec<Block>, input: &ReportInput<'_>) {
         return origin(out, input, imported);
     }
     out.push(Block::Heading(2, "Identity, and how to do it again".to_owned()));
-    out.push(Block::List(vec![
-        code_fact("Run", &summary.run_id),
-        code_fact("Plan (SHA-256)", &summary.plan_hash),
-        code_fact("Workload (SHA-256)", &summary.workload_hash),
-        code_fact("Bodies (SHA-256)", &summary.body_hash),
-    ]));
+    // A prediction of lengths alone has no requests.
+    let hashes = [
+        ("Run", &summary.run_id),
+        ("Plan (SHA-256)", &summary.plan_hash),
+        ("Workload (SHA-256)", &summary.workload_hash),
+        ("Bodies (SHA-256)", &summary.body_hash),
+    ];
+    let known = hashes.into_iter().filter(|(_, hash)| !hash.is_empty());
+    out.push(Block::List(known.map(|(name, hash)| code_fact(name, hash)).collect()));
     if !input.files.is_empty() {
         out.push(Block::Paragraph(plain("The same results for other programs, beside this file:")));
         let files = input.files.iter().map(|name| vec![Span::File((*name).to_owned())]);
