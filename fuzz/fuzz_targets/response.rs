@@ -2,9 +2,9 @@
 //! pieces it gives the same events, counts and outcome as the whole.
 #![no_main]
 
-use inferometer_core::outcome::Outcome;
-use inferometer_core::record::{EventKind, Usage};
-use inferometer_core::request::Prompt;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{EventKind, Usage};
+use inferometer_model::request::Prompt;
 use inferometer_wire::dialect::dialects;
 use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};

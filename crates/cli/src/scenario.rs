@@ -52,7 +52,7 @@ pub fn lay_under(keys: &mut Map<String, Value>) -> Result<(), Failure> {
     let known = scenarios();
     let names = || known.iter().map(|scenario| scenario.name.as_str());
     let Some(scenario) = known.iter().find(|scenario| scenario.name == name) else {
-        let near = inferometer_core::suggest::did_you_mean(&name, names());
+        let near = inferometer_model::suggest::did_you_mean(&name, names());
         let all = names().collect::<Vec<_>>().join(", ");
         return Err(wrong(format!("`{name}` is not a scenario{near}; there are {all}")));
     };
@@ -74,7 +74,7 @@ pub fn lay_under(keys: &mut Map<String, Value>) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_core::spec::Spec;
+    use inferometer_plan::spec::Spec;
 
     #[test]
     fn every_scenario_is_a_plan() {

@@ -4,18 +4,21 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use inferometer_core::fold::{PassFold, cell};
-use inferometer_core::load::load_model;
-use inferometer_core::plan::{Bound, CellPlan, OverLimit, PassPlan, Timeouts};
-use inferometer_core::record::Record;
-use inferometer_core::request::Sampling;
-use inferometer_core::summary::Cell;
-use inferometer_core::traits::Prepared;
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::cell::cell;
+use inferometer_analysis::fold::PassFold;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig, table};
+use inferometer_load::load_model;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::record::Record;
+use inferometer_model::request::Sampling;
+use inferometer_model::source::Prepared;
 use inferometer_net::Net;
 use inferometer_net::virtual_net::{hosts, play};
+use inferometer_plan::Timeouts;
 use inferometer_wire::dialect::dialect;
 use inferometer_workload::{PromptPlace, WorkloadSpec, embedded, requests};
 
@@ -29,7 +32,7 @@ impl Recorder for Records {
 
 /// The figures of a cell, measured over pipes against a freshly started engine for each pass.
 fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> Cell {
-    let plan = inferometer_core::plan::WorkloadPlan::Random;
+    let plan = inferometer_plan::WorkloadPlan::Random;
     let workload = WorkloadSpec::open(&plan, embedded(), 1, "salt").expect("a workload");
     let sampling = Sampling {
         temperature: 1.0,

@@ -6,9 +6,9 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use inferometer_core::plan::Url;
 use inferometer_net::monotonic_now;
 use inferometer_net::tls::{Distrust, TlsClient, TlsStream, Trust, distrust};
+use inferometer_plan::Url;
 use inferometer_wire::error_message;
 use inferometer_wire::http::{Ended, Piece, ResponseParser, request_head};
 

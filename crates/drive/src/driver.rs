@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use inferometer_core::load::{Due, Ended, LoadModel, Stages};
-use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::plan::{OverLimit, Timeouts};
-use inferometer_core::record::{CUT_OFF, EARLIER_TURN_FAILED, Record, detail};
-use inferometer_core::search::Watcher;
-use inferometer_core::time::Nanos;
+use inferometer_analysis::search::Watcher;
+use inferometer_load::OverLimit;
+use inferometer_load::{Due, Ended, LoadModel, Stages};
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::{CUT_OFF, EARLIER_TURN_FAILED, Record, detail};
+use inferometer_model::time::Nanos;
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
+use inferometer_plan::Timeouts;
 use inferometer_wire::exchange::Progress;
 
 use crate::connections::{Connections, Use};

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use inferometer_core::record::Record;
-use inferometer_core::request::{BodyHasher, Request, Sampling};
-use inferometer_core::traits::{Follows, Source, Supply};
+use inferometer_model::record::Record;
+use inferometer_model::request::{BodyHasher, Request, Sampling};
+use inferometer_model::source::{Follows, Source, Supply};
 use inferometer_wire::dialect::Dialect;
 use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::request_head;

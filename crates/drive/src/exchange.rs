@@ -1,10 +1,10 @@
 //! One request in flight: its record so far, what is left to send, and what was answered.
 
-use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::plan::Timeouts;
-use inferometer_core::record::{Read, Record, detail};
-use inferometer_core::time::Nanos;
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::{Read, Record, detail};
+use inferometer_model::time::Nanos;
 use inferometer_net::Arrived;
+use inferometer_plan::Timeouts;
 use inferometer_wire::exchange::{Progress, ResponseReader};
 
 use crate::encode::Encoded;

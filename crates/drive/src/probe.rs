@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use inferometer_core::plan::Url;
 use inferometer_net::tls::Trust;
+use inferometer_plan::Url;
 use serde_json::Value;
 
 use crate::control::{Answer, ControlError, Server};

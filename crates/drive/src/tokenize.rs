@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use inferometer_core::traits::{PlainWords, Tokenizer, TokenizerError};
+use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
 use serde_json::{Value, json};
 
 use crate::control::{KeptServer, Server};

@@ -1,12 +1,13 @@
 //! Looks, now and then, whether the outcome of a pass is certain already, so that what is left of it
-//! need not be waited for. What makes it certain is [`inferometer_core::search::Watcher`]'s.
+//! need not be waited for. What makes it certain is [`inferometer_analysis::search::Watcher`]'s.
 
 use std::time::Duration;
 
-use inferometer_core::metric::Timeline;
-use inferometer_core::record::Record;
-use inferometer_core::search::{Figures, Watcher};
-use inferometer_core::time::Nanos;
+use inferometer_analysis::search::Watcher;
+use inferometer_metrics::RequestFigures;
+use inferometer_metrics::Timeline;
+use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
 
 /// How often it is looked: no pass is ended later than that.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -22,7 +23,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// `streamed` is the plan's [`inferometer_core::request::Sampling::stream`].
+    /// `streamed` is the plan's [`inferometer_model::request::Sampling::stream`].
     pub fn new(watcher: Watcher, streamed: bool) -> Self {
         Self { watcher, streamed, next: Nanos::ZERO }
     }
@@ -34,7 +35,7 @@ impl Watch {
 
     /// Takes in a request that ended, or was not begun.
     pub fn ended(&mut self, record: &Record) {
-        self.watcher.ended(&Figures::of(&Timeline::new(record, self.streamed)));
+        self.watcher.ended(&RequestFigures::of(&Timeline::new(record, self.streamed)));
     }
 
     /// Whether the outcome is certain, with what is in flight: each request's record so far, and
@@ -47,7 +48,7 @@ impl Watch {
         self.next = now + LOOK_EVERY;
         let read = now - UNREAD;
         self.watcher.is_certain(in_flight.map(|(record, first)| {
-            Figures::in_flight(record.index, record.due, record.send_start, first, read)
+            RequestFigures::in_flight(record.index, record.due, record.send_start, first, read)
         }))
     }
 }

@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use inferometer_core::plan::Url;
 use inferometer_drive::control::Server;
+use inferometer_plan::Url;
 
 /// What becomes of an answer that comes in these parts, each after the one before was read.
 fn answered(parts: &[&'static str], deadline: Option<Duration>) -> Result<usize, String> {

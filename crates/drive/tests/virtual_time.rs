@@ -7,20 +7,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use inferometer_core::arrival::Arrivals;
-use inferometer_core::load::{CountOf, Curve, Level, Script, Stage, load_model};
-use inferometer_core::metric::Timeline;
-use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::plan::{Bound, OverLimit, PassPlan, Timeouts};
-use inferometer_core::record::{CUT_OFF, Record};
-use inferometer_core::request::{Prompt, Request, Sampling};
-use inferometer_core::search::{Claim, Figures, Search, Settings, TrialFold, Watcher, criteria};
-use inferometer_core::slo;
-use inferometer_core::time::Nanos;
-use inferometer_core::traits::{Follows, Prepared, Source, Supply};
+use inferometer_analysis::search::{Claim, Search, Settings, TrialFold, Watcher};
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_load::arrival::Arrivals;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_load::{CountOf, Curve, Level, Script, Stage, load_model};
+use inferometer_metrics::RequestFigures;
+use inferometer_metrics::Timeline;
+use inferometer_metrics::slo;
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::{CUT_OFF, Record};
+use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::source::{Follows, Prepared, Source, Supply};
+use inferometer_model::time::Nanos;
 use inferometer_net::virtual_net::{self, VirtualNet};
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
+use inferometer_plan::Timeouts;
+use inferometer_plan::search::criteria;
 use inferometer_wire::dialect::dialect;
 use inferometer_wire::http::{LAST_CHUNK, RequestParser, response_head, write_chunk};
 
@@ -387,7 +390,7 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
             (300, 300 - skipped, skipped)
         );
         let mut fold = TrialFold::of(&evenly, &criteria).expect("a load");
-        records.iter().for_each(|one| fold.add(&Figures::of(&Timeline::new(one, true))));
+        records.iter().for_each(|one| fold.add(&RequestFigures::of(&Timeline::new(one, true))));
         let mut search = Search::new(settings.clone());
         search.tell(fold.finish());
         let load = &search.loads()[0];

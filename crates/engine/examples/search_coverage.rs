@@ -6,7 +6,7 @@
 #[path = "../tests/support/search.rs"]
 mod support;
 
-use inferometer_core::search::Settings;
+use inferometer_analysis::search::Settings;
 use inferometer_engine::EngineConfig;
 use support::{Server, search, steps, sweep, truth, wanted};
 

@@ -1,7 +1,7 @@
 //! How far a prediction may be off, from the errors that a profile states of itself. It predicts
 //! nothing.
 
-use inferometer_core::plan::CellPlan;
+use inferometer_model::cell::CellPlan;
 
 use crate::config::Resolved;
 use crate::profile::{ColumnErrors, Provenance, Seen};

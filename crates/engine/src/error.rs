@@ -116,7 +116,7 @@ pub enum EngineError {
     },
     /// A tokenizer that cannot make the engine's texts.
     #[error("the engine's texts: {0}")]
-    Tokenizer(#[from] inferometer_core::traits::TokenizerError),
+    Tokenizer(#[from] inferometer_model::tokenizer::TokenizerError),
     /// The server ended because it was told to.
     #[error("the server died of an injected fault")]
     Died,

@@ -1,11 +1,12 @@
 //! A pass in virtual time as the records that a load generator would have written of it. Nothing is
 //! sent, so instants are exact and the instrument adds nothing.
 
-use inferometer_core::load::LoadModel;
-use inferometer_core::outcome::Outcome;
-use inferometer_core::plan::{CellPlan, PassPlan};
-use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
-use inferometer_core::time::Nanos;
+use inferometer_load::LoadModel;
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::time::Nanos;
 
 use crate::engine::{Engine, Finish};
 use crate::virtual_time::{Asked, TokensAt, VirtualRecord, simulate_seen};
@@ -153,7 +154,7 @@ fn record(
 mod tests {
     use super::*;
     use crate::config::EngineConfig;
-    use inferometer_core::load::load_model;
+    use inferometer_load::load_model;
 
     /// The records of so many requests at once.
     fn records(requests: u32, streamed: bool) -> Vec<Record> {

@@ -1,9 +1,9 @@
 //! The load of a text-block log: a closed loop over requests of one prompt length whose outputs end
 //! by themselves. It reads no log and judges nothing.
 
-use inferometer_core::load::load_model;
-use inferometer_core::plan::{Bound, PassPlan};
-use inferometer_core::time::Nanos;
+use inferometer_load::load_model;
+use inferometer_load::{Bound, PassPlan};
+use inferometer_model::time::Nanos;
 
 use crate::config::EngineConfig;
 use crate::engine::Engine;

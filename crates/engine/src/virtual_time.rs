@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use inferometer_core::load::{Due, Ended, LoadModel, load_model};
-use inferometer_core::plan::{Bound, CellPlan, PassPlan};
-use inferometer_core::time::Nanos;
+use inferometer_load::{Bound, PassPlan};
+use inferometer_load::{Due, Ended, LoadModel, load_model};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::time::Nanos;
 
 use crate::config::EngineConfig;
 use crate::engine::{Engine, Finish, RequestId, Run, Step};

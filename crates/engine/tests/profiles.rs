@@ -1,6 +1,5 @@
 //! The embedded profiles do as well on their rows as they state, by the way that a user predicts.
 
-use inferometer_core::plan::CellPlan;
 use inferometer_engine::confidence::confidence;
 use inferometer_engine::fit::{
     MeasuredBlock, MeasuredRow, Outputs, PUBLISHED, RowError, block_error_percent, block_errors,
@@ -10,6 +9,7 @@ use inferometer_engine::profile::{
     ColumnErrors, ErrorPercent, Profile, Provenance, Role, profile, profiles,
 };
 use inferometer_engine::{EngineConfig, model, table_ending};
+use inferometer_model::cell::CellPlan;
 
 fn rows(engine: &str, table: &str) -> Vec<MeasuredRow> {
     let text = match table {

@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use inferometer_core::load::{AtOnce, Closed, Level, Open};
-use inferometer_core::plan::{Bound, CellPlan};
-use inferometer_core::time::Nanos;
 use inferometer_engine::prefix_cache::block_hashes;
 use inferometer_engine::profile::profile;
 use inferometer_engine::{
     Engine, EngineConfig, Finish, RequestId, Step, StepKind, VirtualRecord, simulate,
     simulate_seen, table,
 };
+use inferometer_load::Bound;
+use inferometer_load::{AtOnce, Closed, Level, Open};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::time::Nanos;
 use proptest::prelude::*;
 
 /// An engine with few blocks, so that sequences are evicted.

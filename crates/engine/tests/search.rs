@@ -4,7 +4,7 @@
 #[path = "support/search.rs"]
 mod support;
 
-use inferometer_core::search::{Settings, misses_to_claim};
+use inferometer_analysis::search::{Settings, misses_to_claim};
 use inferometer_engine::EngineConfig;
 use support::{Server, search, steps, sweep, truth, wanted};
 

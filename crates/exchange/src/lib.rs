@@ -3,7 +3,7 @@
 //!
 //! Text in, values out and back: nothing here opens a file, reads a clock or asks a server. What
 //! another tool states is mapped to our definitions where they agree, and kept under its own names
-//! where they do not ([`inferometer_core::imported::Stated`]).
+//! where they do not ([`inferometer_analysis::imported::Stated`]).
 
 mod error;
 mod import;

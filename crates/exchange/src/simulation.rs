@@ -1,7 +1,7 @@
 //! How the result file of another tool says that the server was a simulation: in its label, which
 //! is free text there. It judges nothing.
 
-use inferometer_core::summary::Target;
+use inferometer_model::target::Target;
 
 const SIMULATED: &str = "simulated";
 const AT_SPEED: &str = "simulated at speed ";

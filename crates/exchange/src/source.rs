@@ -1,12 +1,14 @@
 //! A file of results, and a run of it as it goes into a store.
 
-use inferometer_core::finding::Finding;
-use inferometer_core::imported::Imported;
-use inferometer_core::plan::PassPlan;
-use inferometer_core::record::Record;
-use inferometer_core::request::sha256_hex;
-use inferometer_core::summary::{Cell, Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
-use inferometer_core::verdict::{Validity, Verdict};
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::imported::Imported;
+use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
+use inferometer_analysis::verdict::{Validity, Verdict};
+use inferometer_load::PassPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::record::Record;
+use inferometer_model::request::sha256_hex;
+use inferometer_model::target::{Environment, Target, Tool};
 
 /// A file.
 #[derive(Clone, Debug)]

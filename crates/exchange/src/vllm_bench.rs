@@ -1,8 +1,9 @@
 //! A pass as the result file of `vllm bench serve`, with its requests: field for field, so that what
 //! reads theirs reads ours. What is read back gives the same file again.
 
-use inferometer_core::record::Record;
-use inferometer_core::summary::{PassSummary, Summary};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_model::record::Record;
 use serde_json::{Map, Value, json};
 
 use crate::dialect::vllm::{Figures, Request};
@@ -69,7 +70,7 @@ fn head(summary: &Summary, pass: &PassSummary, burstiness: f64) -> Map<String, V
 
 /// The limit of requests in flight, where the load has one.
 fn in_flight(pass: &PassSummary) -> Option<u32> {
-    use inferometer_core::summary::PassKind;
+    use inferometer_load::PassKind;
     match pass.kind {
         PassKind::OneByOne => Some(1),
         _ => pass.concurrency,
@@ -152,14 +153,14 @@ struct Row {
 }
 
 impl Row {
-    fn of(record: &Record, first: Option<inferometer_core::time::Nanos>) -> Self {
+    fn of(record: &Record, first: Option<inferometer_model::time::Nanos>) -> Self {
         let stream = Stream::new(record).filter(|_| record.outcome.is_complete());
         let start = record.picked.or(record.send_start);
         let error = match stream.is_some() {
             true => String::new(),
             false => failure_in_words(record.outcome, record.detail.as_deref()),
         };
-        let after = |from: Option<inferometer_core::time::Nanos>| {
+        let after = |from: Option<inferometer_model::time::Nanos>| {
             start.zip(from).map_or(0.0, |(start, from)| start.seconds_after(from))
         };
         Self {

@@ -9,11 +9,12 @@
 //! | C, cut off | 20 | text at 70 | - | 400 | 8 | - |
 //! | D | 30 | role at 40, text at 130, 140, 170 | at 170 | 170 | 3 | 3 |
 
-use inferometer_core::outcome::Outcome;
-use inferometer_core::record::EventKind::{self, EmptyText, Role, Text, Usage};
-use inferometer_core::record::{Event, Read, Record};
-use inferometer_core::time::Nanos;
 use inferometer_exchange::dialect::{Pass, Printed, Tool};
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::EventKind;
+use inferometer_model::record::EventKind::{EmptyText, Role, Text, Usage};
+use inferometer_model::record::{Event, Read, Record};
+use inferometer_model::time::Nanos;
 
 fn ms(value: f64) -> Nanos {
     Nanos((value * 1e6).round() as u64)

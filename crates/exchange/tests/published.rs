@@ -1,18 +1,19 @@
 //! Published pages as runs: what they are of, what their figures say against one another, and the
 //! way back.
 
-use inferometer_core::finding::Finding;
-use inferometer_core::summary::Summary;
-use inferometer_core::table_import::published_tables;
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::table_import::published_tables;
 use inferometer_exchange::import;
+use inferometer_model::finding::Finding;
 use inferometer_report::{published, table};
 
-const CHATGLM: &str = include_str!("../../core/src/table_import/fixtures/chatglm3-6b.md");
-const QWEN: &str = include_str!("../../core/src/table_import/fixtures/qwen-14b.md");
-const BAICHUAN: &str = include_str!("../../core/src/table_import/fixtures/baichuan2-13b-gptq.md");
+const CHATGLM: &str = include_str!("../../analysis/src/table_import/fixtures/chatglm3-6b.md");
+const QWEN: &str = include_str!("../../analysis/src/table_import/fixtures/qwen-14b.md");
+const BAICHUAN: &str =
+    include_str!("../../analysis/src/table_import/fixtures/baichuan2-13b-gptq.md");
 const MISTRAL: &str =
-    include_str!("../../core/src/table_import/fixtures/mistral-7b-openorca-awq.md");
-const SUS_CHAT: &str = include_str!("../../core/src/table_import/fixtures/sus-chat-34b.md");
+    include_str!("../../analysis/src/table_import/fixtures/mistral-7b-openorca-awq.md");
+const SUS_CHAT: &str = include_str!("../../analysis/src/table_import/fixtures/sus-chat-34b.md");
 
 fn runs(text: &str) -> Vec<Summary> {
     let runs = import("page.md", text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
@@ -261,7 +262,7 @@ fn six_lines_of(command: &str, total: &str, throughput: &str) -> String {
 
 #[test]
 fn a_serving_script_without_a_rate_sent_all_at_once_and_continued_lines_are_its_command() {
-    use inferometer_core::summary::PassKind::{Open, Saturated};
+    use inferometer_load::PassKind::{Open, Saturated};
     for (command, kind, rate, planned, throughput) in [
         ("python benchmark_serving.py --num-prompts 500", Saturated, None, 500, "1.19"),
         ("python benchmark_serving.py --request-rate inf", Saturated, None, 1000, "2.38"),

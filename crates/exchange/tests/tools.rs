@@ -4,9 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use inferometer_core::record::Record;
-use inferometer_core::summary::{PassKind, PassSummary, Summary};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
 use inferometer_exchange::{Import, import, vllm_bench};
+use inferometer_load::PassKind;
+use inferometer_model::record::Record;
 use serde_json::{Value, json};
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -143,7 +145,7 @@ fn a_file_of_a_simulated_run_says_so_on_the_way_out_and_back() {
 fn failed_requests_and_waits_survive_the_way_out_and_back() {
     let Import { summary, mut records } = only("vllm-detailed.json");
     let records = &mut records[0].records;
-    records[1].outcome = inferometer_core::outcome::Outcome::Rejected { status: 503 };
+    records[1].outcome = inferometer_model::outcome::Outcome::Rejected { status: 503 };
     records[1].detail = Some("overloaded,\ntry again".to_owned());
     let file = exported(&summary, records);
     assert_eq!((&file["completed"], &file["failed"]), (&json!(3), &json!(1)));

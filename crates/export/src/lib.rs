@@ -6,7 +6,7 @@
 //!
 //! [`mlflow`] is the layout of a folder of runs as MLflow keeps it.
 //!
-//! Nothing is computed here that [`inferometer_core::metric`] does not define, and nothing is
+//! Nothing is computed here that [`inferometer_metrics`] does not define, and nothing is
 //! rounded.
 
 mod error;

@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use inferometer_core::request::sha256_hex;
+use inferometer_model::request::sha256_hex;
 use serde_json::json;
 
 /// The longest value of a parameter that MLflow takes, in characters.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use inferometer_core::spec::ServerSpec;
-use inferometer_core::suggest::did_you_mean;
+use inferometer_model::suggest::did_you_mean;
+use inferometer_plan::spec::ServerSpec;
 
 use crate::error::LaunchError;
 

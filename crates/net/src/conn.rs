@@ -3,7 +3,7 @@
 use std::io;
 use std::net::TcpStream;
 
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
 
 use crate::ConnId;
 

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
 
 use crate::conn::{Conn, Slot, State, find, gone, token};
 use crate::loop_stats::LoopStats;

@@ -24,7 +24,7 @@ use std::net::SocketAddr;
 
 pub use epoll::EpollNet;
 pub use free_port::free_port;
-pub use inferometer_core::time::Nanos;
+pub use inferometer_model::time::Nanos;
 pub use loop_stats::{LoopStats, STALL};
 pub use stamp::{StampStats, monotonic_now, wall_clock_ns};
 pub use sys::{

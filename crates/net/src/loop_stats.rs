@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inferometer_core::histogram::Histogram;
+use inferometer_stats::histogram::Histogram;
 
 /// From here on a turn, or a wait beyond its end, counts as a stall.
 pub const STALL: Duration = Duration::from_millis(10);

@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
 
 use crate::{Actor, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake};
 

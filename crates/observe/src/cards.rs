@@ -8,8 +8,8 @@ mod sysfs;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use inferometer_core::observed::CardSample;
-use inferometer_core::summary::Card;
+use inferometer_model::sample::CardSample;
+use inferometer_model::target::Card;
 
 pub use dcgm::Dcgm;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use inferometer_core::summary::Environment;
+use inferometer_model::target::Environment;
 
 /// What this machine is.
 #[must_use]

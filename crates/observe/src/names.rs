@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use inferometer_core::observed::{Buckets, Latency, Quantity, ServerSample};
+use inferometer_model::sample::{Buckets, Latency, Quantity, ServerSample};
 use serde::Deserialize;
 
 use crate::exposition::{Metric, metrics};

@@ -4,7 +4,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use inferometer_core::observed::{Observed, Sample};
+use inferometer_model::sample::{Observed, Sample};
 use inferometer_net::{monotonic_now, thread_cpu_time};
 
 use crate::cards::Cards;
@@ -114,8 +114,8 @@ fn note_cost(observed: &mut Observed, before: Duration) {
 mod tests {
     use std::sync::mpsc::channel;
 
-    use inferometer_core::observed::CardSample;
-    use inferometer_core::summary::Card;
+    use inferometer_model::sample::CardSample;
+    use inferometer_model::target::Card;
 
     use super::*;
 

@@ -7,7 +7,8 @@ mod support;
 
 use std::path::Path;
 
-use inferometer_core::summary::{PassKind, Summary};
+use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
 use inferometer_report::{ReportInput, chart, html, markdown, plot, title, view};
 use support::{CHATGLM3, MISTRAL, cell, distribution, empty, full, pass, published};
 

@@ -2,7 +2,8 @@
 //! steady state.
 //! Each only where a run has it. Never computes a figure.
 
-use inferometer_core::summary::{Distribution, Spread, Summary};
+use inferometer_analysis::summary::Summary;
+use inferometer_stats::{Distribution, Spread};
 
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, length, significant, two_decimals};

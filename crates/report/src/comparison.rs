@@ -3,9 +3,10 @@
 
 use std::fmt::Write as _;
 
-use inferometer_core::effect::{Effect, FIGURES};
-use inferometer_core::stats::spread;
-use inferometer_core::summary::{Cell, CellSpread, Summary};
+use inferometer_analysis::cell::{Cell, CellSpread};
+use inferometer_analysis::effect::{Effect, FIGURES};
+use inferometer_analysis::summary::Summary;
+use inferometer_stats::spread;
 use serde::{Deserialize, Serialize};
 
 use crate::layout::{Align, Table};

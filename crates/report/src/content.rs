@@ -6,11 +6,12 @@ mod server;
 
 use places::Places;
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::imported::Imported;
-use inferometer_core::metric::{self, Origin, Over};
-use inferometer_core::summary::Summary;
-use inferometer_core::verdict::Validity;
+use inferometer_analysis::imported::Imported;
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::verdict::Validity;
+use inferometer_metrics as metric;
+use inferometer_metrics::{Origin, Over};
+use inferometer_model::finding::{Finding, Severity};
 
 use crate::beside;
 use crate::document::{Block, Span, Text, Tone, code_fact, fact, plain};

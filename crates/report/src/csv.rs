@@ -3,9 +3,12 @@
 
 use std::fmt;
 
-use inferometer_core::outcome::OutcomeKind;
-use inferometer_core::record::TokensFrom;
-use inferometer_core::summary::{Cell, Distribution, PassSummary, Summary};
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_model::outcome::OutcomeKind;
+use inferometer_model::record::TokensFrom;
+use inferometer_stats::Distribution;
 
 use crate::figure::{instrument_measures, measures};
 

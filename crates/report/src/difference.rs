@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use inferometer_core::compare::{Comparison, FALSE_ALARMS, GateResult, Met, Row, RowVerdict};
+use inferometer_analysis::compare::{Comparison, FALSE_ALARMS, GateResult, Met, Row, RowVerdict};
 
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, significant};
@@ -194,7 +194,7 @@ fn interval(ends: Option<[f64; 2]>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_core::compare::{Options, Unmatched};
+    use inferometer_analysis::compare::{Options, Unmatched};
 
     fn row(repeats: [usize; 2], needed: u32) -> Row {
         Row {

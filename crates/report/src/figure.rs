@@ -1,7 +1,8 @@
 //! The figures of a pass as data, so that every output lists the same ones under the same
 //! names. Never computes one.
 
-use inferometer_core::summary::{Distribution, PassSummary};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_stats::Distribution;
 
 /// One distribution of a pass.
 pub(crate) struct Measure<'a> {

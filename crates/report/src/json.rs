@@ -1,7 +1,7 @@
 //! Results for machines: the document of `schema/summary.schema.json`. Never writes NaN or an
 //! infinity, which JSON does not have.
 
-use inferometer_core::summary::Summary;
+use inferometer_analysis::summary::Summary;
 use serde_json::Value;
 
 /// The keys of a distribution without which it says nothing.

@@ -1,8 +1,11 @@
 //! The names by which targets, cells and passes are called, the same in every output. Never
 //! decides what is shown.
 
-use inferometer_core::imported::Imported;
-use inferometer_core::summary::{PassKind, PassSummary, Summary, Target};
+use inferometer_analysis::imported::Imported;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
+use inferometer_model::target::Target;
 
 use crate::number::{count, significant};
 

@@ -1,4 +1,4 @@
-//! Numbers for people: a [`Summary`](inferometer_core::summary::Summary) made text, plots and
+//! Numbers for people: a [`Summary`](inferometer_analysis::summary::Summary) made text, plots and
 //! pages.
 //!
 //! Everything here is a pure function from summaries to text or bytes. Nothing here measures,

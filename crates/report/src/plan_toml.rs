@@ -1,7 +1,7 @@
 //! The plan of a run as the file that measures it again. Never more than was asked for.
 
-use inferometer_core::plan::Plan;
-use inferometer_core::spec::Spec;
+use inferometer_plan::Plan;
+use inferometer_plan::spec::Spec;
 
 /// What was asked for as a plan file, with the choices that were made for the user where they are
 /// needed to do it again.

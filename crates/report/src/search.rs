@@ -1,6 +1,6 @@
 //! The answer of a search for people: a sentence, a table, a plot. Never judges.
 
-use inferometer_core::search::{Claim, LoadAnswer, Outcome, SearchAnswer};
+use inferometer_analysis::search::{Claim, LoadAnswer, Outcome, SearchAnswer};
 
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, significant};

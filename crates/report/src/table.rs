@@ -3,8 +3,11 @@
 
 use std::fmt::Write as _;
 
-use inferometer_core::summary::{Cell, PassKind, PassSummary, Summary};
-use inferometer_core::table_import::TableForm;
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::table_import::TableForm;
+use inferometer_load::PassKind;
 
 use crate::beside;
 use crate::label;

@@ -13,14 +13,18 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
-use inferometer_core::fold::{PassFold, cell};
-use inferometer_core::outcome::Outcome;
-use inferometer_core::plan::{CellPlan, PassPlan, Plan};
-use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
-use inferometer_core::spec::Spec;
-use inferometer_core::summary::{Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
-use inferometer_core::time::Nanos;
-use inferometer_core::verdict::Verdict;
+use inferometer_analysis::cell::cell;
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
+use inferometer_analysis::verdict::Verdict;
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_model::time::Nanos;
+use inferometer_plan::Plan;
+use inferometer_plan::spec::Spec;
 use inferometer_store::{
     Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store, into_stored,
 };
@@ -76,7 +80,7 @@ fn header(number: u32) -> Result<RunHeader, Box<dyn Error>> {
 }
 
 fn plan(spec: &Spec) -> Result<Plan, Box<dyn Error>> {
-    spec.resolve(&inferometer_core::spec::Known { dialects: &[], models: &[] })
+    spec.resolve(&inferometer_plan::spec::Known { dialects: &[], models: &[] })
         .map_err(|errors| format!("{errors:?}").into())
 }
 

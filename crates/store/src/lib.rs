@@ -8,7 +8,7 @@
 //! caller does not hand over cannot be stored.
 
 mod error;
-pub use inferometer_core::utc;
+pub use inferometer_model::utc;
 
 pub mod log;
 

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use inferometer_core::observed::Sample;
+use inferometer_model::sample::Sample;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;

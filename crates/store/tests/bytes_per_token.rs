@@ -2,10 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
 
-use inferometer_core::outcome::Outcome;
-use inferometer_core::plan::{CellPlan, PassPlan};
-use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
-use inferometer_core::time::Nanos;
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::time::Nanos;
 use inferometer_store::log::as_stored;
 use inferometer_store::{Ending, Entry, LogHeader, LogReader, LogWriter, PassBegin};
 

@@ -1,9 +1,9 @@
 //! The load generator's error: its records held against the instants inside the events.
 
-use inferometer_core::instrument::arrival_widths;
-use inferometer_core::record::Record;
-use inferometer_core::stats::percentile;
-use inferometer_core::time::Nanos;
+use inferometer_metrics::arrival_widths;
+use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
+use inferometer_stats::percentile;
 use serde::{Deserialize, Serialize};
 
 use crate::frame;

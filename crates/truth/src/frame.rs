@@ -3,7 +3,7 @@
 //! The instant is the token's text, so the load generator carries it through the same code as any
 //! text, and the rest of the chunk is the same each time, as it is with real servers.
 
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
 use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};
 
 /// Digits of an instant in nanoseconds: three hundred years after the machine started fit.

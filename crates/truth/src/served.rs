@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use inferometer_core::histogram::Histogram;
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
+use inferometer_stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// Accounts of a server, kept as things happen.

@@ -6,7 +6,7 @@ use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::http::{Request, RequestParser, response_head};
 use serde_json::{Value, json};

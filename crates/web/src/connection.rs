@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
 use inferometer_net::{Close, ConnId, Net};
 use inferometer_wire::http::{LAST_CHUNK, RequestParser, response_head, write_chunk};
 

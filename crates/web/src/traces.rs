@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use inferometer_core::plan::Plan;
+use inferometer_plan::Plan;
 use inferometer_report::trace::{PassTracer, Traces};
 use inferometer_store::{Entry, LogReader, StoreError};
 

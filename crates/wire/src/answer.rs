@@ -1,8 +1,8 @@
 //! What a response has said so far, in the terms of a record. It never knows the time: events
 //! carry the index of the read that completed them.
 
-use inferometer_core::outcome::Outcome;
-use inferometer_core::record::{Event, EventKind, Usage};
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{Event, EventKind, Usage};
 
 use crate::http::Ended;
 

@@ -1,7 +1,7 @@
 //! What can go wrong with a request's bytes, and what servers say in the bodies of their errors.
 
-use inferometer_core::record;
-use inferometer_core::request::Prompt;
+use inferometer_model::record;
+use inferometer_model::request::Prompt;
 use serde_json::Value;
 
 /// Why a request cannot be made into bytes. What comes back is never an error of ours but an

@@ -1,9 +1,9 @@
 //! One response from its first byte to its verdict: HTTP framing, message framing, dialect. It
 //! never reads a clock; the caller numbers the reads.
 
-use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::record::{EventKind, detail};
-use inferometer_core::request::Prompt;
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::{EventKind, detail};
+use inferometer_model::request::Prompt;
 use memchr::memchr2;
 use serde_json::Value;
 

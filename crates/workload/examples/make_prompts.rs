@@ -5,8 +5,9 @@
 
 use std::time::Instant;
 
-use inferometer_core::plan::{CellPlan, WorkloadPlan};
-use inferometer_core::request::{Prompt, Request};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::request::{Prompt, Request};
+use inferometer_plan::WorkloadPlan;
 use inferometer_workload::{PromptForm, PromptPlace, WorkloadSpec, embedded, load, requests};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use inferometer_core::blocks::TemplateError;
-use inferometer_core::plan::ServingLimits;
-use inferometer_core::traits::TokenizerError;
+use inferometer_model::tokenizer::TokenizerError;
+use inferometer_plan::ServingLimits;
+use inferometer_plan::template::TemplateError;
 
 /// Why prompts cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

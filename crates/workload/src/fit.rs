@@ -2,9 +2,9 @@
 //! number of them, so the text is counted, corrected and counted again, a bounded number of times;
 //! what is returned says what was counted, and never claims more.
 
-use inferometer_core::request::Prompt;
-use inferometer_core::seed;
-use inferometer_core::traits::{PlainWords, Tokenizer, TokenizerError};
+use inferometer_model::request::Prompt;
+use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
+use inferometer_stats::seed;
 use rand_chacha::ChaCha8Rng;
 
 use crate::parallel;

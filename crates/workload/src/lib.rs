@@ -2,7 +2,7 @@
 //!
 //! [`requests()`] makes the requests of one pass, the same ones for the same spec, seed, salt and
 //! place, on every machine and with every number of threads. Nothing here sends a request, reads
-//! a clock or draws from another random stream than [`inferometer_core::seed`].
+//! a clock or draws from another random stream than [`inferometer_stats::seed`].
 
 pub mod error;
 pub mod tokenizer;

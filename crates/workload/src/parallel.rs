@@ -4,7 +4,7 @@
 use std::num::NonZero;
 use std::thread;
 
-use inferometer_core::traits::Tokenizer;
+use inferometer_model::tokenizer::Tokenizer;
 
 /// `work(0)` to `work(count - 1)`, or the error of the lowest index that failed; on as many threads
 /// as calls of this tokenizer are worth having at once.

@@ -1,6 +1,6 @@
 //! Where in a run a prompt stands, and in which form it is sent.
 
-use inferometer_core::seed;
+use inferometer_stats::seed;
 use rand_chacha::ChaCha8Rng;
 
 /// The pass that prompts are made for. Two places of a run never share a random stream.

@@ -5,9 +5,9 @@
 //! KV block. A prompt shorter than a full tag (about six tokens) has fewer bits to differ in:
 //! prompts of one or two tokens do repeat.
 
-use inferometer_core::plan::CellPlan;
-use inferometer_core::request::Prompt;
-use inferometer_core::traits::Tokenizer;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::request::Prompt;
+use inferometer_model::tokenizer::Tokenizer;
 
 use crate::error::WorkloadError;
 use crate::fit::{self, Made, Words};

@@ -8,9 +8,11 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use inferometer_core::plan::{CellPlan, PassPlan, Plan, RECORDED};
-use inferometer_core::request::{Prompt, Request, Sampling};
-use inferometer_core::time::Nanos;
+use inferometer_load::{PassPlan, RECORDED};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::time::Nanos;
+use inferometer_plan::Plan;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

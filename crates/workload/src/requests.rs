@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use inferometer_core::finding::Finding;
-use inferometer_core::load::Recording;
-use inferometer_core::plan::{CellPlan, PassPlan, Plan, WorkloadPlan};
-use inferometer_core::request::{Prompt, Request};
-use inferometer_core::traits::Tokenizer;
+use inferometer_load::PassPlan;
+use inferometer_load::Recording;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::request::{Prompt, Request};
+use inferometer_model::tokenizer::Tokenizer;
+use inferometer_plan::{Plan, WorkloadPlan};
 
 use crate::blocks::TextBlocks;
 use crate::conversation::{Conversations, Turn};

@@ -7,16 +7,18 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use inferometer_core::observed::Observed;
-use inferometer_core::plan::{PassPlan, Plan};
-use inferometer_core::record::Record;
-use inferometer_core::request::{Prompt, Request};
-use inferometer_core::spec::Spec;
-use inferometer_core::summary::{Environment, PassSummary, Target};
-use inferometer_core::traits::{Prepared, Source};
+use inferometer_analysis::pass::PassSummary;
 use inferometer_drive::control::Server;
 use inferometer_drive::{Endpoint, Live, Recorder};
+use inferometer_load::PassPlan;
+use inferometer_model::record::Record;
+use inferometer_model::request::{Prompt, Request};
+use inferometer_model::sample::Observed;
+use inferometer_model::source::{Prepared, Source};
+use inferometer_model::target::{Environment, Target};
 use inferometer_net::{EpollNet, Net, process_cpu_time, wall_clock_ns};
+use inferometer_plan::Plan;
+use inferometer_plan::spec::Spec;
 use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, Store};
 use inferometer_truth::{Errors, Spread, Told};
 use inferometer_wire::dialect::dialect;
@@ -40,7 +42,7 @@ const PROMPT_TOKENS: u32 = 8;
 pub fn measure(arguments: &ClientArgs) -> Result<ClientMeasure, Failure> {
     let plan = plan(arguments)?;
     let server = Server {
-        url: inferometer_core::spec::parse_url(&format!("http://{}", arguments.load.server))
+        url: inferometer_plan::spec::parse_url(&format!("http://{}", arguments.load.server))
             .map_err(Failure::not_carried_out)?,
         address: arguments.load.server,
         headers: Vec::new(),

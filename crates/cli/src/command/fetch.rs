@@ -86,7 +86,7 @@ fn list(config: &FetchConfig) -> String {
 
 fn unknown(name: &str) -> Failure {
     let names: Vec<&str> = DATA_SETS.iter().map(|data_set| data_set.name).collect();
-    let near = inferometer_core::suggest::did_you_mean(name, names.iter().copied());
+    let near = inferometer_model::suggest::did_you_mean(name, names.iter().copied());
     Failure::usage(format!(
         "`{name}` is not a data set{near}; there are {}, or give the hub id of a model (org/name)",
         names.join(", ")

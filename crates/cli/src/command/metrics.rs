@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use inferometer_core::blocks;
-use inferometer_core::metric::{Direction, Origin, definitions};
-use inferometer_core::serving_run;
+use inferometer_analysis::blocks;
+use inferometer_analysis::serving_run;
 use inferometer_exchange::dialect;
+use inferometer_metrics::{Direction, Origin, definitions};
 
 use crate::exit::{Failure, print};
 

@@ -12,11 +12,11 @@ mod show;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use inferometer_core::plan::TargetPlan;
-use inferometer_core::spec::Spec;
-use inferometer_core::summary::Summary;
+use inferometer_analysis::summary::Summary;
 use inferometer_engine::profile::profile;
 use inferometer_engine::{EngineConfig, model};
+use inferometer_plan::TargetPlan;
+use inferometer_plan::spec::Spec;
 use inferometer_report::plot::Theme;
 use inferometer_report::{json, terminal};
 use inferometer_store::Store;

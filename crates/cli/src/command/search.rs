@@ -2,10 +2,11 @@
 //! the keys of `[search]` in a plan.
 
 use clap::Args;
-use inferometer_core::plan::Plan;
-use inferometer_core::search::{Over, SearchAnswer};
-use inferometer_core::spec::Spec;
+use inferometer_analysis::search::SearchAnswer;
 use inferometer_engine::profile::profile;
+use inferometer_plan::Plan;
+use inferometer_plan::search::Over;
+use inferometer_plan::spec::Spec;
 use inferometer_store::Store;
 use serde::Serialize;
 use serde_json::Value;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use inferometer_core::plan::{Plan, TargetPlan};
+use inferometer_plan::{Plan, TargetPlan};
 use inferometer_report::{plan_toml, terminal};
 use inferometer_store::{Note, RunKind, Store, StoredRun};
 use serde_json::{Value, json};

@@ -1,10 +1,11 @@
 //! The passes of a stored run with all of their records, one pass at a time.
 
-use inferometer_core::arrival::Arrivals;
-use inferometer_core::plan::PassPlan;
-use inferometer_core::record::Record;
-use inferometer_core::summary::{PassSummary, Summary};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
 use inferometer_exchange::dialect::Pass;
+use inferometer_load::PassPlan;
+use inferometer_load::arrival::Arrivals;
+use inferometer_model::record::Record;
 use inferometer_store::{Entry, LogReader, PassBegin, StoredRun};
 
 use crate::exit::{Failure, tell};

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::rc::Rc;
 
-use inferometer_core::plan::Plan;
-use inferometer_core::record::Record;
-use inferometer_core::summary::Summary;
+use inferometer_analysis::summary::Summary;
 use inferometer_export::form::{Csv, Form, Json, JsonLines, Parquet};
 use inferometer_export::table::{EVENTS, EventRow, PassSource, REQUESTS, RequestRow, RunSource};
 use inferometer_export::{ExportError, Field, Kind, Presence, Value};
+use inferometer_model::record::Record;
+use inferometer_plan::Plan;
 use inferometer_report::csv::{self as cells_table, Value as CellValue};
 use inferometer_store::{Entry, LogReader, StoredRun};
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use inferometer_core::summary::Summary;
+use inferometer_analysis::summary::Summary;
 use inferometer_exchange::vllm_bench;
 use inferometer_report::table;
 

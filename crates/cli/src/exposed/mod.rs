@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-use inferometer_core::exposition::CONTENT_TYPE;
+use inferometer_model::exposition::CONTENT_TYPE;
 use inferometer_net::Waker;
 use inferometer_web::{Access, Answer, Asked, LiveEvent, Pages, serve};
 

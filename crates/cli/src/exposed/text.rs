@@ -1,8 +1,8 @@
 //! The text of a scrape: what stands on the board, by the names that monitors keep. It counts
 //! nothing itself, and chunks are never called tokens.
 
-use inferometer_core::exposition::{Exposition, Kind};
-use inferometer_core::outcome::OutcomeKind;
+use inferometer_model::exposition::{Exposition, Kind};
+use inferometer_model::outcome::OutcomeKind;
 use inferometer_net::process_cpu_time;
 
 use crate::run::board::{Board, Pass, Run, Shown, Totals};
@@ -229,10 +229,10 @@ fn resident_bytes(status: &str) -> Option<u64> {
 mod tests {
     use std::sync::Arc;
 
-    use inferometer_core::outcome::Outcome;
-    use inferometer_core::record::Record;
-    use inferometer_core::summary::Process;
     use inferometer_drive::Live;
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::process::Process;
+    use inferometer_model::record::Record;
     use inferometer_observe::{Metric, metrics};
 
     use super::*;

@@ -4,13 +4,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use inferometer_core::observed::Sample;
-use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::record::Record;
-use inferometer_core::so_far::SoFar;
-use inferometer_core::spans::Spans;
-use inferometer_core::summary::{Process, Target};
+use inferometer_analysis::so_far::SoFar;
 use inferometer_drive::{Live, LiveCounts};
+use inferometer_metrics::spans::Spans;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Sample;
+use inferometer_model::target::Target;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{LiveNote, PassBegin};
 
@@ -208,10 +209,11 @@ impl Totals {
 /// Boards for the tests of those who look at them.
 #[cfg(test)]
 pub mod fixture {
-    use inferometer_core::observed::{Quantity, ServerSample};
-    use inferometer_core::outcome::Outcome;
-    use inferometer_core::plan::{CellPlan, PassPlan};
-    use inferometer_core::record::{Event, EventKind, Read};
+    use inferometer_load::PassPlan;
+    use inferometer_model::cell::CellPlan;
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::record::{Event, EventKind, Read};
+    use inferometer_model::sample::{Quantity, ServerSample};
 
     use super::*;
 

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use inferometer_core::plan::{Plan, TargetPlan};
-use inferometer_core::search::{Asked, SearchPlan};
+use inferometer_analysis::search::Asked;
+use inferometer_plan::search::SearchPlan;
+use inferometer_plan::{Plan, TargetPlan};
 
 use super::estimate::spoken;
 
@@ -27,7 +28,7 @@ impl Longest {
         if let Some(search) = longest.plan.search.take() {
             let requests = search.max_requests.min(MOST_PLAYED);
             let asked = Asked { load: search.lowest, requests };
-            let at_lowest = |of_plan| search.pass(of_plan, asked);
+            let at_lowest = |of_plan| inferometer_analysis::search::trial_pass(of_plan, asked);
             longest.plan.passes = plan.passes.iter().map(at_lowest).collect();
             longest.times = search.max_requests as f64 / requests as f64;
             let trials = search.max_trials.saturating_mul(plan.cells.len() as u32);
@@ -77,8 +78,8 @@ pub fn advice(plan: &Plan) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use inferometer_core::plan::PassPlan;
-    use inferometer_core::spec::{Known, Spec};
+    use inferometer_load::PassPlan;
+    use inferometer_plan::spec::{Known, Spec};
 
     use super::*;
 

@@ -1,9 +1,11 @@
 //! Passes gathered into the cells of the grid, and the trials of a search beside them.
 
-use inferometer_core::fold;
-use inferometer_core::plan::{CellPlan, Plan};
-use inferometer_core::search::{SearchAnswer, Trial};
-use inferometer_core::summary::{Cell, PassSummary};
+use inferometer_analysis::cell;
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search::{SearchAnswer, Trial};
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::Plan;
 
 use super::recording::Recorded;
 
@@ -42,7 +44,7 @@ impl Grid {
     /// The cells with their figures.
     pub fn cells(&self) -> Vec<Cell> {
         let cell = |Measured { cell, passes, .. }: &Measured| {
-            fold::cell(cell.input_length, cell.output_length, passes.clone())
+            cell::cell(cell.input_length, cell.output_length, passes.clone())
         };
         self.0.iter().map(cell).collect()
     }

@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use inferometer_core::plan::Url;
-use inferometer_core::spec::parse_url;
+use inferometer_plan::Url;
+use inferometer_plan::spec::parse_url;
 
 use crate::exit::Failure;
 

@@ -1,8 +1,9 @@
 //! The conversations of a pass: what users say is made ahead and is the identity of the workload;
 //! the answers between are the server's.
 
-use inferometer_core::plan::{PassPlan, Plan};
-use inferometer_core::seed::of_repeat;
+use inferometer_load::PassPlan;
+use inferometer_plan::Plan;
+use inferometer_stats::seed::of_repeat;
 use inferometer_store::PassBegin;
 use inferometer_workload::PromptPlace;
 use inferometer_workload::conversation::Dialogue;

@@ -1,8 +1,8 @@
 //! Whether the data had as many requests as a pass was to have. What the data holds is never read
 //! here.
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::PassPlan;
+use inferometer_load::PassPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 /// What a reader should know of a pass that had `requests`, where the data has `plays` of them and
 /// begins again behind the last.
@@ -38,9 +38,9 @@ pub fn findings(
 
 #[cfg(test)]
 mod tests {
-    use inferometer_core::load::Recording;
-    use inferometer_core::plan::{Bound, OverLimit};
-    use inferometer_core::time::Nanos;
+    use inferometer_load::Recording;
+    use inferometer_load::{Bound, OverLimit};
+    use inferometer_model::time::Nanos;
 
     use super::*;
 

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use inferometer_core::effect::{Tried, effects};
-use inferometer_core::plan::{PassPlan, Plan};
-use inferometer_core::spec::{self, Spec, Variant};
-use inferometer_core::summary::Summary;
+use inferometer_analysis::effect::{Tried, effects};
+use inferometer_analysis::summary::Summary;
 use inferometer_launch::preset;
+use inferometer_load::PassPlan;
+use inferometer_plan::Plan;
+use inferometer_plan::spec;
+use inferometer_plan::spec::{Spec, Variant};
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};
 use inferometer_report::terminal;
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use inferometer_core::request::Request;
+use inferometer_model::request::Request;
 use inferometer_workload::{Built, PromptForm, PromptPlace};
 
 use super::prompts::{BATCH, Made, Prompts, Supplied, Trouble};

@@ -34,13 +34,15 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use inferometer_core::blocks::Template;
-use inferometer_core::load::Recording;
-use inferometer_core::plan::{CellPlan, PassPlan, Plan};
-use inferometer_core::spec::{Known, Spec, SpecError};
-use inferometer_core::summary::Summary;
-use inferometer_core::verdict::Validity;
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::verdict::Validity;
+use inferometer_load::PassPlan;
+use inferometer_load::Recording;
+use inferometer_model::cell::CellPlan;
 use inferometer_net::tls::Trust;
+use inferometer_plan::Plan;
+use inferometer_plan::spec::{Known, Spec, SpecError};
+use inferometer_plan::template::Template;
 use inferometer_report::{json, spec_toml, terminal};
 
 use crate::exit::{Failure, print, tell};
@@ -362,5 +364,5 @@ pub fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
 /// A salt that no other run has: the wall clock and the process, in few characters.
 fn fresh_salt() -> String {
     let text = format!("{}-{}", inferometer_net::wall_clock_ns(), std::process::id());
-    inferometer_core::request::sha256_hex(text.as_bytes())[..8].to_owned()
+    inferometer_model::request::sha256_hex(text.as_bytes())[..8].to_owned()
 }

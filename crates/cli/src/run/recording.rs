@@ -5,18 +5,21 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
-use inferometer_core::finding::Finding;
-use inferometer_core::fold::PassFold;
-use inferometer_core::inspect::{Inspector, card_findings, server_findings};
-use inferometer_core::metric::Timeline;
-use inferometer_core::observed::Observed;
-use inferometer_core::plan::{Plan, WorkloadPlan};
-use inferometer_core::record::Record;
-use inferometer_core::search::{Figures, SearchPlan, Trial, TrialFold};
-use inferometer_core::summary::{PassSummary, Process};
-use inferometer_core::traits::Tokenizer;
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::inspect::{Inspector, card_findings, server_findings};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search::{Trial, TrialFold};
 use inferometer_drive::Recorder;
+use inferometer_metrics::RequestFigures;
+use inferometer_metrics::Timeline;
+use inferometer_model::finding::Finding;
+use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_model::tokenizer::Tokenizer;
 use inferometer_net::wall_clock_ns;
+use inferometer_plan::search::SearchPlan;
+use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_store::{
     Ending, LiveNote, LogWriter, PassBegin, RunId, Store, StoreError, into_stored,
 };
@@ -146,7 +149,7 @@ impl Recording {
         if taken.error.is_none() {
             taken.note(self.log.append(&record));
         }
-        // Figures are those of the stored record, so that a report made again is equal.
+        // RequestFigures are those of the stored record, so that a report made again is equal.
         let record = into_stored(record);
         taken.folded.add(&record);
         self.board.add(&record);
@@ -260,7 +263,7 @@ impl Folded {
         self.fold.add(record);
         self.inspector.add(record);
         if let Some(trial) = &mut self.trial {
-            trial.add(&Figures::of(&Timeline::new(record, self.streamed)));
+            trial.add(&RequestFigures::of(&Timeline::new(record, self.streamed)));
         }
     }
 

@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::channel;
 
-use inferometer_core::observed::Observed;
-use inferometer_core::plan::{CellPlan, Plan, Repeat, TargetPlan};
-use inferometer_core::record::Record;
-use inferometer_core::spec::Spec;
-use inferometer_core::summary::{Process, Summary};
+use inferometer_analysis::summary::Summary;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, Repeat, TargetPlan};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, RunState, Store, StoredRun};
 use serde_json::{Map, Value};
 
@@ -311,7 +313,7 @@ fn is_of(stored: &StoredRun, plan: &Plan) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use inferometer_core::outcome::Outcome;
+    use inferometer_model::outcome::Outcome;
 
     use super::*;
 
@@ -338,12 +340,12 @@ mod tests {
                 "output_lengths": [8], "saturated": 4, "max_failures": max_failures,
             });
             let spec: Spec = serde_json::from_value(spec).unwrap();
-            let known = inferometer_core::spec::Known { dialects: &[], models: &[] };
+            let known = inferometer_plan::spec::Known { dialects: &[], models: &[] };
             let plan = spec.resolve(&known).unwrap();
             let begin =
                 PassBegin { pass: 0, cell: plan.cells[0], plan: plan.passes[0].clone(), repeat: 1 };
             let of = |outcome, count| {
-                let planned = Record::planned(0, 0, inferometer_core::time::Nanos::ZERO);
+                let planned = Record::planned(0, 0, inferometer_model::time::Nanos::ZERO);
                 std::iter::repeat_n(Record { outcome, ..planned }, count)
             };
             let rejected = Outcome::Rejected { status: 503 };

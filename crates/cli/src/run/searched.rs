@@ -1,11 +1,13 @@
 //! What is told of a search while it goes on, and what its answer means for the exit code.
 
-use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::plan::CellPlan;
-use inferometer_core::search::{
-    Asked, Claim, Load, Outcome, Overwhelmed, Search, SearchAnswer, SearchPlan,
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search::{
+    Asked, Claim, Load, Outcome, Overwhelmed, Search, SearchAnswer,
 };
-use inferometer_core::summary::{PassSummary, Summary};
+use inferometer_analysis::summary::Summary;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_plan::search::SearchPlan;
 
 use crate::exit::Failure;
 

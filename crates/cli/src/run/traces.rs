@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use inferometer_core::plan::Plan;
+use inferometer_plan::Plan;
 use inferometer_report::trace::Traces;
 use inferometer_web::traces;
 pub use inferometer_web::traces::Tracer;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use inferometer_core::histogram::Histogram;
-use inferometer_core::summary::Process;
-use inferometer_core::time::Nanos;
+use inferometer_model::process::Process;
+use inferometer_model::time::Nanos;
 use inferometer_net::{EpollNet, LoopStats, Net, StampStats, process_cpu_time};
+use inferometer_stats::histogram::Histogram;
 
 /// Counts from its making on.
 pub struct Watch {

@@ -60,7 +60,8 @@ fn a_run_goes_out_as_a_result_of_vllm_bench_and_comes_back_the_same() {
 fn a_published_table_is_a_run_among_others() {
     let folder = folder();
     let at = folder.path();
-    let table = include_str!("../../../core/src/table_import/fixtures/mistral-7b-openorca-awq.md");
+    let table =
+        include_str!("../../../analysis/src/table_import/fixtures/mistral-7b-openorca-awq.md");
     fs::write(at.join("page.md"), table).expect("written");
     let imported = document(at, &["import", "page.md", "--json"]);
     let ids: Vec<&str> =

@@ -8,7 +8,7 @@ use crate::support::{folder, inferometer, told};
 
 /// The published tables, as they were published.
 fn published(name: &str) -> String {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/table_import/fixtures");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../analysis/src/table_import/fixtures");
     format!("{folder}/{name}.md")
 }
 

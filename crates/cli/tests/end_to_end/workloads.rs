@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use inferometer_core::table_import::published_tables;
+use inferometer_analysis::table_import::published_tables;
 use serde_json::Value;
 
 use crate::support::{folder, inferometer, told};

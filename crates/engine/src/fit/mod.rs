@@ -23,7 +23,7 @@ use crate::error::EngineError;
 use crate::model::Weights;
 use crate::profile::{ColumnErrors, ErrorPercent, Profile};
 use crate::virtual_time;
-use inferometer_core::stats::percentile;
+use inferometer_stats::percentile;
 use solve::least_squares;
 
 /// Requests of the one by one pass where outputs end by themselves.

@@ -1,6 +1,6 @@
 //! Measured rows as CSV: the columns of the published tables, and the limit each row ran under.
 
-use inferometer_core::plan::CellPlan;
+use inferometer_model::cell::CellPlan;
 
 use crate::error::EngineError;
 

@@ -2,9 +2,9 @@
 //! requests at 32 per second, many more than the engine can run at once. The data set is not here;
 //! its lengths are made of what is known of them.
 
-use inferometer_core::load::load_model;
-use inferometer_core::plan::{Bound, PassPlan};
-use inferometer_core::time::Nanos;
+use inferometer_load::load_model;
+use inferometer_load::{Bound, PassPlan};
+use inferometer_model::time::Nanos;
 
 use crate::config::EngineConfig;
 use crate::engine::Engine;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
 use serde::Serialize;
 
 /// One finished request. Instants are on the machine's monotonic clock, and those of tokens are

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
 use inferometer_net::{Close, ConnId, Net};
 use inferometer_wire::http::{
     HttpError, LAST_CHUNK, Request, RequestParser, response_head, write_chunk,

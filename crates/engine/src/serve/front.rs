@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use inferometer_core::time::Nanos;
-use inferometer_core::traits::Tokenizer;
+use inferometer_model::time::Nanos;
+use inferometer_model::tokenizer::Tokenizer;
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake, wall_clock_ns};
 use inferometer_wire::http::{CONTINUE, Request};
 use serde_json::json;

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use inferometer_core::traits::Tokenizer;
+use inferometer_model::tokenizer::Tokenizer;
 use inferometer_net::{EpollNet, Net};
 
 use crate::config::EngineConfig;

@@ -1,7 +1,7 @@
 //! What a client is told of an answer under way: tokens, the end, and faults in the middle. It
 //! queues bytes on the connection and never writes to a socket.
 
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
 use inferometer_net::Close;
 
 use super::api::{Job, Output, Reply};

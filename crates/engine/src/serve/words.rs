@@ -1,7 +1,7 @@
 //! The text of simulated outputs: single tokens of a tokenizer, drawn by a hash. The same prompt
 //! always gets the same words.
 
-use inferometer_core::traits::{Tokenizer, TokenizerError};
+use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
 
 /// The most tokens to choose from: decoding a whole vocabulary would delay the start.
 const CHOICE: usize = 4096;

@@ -1,15 +1,16 @@
 //! Trials of a search against the engine in virtual time, as light as they can be.
 
-use inferometer_core::load::load_model;
-use inferometer_core::plan::{Bound, PassPlan};
-use inferometer_core::search::{
-    Asked, Claim, Criterion, Evidence, Fate, Figures, Search, Settings, Trial, TrialFold, Watcher,
-    certain_at, criteria,
+use inferometer_analysis::search::{
+    Asked, Claim, Evidence, Search, Settings, Trial, TrialFold, Watcher, certain_at,
 };
-use inferometer_core::seed::of_repeat;
-use inferometer_core::stats::normal_quantile_above;
-use inferometer_core::{goodput, slo};
 use inferometer_engine::{Engine, EngineConfig, Finish, VirtualRecord, simulate};
+use inferometer_load::load_model;
+use inferometer_load::{Bound, PassPlan};
+use inferometer_metrics::{Fate, RequestFigures};
+use inferometer_metrics::{request_objective as goodput, slo};
+use inferometer_plan::search::{Criterion, criteria};
+use inferometer_stats::normal_quantile_above;
+use inferometer_stats::seed::of_repeat;
 
 /// A server and its workload: prompts and outputs of one length, Poisson arrivals.
 pub struct Server {
@@ -41,7 +42,7 @@ impl Server {
     }
 
     /// The requests of a load, in virtual time.
-    pub fn play(&self, load: f64, requests: u64, seed: u64) -> Vec<Figures> {
+    pub fn play(&self, load: f64, requests: u64, seed: u64) -> Vec<RequestFigures> {
         let pass = self.pass(load, requests);
         let mut engine = Engine::new(self.config.clone()).expect("an engine");
         let mut lengths = std::iter::repeat(self.lengths);
@@ -68,12 +69,12 @@ impl Server {
     }
 }
 
-fn figures(index: u32, found: &VirtualRecord) -> Figures {
-    let ms = |at: Option<inferometer_core::time::Nanos>| at.map(|at| at.ms_after(found.sent));
+fn figures(index: u32, found: &VirtualRecord) -> RequestFigures {
+    let ms = |at: Option<inferometer_model::time::Nanos>| at.map(|at| at.ms_after(found.sent));
     let (first, last) = (ms(found.first_token), ms(found.last_token));
     let tokens = f64::from(found.output) - 1.0;
     let between = first.zip(last).filter(|_| tokens > 0.0);
-    Figures {
+    RequestFigures {
         index,
         fate: Fate::Ended,
         due: found.due,

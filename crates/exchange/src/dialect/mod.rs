@@ -14,7 +14,7 @@ mod stream;
 mod v02;
 pub(crate) mod vllm;
 
-use inferometer_core::record::Record;
+use inferometer_model::record::Record;
 
 pub use layout::{Line, Printed, Value};
 pub(crate) use numbers::Numbers;

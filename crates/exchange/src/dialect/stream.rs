@@ -1,7 +1,7 @@
 //! A record as other tools see it: when it was picked, and its content chunks. It counts nothing.
 
-use inferometer_core::record::{EventKind, Record};
-use inferometer_core::time::Nanos;
+use inferometer_model::record::{EventKind, Record};
+use inferometer_model::time::Nanos;
 
 /// A completed request.
 #[derive(Clone, Debug)]

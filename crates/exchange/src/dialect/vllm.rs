@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
 
 use super::layout::{Value, count, figure, number, section};
 use super::stream::gaps;

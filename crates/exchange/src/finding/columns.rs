@@ -1,8 +1,8 @@
 //! Columns that must follow from one another, within what their decimals leave open.
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::CellPlan;
-use inferometer_core::table_import::PublishedTable;
+use inferometer_analysis::table_import::PublishedTable;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 use super::{Rounded, listed};
 

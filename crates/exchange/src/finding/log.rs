@@ -1,8 +1,8 @@
 //! What a log of text blocks says against itself, and against a table beside it.
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::CellPlan;
-use inferometer_core::table_import::{LoggedBlock, PublishedTable};
+use inferometer_analysis::table_import::{LoggedBlock, PublishedTable};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 use super::{CHARACTERS, listed};
 use crate::published::Page;

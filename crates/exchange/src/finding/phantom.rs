@@ -1,9 +1,9 @@
 //! Output tokens that were counted and never came: the model stopped at a total length, and the
 //! figures divide by the length that was asked for.
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::CellPlan;
-use inferometer_core::table_import::{PublishedRow, PublishedTable};
+use inferometer_analysis::table_import::{PublishedRow, PublishedTable};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 use super::listed;
 

@@ -1,17 +1,18 @@
 //! The log of a client over text blocks as a run: a cell with one closed loop for each block.
 //! Totals are recovered from rates and the duration, and must come out whole.
 
-use inferometer_core::blocks::{BlockFigures, Keeping};
-use inferometer_core::fold::PassFold;
-use inferometer_core::imported::Stated;
-use inferometer_core::load::Level;
-use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::plan::{Bound, PassPlan};
-use inferometer_core::prediction::CellPrediction;
-use inferometer_core::record::TokensFrom;
-use inferometer_core::summary::{Cell, PassSummary};
-use inferometer_core::table_import::{LoggedBlock, place_of};
-use inferometer_core::utc;
+use inferometer_analysis::blocks::{BlockFigures, Keeping};
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::imported::Stated;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::prediction::CellPrediction;
+use inferometer_analysis::table_import::{LoggedBlock, place_of};
+use inferometer_load::Level;
+use inferometer_load::{Bound, PassPlan};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::TokensFrom;
+use inferometer_model::utc;
 
 use super::{Page, target};
 use crate::finding;

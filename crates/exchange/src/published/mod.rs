@@ -4,8 +4,8 @@ mod log;
 mod script;
 mod tables;
 
-use inferometer_core::summary::Target;
-use inferometer_core::table_import::{Place, engine_in_prose, logged_blocks, published_tables};
+use inferometer_analysis::table_import::{Place, engine_in_prose, logged_blocks, published_tables};
+use inferometer_model::target::Target;
 
 use crate::error::ExchangeError;
 use crate::source::{Import, Source};
@@ -29,7 +29,7 @@ pub(crate) fn runs(source: &Source, text: &str) -> Result<Vec<Import>, ExchangeE
 pub(crate) struct Page<'a> {
     pub source: &'a Source,
     pub text: &'a str,
-    pub logged: Vec<inferometer_core::table_import::LoggedBlock>,
+    pub logged: Vec<inferometer_analysis::table_import::LoggedBlock>,
 }
 
 /// What was measured, as far as headings and prose name it; and where the engine was found, if not

@@ -1,15 +1,15 @@
 //! The six lines that vLLM 0.2's `benchmark_serving.py` prints, as a run. Only what the lines and
 //! the command above them say.
 
-use inferometer_core::fold::PassFold;
-use inferometer_core::imported::Stated;
-use inferometer_core::load::Level;
-use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::plan::{Bound, OverLimit, PassPlan};
-use inferometer_core::prediction::CellPrediction;
-use inferometer_core::serving_run::FIELDS;
-use inferometer_core::summary::Cell;
-use inferometer_core::table_import::place_of;
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::imported::Stated;
+use inferometer_analysis::prediction::CellPrediction;
+use inferometer_analysis::serving_run::FIELDS;
+use inferometer_analysis::table_import::place_of;
+use inferometer_load::Level;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_model::outcome::OutcomeCounts;
 
 use super::{Page, target};
 use crate::error::ExchangeError;
@@ -106,7 +106,7 @@ fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
         false => PassPlan::Saturated { requests: prompts },
         true => PassPlan::Open {
             rate: Level::Constant(rate),
-            arrivals: inferometer_core::arrival::Arrivals::default(),
+            arrivals: inferometer_load::arrival::Arrivals::default(),
             bound: Bound::requests(prompts),
             max_in_flight: None,
             over_limit: OverLimit::default(),

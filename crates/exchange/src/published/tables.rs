@@ -1,8 +1,8 @@
 //! A published table as a run. Figures go over as they stand: none is computed.
 
-use inferometer_core::prediction::CellPrediction;
-use inferometer_core::summary::Cell;
-use inferometer_core::table_import::{PublishedRow, PublishedTable};
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::prediction::CellPrediction;
+use inferometer_analysis::table_import::{PublishedRow, PublishedTable};
 
 use super::{Page, target};
 use crate::finding;

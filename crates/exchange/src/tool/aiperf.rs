@@ -1,8 +1,8 @@
 //! AIPerf's `profile_export_aiperf.json`, and the requests of its `profile_export.jsonl`.
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::load::Recording;
-use inferometer_core::plan::{Bound, OverLimit, PassPlan};
+use inferometer_load::Recording;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_model::finding::{Finding, Severity};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
@@ -121,7 +121,7 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
             max_in_flight: None,
             over_limit: OverLimit::default(),
         },
-        stated: inferometer_core::imported::Stated::default(),
+        stated: inferometer_analysis::imported::Stated::default(),
         told,
         planned,
         complete,
@@ -142,7 +142,7 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
     findings.extend(failures(planned, complete, true));
     let mut imported = source.imported(RECORDS);
     imported.measured_at =
-        i64::try_from(origin_ns).ok().map(inferometer_core::utc::rfc3339).map(of_client);
+        i64::try_from(origin_ns).ok().map(inferometer_model::utc::rfc3339).map(of_client);
     let (cells, stated, records) = cells(vec![pass]);
     imported.passes = stated;
     let target = target("unknown", None, "unknown");

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_core::imported::Stated;
-use inferometer_core::summary::{Distribution, Target};
+use inferometer_analysis::imported::Stated;
+use inferometer_model::target::Target;
+use inferometer_stats::Distribution;
 use serde_json::Value;
 
 use crate::error::ExchangeError;

@@ -1,6 +1,6 @@
 //! GuideLLM's `benchmarks.json`: a pass for each benchmark, with the requests that it samples.
 
-use inferometer_core::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, Severity};
 use serde_json::Value;
 
 use super::document::{Document, target};
@@ -67,7 +67,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ExchangeError> {
     let mut imported = source.imported(FORMAT);
     let began = benchmarks.first().and_then(|benchmark| benchmark.get("start_time"));
     imported.measured_at = began.and_then(Value::as_f64).map(|seconds| {
-        format!("{}, the client's clock", inferometer_core::utc::rfc3339((seconds * 1e9) as i64))
+        format!("{}, the client's clock", inferometer_model::utc::rfc3339((seconds * 1e9) as i64))
     });
     let (mut cells, stated, records) = cells(passes);
     for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {

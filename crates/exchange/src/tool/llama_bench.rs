@@ -3,14 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::imported::Stated;
-use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::plan::Bound;
-use inferometer_core::plan::PassPlan;
-use inferometer_core::prediction::CellPrediction;
-use inferometer_core::summary::{Cell, Target};
-use inferometer_core::table_import::TableForm;
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::imported::Stated;
+use inferometer_analysis::prediction::CellPrediction;
+use inferometer_analysis::table_import::TableForm;
+use inferometer_load::Bound;
+use inferometer_load::PassPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::target::Target;
 use serde_json::Value;
 
 use super::document::{Document, target, without_folders};
@@ -72,7 +73,7 @@ fn engine(model: Option<&str>) -> Target {
 }
 
 fn run(
-    mut imported: inferometer_core::imported::Imported,
+    mut imported: inferometer_analysis::imported::Imported,
     target: Target,
     tests: Vec<Test>,
 ) -> Import {
@@ -86,7 +87,7 @@ fn run(
     let cell = |test: &Test| {
         let requests = u32::try_from(test.repetitions).unwrap_or(u32::MAX);
         let plan = PassPlan::OneByOne { bound: Bound::requests(requests) };
-        let mut pass = inferometer_core::fold::PassFold::new(&plan, false, 0).finish();
+        let mut pass = inferometer_analysis::fold::PassFold::new(&plan, false, 0).finish();
         pass.planned = test.repetitions;
         pass.outcomes = OutcomeCounts { complete: test.repetitions, ..OutcomeCounts::default() };
         Cell {

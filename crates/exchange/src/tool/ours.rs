@@ -1,7 +1,7 @@
 //! A `summary.json` of this program, from another store.
 
-pub(super) use inferometer_core::imported::OURS as FORMAT;
-use inferometer_core::summary::{SUMMARY_SCHEMA, Summary};
+pub(super) use inferometer_analysis::imported::OURS as FORMAT;
+use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use serde_json::Value;
 
 use crate::error::ExchangeError;

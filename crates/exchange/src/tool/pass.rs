@@ -3,15 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_core::arrival::Arrivals;
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::fold::{self, PassFold};
-use inferometer_core::imported::Stated;
-use inferometer_core::load::Level;
-use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::plan::{Bound, OverLimit, PassPlan};
-use inferometer_core::record::Record;
-use inferometer_core::summary::{Cell, Instrument, PassSummary};
+use inferometer_analysis::cell;
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::imported::Stated;
+use inferometer_analysis::instrument::Instrument;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_load::Level;
+use inferometer_load::arrival::Arrivals;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::Record;
 
 use super::request::{Told, record};
 use crate::source::PassRecords;
@@ -86,7 +89,7 @@ pub(super) fn cells(passes: Vec<Pass>) -> (Vec<Cell>, Vec<Stated>, Vec<PassRecor
             }
             number += 1;
         }
-        cells.push(fold::cell(input, output, summaries));
+        cells.push(cell::cell(input, output, summaries));
     }
     // Records of some passes alone would be taken for those of others.
     if all_records.len() != all_stated.len() {

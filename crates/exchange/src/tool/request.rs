@@ -1,9 +1,9 @@
 //! A request as another tool recorded it, as a record of ours. Instants are those of that tool's
 //! client, by its own clock.
 
-use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::record::{Event, EventKind, Read, Record, detail};
-use inferometer_core::time::Nanos;
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::{Event, EventKind, Read, Record, detail};
+use inferometer_model::time::Nanos;
 
 /// The resolution of stored instants.
 const TICK_NS: f64 = 100.0;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::stats;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_stats as stats;
 use serde_json::Value;
 
 use super::document::{Document, target};

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use inferometer_core::record::{Event, Read};
-use inferometer_core::time::Nanos;
+use inferometer_model::record::{Event, Read};
+use inferometer_model::time::Nanos;
 
 use super::requests::RequestRow;
 use super::{Column, Table};

@@ -3,12 +3,12 @@
 
 use std::rc::Rc;
 
-use inferometer_core::metric::{
+use inferometer_metrics::{
     Timeline, e2e, latency_per_output_token, latency_per_token, send_delay, tpot, ttft,
 };
-use inferometer_core::outcome::Outcome;
-use inferometer_core::record::{Record, TokensFrom};
-use inferometer_core::time::Nanos;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{Record, TokensFrom};
+use inferometer_model::time::Nanos;
 
 use super::source::PassSource;
 use super::{Column, Table};

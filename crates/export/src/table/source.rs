@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
-use inferometer_core::plan::{CellPlan, PassPlan};
-use inferometer_core::summary::Target;
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::target::Target;
 
 /// The run of a record.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
 use rustls::ClientConnection;
 
 use super::TlsClient;

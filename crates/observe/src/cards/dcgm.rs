@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_core::observed::CardSample;
-use inferometer_core::summary::Card;
+use inferometer_model::sample::CardSample;
+use inferometer_model::target::Card;
 
 use super::Cards;
 use crate::exposition::{Metric, metrics};

@@ -3,8 +3,8 @@
 
 use std::ffi::OsStr;
 
-use inferometer_core::observed::CardSample;
-use inferometer_core::summary::Card;
+use inferometer_model::sample::CardSample;
+use inferometer_model::target::Card;
 use nvml_wrapper::enum_wrappers::device::Clock;
 use nvml_wrapper::{Device, Nvml};
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use inferometer_core::observed::CardSample;
-use inferometer_core::summary::Card;
+use inferometer_model::sample::CardSample;
+use inferometer_model::target::Card;
 
 use super::Cards;
 

@@ -1,7 +1,10 @@
 //! The parts of a report that go through every pass: its figures, and the instrument's own
 //! error. Never sums up over passes.
 
-use inferometer_core::summary::{Cell, Distribution, PassSummary, Summary};
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_stats::Distribution;
 
 use super::ReportInput;
 use crate::chart::Chart;

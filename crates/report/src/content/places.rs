@@ -1,7 +1,10 @@
 //! Which figure of a table leads to which place of the page. Never a link to a place that is not
 //! there.
 
-use inferometer_core::summary::{Cell, PassKind, PassSummary, Summary};
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
 
 use crate::layout::Table;
 use crate::trace::{LatencyKind, Traces};

@@ -1,8 +1,9 @@
 //! The parts of a report about what the server and its cards said of themselves, pass by pass.
 //! Never compares them with the client: that is a finding.
 
-use inferometer_core::observed::{CardUse, Energy, Level, ServerLatency, ServerSays};
-use inferometer_core::summary::{PassSummary, Summary};
+use inferometer_analysis::observed::{CardUse, Energy, Level, ServerLatency, ServerSays};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
 
 use crate::document::{Block, plain};
 use crate::layout::{Align, Table};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use inferometer_core::summary::Summary;
+use inferometer_analysis::summary::Summary;
 
 use super::axis::Axis;
 use super::figure::{Figure, Key, Mark, Panel, Point, Series};

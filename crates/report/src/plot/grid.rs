@@ -7,7 +7,10 @@
 
 use std::collections::BTreeSet;
 
-use inferometer_core::summary::{Cell, CellSpread, Distribution, PassSummary, Spread, Summary};
+use inferometer_analysis::cell::{Cell, CellSpread};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_stats::{Distribution, Spread};
 
 use super::axis::Axis;
 use super::figure::{Figure, Key, Mark, Panel, Point, Series};

@@ -1,8 +1,12 @@
 //! The curve of a search: the load against the share of requests that meet each objective, TTFT and
 //! TPOT, with the answer and its interval. Only for one run.
 
-use inferometer_core::search::{Over, SearchAnswer};
-use inferometer_core::summary::{Cell, Distribution, PassSummary, Summary};
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search::SearchAnswer;
+use inferometer_analysis::summary::Summary;
+use inferometer_plan::search::Over;
+use inferometer_stats::Distribution;
 
 use super::figure::Mark;
 use super::grid::Named;

@@ -1,7 +1,8 @@
 //! How far a model keeps to the length that it is asked for, as a table.
 
-use inferometer_core::blocks::{Keeping, RULES};
-use inferometer_core::summary::{Distribution, Summary};
+use inferometer_analysis::blocks::{Keeping, RULES};
+use inferometer_analysis::summary::Summary;
+use inferometer_stats::Distribution;
 
 use super::passes;
 use crate::layout::{Align, Table};

@@ -4,9 +4,9 @@
 
 use std::fmt::{Display, Write as _};
 
-use inferometer_core::blocks::{BlockFigures, FIELDS};
-use inferometer_core::summary::Summary;
-use inferometer_core::utc;
+use inferometer_analysis::blocks::{BlockFigures, FIELDS};
+use inferometer_analysis::summary::Summary;
+use inferometer_model::utc;
 
 use crate::number::MISSING;
 

@@ -13,8 +13,10 @@ pub(crate) use keeping::{keeping, rules};
 pub(crate) use serving_run::serving_run;
 pub(crate) use sizes::blocks;
 
-use inferometer_core::blocks::BlockFigures;
-use inferometer_core::summary::{Cell, PassSummary, Summary};
+use inferometer_analysis::blocks::BlockFigures;
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
 
 /// The passes over text blocks, in the order in which they were carried out.
 pub(crate) fn passes(summary: &Summary) -> Vec<(&Cell, &PassSummary, &BlockFigures)> {

@@ -1,7 +1,7 @@
 //! The six figures of vLLM 0.2's serving script: ours, and what the script would have printed.
 
-use inferometer_core::serving_run::{FIELDS, Field, ServingRun};
-use inferometer_core::summary::Summary;
+use inferometer_analysis::serving_run::{FIELDS, Field, ServingRun};
+use inferometer_analysis::summary::Summary;
 
 use crate::layout::{Align, Table};
 use crate::number::{MISSING, significant};

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use inferometer_core::blocks::BlockFigures;
-use inferometer_core::summary::Summary;
+use inferometer_analysis::blocks::BlockFigures;
+use inferometer_analysis::summary::Summary;
 
 use super::passes;
 use crate::label;

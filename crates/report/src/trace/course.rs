@@ -1,9 +1,9 @@
 //! What went on at which time of a pass, thinned out to what can be seen: requests in flight,
 //! tokens, what the server and its cards said. Seconds since the first send of the pass.
 
-use inferometer_core::metric::{InFlight, TokenCurve};
-use inferometer_core::observed::{Observed, Quantity, Sample};
-use inferometer_core::time::Nanos;
+use inferometer_metrics::{InFlight, TokenCurve};
+use inferometer_model::sample::{Observed, Quantity, Sample};
+use inferometer_model::time::Nanos;
 
 use crate::chart::thin::largest_triangles;
 
@@ -233,7 +233,7 @@ fn server(within: &[&Sample], begin: Nanos) -> ServerCourse {
 }
 
 fn card(within: &[&Sample], index: u32, begin: Nanos) -> CardCourse {
-    let of = |value: fn(&inferometer_core::observed::CardSample) -> Option<f64>| -> Line {
+    let of = |value: fn(&inferometer_model::sample::CardSample) -> Option<f64>| -> Line {
         let points = within.iter().filter_map(|sample| {
             let card = sample.cards.iter().find(|card| card.index == index)?;
             Some((sample.at.seconds_after(begin), value(card)?))
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_sample_without_a_counter_shifts_no_other() {
-        use inferometer_core::observed::ServerSample;
+        use inferometer_model::sample::ServerSample;
         let sample = |second: u64, hits: Option<f64>| {
             let mut values = std::collections::BTreeMap::from([(
                 Quantity::PrefixQueries,

@@ -1,9 +1,9 @@
 //! Requests that are kept one by one, to be drawn: all of few, and of many each so-manyth by its
 //! index, which no order of records changes.
 
-use inferometer_core::outcome::OutcomeKind;
-use inferometer_core::record::Record;
-use inferometer_core::time::Nanos;
+use inferometer_model::outcome::OutcomeKind;
+use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
 
 /// The most that are kept: some 2 MiB of them.
 const MOST: usize = 1 << 15;

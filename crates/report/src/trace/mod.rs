@@ -1,21 +1,23 @@
 //! What a pass looked like: its distributions and its course, as they can be drawn, from its
 //! records. Memory is bounded, and so is what comes out; what was left out is counted.
 //!
-//! Figures are those of [`inferometer_core::fold`]; nothing here is printed as a figure that is not
+//! Figures are those of [`inferometer_analysis::fold`]; nothing here is printed as a figure that is not
 //! among its values.
 
 mod course;
 mod kept;
 mod tail;
 
-use inferometer_core::metric::{InFlight, Span, Timeline, TokenCurve, e2e, itl, tpot, ttft};
-use inferometer_core::observed::Observed;
-use inferometer_core::outcome::OutcomeKind;
-use inferometer_core::plan::CellPlan;
-use inferometer_core::record::{CUT_OFF, Record};
-use inferometer_core::stats::{Curve, Pool, Sample};
-use inferometer_core::summary::{Cell, PassSummary, Summary};
-use inferometer_core::time::Nanos;
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_metrics::{InFlight, Span, Timeline, TokenCurve, e2e, itl, tpot, ttft};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::outcome::OutcomeKind;
+use inferometer_model::record::{CUT_OFF, Record};
+use inferometer_model::sample::Observed;
+use inferometer_model::time::Nanos;
+use inferometer_stats::{Curve, Pool, Sample};
 
 pub use course::{CardCourse, Course, Level, Line, ServerCourse};
 pub(crate) use course::{parts_within, thinned_to};
@@ -167,7 +169,7 @@ pub struct PassTracer {
 
 impl PassTracer {
     /// Nothing seen yet. `streamed` is the plan's
-    /// [`inferometer_core::request::Sampling::stream`].
+    /// [`inferometer_model::request::Sampling::stream`].
     #[must_use]
     pub fn new(cell: CellPlan, streamed: bool) -> Self {
         Self {

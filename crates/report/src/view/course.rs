@@ -1,7 +1,7 @@
 //! What went on within one pass: requests in flight, tokens, latencies by the time of the send,
 //! and requests one by one.
 
-use inferometer_core::outcome::OutcomeKind;
+use inferometer_model::outcome::OutcomeKind;
 
 use crate::chart::thin::bands;
 use crate::chart::{Chart, Panel, Series, Shape};

@@ -1,8 +1,10 @@
 //! Distributions of latencies: cumulative, with the percentiles that tables quote, and as
 //! histograms.
 
-use inferometer_core::stats::CurvePoint;
-use inferometer_core::summary::{Distribution, PassSummary, Summary};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_stats::CurvePoint;
+use inferometer_stats::Distribution;
 
 use crate::chart::{Across, Chart, Panel, Series, Shape, Spacing};
 use crate::layout::{Align, Table};

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use inferometer_core::summary::{Cell, Distribution, PassKind, PassSummary, Summary};
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
+use inferometer_stats::Distribution;
 
 use crate::chart::{Across, Chart, Series, Shape, Spacing};
 use crate::plot::Axis;

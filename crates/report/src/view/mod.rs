@@ -6,7 +6,7 @@ mod latency;
 mod load;
 mod timeline;
 
-use inferometer_core::summary::Summary;
+use inferometer_analysis::summary::Summary;
 
 use crate::chart::{Across, Chart, Panel, Series, Spacing};
 use crate::label;

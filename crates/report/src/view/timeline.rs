@@ -1,7 +1,7 @@
 //! The whole run on one time axis: what the client had in flight, what came, what the server and
 //! its cards said, and some requests one by one.
 
-use inferometer_core::summary::Summary;
+use inferometer_analysis::summary::Summary;
 
 use super::course::{cut_off_note, failures, level, rows_panel, series, spans};
 use crate::chart::{Chart, Panel, Series, Shape};

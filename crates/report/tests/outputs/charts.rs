@@ -1,9 +1,10 @@
 //! The charts of a run: what they show of its records, and how large they may become.
 
-use inferometer_core::outcome::Outcome;
-use inferometer_core::record::{CUT_OFF, Record};
-use inferometer_core::summary::{PassKind, Summary};
-use inferometer_core::time::Nanos;
+use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{CUT_OFF, Record};
+use inferometer_model::time::Nanos;
 use inferometer_report::chart::{self, Chart, Shape};
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::trace::{LatencyKind, Level, PassTracer, Traces};

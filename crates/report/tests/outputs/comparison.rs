@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_core::effect::{Tried, effects};
-use inferometer_core::summary::{Cell, Summary};
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::effect::{Tried, effects};
+use inferometer_analysis::summary::Summary;
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};
 use inferometer_report::plot::Theme;
 

@@ -1,6 +1,6 @@
 //! The JSON document and its schema.
 
-use inferometer_core::summary::Summary;
+use inferometer_analysis::summary::Summary;
 use inferometer_report::json;
 use jsonschema::Validator;
 use serde_json::{Value, json};

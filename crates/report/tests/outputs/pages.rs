@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use inferometer_core::imported::Imported;
-use inferometer_core::summary::Summary;
+use inferometer_analysis::imported::Imported;
+use inferometer_analysis::summary::Summary;
 use inferometer_report::plot::{self, Named, Theme};
 use inferometer_report::trace::Traces;
 use inferometer_report::{ReportInput, html, markdown, table};

@@ -1,9 +1,12 @@
 //! The plots: their structure as SVG, and that pixels come out.
 
-use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::summary::{CellSpread, PassKind, Spread, Summary};
+use inferometer_analysis::cell::CellSpread;
+use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
+use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::ReportError;
 use inferometer_report::plot::{self, Named, Theme};
+use inferometer_stats::Spread;
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, Node};
 

@@ -1,12 +1,13 @@
 //! The published record's own log and tables from the counts behind them, and the serving
 //! script's figures.
 
-use inferometer_core::blocks::{BlockFigures, Keeping};
-use inferometer_core::imported::Imported;
-use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::serving_run::{ByTokens, ServingRun};
-use inferometer_core::summary::{PassKind, Summary};
-use inferometer_core::table_import::published_tables;
+use inferometer_analysis::blocks::{BlockFigures, Keeping};
+use inferometer_analysis::imported::Imported;
+use inferometer_analysis::serving_run::{ByTokens, ServingRun};
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::table_import::published_tables;
+use inferometer_load::PassKind;
+use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::{csv, plot, published, table};
 
 use crate::support::{cell, distribution, empty, pass};

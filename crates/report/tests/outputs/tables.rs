@@ -1,7 +1,7 @@
 //! The table, its footnotes, the terminal and the CSV.
 
-use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::summary::PassKind;
+use inferometer_load::PassKind;
+use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::terminal::Colour;
 use inferometer_report::{csv, table, terminal};
 
@@ -21,7 +21,7 @@ fn the_published_tables_come_out_byte_for_byte() {
 }
 
 /// The published headings write the version with a `v`; a server states it without.
-fn published_with_v(text: &str) -> Vec<inferometer_core::summary::Summary> {
+fn published_with_v(text: &str) -> Vec<inferometer_analysis::summary::Summary> {
     let mut summaries = published(text);
     for summary in &mut summaries {
         let version = summary.target.engine_version.as_mut().unwrap();

@@ -4,18 +4,22 @@ pub mod records;
 
 use std::collections::BTreeMap;
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::observed::{
+use inferometer_analysis::cell::{Cell, CellSpread};
+use inferometer_analysis::instrument::Instrument;
+use inferometer_analysis::observed::{
     CardUse, Energy, HardwareUse, Instant, Level, ServerLatency, ServerSays,
 };
-use inferometer_core::outcome::OutcomeCounts;
-use inferometer_core::prediction::CellPrediction;
-use inferometer_core::record::TokensFrom;
-use inferometer_core::summary::{
-    Card, Cell, CellSpread, Distribution, Environment, Goodput, Instrument, PassKind, PassSummary,
-    SUMMARY_SCHEMA, Spread, SteadyState, Summary, Target, Tool,
-};
-use inferometer_core::verdict::{SloResult, Validity, Verdict};
+use inferometer_analysis::pass::{Goodput, PassSummary};
+use inferometer_analysis::prediction::CellPrediction;
+use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
+use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
+use inferometer_load::PassKind;
+use inferometer_metrics::SteadyState;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::TokensFrom;
+use inferometer_model::target::{Card, Environment, Target, Tool};
+use inferometer_stats::{Distribution, Spread};
 
 /// The published table of chatglm3-6b.
 pub const CHATGLM3: &str = include_str!("../fixtures/chatglm3-6b.md");

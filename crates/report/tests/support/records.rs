@@ -1,10 +1,10 @@
 //! Records to be drawn: streams of tokens whose latencies vary as those of a loaded server do.
 
-use inferometer_core::observed::{CardSample, Observed, Quantity, Sample, ServerSample};
-use inferometer_core::outcome::Outcome;
-use inferometer_core::record::{Event, EventKind, Read, Record};
-use inferometer_core::summary::Summary;
-use inferometer_core::time::Nanos;
+use inferometer_analysis::summary::Summary;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{Event, EventKind, Read, Record};
+use inferometer_model::sample::{CardSample, Observed, Quantity, Sample, ServerSample};
+use inferometer_model::time::Nanos;
 use inferometer_report::trace::{PassTracer, Traces};
 
 const MS: u64 = 1_000_000;

@@ -3,10 +3,10 @@
 
 use std::borrow::Borrow;
 
-use inferometer_core::metric::{Timeline, e2e, ttft};
-use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::record::Record;
-use inferometer_core::time::Nanos;
+use inferometer_metrics::{Timeline, e2e, ttft};
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
 use rusqlite::{OptionalExtension, Statement, Transaction, params};
 
 use super::run_id::RunId;

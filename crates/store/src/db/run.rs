@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use inferometer_core::plan::Plan;
-use inferometer_core::summary::{Environment, Summary, Target};
+use inferometer_analysis::summary::Summary;
+use inferometer_model::target::{Environment, Target};
+use inferometer_plan::Plan;
 
 use super::run_id::RunId;
 

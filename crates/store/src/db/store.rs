@@ -3,9 +3,10 @@
 use std::borrow::Borrow;
 use std::path::{Path, PathBuf};
 
-use inferometer_core::finding::Severity;
-use inferometer_core::record::Record;
-use inferometer_core::summary::{Environment, Summary, Target};
+use inferometer_analysis::summary::Summary;
+use inferometer_model::finding::Severity;
+use inferometer_model::record::Record;
+use inferometer_model::target::{Environment, Target};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior};
 use rusqlite::{named_params, params};
 use serde::Serialize;

@@ -4,7 +4,7 @@
 //! Instants are differences to the instant before them in the record's life; the first of a
 //! record is a difference to the due time of the record before it in the batch.
 
-use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
 
 use super::codes::{
     Chain, Strings, difference, instant, outcome_code, outcome_of, small, some, undo_difference,

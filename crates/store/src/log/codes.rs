@@ -1,8 +1,8 @@
 //! The numbers that stand for instants, counts, strings and outcomes in the tables of a batch.
 //! Each has its inverse beside it, which refuses what no writer makes.
 
-use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::time::Nanos;
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::time::Nanos;
 
 use super::column::{Malformed, unzigzag, zigzag};
 use super::resolution::{TICK_NS, ticks};

@@ -15,10 +15,11 @@ mod frame;
 mod reader;
 mod writer;
 
-use inferometer_core::observed::Observed;
-use inferometer_core::plan::{CellPlan, PassPlan};
-use inferometer_core::record::{RECORD_VERSION, Record};
-use inferometer_core::summary::Process;
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::process::Process;
+use inferometer_model::record::{RECORD_VERSION, Record};
+use inferometer_model::sample::Observed;
 use serde::{Deserialize, Serialize};
 
 pub use reader::LogReader;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use inferometer_core::record::{RECORD_VERSION, Record};
+use inferometer_model::record::{RECORD_VERSION, Record};
 use serde::de::DeserializeOwned;
 
 use super::batch;

@@ -3,8 +3,8 @@
 //! The log's resolution is that of every figure: a figure computed while a run goes on is
 //! computed from records as they are stored, so that a report made again is equal.
 
-use inferometer_core::record::{Read, Record};
-use inferometer_core::time::Nanos;
+use inferometer_model::record::{Read, Record};
+use inferometer_model::time::Nanos;
 
 /// The resolution of a stored instant: 100 ns. Kernel stamps and the way from the kernel to the
 /// program scatter by microseconds, so nothing that was measured is lost, and two bytes hold

@@ -5,9 +5,9 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use inferometer_core::observed::Observed;
-use inferometer_core::record::Record;
-use inferometer_core::summary::Process;
+use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
 use serde::Serialize;
 
 use super::batch::Batch;

@@ -1,8 +1,8 @@
 //! A record as most are, for the tests of the log and of the database.
 
-use inferometer_core::outcome::Outcome;
-use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
-use inferometer_core::time::Nanos;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::time::Nanos;
 
 /// A complete request whose tokens came one by one.
 pub fn streamed(pass: u32, index: u32, tokens: u32) -> Record {

@@ -1,6 +1,6 @@
 //! Runs are found by what they are and by what people say of them, and removed with all they have.
 
-use inferometer_core::summary::Target;
+use inferometer_model::target::Target;
 use inferometer_store::{
     LogHeader, LogWriter, RunFilter, RunHeader, RunId, RunKind, RunState, Store, StoreError,
 };
@@ -36,7 +36,7 @@ fn three_kinds(folder: &TempDir) -> (Store, [RunId; 3]) {
     for run in &runs {
         let ended = store.finish_run(
             run,
-            &inferometer_core::summary::Summary {
+            &inferometer_analysis::summary::Summary {
                 target: store.run(run.as_str()).unwrap().target,
                 ..summary(run)
             },

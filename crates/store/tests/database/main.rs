@@ -10,7 +10,7 @@ mod sample;
 use std::path::PathBuf;
 
 use common::streamed;
-use inferometer_core::plan::Plan;
+use inferometer_plan::Plan;
 use inferometer_store::log::as_stored;
 use inferometer_store::{
     Entry, LogHeader, LogReader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store,

@@ -3,21 +3,23 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::fold::PassFold;
-use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::plan::{
-    Bound, CellPlan, ObservePlan, PassPlan, Plan, Repeat, TargetPlan, Timeouts, Url, Warmup,
-    WorkloadPlan,
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::prediction::CellPrediction;
+use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
+use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
+use inferometer_load::{Bound, PassPlan};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::Record;
+use inferometer_model::request::Sampling;
+use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_model::time::Nanos;
+use inferometer_plan::{
+    ObservePlan, Plan, Repeat, TargetPlan, Timeouts, Url, Warmup, WorkloadPlan,
 };
-use inferometer_core::prediction::CellPrediction;
-use inferometer_core::record::Record;
-use inferometer_core::request::Sampling;
-use inferometer_core::summary::{
-    Cell, Environment, PassSummary, SUMMARY_SCHEMA, Summary, Target, Tool,
-};
-use inferometer_core::time::Nanos;
-use inferometer_core::verdict::{SloResult, Validity, Verdict};
 use inferometer_store::log::as_stored;
 use inferometer_store::{RunHeader, RunId};
 

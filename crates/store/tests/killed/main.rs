@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::streamed;
-use inferometer_core::record::Record;
+use inferometer_model::record::Record;
 use inferometer_store::log::as_stored;
 use inferometer_store::{
     Ending, Entry, LogHeader, LogReader, LogWriter, PassBegin, RunKind, RunState, Store,

@@ -1,8 +1,8 @@
 //! Records of every shape that a log can hold.
 
-use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
-use inferometer_core::time::Nanos;
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::time::Nanos;
 use proptest::option;
 use proptest::prelude::*;
 

@@ -9,11 +9,12 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::streamed;
-use inferometer_core::observed::{Observed, Quantity, Sample, ServerSample};
-use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::plan::{CellPlan, PassPlan};
-use inferometer_core::record::{Event, EventKind, Record};
-use inferometer_core::time::Nanos;
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::{Event, EventKind, Record};
+use inferometer_model::sample::{Observed, Quantity, Sample, ServerSample};
+use inferometer_model::time::Nanos;
 use inferometer_store::log::as_stored;
 use inferometer_store::{
     Ending, Entry, LogHeader, LogReader, LogWriter, PassBegin, PassEnd, StoreError,

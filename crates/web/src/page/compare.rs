@@ -1,8 +1,8 @@
 //! Chosen runs against the first of them: figure by figure, and their curves in one picture. It
 //! judges nothing itself.
 
-use inferometer_core::compare::{Options, Subject, compare as compare_subjects};
-use inferometer_core::summary::Summary;
+use inferometer_analysis::compare::{Options, Subject, compare as compare_subjects};
+use inferometer_analysis::summary::Summary;
 use inferometer_report::difference;
 use inferometer_report::plot::{self, Theme};
 

@@ -1,9 +1,9 @@
 //! What every figure means: the definitions of the metrics. It has no text of its own but the
 //! headings.
 
-use inferometer_core::blocks;
-use inferometer_core::metric::{Direction, Origin, Over, definitions as metrics};
-use inferometer_core::serving_run;
+use inferometer_analysis::blocks;
+use inferometer_analysis::serving_run;
+use inferometer_metrics::{Direction, Origin, Over, definitions as metrics};
 
 use crate::answer::{Answer, Trouble};
 use crate::asked::Asked;

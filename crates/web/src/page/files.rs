@@ -1,7 +1,7 @@
 //! The files of a run, made from its results when they are asked for. No file is opened for them
 //! but the run's log.
 
-use inferometer_core::summary::Summary;
+use inferometer_analysis::summary::Summary;
 use inferometer_report::plot::Theme;
 use inferometer_report::{
     chart, csv, html, json, markdown, page, plot, published, table, title, view,

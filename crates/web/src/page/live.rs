@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_core::histogram::Histogram;
-use inferometer_core::observed::{Quantity, ServerSample};
-use inferometer_core::outcome::OutcomeKind;
-use inferometer_core::plan::Plan;
-use inferometer_core::so_far::SoFar;
+use inferometer_analysis::so_far::SoFar;
+use inferometer_model::outcome::OutcomeKind;
+use inferometer_model::sample::{Quantity, ServerSample};
 use inferometer_net::wall_clock_ns;
+use inferometer_plan::Plan;
+use inferometer_stats::histogram::Histogram;
 use inferometer_store::{LiveNote, RunState, StoredRun};
 
 use crate::answer::{Answer, Content, LiveEvent, Trouble};

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use inferometer_core::histogram::Histogram;
-use inferometer_core::so_far::SoFar;
-use inferometer_core::time::Nanos;
+use inferometer_analysis::so_far::SoFar;
+use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Across, Chart, Panel, Series, Shape, Spacing, figure};
 use inferometer_report::plot::Axis;
+use inferometer_stats::histogram::Histogram;
 
 use crate::markup::Html;
 

@@ -2,14 +2,17 @@
 
 use std::path::PathBuf;
 
-use inferometer_core::fold::{PassFold, cell};
-use inferometer_core::outcome::Outcome;
-use inferometer_core::plan::{CellPlan, Plan};
-use inferometer_core::record::{Event, EventKind, Read, Record, Usage};
-use inferometer_core::spec::{Known, Spec};
-use inferometer_core::summary::{Environment, SUMMARY_SCHEMA, Summary, Target, Tool};
-use inferometer_core::time::Nanos;
-use inferometer_core::verdict::Verdict;
+use inferometer_analysis::cell::cell;
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
+use inferometer_analysis::verdict::Verdict;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_model::time::Nanos;
+use inferometer_plan::Plan;
+use inferometer_plan::spec::{Known, Spec};
 use inferometer_store::{LogHeader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store};
 use inferometer_web::{Answer, Asked, Pages, Site};
 use tempfile::TempDir;

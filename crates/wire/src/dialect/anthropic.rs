@@ -1,8 +1,8 @@
 //! Anthropic's messages API, which vLLM, SGLang and llama.cpp serve too: typed events, content
 //! blocks of text, thinking and tool use, counts at the start and at the end.
 
-use inferometer_core::record::{EventKind, Usage};
-use inferometer_core::request::{Message, Prompt, Request, Sampling};
+use inferometer_model::record::{EventKind, Usage};
+use inferometer_model::request::{Message, Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

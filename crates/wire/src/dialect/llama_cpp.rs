@@ -1,8 +1,8 @@
 //! llama.cpp's native `/completion`: one message per token, the last one with `"stop": true`, the
 //! reason and the server's own `timings`. It ends without `[DONE]`.
 
-use inferometer_core::record::Usage;
-use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_model::record::Usage;
+use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

@@ -14,7 +14,7 @@ mod tgi;
 mod triton;
 mod vllm;
 
-use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_model::request::{Prompt, Request, Sampling};
 
 use crate::http::Head;
 use crate::{Answer, WireError};

@@ -9,8 +9,8 @@
 //! What this cannot tell (TGI's chat opens with half a character as others do with the role) is
 //! missing from the events and present in the usage.
 
-use inferometer_core::record::{Event, EventKind, Usage};
-use inferometer_core::request::{Prompt, Sampling};
+use inferometer_model::record::{Event, EventKind, Usage};
+use inferometer_model::request::{Prompt, Sampling};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

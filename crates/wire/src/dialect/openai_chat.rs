@@ -1,6 +1,6 @@
 //! The OpenAI chat completions API: messages, or a text as one message of the user.
 
-use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_model::request::{Prompt, Request, Sampling};
 use serde_json::json;
 
 use super::json::bytes;

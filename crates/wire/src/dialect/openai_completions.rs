@@ -1,6 +1,6 @@
 //! The OpenAI completions API: a prompt as text or token ids, continued.
 
-use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_model::request::{Prompt, Request, Sampling};
 
 use super::json::bytes;
 use super::openai::{Api, OpenAi, body, prompt};

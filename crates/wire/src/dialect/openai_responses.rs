@@ -1,7 +1,7 @@
 //! The OpenAI responses API: typed events, the counts in the last one, no `[DONE]`.
 
-use inferometer_core::record::{EventKind, Usage};
-use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_model::record::{EventKind, Usage};
+use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

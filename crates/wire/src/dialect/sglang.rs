@@ -1,8 +1,8 @@
 //! SGLang's native `/generate`: each message repeats the output so far, or brings what is new
 //! where the server was started with incremental output; `meta_info` counts the tokens so far.
 
-use inferometer_core::record::Usage;
-use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_model::record::Usage;
+use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

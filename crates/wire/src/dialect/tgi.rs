@@ -2,8 +2,8 @@
 //! token, the last one with `generated_text` and the counts. TGI has no field for ignoring
 //! end-of-text and refuses a temperature of 0; greedy is what it does without one.
 
-use inferometer_core::record::Usage;
-use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_model::record::Usage;
+use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;

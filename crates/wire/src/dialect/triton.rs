@@ -2,7 +2,7 @@
 //! step with what is new, no counts, no reason to finish; a stream's only end is the end of the
 //! body.
 
-use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;

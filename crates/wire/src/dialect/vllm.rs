@@ -2,7 +2,7 @@
 //! every message repeats the prompt and the whole output so far. It counts no tokens and names
 //! no reason to finish; a stream's only end is the end of the body.
 
-use inferometer_core::request::{Prompt, Request, Sampling};
+use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

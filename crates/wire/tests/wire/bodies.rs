@@ -1,6 +1,6 @@
 //! The bodies of requests, per dialect.
 
-use inferometer_core::request::{Prompt, Request, Sampling, message};
+use inferometer_model::request::{Prompt, Request, Sampling, message};
 use inferometer_wire::WireError;
 use inferometer_wire::dialect::{Dialect, dialect, dialects};
 use serde_json::{Map, Value, json};

@@ -1,7 +1,7 @@
 //! Responses that are not what was asked for, and how they end.
 
-use inferometer_core::outcome::{Outcome, Phase};
-use inferometer_core::request::Prompt;
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::request::Prompt;
 use inferometer_wire::dialect::dialect;
 use inferometer_wire::error_message;
 use inferometer_wire::exchange::{Progress, ResponseReader};

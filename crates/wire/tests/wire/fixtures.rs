@@ -1,8 +1,8 @@
 //! Recorded responses of real servers: what each must be read as, however it is cut.
 
 use crate::support::{Reading, fixture, read};
-use inferometer_core::outcome::Outcome;
-use inferometer_core::record::Usage;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::Usage;
 use proptest::prelude::*;
 
 const CHAT: &str = "openai-chat";

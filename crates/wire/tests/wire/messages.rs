@@ -1,7 +1,7 @@
 //! What servers may say in the messages of a stream, beyond what was recorded.
 
-use inferometer_core::outcome::Outcome;
-use inferometer_core::record::Usage;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::Usage;
 
 use crate::support::{Reading, read, response, sse, streamed};
 

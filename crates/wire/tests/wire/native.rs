@@ -1,7 +1,7 @@
 //! What servers may say in their native APIs and in the typed events of the newer ones, beyond
 //! what was recorded.
 
-use inferometer_core::outcome::Outcome;
+use inferometer_model::outcome::Outcome;
 
 use crate::support::{Reading, read, response, sse};
 

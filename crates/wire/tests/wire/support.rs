@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use inferometer_core::outcome::Outcome;
-use inferometer_core::record::{Event, EventKind, Usage};
-use inferometer_core::request::Prompt;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{Event, EventKind, Usage};
+use inferometer_model::request::Prompt;
 use inferometer_wire::dialect::dialect;
 use inferometer_wire::exchange::{Progress, ResponseReader};
 use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};

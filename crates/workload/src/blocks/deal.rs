@@ -1,6 +1,6 @@
 //! Which block a prompt gets: positions in a corpus, dealt in rounds. Reads no text.
 
-use inferometer_core::seed;
+use inferometer_stats::seed;
 
 /// Deals the blocks of one size for a whole run.
 ///

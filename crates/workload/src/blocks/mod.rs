@@ -8,10 +8,10 @@
 mod corpus;
 mod deal;
 
-use inferometer_core::blocks::Template;
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::CellPlan;
-use inferometer_core::request::{Prompt, Request};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::request::{Prompt, Request};
+use inferometer_plan::template::Template;
 
 use crate::error::WorkloadError;
 use crate::place::{PromptForm, PromptPlace};

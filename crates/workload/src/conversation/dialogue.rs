@@ -1,9 +1,9 @@
 //! Conversations as they are led: each turn carries what was said before it, the server's own
 //! answers word for word. What is due when is not decided here.
 
-use inferometer_core::record::Record;
-use inferometer_core::request::{Message, Prompt, Request, message};
-use inferometer_core::traits::{Follows, Source, Supply};
+use inferometer_model::record::Record;
+use inferometer_model::request::{Message, Prompt, Request, message};
+use inferometer_model::source::{Follows, Source, Supply};
 
 /// What a user says in one turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,8 +137,8 @@ impl Source for Dialogue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_core::outcome::Outcome;
-    use inferometer_core::time::Nanos;
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::time::Nanos;
 
     fn turn(text: &str) -> Turn {
         let (input_tokens, counted_tokens) = (2, Some(2));

@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::seed;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_stats::seed;
 use rand_core::RngCore;
 use serde_json::Value;
 

@@ -8,11 +8,11 @@
 mod dialogue;
 mod file;
 
-use inferometer_core::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
-use inferometer_core::finding::Finding;
-use inferometer_core::plan::CellPlan;
-use inferometer_core::request::{Prompt, Request};
-use inferometer_core::seed;
+use inferometer_load::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::request::{Prompt, Request};
+use inferometer_stats::seed;
 
 use crate::error::WorkloadError;
 use crate::fetch::{self, FetchConfig};

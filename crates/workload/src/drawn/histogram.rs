@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
-use inferometer_core::seed::{below, unit};
-use inferometer_core::spec::MAX_LENGTH;
+use inferometer_plan::spec::MAX_LENGTH;
+use inferometer_stats::seed::{below, unit};
 use rand_core::RngCore;
 
 use crate::error::WorkloadError;
@@ -96,7 +96,7 @@ fn bin(line: &str) -> Option<(u32, u32, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use inferometer_core::seed::rng;
+    use inferometer_stats::seed::rng;
 
     use super::*;
 

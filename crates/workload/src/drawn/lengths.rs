@@ -1,8 +1,8 @@
 //! The length of one request: by the grid, by a distribution or by a histogram.
 
-use inferometer_core::distribution::Distribution;
-use inferometer_core::plan::Lengths;
-use inferometer_core::seed;
+use inferometer_load::distribution::Distribution;
+use inferometer_plan::Lengths;
+use inferometer_stats::seed;
 
 use super::histogram::Histogram;
 use crate::error::WorkloadError;

@@ -7,7 +7,8 @@ mod lengths;
 mod prefix;
 mod words;
 
-use inferometer_core::plan::{CellPlan, DrawnPlan};
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::DrawnPlan;
 
 use crate::error::WorkloadError;
 use crate::place::PromptPlace;

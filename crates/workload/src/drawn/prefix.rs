@@ -3,9 +3,11 @@
 //! prompts go: the first request of a group is `cold`, the others are `warm`; a request of no
 //! group is `unshared`.
 
-use inferometer_core::plan::{CellPlan, PrefixPlan};
-use inferometer_core::portable;
-use inferometer_core::seed::{self, below, unit};
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::PrefixPlan;
+use inferometer_stats::portable;
+use inferometer_stats::seed;
+use inferometer_stats::seed::{below, unit};
 
 use super::words::{self, Shape};
 use crate::error::WorkloadError;

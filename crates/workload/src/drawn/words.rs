@@ -1,8 +1,8 @@
 //! Requests of words behind shared beginnings, each of a length of its own.
 
-use inferometer_core::request::{Prompt, Request};
-use inferometer_core::seed;
-use inferometer_core::traits::{Tokenizer, TokenizerError};
+use inferometer_model::request::{Prompt, Request};
+use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
+use inferometer_stats::seed;
 
 use crate::error::WorkloadError;
 use crate::fit::{self, Made, Words};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
-use inferometer_core::plan::{RowsFormat, RowsPlan};
-use inferometer_core::request::{Message, Prompt};
+use inferometer_model::request::{Message, Prompt};
+use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::{Map, Value};
 
 use super::csv::Records;

@@ -12,11 +12,12 @@ mod parquet;
 
 use std::path::PathBuf;
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::{CellPlan, RowsPlan};
-use inferometer_core::request::{Message, Prompt, Request};
-use inferometer_core::time::Nanos;
-use inferometer_core::traits::TokenizerError;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::request::{Message, Prompt, Request};
+use inferometer_model::time::Nanos;
+use inferometer_model::tokenizer::TokenizerError;
+use inferometer_plan::RowsPlan;
 use serde_json::Value;
 
 use crate::error::WorkloadError;

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use inferometer_core::plan::RowsPlan;
+use inferometer_plan::RowsPlan;
 use parquet::basic::{Compression, LogicalType, TimeUnit};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};

@@ -11,9 +11,9 @@ mod serving;
 
 use std::path::PathBuf;
 
-use inferometer_core::finding::Finding;
-use inferometer_core::plan::CellPlan;
-use inferometer_core::request::Prompt;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::request::Prompt;
 
 use crate::error::WorkloadError;
 use crate::fit::{self, Made, Words};

@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use inferometer_core::seed;
-use inferometer_core::traits::{Tokenizer, TokenizerError};
+use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
+use inferometer_stats::seed;
 
 use super::file::{self, Loaded};
 use crate::error::WorkloadError;

@@ -5,10 +5,11 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use inferometer_core::finding::Finding;
-use inferometer_core::plan::{CellPlan, ServingLimits};
-use inferometer_core::request::{Prompt, Request};
-use inferometer_core::traits::{Tokenizer, TokenizerError};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::request::{Prompt, Request};
+use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
+use inferometer_plan::ServingLimits;
 
 use super::file::{self, Loaded};
 use super::pick::shuffled;

@@ -8,7 +8,7 @@
 //! was chosen. What splits text before the model might still look across a space; that would show
 //! in the texts that hold every word in several orders, which have to be given back.
 
-use inferometer_core::traits::PlainWords;
+use inferometer_model::tokenizer::PlainWords;
 
 use super::plain::Behaviour;
 

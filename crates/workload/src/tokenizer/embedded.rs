@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use inferometer_core::traits::Tokenizer;
+use inferometer_model::tokenizer::Tokenizer;
 
 use super::HfTokenizer;
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use inferometer_core::traits::{PlainWords, Tokenizer, TokenizerError};
+use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
 
 use super::{apart, plain};
 use crate::error::WorkloadError;

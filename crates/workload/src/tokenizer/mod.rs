@@ -11,7 +11,7 @@ mod plain;
 use std::path::Path;
 use std::sync::Arc;
 
-use inferometer_core::traits::Tokenizer;
+use inferometer_model::tokenizer::Tokenizer;
 
 pub use embedded::embedded;
 pub use hf::HfTokenizer;

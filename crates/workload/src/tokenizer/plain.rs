@@ -2,7 +2,7 @@
 //! is decoded and encoded again. Families of tokenizers mark words differently (a leading space,
 //! `▁`, or `##` on what is no word), so it is told by behaviour, never by the spelling of a token.
 
-use inferometer_core::seed;
+use inferometer_stats::seed;
 
 /// Enough words for a prompt to differ from any other, few enough to be found in a second.
 const MOST: usize = 16_384;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use inferometer_core::traits::Tokenizer;
+use inferometer_model::tokenizer::Tokenizer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

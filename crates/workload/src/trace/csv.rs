@@ -1,7 +1,7 @@
 //! Traces as tables with commas: Azure's, BurstGPT's and plain ones. Columns are found by their
 //! names; no field of theirs holds a comma or a quote.
 
-use inferometer_core::plan::TraceFormat;
+use inferometer_plan::TraceFormat;
 
 use super::file::{RowReason, Written};
 use super::instant::seconds_or_date;

@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use inferometer_core::plan::TraceFormat;
-use inferometer_core::spec::MAX_LENGTH;
+use inferometer_plan::TraceFormat;
+use inferometer_plan::spec::MAX_LENGTH;
 
 use super::{csv, json};
 use crate::error::WorkloadError;

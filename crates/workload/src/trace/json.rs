@@ -1,7 +1,7 @@
 //! Traces as lines of JSON objects: Mooncake's (milliseconds, hashes of blocks) and plain ones
 //! (seconds).
 
-use inferometer_core::plan::TraceFormat;
+use inferometer_plan::TraceFormat;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

@@ -1,11 +1,12 @@
 //! Prompts of a trace: seeded words of each row's length. Equal hashes of a trace become equal
 //! blocks of tokens, so that a server's prefix cache meets what it met in production.
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::{CellPlan, TracePlan};
-use inferometer_core::request::Request;
-use inferometer_core::seed;
-use inferometer_core::time::Nanos;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::request::Request;
+use inferometer_model::time::Nanos;
+use inferometer_plan::TracePlan;
+use inferometer_stats::seed;
 
 use super::file::{BLOCK_TOKENS, Rows};
 use super::timeline::{Arrival, Timeline};

@@ -12,8 +12,8 @@
 
 use std::time::Duration;
 
-use inferometer_core::plan::TraceWindow;
-use inferometer_core::time::Nanos;
+use inferometer_model::time::Nanos;
+use inferometer_plan::TraceWindow;
 
 use super::file::{Row, Rows};
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use inferometer_core::plan::WorkloadPlan;
-use inferometer_core::traits::{PlainWords, Tokenizer, TokenizerError};
+use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
+use inferometer_plan::WorkloadPlan;
 use inferometer_workload::{Note, WorkloadError, WorkloadSpec, requests};
 
 use crate::support::{SHAREGPT, cell, place};

@@ -1,8 +1,8 @@
 //! Conversations: their turns, their words, what is left out of a file.
 
-use inferometer_core::conversation::{ConversationPlan, TurnsFrom};
-use inferometer_core::distribution::Distribution;
-use inferometer_core::plan::WorkloadPlan;
+use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
+use inferometer_load::distribution::Distribution;
+use inferometer_plan::WorkloadPlan;
 use inferometer_workload::conversation::Turn;
 use inferometer_workload::embedded;
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use inferometer_core::distribution::Distribution;
-use inferometer_core::plan::{CellPlan, DrawnPlan, Lengths, PrefixPlan, WorkloadPlan};
-use inferometer_core::request::Request;
+use inferometer_load::distribution::Distribution;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::request::Request;
+use inferometer_plan::{DrawnPlan, Lengths, PrefixPlan, WorkloadPlan};
 use inferometer_workload::{PromptForm, PromptPlace, WorkloadError, embedded, requests};
 
 use crate::support::{cell, ids, place, spec};

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::thread;
 
-use inferometer_core::request::sha256_hex;
+use inferometer_model::request::sha256_hex;
 use inferometer_workload::fetch::{self, Checked, DataSet, FetchConfig, Origin};
 use inferometer_workload::tokenizer::hub::{HubAccess, HubConfig};
 

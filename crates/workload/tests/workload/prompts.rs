@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use inferometer_core::plan::WorkloadPlan;
-use inferometer_core::request::Prompt;
+use inferometer_model::request::Prompt;
+use inferometer_plan::WorkloadPlan;
 use inferometer_workload::{
     Note, PromptForm, PromptPlace, WorkloadError, WorkloadSpec, embedded, requests,
 };

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use inferometer_core::load::{Due, load_model};
-use inferometer_core::plan::{CellPlan, RECORDED, WorkloadPlan};
-use inferometer_core::request::{Request, Sampling, WorkloadHasher};
-use inferometer_core::spec::{Known, Spec, WorkloadKeys};
+use inferometer_load::RECORDED;
+use inferometer_load::{Due, load_model};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::request::{Request, Sampling, WorkloadHasher};
+use inferometer_plan::WorkloadPlan;
+use inferometer_plan::spec::{Known, Spec, WorkloadKeys};
 use inferometer_workload::replay::{DumpLine, SCHEMA};
 use inferometer_workload::{PromptPlace, WorkloadError, WorkloadSpec, embedded, prepare, requests};
 use serde_json::{Map, json};

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_core::load::Due;
-use inferometer_core::plan::{CellPlan, PassPlan, RowsFormat, RowsPlan, WorkloadPlan};
-use inferometer_core::request::Prompt;
-use inferometer_core::spec::{Known, RowsKeys, Spec, Value, WorkloadKeys};
+use inferometer_load::Due;
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::request::Prompt;
+use inferometer_plan::spec::{Known, RowsKeys, Spec, Value, WorkloadKeys};
+use inferometer_plan::{RowsFormat, RowsPlan, WorkloadPlan};
 use inferometer_workload::{Note, WorkloadError, WorkloadSpec, embedded, prepare, requests};
 use serde_json::json;
 

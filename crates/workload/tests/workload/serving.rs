@@ -1,7 +1,8 @@
 //! The serving run: which conversations are taken, in which order, with which lengths.
 
-use inferometer_core::plan::{CellPlan, ServingLimits, WorkloadPlan};
-use inferometer_core::request::Prompt;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::request::Prompt;
+use inferometer_plan::{ServingLimits, WorkloadPlan};
 use inferometer_workload::{Built, Note, WorkloadError, embedded, requests};
 
 use crate::support::{SHAREGPT, compare_with_golden, place, spec};

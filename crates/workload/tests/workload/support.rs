@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use inferometer_core::plan::{CellPlan, WorkloadPlan};
-use inferometer_core::request::{Prompt, Request};
-use inferometer_core::traits::Tokenizer;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::request::{Prompt, Request};
+use inferometer_model::tokenizer::Tokenizer;
+use inferometer_plan::WorkloadPlan;
 use inferometer_workload::{PromptPlace, WorkloadSpec, embedded};
 
 /// The ShareGPT file that the project made for its tests.

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use inferometer_core::plan::{TraceFormat, TracePlan, TraceWindow, WorkloadPlan};
-use inferometer_core::request::{Prompt, Request};
-use inferometer_core::time::Nanos;
+use inferometer_model::request::{Prompt, Request};
+use inferometer_model::time::Nanos;
+use inferometer_plan::{TraceFormat, TracePlan, TraceWindow, WorkloadPlan};
 use inferometer_workload::trace::{Rows, Timeline};
 use inferometer_workload::{Note, PromptForm, WorkloadError, WorkloadSpec, embedded, requests};
 use proptest::prelude::*;
@@ -145,7 +145,7 @@ fn rows_outside_of_the_window_are_counted_and_told() {
 
 #[test]
 fn rows_of_more_tokens_than_are_believed_are_left_out_and_counted() {
-    let most = inferometer_core::spec::MAX_LENGTH;
+    let most = inferometer_plan::spec::MAX_LENGTH;
     let over = most + 1;
     let text = format!("0,{most},5\n1,3000000000,5\n2,5,{over}\n");
     let rows = read(&text).unwrap();
@@ -195,8 +195,8 @@ fn a_window_is_counted_from_the_first_row_and_leaves_its_end_out() {
 }
 
 /// The plan of a run with this workload.
-fn plan_of(workload: WorkloadPlan) -> inferometer_core::plan::Plan {
-    use inferometer_core::spec::{Known, Spec};
+fn plan_of(workload: WorkloadPlan) -> inferometer_plan::Plan {
+    use inferometer_plan::spec::{Known, Spec};
     let mut spec = Spec::default();
     spec.workload.workload = Some("trace".to_owned());
     spec.workload.dataset = workload.dataset().map(str::to_owned);

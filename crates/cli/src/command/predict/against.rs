@@ -3,18 +3,20 @@
 
 use std::path::Path;
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::imported::Imported;
-use inferometer_core::plan::CellPlan;
-use inferometer_core::prediction::Columns;
-use inferometer_core::spec::{Spec, Value};
-use inferometer_core::summary::{PassKind, PassSummary, Summary};
-use inferometer_core::table_import::{
+use inferometer_analysis::imported::Imported;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::prediction::Columns;
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::table_import::{
     LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, place_of, published_tables,
 };
 use inferometer_engine::EngineConfig;
 use inferometer_engine::profile::{Role, profiles};
 use inferometer_engine::text_blocks::TextBlock;
+use inferometer_load::PassKind;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_plan::spec::{Spec, Value};
 use inferometer_store::Store;
 
 use crate::exit::Failure;
@@ -297,7 +299,7 @@ fn stored(run: &str, store: &Path) -> Result<Against, Failure> {
     let counts = counts(&summary).map_err(|why| problem(&why))?;
     let rows = summary.cells.iter().map(|cell| PublishedRow {
         cell: CellPlan { input_length: cell.input_length, output_length: cell.output_length },
-        measured: Columns::of(cell),
+        measured: cell.columns(),
     });
     let what = if summary.predicted { " (a prediction: nothing was measured)" } else { "" };
     let origin = format!("run {}{what}", found.row.id);
@@ -320,7 +322,7 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against
     let rows = summary
         .cells
         .iter()
-        .map(|cell| PublishedRow { cell: cell.plan(), measured: Columns::of(cell) });
+        .map(|cell| PublishedRow { cell: cell.plan(), measured: cell.columns() });
     let of_blocks = |pass: &PassSummary| {
         let figures = pass.blocks.as_ref()?;
         let completed = u32::try_from(figures.completed).ok()?;

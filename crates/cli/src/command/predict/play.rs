@@ -4,17 +4,23 @@ use std::fmt;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::load::{self, load_model};
-use inferometer_core::observed::Observed;
-use inferometer_core::plan::{self, CellPlan, OverLimit, PassPlan, Plan};
-use inferometer_core::prediction::{CellPrediction, Columns, Intervals, error_summaries};
-use inferometer_core::record::Record;
-use inferometer_core::summary::{Cell, Environment, Summary, Target};
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::prediction::{CellPrediction, Columns, Intervals};
+use inferometer_analysis::prediction_error::error_summaries;
+use inferometer_analysis::summary::Summary;
 use inferometer_engine::confidence::{ErrorColumn, confidence};
 use inferometer_engine::records::{DETAILED_REQUESTS, PassPlace, play as play_pass};
 use inferometer_engine::{Asked, Engine, EngineConfig, Lengths, lengths};
+use inferometer_load::load_model;
+use inferometer_load::{OverLimit, PassPlan};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_model::target::{Environment, Target};
 use inferometer_net::{EpollNet, Net, wall_clock_ns};
+use inferometer_plan as plan;
+use inferometer_plan::Plan;
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{
     Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store,
@@ -221,7 +227,7 @@ fn log_is_no_plan(against: &Against) -> Option<Finding> {
 
 /// Requests over which lengths are spread.
 fn pass_requests(pass: &PassPlan) -> u32 {
-    load::plan(pass).requests().unwrap_or(DETAILED_REQUESTS as u32)
+    pass.requests().unwrap_or(DETAILED_REQUESTS as u32)
 }
 
 pub fn span(records: &[Record]) -> Duration {
@@ -359,7 +365,7 @@ fn beside(
         let Some((_, row, measured)) = rows.iter().find(|(known, ..)| *known == place) else {
             continue;
         };
-        let found = Columns::of(cell);
+        let found = cell.columns();
         cell.prediction = CellPrediction {
             measured: measured.copied(),
             error_pct: measured

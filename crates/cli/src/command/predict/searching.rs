@@ -3,18 +3,21 @@
 
 use std::time::Duration;
 
-use inferometer_core::load::load_model;
-use inferometer_core::metric::Timeline;
-use inferometer_core::plan::{CellPlan, TargetPlan};
-use inferometer_core::record::Record;
-use inferometer_core::search::{Figures, Search, SearchAnswer, SearchPlan, TrialFold, certain_at};
-use inferometer_core::seed::of_repeat;
-use inferometer_core::spec::Spec;
+use inferometer_analysis::search::{Search, SearchAnswer, TrialFold, certain_at};
 use inferometer_engine::records::{PassPlace, play};
 use inferometer_engine::{Asked, Engine, EngineConfig, lengths};
+use inferometer_load::load_model;
+use inferometer_metrics::RequestFigures;
+use inferometer_metrics::Timeline;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::record::Record;
 use inferometer_net::{EpollNet, Net};
+use inferometer_plan::TargetPlan;
+use inferometer_plan::search::SearchPlan;
+use inferometer_plan::spec::Spec;
 use inferometer_report::plot::Theme;
 use inferometer_report::{json, terminal};
+use inferometer_stats::seed::of_repeat;
 use inferometer_store::{PassBegin, Store};
 
 use super::config;
@@ -52,7 +55,7 @@ impl<'a> Player<'a> {
         keep: &mut Keep<'_>,
     ) -> Result<Search, Failure> {
         let of_plan = self.resolved.plan.passes_of(cell);
-        let mut search = Search::new(plan.settings());
+        let mut search = Search::new(inferometer_analysis::search::settings(plan));
         if let Some(requests) = &mut self.requests {
             requests.warm_up(&self.resolved.plan, cell);
         }
@@ -60,7 +63,7 @@ impl<'a> Player<'a> {
             let begin = PassBegin {
                 pass: self.passes,
                 cell,
-                plan: plan.pass(of_plan, asked),
+                plan: inferometer_analysis::search::trial_pass(of_plan, asked),
                 repeat: search.trials() + 1,
             };
             self.passes += 1;
@@ -81,14 +84,14 @@ impl<'a> Player<'a> {
         Ok(search)
     }
 
-    fn figures(&self, records: &[Record]) -> Vec<Figures> {
+    fn figures(&self, records: &[Record]) -> Vec<RequestFigures> {
         let streamed = self.resolved.plan.sampling.stream;
-        records.iter().map(|record| Figures::of(&Timeline::new(record, streamed))).collect()
+        records.iter().map(|record| RequestFigures::of(&Timeline::new(record, streamed))).collect()
     }
 
     /// The records as they are of a pass that ends as soon as its claim is certain.
     fn cut_off(&self, plan: &SearchPlan, begin: &PassBegin, records: Vec<Record>) -> Vec<Record> {
-        let watcher = plan.watcher(&begin.plan);
+        let watcher = inferometer_analysis::search::watcher(plan, &begin.plan);
         match watcher.and_then(|watcher| certain_at(&watcher, &self.figures(&records))) {
             None => records,
             Some(at) => records.into_iter().map(|record| record.cut_off(at)).collect(),

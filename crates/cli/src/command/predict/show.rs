@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use inferometer_core::prediction::{Columns, Intervals};
-use inferometer_core::summary::{Cell, Summary};
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::prediction::{Columns, Intervals};
+use inferometer_analysis::summary::Summary;
 
 use super::against::IN_SAMPLE;
 
@@ -138,7 +139,7 @@ fn comparison(summary: &Summary) -> Grid {
         let measured = cell.prediction.measured?;
         let mut row = vec![cell.input_length.to_string(), cell.output_length.to_string()];
         let errors = cell.prediction.error_pct.unwrap_or_default().values();
-        let figures = measured.values().into_iter().zip(Columns::of(cell).values());
+        let figures = measured.values().into_iter().zip(cell.columns().values());
         for ((measured, predicted), error) in figures.zip(errors) {
             let two = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.2}"));
             row.extend([two(measured), two(predicted)]);

@@ -1,6 +1,6 @@
 //! What is known of a run before it begins, as it is stored. Never changes afterwards.
 
-use inferometer_core::summary::{Environment, Target};
+use inferometer_model::target::{Environment, Target};
 use inferometer_net::{Net, wall_clock_ns};
 use inferometer_observe::Observer;
 use inferometer_store::{RunHeader, RunId};

@@ -1,7 +1,8 @@
 //! A run on a server that it started itself: what it does when that dies. Never starts the first.
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::{CellPlan, PassPlan};
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 use super::Session;
 use crate::exit::Failure;

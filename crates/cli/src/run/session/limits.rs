@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::{CellPlan, Grid, Plan};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_plan::{Grid, Plan};
 
 use crate::exit::Failure;
 
@@ -51,7 +52,7 @@ fn lengths(plan: &Plan, of: impl Fn(&CellPlan) -> bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_core::spec::{Known, Spec};
+    use inferometer_plan::spec::{Known, Spec};
 
     #[test]
     fn what_a_server_cannot_answer_is_refused_and_what_it_may_cut_is_told() {

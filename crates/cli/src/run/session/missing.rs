@@ -1,7 +1,8 @@
 //! What a run has not measured of its plan, in findings. It changes no figure.
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::{CellPlan, Plan};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_plan::Plan;
 
 use super::Session;
 

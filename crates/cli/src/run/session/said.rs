@@ -3,10 +3,10 @@
 use std::io::{IsTerminal, stderr, stdin};
 use std::time::Duration;
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::Plan;
-use inferometer_core::search::SearchPlan;
-use inferometer_core::summary::Target;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::target::Target;
+use inferometer_plan::Plan;
+use inferometer_plan::search::SearchPlan;
 use inferometer_workload::Note;
 
 use crate::exit::Failure;

@@ -1,11 +1,12 @@
 //! The trials of a search, one pass each, until the procedure has its answer. Decides nothing
-//! itself: that is [`inferometer_core::search`].
+//! itself: that is [`inferometer_analysis::search`].
 
 use std::time::Duration;
 
-use inferometer_core::finding::{Finding, Severity};
-use inferometer_core::plan::CellPlan;
-use inferometer_core::search::{Asked, Search, SearchPlan};
+use inferometer_analysis::search::{Asked, Search};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_plan::search::SearchPlan;
 
 use super::Session;
 use crate::exit::Failure;
@@ -31,7 +32,7 @@ impl Session<'_> {
                 return Ok(());
             }
             self.rest()?;
-            let pass = plan.pass(of_plan, asked);
+            let pass = inferometer_analysis::search::trial_pass(of_plan, asked);
             let before = self.grid.trials_of(cell).len();
             number += 1;
             self.pass(cell, number, &pass)?;
@@ -123,7 +124,7 @@ impl Session<'_> {
     }
 
     fn so_far(&self, cell: CellPlan, plan: &SearchPlan) -> Search {
-        let mut search = Search::new(plan.settings());
+        let mut search = Search::new(inferometer_analysis::search::settings(plan));
         self.grid.trials_of(cell).iter().for_each(|trial| search.tell(trial.clone()));
         search
     }

@@ -1,15 +1,17 @@
 //! The document of a run: a pure function of its figures and what is known beside them.
 
-use inferometer_core::finding::Finding;
-use inferometer_core::fold;
-use inferometer_core::plan::Plan;
-use inferometer_core::search::{self, Over, SearchAnswer};
-use inferometer_core::slo;
-use inferometer_core::summary::{
-    Cell, Environment, PassSummary, SUMMARY_SCHEMA, Summary, Target, Tool,
-};
-use inferometer_core::validity;
-use inferometer_core::verdict::{Validity, Verdict};
+use inferometer_analysis::cell;
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search;
+use inferometer_analysis::search::SearchAnswer;
+use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
+use inferometer_analysis::validity;
+use inferometer_analysis::verdict::{Validity, Verdict};
+use inferometer_model::finding::Finding;
+use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_plan::Plan;
+use inferometer_plan::search::Over;
 
 use super::RUN_INCOMPLETE;
 use crate::run::cells::Grid;
@@ -67,7 +69,7 @@ pub fn summarise(facts: Facts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> S
     // A search asks up to where objectives hold: that they do not beyond is what it is for.
     let slo = match facts.plan.search {
         Some(_) => Vec::new(),
-        None => slo::judge(&facts.plan.slo, &cells),
+        None => inferometer_analysis::judge::judge(&facts.plan.slo, &cells),
     };
     let mut environment = facts.environment.clone();
     environment.stamps = stamps(&cells);
@@ -101,7 +103,7 @@ fn of_answer(cell: &mut Cell, answer: &SearchAnswer) {
         }
     };
     let at_low: Vec<PassSummary> = cell.passes.iter().filter(is_low).cloned().collect();
-    let figures = fold::cell(cell.input_length, cell.output_length, at_low);
+    let figures = cell::cell(cell.input_length, cell.output_length, at_low);
     *cell = Cell {
         passes: std::mem::take(&mut cell.passes),
         over_repeats: None,

@@ -1,6 +1,7 @@
 //! Cells that an earlier run has measured: their records become those of this run. Never sends.
 
-use inferometer_core::plan::{CellPlan, PassPlan};
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
 use inferometer_store::{Ending, PassBegin};
 
 use super::Session;

@@ -8,7 +8,7 @@ mod vllm;
 
 use std::sync::Arc;
 
-use inferometer_core::traits::{Tokenizer, TokenizerError};
+use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
 use inferometer_wire::http::Request;
 use serde_json::{Value, json};
 

@@ -68,7 +68,7 @@ pub(super) fn tokenize(host: &Host, body: &[u8]) -> Result<Reply, Reply> {
         body.check_model(host)?;
     }
     let failed =
-        |error: inferometer_core::traits::TokenizerError| Reply::error(500, &error.to_string());
+        |error: inferometer_model::tokenizer::TokenizerError| Reply::error(500, &error.to_string());
     let tokens = host.tokenizer.encode(body.text("prompt")?).map_err(failed)?;
     Ok(Reply::json(
         200,

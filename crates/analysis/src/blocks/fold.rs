@@ -1,0 +1,106 @@
+//! Records of a pass over text blocks to its figures. Every figure is a pure re-computation.
+
+use inferometer_plan::template::BlockPass;
+
+use super::keeping::KeepingFold;
+use super::{Answer, BlockFigures};
+use inferometer_metrics::{Timeline, e2e};
+use inferometer_model::record::EventKind;
+use inferometer_model::time::Nanos;
+
+/// Folds the records of a pass, in any order.
+#[derive(Clone, Debug)]
+pub struct BlockFold {
+    pass: BlockPass,
+    planned: u64,
+    completed: u64,
+    began: Option<Nanos>,
+    ended: Option<Nanos>,
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    completion_chars: u64,
+    /// Sum of output tokens / latency, and over how many requests.
+    speed: (f64, u64),
+    keeping: KeepingFold,
+}
+
+/// The words with which servers say that the limit of tokens ended an answer.
+const CUT: [&str; 3] = ["length", "limit", "max_tokens"];
+
+impl BlockFold {
+    /// A fold that has seen nothing.
+    #[must_use]
+    pub fn new(pass: BlockPass) -> Self {
+        Self {
+            pass,
+            planned: 0,
+            completed: 0,
+            began: None,
+            ended: None,
+            prompt_tokens: Some(0),
+            completion_tokens: Some(0),
+            completion_chars: 0,
+            speed: (0.0, 0),
+            keeping: KeepingFold::default(),
+        }
+    }
+
+    /// Takes in a record.
+    pub fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
+        self.planned += 1;
+        if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
+            self.began = Some(self.began.map_or(send_start, |known| known.min(send_start)));
+            self.ended = Some(self.ended.map_or(ended, |known| known.max(ended)));
+        }
+        if !record.outcome.is_complete() {
+            return;
+        }
+        self.completed += 1;
+        let text = record.events.iter().filter(|event| event.kind == EventKind::Text);
+        let chars: u64 = text.map(|event| u64::from(event.chars)).sum();
+        let tokens = timeline.tokens_from.map(|_| timeline.output_tokens);
+        self.completion_chars += chars;
+        // A sum that lacks a request would not be the pass's.
+        let add = |sum: Option<u64>, count: Option<u32>| Some(sum? + u64::from(count?));
+        self.prompt_tokens = add(self.prompt_tokens, record.input_tokens());
+        self.completion_tokens = add(self.completion_tokens, tokens);
+        if let (Some(tokens), Some(latency_ms)) = (tokens, e2e::from_sent(timeline))
+            && latency_ms > 0.0
+        {
+            self.speed.0 += f64::from(tokens) / (latency_ms / 1e3);
+            self.speed.1 += 1;
+        }
+        let answer = Answer {
+            wanted_chars: self.pass.wanted_chars,
+            chars,
+            is_cut: record.finish_reason.as_deref().is_some_and(|reason| CUT.contains(&reason)),
+        };
+        self.keeping.add(&answer, tokens);
+    }
+
+    /// The figures; `concurrency` is the load's, `seed` makes the resamples of intervals.
+    #[must_use]
+    pub fn finish(self, concurrency: Option<u32>, seed: u64) -> BlockFigures {
+        let wall = |at: Option<Nanos>| {
+            let since = i128::from(at.unwrap_or(Nanos::ZERO).0);
+            u64::try_from(i128::from(self.pass.origin_unix_ns) + since).unwrap_or(0)
+        };
+        BlockFigures {
+            block_chars: self.pass.block_chars,
+            wanted_chars: self.pass.wanted_chars,
+            planned: self.planned,
+            concurrency,
+            began_unix_ns: wall(self.began),
+            ended_unix_ns: wall(self.ended),
+            completed: self.completed,
+            prompt_tokens: self.prompt_tokens,
+            completion_tokens: self.completion_tokens,
+            prompt_chars: self.pass.prompt_chars * self.completed,
+            completion_chars: self.completion_chars,
+            tokens_per_s_per_request: (self.speed.1 > 0)
+                .then(|| self.speed.0 / self.speed.1 as f64),
+            keeping: self.keeping.finish(seed),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! How far a model keeps to the length that it was asked for: the rules as data, and their counts.
+
+use serde::{Deserialize, Serialize};
+
+use inferometer_stats::Distribution;
+use inferometer_stats::Sample;
+
+/// What is known of a completed answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Characters asked for.
+    pub wanted_chars: u32,
+    /// Characters of answer text that came.
+    pub chars: u64,
+    /// Whether the limit of tokens ended it, and not the model.
+    pub is_cut: bool,
+}
+
+/// A rule by which answers are counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Its name in results.
+    pub name: &'static str,
+    /// What it means.
+    pub definition: &'static str,
+    /// Whether an answer falls under it.
+    pub holds: fn(&Answer) -> bool,
+}
+
+/// The rules. An answer falls under one of them or under none.
+pub static RULES: [Rule; 3] = [
+    Rule {
+        name: "kept",
+        definition: "ended by itself with 80 % to 120 % of the characters asked for",
+        holds: |answer| !answer.is_cut && (80..=120).contains(&percent(answer)),
+    },
+    Rule {
+        name: "refusal",
+        definition: "ended by itself with less than 10 % of the characters asked for: the model \
+                     declined, or stopped at once. A refusal in many words is not seen",
+        holds: |answer| !answer.is_cut && percent(answer) < 10,
+    },
+    Rule {
+        name: "run-away",
+        definition: "went on beyond twice the characters asked for, or until the limit of output \
+                     tokens ended it",
+        holds: |answer| answer.is_cut || percent(answer) > 200,
+    },
+];
+
+/// Characters that came, in whole percent of those asked for, rounded down.
+fn percent(answer: &Answer) -> u64 {
+    answer.chars * 100 / u64::from(answer.wanted_chars.max(1))
+}
+
+/// How far the completed answers of a pass kept to the length asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Keeping {
+    /// Completed answers.
+    pub answers: u64,
+    /// Those under the rule `kept`.
+    pub kept: u64,
+    /// Those under the rule `refusal`.
+    pub refusals: u64,
+    /// Those under the rule `run-away`.
+    pub run_aways: u64,
+    /// Characters of each.
+    pub chars: Option<Distribution>,
+    /// Tokens of each, where they were counted.
+    pub tokens: Option<Distribution>,
+}
+
+/// Gathers [`Keeping`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct KeepingFold {
+    counts: [u64; RULES.len()],
+    answers: u64,
+    chars: Sample,
+    tokens: Sample,
+}
+
+impl KeepingFold {
+    pub(super) fn add(&mut self, answer: &Answer, tokens: Option<u32>) {
+        self.answers += 1;
+        for (rule, count) in RULES.iter().zip(&mut self.counts) {
+            *count += u64::from((rule.holds)(answer));
+        }
+        self.chars.push(answer.chars as f64);
+        self.tokens.extend(tokens.map(f64::from));
+    }
+
+    pub(super) fn finish(self, seed: u64) -> Keeping {
+        let [kept, refusals, run_aways] = self.counts;
+        Keeping {
+            answers: self.answers,
+            kept,
+            refusals,
+            run_aways,
+            chars: self.chars.distribution(seed),
+            tokens: self.tokens.distribution(seed),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The classes of a pass: requests of several kinds in one workload (`turn 2`, `cold`), each with
+//! figures of its own beside those of the whole pass.
+
+use inferometer_metrics::{Timeline, e2e, tpot, ttft};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::time::Nanos;
+use inferometer_stats::Distribution;
+use inferometer_stats::Sample;
+use serde::{Deserialize, Serialize};
+
+/// The figures of the requests of one class within a pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassSummary {
+    /// [`inferometer_model::request::Request::class`]
+    pub class: String,
+    /// Requests planned.
+    pub planned: u64,
+    /// What became of them.
+    pub outcomes: OutcomeCounts,
+    /// Completed requests per second, from the class's first send to its last end.
+    #[serde(default)]
+    pub requests_per_s: Option<f64>,
+    /// Prompt tokens of the completed requests; absent where nobody counted one of them.
+    pub input_tokens: Option<u64>,
+    /// Output tokens of the completed requests.
+    pub output_tokens: u64,
+    /// First visible output after the send.
+    pub ttft_ms: Option<Distribution>,
+    /// Time per output token after the first event.
+    pub tpot_ms: Option<Distribution>,
+    /// Last token event after the send.
+    pub e2e_ms: Option<Distribution>,
+}
+
+/// Folds the records of a pass by class.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClassFold(Vec<Class>);
+
+#[derive(Clone, Debug)]
+struct Class {
+    name: Box<str>,
+    outcomes: OutcomeCounts,
+    /// The first send and the last end.
+    window: Option<(Nanos, Nanos)>,
+    /// Unknown from the first request on whose prompt nobody counted.
+    input_tokens: Option<u64>,
+    output_tokens: u64,
+    ttft_ms: Sample,
+    tpot_ms: Sample,
+    e2e_ms: Sample,
+}
+
+impl ClassFold {
+    /// Takes in a record; one of no class is in the figures of the whole pass only.
+    pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
+        let Some(name) = &record.class else { return };
+        let known = self.0.iter().position(|class| class.name == *name);
+        let at = known.unwrap_or_else(|| {
+            self.0.push(Class::new(name.clone()));
+            self.0.len() - 1
+        });
+        let class = &mut self.0[at];
+        class.outcomes.add(record.outcome);
+        if let (Some(sent), Some(ended)) = (record.send_start, record.ended) {
+            let (first, last) = class.window.unwrap_or((sent, ended));
+            class.window = Some((first.min(sent), last.max(ended)));
+        }
+        if record.outcome.is_complete() {
+            let counted = record.input_tokens().map(u64::from);
+            class.input_tokens = class.input_tokens.zip(counted).map(|(sum, one)| sum + one);
+            class.output_tokens += u64::from(timeline.output_tokens);
+            class.ttft_ms.extend(ttft::from_sent(timeline));
+            class.tpot_ms.extend(tpot::tpot_ms(timeline));
+            class.e2e_ms.extend(e2e::from_sent(timeline));
+        }
+    }
+
+    /// The classes in the order in which people count: `turn 2` before `turn 10`.
+    pub(crate) fn finish(mut self, seed: u64) -> Vec<ClassSummary> {
+        self.0.sort_by(|a, b| in_order(&a.name).cmp(&in_order(&b.name)));
+        let summary = |class: Class| ClassSummary {
+            requests_per_s: class.requests_per_s(),
+            class: class.name.into(),
+            planned: class.outcomes.total(),
+            outcomes: class.outcomes,
+            input_tokens: class.input_tokens,
+            output_tokens: class.output_tokens,
+            ttft_ms: class.ttft_ms.distribution(seed),
+            tpot_ms: class.tpot_ms.distribution(seed),
+            e2e_ms: class.e2e_ms.distribution(seed),
+        };
+        self.0.into_iter().map(summary).collect()
+    }
+}
+
+impl Class {
+    fn new(name: Box<str>) -> Self {
+        Self {
+            name,
+            outcomes: OutcomeCounts::default(),
+            window: None,
+            input_tokens: Some(0),
+            output_tokens: 0,
+            ttft_ms: Sample::default(),
+            tpot_ms: Sample::default(),
+            e2e_ms: Sample::default(),
+        }
+    }
+
+    /// Completed requests over the time from the first send to the last end.
+    fn requests_per_s(&self) -> Option<f64> {
+        let (first, last) = self.window?;
+        let seconds = last.since(first).as_secs_f64();
+        (seconds > 0.0).then(|| self.outcomes.complete as f64 / seconds)
+    }
+}
+
+/// A name without the number that it ends with, and the number.
+fn in_order(name: &str) -> (&str, u64) {
+    let words = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (words, name[words.len()..].parse().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_model::fixture::steady;
+    use inferometer_model::outcome::Outcome;
+
+    #[test]
+    fn each_class_has_the_figures_of_its_own_requests() {
+        let record = |class: Option<&str>, ttft_ms, tokens| {
+            let mut record = steady(0.0, ttft_ms, 10.0, tokens);
+            record.class = class.map(Into::into);
+            record
+        };
+        let mut failed = record(Some("turn 2"), 5.0, 3);
+        failed.outcome = Outcome::Truncated;
+        let records = [
+            record(Some("turn 10"), 100.0, 2),
+            record(Some("turn 2"), 40.0, 3),
+            record(None, 7.0, 1),
+            record(Some("turn 2"), 60.0, 5),
+            failed,
+        ];
+        let mut fold = ClassFold::default();
+        records.iter().for_each(|record| fold.add(&Timeline::new(record, true)));
+        let classes = fold.finish(1);
+        let names: Vec<_> = classes.iter().map(|class| class.class.as_str()).collect();
+        assert_eq!(names, ["turn 2", "turn 10"]);
+        let second = &classes[0];
+        assert_eq!((second.planned, second.outcomes.complete), (3, 2));
+        assert_eq!((second.input_tokens, second.output_tokens), (Some(16), 8));
+        // Three at the same time, the longest for 100 ms, of which two count.
+        assert_eq!(second.requests_per_s.map(f64::round), Some(20.0));
+        let mean = |of: Option<Distribution>| of.map(|of| (of.mean, of.n));
+        assert_eq!(mean(second.ttft_ms), Some((50.0, 2)));
+        assert_eq!(mean(second.tpot_ms), Some((10.0, 2)));
+        assert_eq!(mean(second.e2e_ms), Some((80.0, 2)));
+        assert_eq!(mean(classes[1].ttft_ms), Some((100.0, 1)));
+    }
+
+    #[test]
+    fn a_class_with_a_prompt_that_nobody_counted_has_no_sum_of_prompt_tokens() {
+        let mut fold = ClassFold::default();
+        for counted in [Some(8), None, Some(8)] {
+            let mut record = steady(0.0, 40.0, 10.0, 3);
+            record.class = Some("cold".into());
+            record.usage.prompt = counted;
+            record.prompt_tokens_tokenizer = None;
+            fold.add(&Timeline::new(&record, true));
+        }
+        let classes = fold.finish(1);
+        assert_eq!((classes[0].input_tokens, classes[0].output_tokens), (None, 9));
+    }
+}

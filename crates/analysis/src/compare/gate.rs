@@ -1,0 +1,183 @@
+//! Conditions on a comparison, for machines that decide by it: `output_tokens_per_s>-3%`.
+
+use serde::{Deserialize, Serialize};
+
+use super::subject::is_compared;
+use super::{Comparison, FALSE_ALARMS, Row};
+use inferometer_metrics::slo::{Comparison as Sign, split};
+use inferometer_model::suggest::did_you_mean;
+
+/// One condition: the difference of a figure must stay on one side of a limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// As it was written.
+    pub text: String,
+    /// The figure.
+    pub figure: String,
+    /// Which side is met.
+    sign: Sign,
+    /// The limit of the difference, in percent.
+    limit_pct: f64,
+}
+
+/// Why a text is no list of conditions.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum GateError {
+    /// It cannot be read.
+    #[error("`{0}` is no condition: write it as in `output_tokens_per_s>-3%,ttft_p99<+5%`")]
+    Unreadable(String),
+    /// There is no such figure.
+    #[error(
+        "`{text}`: nothing that is compared is called {figure}{suggestion}; compared are {compared}"
+    )]
+    NoSuchFigure {
+        /// The condition.
+        text: String,
+        /// The figure that it names.
+        figure: String,
+        /// What may be meant.
+        suggestion: String,
+        /// The figures that are compared.
+        compared: String,
+    },
+    /// There is such a figure, and not both of the two have it.
+    #[error("`{text}`: {figure} is not compared: {why}; compared are {compared}")]
+    NotCompared {
+        /// The condition.
+        text: String,
+        /// The figure that it names.
+        figure: String,
+        /// Who has it.
+        why: String,
+        /// The figures that are compared.
+        compared: String,
+    },
+}
+
+/// A condition on one row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateResult {
+    /// The condition, as it was written.
+    pub condition: String,
+    /// The row.
+    pub place: String,
+    /// The difference, in percent.
+    pub difference_pct: f64,
+    /// Its interval, where there is one.
+    pub interval_pct: Option<[f64; 2]>,
+    /// Whether it is met.
+    pub met: Met,
+}
+
+/// Whether a condition is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Met {
+    /// The whole interval lies on the side that was asked for.
+    Yes,
+    /// The whole interval lies on the other side, by more than chance over all rows; or the
+    /// difference does and has no interval.
+    No,
+    /// Neither: more repeats would tell.
+    Undecided,
+}
+
+/// Reads conditions, separated by commas.
+///
+/// # Errors
+/// One error for each that cannot be read.
+pub fn parse(text: &str) -> Result<Vec<Condition>, Vec<GateError>> {
+    let parts = text.split(',').map(|part| {
+        let part = part.trim();
+        condition(part).ok_or_else(|| GateError::Unreadable(part.to_owned()))
+    });
+    let (read, failed): (Vec<_>, Vec<_>) = parts.partition(Result::is_ok);
+    let errors: Vec<GateError> = failed.into_iter().filter_map(Result::err).collect();
+    if errors.is_empty() { Ok(read.into_iter().flatten().collect()) } else { Err(errors) }
+}
+
+fn condition(text: &str) -> Option<Condition> {
+    let (figure, sign, limit) = split(text)?;
+    let limit: f64 = limit.strip_suffix('%')?.trim().parse().ok()?;
+    (limit.is_finite() && !figure.is_empty()).then(|| Condition {
+        text: text.to_owned(),
+        figure: figure.to_owned(),
+        sign,
+        limit_pct: limit,
+    })
+}
+
+/// Judges conditions on every row of their figures, the means over all cells included.
+///
+/// # Errors
+/// When a condition names a figure that no row has.
+pub fn judge(
+    conditions: &[Condition],
+    comparison: &Comparison,
+) -> Result<Vec<GateResult>, GateError> {
+    let mut results = Vec::new();
+    for condition in conditions {
+        let rows = || comparison.rows.iter().filter(|row| row.figure == condition.figure);
+        if rows().next().is_none() {
+            return Err(condition.without_rows(comparison));
+        }
+        results.extend(rows().map(|row| condition.judge(row)));
+    }
+    Ok(results)
+}
+
+impl Condition {
+    /// Why no row has the figure.
+    fn without_rows(&self, comparison: &Comparison) -> GateError {
+        let mut names: Vec<&str> = Vec::new();
+        for row in &comparison.rows {
+            if !names.contains(&row.figure.as_str()) {
+                names.push(&row.figure);
+            }
+        }
+        let (text, figure) = (self.text.clone(), self.figure.clone());
+        let compared = names.join(", ");
+        // One of the two may state a figure that this program makes of no run.
+        let mut only = comparison.unmatched.iter().filter(|group| group.figures.contains(&figure));
+        let why = match only.next() {
+            Some(group) => format!("only {} has it there", group.only_in),
+            None if is_compared(&figure) => "neither of the two has it".to_owned(),
+            None => {
+                let suggestion = did_you_mean(&figure, names);
+                return GateError::NoSuchFigure { text, figure, suggestion, compared };
+            }
+        };
+        GateError::NotCompared { text, figure, why, compared }
+    }
+
+    fn judge(&self, row: &Row) -> GateResult {
+        let holds = |difference: f64| self.sign.holds(difference, self.limit_pct);
+        let met = match row.interval_pct.map(|ends| ends.map(holds)) {
+            Some([true, true]) => Met::Yes,
+            // A gate that no difference would pass may say no only to a difference: the interval is
+            // of one row, and among many some lie beyond by chance.
+            Some([false, false]) if !holds(0.0) || row.p.is_none_or(|p| p <= FALSE_ALARMS) => {
+                Met::No
+            }
+            Some(_) => Met::Undecided,
+            None if holds(row.difference_pct) => Met::Yes,
+            None => Met::No,
+        };
+        GateResult {
+            condition: self.text.clone(),
+            place: row.place(),
+            difference_pct: row.difference_pct,
+            interval_pct: row.interval_pct,
+            met,
+        }
+    }
+}
+
+impl Row {
+    /// Where it stands, for people.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let cell = self.cell.map_or_else(|| "all cells".to_owned(), |cell| cell.to_string());
+        format!("{cell}, {}", self.load)
+    }
+}

@@ -1,0 +1,71 @@
+//! Figures that one side of a comparison has and the other has not, grouped, so that a reader sees
+//! in a line what is missing where. Never a verdict.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Series, Subject};
+use inferometer_model::cell::CellPlan;
+
+/// Cells that are named one by one; more are counted.
+const NAMED: usize = 4;
+
+/// Figures of one load that one of the two has and the other has not, in the same cells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unmatched {
+    /// The figures.
+    pub figures: Vec<String>,
+    /// The load of the pass, in words.
+    pub load: String,
+    /// The cells.
+    pub cells: Vec<CellPlan>,
+    /// Who has them.
+    pub only_in: String,
+}
+
+/// What each of the two has alone, the baseline's first.
+pub(super) fn unmatched(baseline: &Subject, contender: &Subject) -> Vec<Unmatched> {
+    [alone(baseline, contender), alone(contender, baseline)].concat()
+}
+
+fn alone(subject: &Subject, other: &Subject) -> Vec<Unmatched> {
+    let has = |one: &Series| other.series.iter().any(|series| series.is_same_figure(one));
+    // By place first, since places that miss the same become one line.
+    let mut places: Vec<(&Series, Vec<String>)> = Vec::new();
+    for series in subject.series.iter().filter(|series| !has(series)) {
+        let is_here = |(known, _): &&mut (&Series, Vec<String>)| {
+            (known.cell, &known.load) == (series.cell, &series.load)
+        };
+        match places.iter_mut().find(is_here) {
+            Some((_, figures)) => figures.push(series.figure.clone()),
+            None => places.push((series, vec![series.figure.clone()])),
+        }
+    }
+    let mut groups: Vec<Unmatched> = Vec::new();
+    for (place, figures) in places {
+        let like = |group: &&mut Unmatched| group.load == place.load && group.figures == figures;
+        match groups.iter_mut().find(like) {
+            Some(group) => group.cells.extend(place.cell),
+            None => groups.push(Unmatched {
+                figures,
+                load: place.load.clone(),
+                cells: place.cell.into_iter().collect(),
+                only_in: subject.name.clone(),
+            }),
+        }
+    }
+    groups
+}
+
+impl fmt::Display for Unmatched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { figures, load, cells, only_in } = self;
+        let cells = match cells.len() {
+            0 => "all cells".to_owned(),
+            1..=NAMED => cells.iter().map(CellPlan::to_string).collect::<Vec<_>>().join(", "),
+            many => format!("{many} cells"),
+        };
+        write!(f, "{cells}, {load}: only {only_in} has {}", figures.join(", "))
+    }
+}

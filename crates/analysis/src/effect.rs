@@ -1,0 +1,279 @@
+//! What an argument of a server does to a figure, from runs that differ in it. Never compares
+//! runs that differ in anything else.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+use inferometer_stats::Spread;
+use inferometer_stats::spread;
+
+/// A run with the arguments that were gone through.
+#[derive(Clone, Copy, Debug)]
+pub struct Tried<'a> {
+    /// The arguments with their values.
+    pub settings: &'a BTreeMap<String, String>,
+    /// Which round it was, from 1.
+    pub round: u32,
+    /// What was measured.
+    pub cells: &'a [Cell],
+}
+
+/// A figure of a cell of which effects are computed.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// Its name in results.
+    pub name: &'static str,
+    /// In words, with its unit.
+    pub words: &'static str,
+    /// Its value in a cell.
+    pub of: fn(&Cell) -> Option<f64>,
+}
+
+/// The four figures of the published tables.
+pub const FIGURES: [Figure; 4] = [
+    Figure { name: "requests_per_s", words: "requests/s", of: |cell| cell.requests_per_s },
+    Figure {
+        name: "output_tokens_per_s",
+        words: "output tokens/s",
+        of: |cell| cell.output_tokens_per_s,
+    },
+    Figure {
+        name: "latency_per_token_ms",
+        words: "latency per token (ms)",
+        of: |cell| cell.latency_per_token_ms,
+    },
+    Figure {
+        name: "latency_per_output_token_ms",
+        words: "latency per output token (ms)",
+        of: |cell| cell.latency_per_output_token_ms,
+    },
+];
+
+/// A figure of a cell at one value of an argument.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// The argument.
+    pub argument: String,
+    /// Its value here.
+    pub value: String,
+    /// Prompt tokens of the cell.
+    pub input_length: u32,
+    /// Output tokens of the cell.
+    pub output_length: u32,
+    /// [`Figure::name`].
+    pub figure: String,
+    /// The figure over all runs with this value.
+    pub over_runs: Option<Spread>,
+    /// The value that it is compared with: the first that was tried.
+    pub baseline: String,
+    /// How much larger the figure is than with the baseline, as a share: the geometric mean over
+    /// pairs of runs of one round that differ in this argument only. 0 for the baseline itself.
+    pub change: Option<f64>,
+    /// The 95 % interval of the change: Student's t over the logarithms of the pairs' ratios;
+    /// absent for one pair. It holds what differs between rounds, and how the effect differs with
+    /// the other arguments.
+    pub change_ci: Option<[f64; 2]>,
+    /// How many pairs there are.
+    pub pairs: u64,
+}
+
+/// The effect of each argument that has several values, on each figure of each cell.
+#[must_use]
+pub fn effects(runs: &[Tried<'_>]) -> Vec<Effect> {
+    let mut found = Vec::new();
+    for argument in arguments(runs) {
+        let values = values(runs, argument);
+        let Some((baseline, others)) = values.split_first() else { continue };
+        if others.is_empty() {
+            continue;
+        }
+        for (input_length, output_length) in cells(runs) {
+            for figure in FIGURES {
+                let at = |run: &Tried<'_>| {
+                    let is_it = |cell: &&Cell| {
+                        (cell.input_length, cell.output_length) == (input_length, output_length)
+                    };
+                    run.cells.iter().find(is_it).and_then(figure.of)
+                };
+                // Runs that no other differs from in this argument only say nothing of it.
+                let paired: Vec<&Tried<'_>> =
+                    runs.iter().filter(|run| has_partner(runs, run, argument, baseline)).collect();
+                for value in &values {
+                    let of_value = |run: &&&Tried<'_>| run.settings.get(argument) == Some(*value);
+                    let of_value: Vec<&Tried<'_>> =
+                        paired.iter().filter(of_value).copied().collect();
+                    if of_value.is_empty() {
+                        continue;
+                    }
+                    let ratios = log_ratios(runs, argument, value, baseline, &at);
+                    let change = spread(&ratios);
+                    let figures: Vec<f64> = of_value.into_iter().filter_map(at).collect();
+                    let is_baseline = value == baseline;
+                    found.push(Effect {
+                        argument: argument.clone(),
+                        value: (*value).clone(),
+                        input_length,
+                        output_length,
+                        figure: figure.name.to_owned(),
+                        over_runs: spread(&figures),
+                        baseline: (*baseline).clone(),
+                        change: change.map(|change| change.mean.exp_m1()),
+                        change_ci: change
+                            .filter(|_| !is_baseline)
+                            .and_then(|change| change.ci)
+                            .map(|ends| ends.map(f64::exp_m1)),
+                        pairs: ratios.len() as u64,
+                    });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Whether another run of its round differs from it in this argument only, one of the two at the
+/// baseline.
+fn has_partner(runs: &[Tried<'_>], run: &Tried<'_>, argument: &str, baseline: &str) -> bool {
+    let value = |run: &Tried<'_>| run.settings.get(argument).cloned();
+    let rest = |run: &Tried<'_>| {
+        let mut rest = run.settings.clone();
+        rest.remove(argument);
+        rest
+    };
+    let is_baseline = |run: &Tried<'_>| value(run).as_deref() == Some(baseline);
+    value(run).is_some()
+        && runs.iter().any(|other| {
+            other.round == run.round
+                && is_baseline(other) != is_baseline(run)
+                && value(other).is_some()
+                && rest(other) == rest(run)
+        })
+}
+
+/// The logarithms of the ratios of pairs of one round that differ in this argument only.
+fn log_ratios(
+    runs: &[Tried<'_>],
+    argument: &str,
+    value: &str,
+    baseline: &str,
+    at: &impl Fn(&Tried<'_>) -> Option<f64>,
+) -> Vec<f64> {
+    let without = |run: &Tried<'_>| {
+        let mut others = run.settings.clone();
+        (others.remove(argument), others)
+    };
+    runs.iter()
+        .filter_map(|run| {
+            let (own, others) = without(run);
+            let is_partner = |other: &&Tried<'_>| {
+                let (its, rest) = without(other);
+                other.round == run.round && its.as_deref() == Some(baseline) && rest == others
+            };
+            let partner = runs.iter().find(is_partner).filter(|_| own.as_deref() == Some(value))?;
+            let ratio = (at(run)? / at(partner)?).ln();
+            ratio.is_finite().then_some(ratio)
+        })
+        .collect()
+}
+
+/// The arguments, by name.
+fn arguments<'a>(runs: &[Tried<'a>]) -> Vec<&'a String> {
+    let mut all: Vec<&String> = runs.iter().flat_map(|run| run.settings.keys()).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The values of an argument, in the order in which they were tried.
+fn values<'a>(runs: &[Tried<'a>], argument: &str) -> Vec<&'a String> {
+    let mut all: Vec<&String> = Vec::new();
+    for value in runs.iter().filter_map(|run| run.settings.get(argument)) {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    all
+}
+
+/// The cells of all runs, in their order.
+fn cells(runs: &[Tried<'_>]) -> Vec<(u32, u32)> {
+    let mut all: Vec<(u32, u32)> = Vec::new();
+    for cell in runs.iter().flat_map(|run| run.cells) {
+        let lengths = (cell.input_length, cell.output_length);
+        if !all.contains(&lengths) {
+            all.push(lengths);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(requests_per_s: f64) -> Vec<Cell> {
+        vec![Cell {
+            input_length: 64,
+            output_length: 16,
+            requests_per_s: Some(requests_per_s),
+            output_tokens_per_s: None,
+            latency_per_token_ms: None,
+            latency_per_output_token_ms: None,
+            over_repeats: None,
+            passes: Vec::new(),
+            prediction: Default::default(),
+        }]
+    }
+
+    fn settings(a: &str, b: &str) -> BTreeMap<String, String> {
+        [("a", a), ("b", b)].map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    }
+
+    #[test]
+    fn an_effect_is_the_geometric_mean_over_pairs_that_differ_in_nothing_else() {
+        // b doubles what a leaves alone; a = 2 gives 3 and 12 times as much: 6 in the mean.
+        let plan = [("1", "x", 1.0), ("1", "y", 2.0), ("2", "x", 3.0), ("2", "y", 24.0)];
+        let tried: Vec<_> =
+            plan.iter().map(|&(a, b, figure)| (settings(a, b), cell(figure))).collect();
+        let runs: Vec<Tried<'_>> =
+            tried.iter().map(|(settings, cells)| Tried { settings, round: 1, cells }).collect();
+        let found = effects(&runs);
+        let of = |argument: &str, value: &str| {
+            found
+                .iter()
+                .find(|effect| {
+                    effect.argument == argument
+                        && effect.value == value
+                        && effect.figure == "requests_per_s"
+                })
+                .unwrap()
+        };
+        let effect = of("a", "2");
+        assert!((effect.change.unwrap() - 5.0).abs() < 1e-12, "{effect:?}");
+        assert_eq!((effect.pairs, effect.over_runs.unwrap().mean), (2, 13.5));
+        let [low, high] = effect.change_ci.unwrap();
+        // ln 6 +- 12.7062 x s / sqrt 2, with s of ln 3 and ln 12.
+        let half = 12.706_205 * (4.0_f64.ln() / 2.0_f64.sqrt()) / 2.0_f64.sqrt();
+        assert!(((low + 1.0).ln() - (6.0_f64.ln() - half)).abs() < 1e-6);
+        assert!(((high + 1.0).ln() - (6.0_f64.ln() + half)).abs() < 1e-6);
+        let baseline = of("a", "1");
+        assert_eq!((baseline.change, baseline.change_ci), (Some(0.0), None));
+        assert!((of("b", "y").change.unwrap() - 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn runs_of_other_rounds_or_with_other_arguments_are_no_pairs() {
+        let (one, two) = (settings("1", "x"), settings("2", "y"));
+        let (low, high) = (cell(1.0), cell(2.0));
+        let runs = [
+            Tried { settings: &one, round: 1, cells: &low },
+            Tried { settings: &two, round: 1, cells: &high },
+        ];
+        assert_eq!(effects(&runs), []);
+        let other = settings("2", "x");
+        let runs = [runs[0], Tried { settings: &other, round: 2, cells: &high }];
+        assert_eq!(effects(&runs), []);
+    }
+}

@@ -1,0 +1,280 @@
+//! Records to summaries: one pass, then one cell. Every figure is a pure re-computation.
+//!
+//! Never here: a formula (those are in [`inferometer_metrics`]), a judgement, a default count.
+
+use crate::blocks::BlockFold;
+use crate::class::ClassFold;
+use crate::instrument::InstrumentFold;
+use crate::observed::{HardwareUse, ServerSays};
+use crate::pass::{Goodput, PassSummary};
+use crate::serving_run::ServingRunFold;
+use inferometer_load::PassKind;
+use inferometer_load::PassPlan;
+use inferometer_metrics::request_objective::RequestObjective;
+use inferometer_metrics::{
+    Definition, Over, Plateau, Span, Timeline, Value, Window, concurrency, duration, e2e, goodput,
+    itl, latency_per_output_token, latency_per_token, send_delay, steady_state, throughput, tpot,
+    ttft,
+};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::{Record, TokensFrom};
+use inferometer_model::sample::Observed;
+use inferometer_plan::template::BlockPass;
+use inferometer_stats::Distribution;
+use inferometer_stats::{Pool, Sample};
+
+/// The metrics whose distribution over requests a summary holds.
+static PER_REQUEST: [&Definition; 8] = [
+    &ttft::FROM_SENT,
+    &ttft::FROM_DUE,
+    &tpot::DEFINITION,
+    &e2e::FROM_SENT,
+    &e2e::FROM_DUE,
+    &send_delay::DEFINITION,
+    &latency_per_token::DEFINITION,
+    &latency_per_output_token::DEFINITION,
+];
+
+/// Folds the records of one pass, in any order, into its summary.
+///
+/// Memory is bounded: gaps between tokens are kept up to [`stats::SAMPLES_KEPT`], values of requests
+/// up to [`stats::VALUES_KEPT`], and sketched beyond; requests in flight up to
+/// [`inferometer_metrics::SPANS_KEPT`], and counted on a grid of time beyond.
+#[derive(Clone, Debug)]
+pub struct PassFold {
+    kind: PassKind,
+    load: String,
+    repeat: u32,
+    trial: Option<u32>,
+    concurrency: Option<u32>,
+    rate: Option<f64>,
+    objectives: Vec<RequestObjective>,
+    streamed: bool,
+    seed: u64,
+    outcomes: OutcomeCounts,
+    tokens_from: Option<TokensFrom>,
+    window: Window,
+    columns: [Sample; PER_REQUEST.len()],
+    itl: Pool,
+    classes: ClassFold,
+    dialect: Dialect,
+    observed: Observed,
+    instrument: InstrumentFold,
+}
+
+/// The figures of a published record that belong to one workload.
+#[derive(Clone, Debug)]
+enum Dialect {
+    None,
+    Blocks(Box<BlockFold>),
+    ServingRun(Box<ServingRunFold>),
+}
+
+impl PassFold {
+    /// A fold that has seen nothing. `streamed` is the plan's
+    /// [`inferometer_model::request::Sampling::stream`]; `seed` makes the resamples of intervals.
+    #[must_use]
+    pub fn new(pass: &PassPlan, streamed: bool, seed: u64) -> Self {
+        let load = pass.load();
+        let plateau = match (load.kind(), load.concurrency(), load.rate()) {
+            (PassKind::Closed, Some(concurrency), _) => Plateau::Of(concurrency),
+            (PassKind::Open, _, Some(rate)) if rate.is_finite() => Plateau::Around,
+            _ => Plateau::None,
+        };
+        Self {
+            kind: load.kind(),
+            load: load.to_string(),
+            repeat: 1,
+            trial: None,
+            concurrency: load.concurrency(),
+            rate: load.rate(),
+            objectives: Vec::new(),
+            streamed,
+            seed,
+            outcomes: OutcomeCounts::default(),
+            tokens_from: None,
+            window: Window { plateau, streamed, ..Window::default() },
+            columns: Default::default(),
+            itl: Pool::default(),
+            classes: ClassFold::default(),
+            dialect: Dialect::None,
+            observed: Observed::default(),
+            instrument: InstrumentFold::default(),
+        }
+    }
+
+    /// Says which repeat of the cell's passes it is, from 1.
+    #[must_use]
+    pub fn of_repeat(mut self, repeat: u32) -> Self {
+        self.repeat = repeat;
+        self
+    }
+
+    /// Says which trial of a search it is, from 1.
+    #[must_use]
+    pub fn of_trial(mut self, trial: u32) -> Self {
+        (self.repeat, self.trial) = (trial, Some(trial));
+        self
+    }
+
+    /// Judges each request by objectives: the plan's [`inferometer_plan::Plan::goodput`].
+    #[must_use]
+    pub fn judging(mut self, objectives: &[RequestObjective]) -> Self {
+        self.objectives = objectives.to_vec();
+        self.window.met = (!objectives.is_empty()).then_some(0);
+        self
+    }
+
+    /// Gives the figures of the published text-block log too.
+    #[must_use]
+    pub fn over_blocks(mut self, pass: BlockPass) -> Self {
+        self.dialect = Dialect::Blocks(Box::new(BlockFold::new(pass)));
+        self
+    }
+
+    /// Gives the six figures of the published serving script too.
+    #[must_use]
+    pub fn as_serving_run(mut self) -> Self {
+        self.dialect = Dialect::ServingRun(Box::default());
+        self
+    }
+
+    /// Takes in what the server and the cards said of themselves.
+    pub fn observe(&mut self, observed: Observed) {
+        self.observed.extend(observed);
+    }
+
+    /// Takes in the record of one planned request, whatever became of it.
+    ///
+    /// # Panics
+    /// If an event names a read that the record does not have: such a record cannot be decoded.
+    pub fn add(&mut self, record: &Record) {
+        let timeline = Timeline::new(record, self.streamed);
+        self.outcomes.add(record.outcome);
+        self.window.planned += 1;
+        self.instrument.add(&timeline);
+        self.classes.add(&timeline);
+        match &mut self.dialect {
+            Dialect::None => {}
+            Dialect::Blocks(fold) => fold.add(&timeline),
+            Dialect::ServingRun(fold) => fold.add(&timeline),
+        }
+        let complete = record.outcome.is_complete();
+        if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
+            self.window.in_flight.add(Span { send_start, ended, completed: complete });
+        }
+        for (definition, column) in PER_REQUEST.iter().zip(&mut self.columns) {
+            if let (Value::Request(value), true) =
+                (definition.value, complete || definition.over == Over::Sent)
+            {
+                column.extend(value(&timeline));
+            }
+        }
+        if complete {
+            self.add_complete(&timeline);
+        }
+    }
+
+    fn add_complete(&mut self, timeline: &Timeline<'_>) {
+        let input_tokens = timeline.record.input_tokens();
+        self.window.completed += 1;
+        self.window.tokens.add(&timeline.events);
+        if let Some(met) = &mut self.window.met {
+            let all = self.objectives.iter().all(|objective| objective.is_met(timeline));
+            *met += u64::from(all);
+        }
+        // Where nobody counted a prompt or an output, a finding says so: see `crate::inspect`.
+        self.window.output_tokens += u64::from(timeline.output_tokens);
+        self.window.uncounted += u64::from(timeline.tokens_from.is_none());
+        self.window.input_tokens += input_tokens.map_or(0, u64::from);
+        self.tokens_from =
+            self.tokens_from.into_iter().chain(timeline.tokens_from).max_by_key(weakness);
+        self.itl.add_request(|gaps| itl::itl_ms(timeline, gaps));
+    }
+
+    /// The summary of what was taken in.
+    #[must_use]
+    pub fn finish(mut self) -> PassSummary {
+        let seed = self.seed;
+        let objectives: Vec<&str> =
+            self.objectives.iter().map(|objective| objective.text.as_str()).collect();
+        let mut column = |definition: &Definition| -> Option<Distribution> {
+            let at = PER_REQUEST.iter().position(|candidate| candidate.name == definition.name);
+            let at = at.expect("invariant: the summary's metrics are those of PER_REQUEST");
+            std::mem::take(&mut self.columns[at]).distribution(seed)
+        };
+        let (blocks, serving_run) = match self.dialect {
+            Dialect::None => (None, None),
+            Dialect::Blocks(fold) => (Some(fold.finish(self.concurrency, seed)), None),
+            Dialect::ServingRun(fold) => (None, Some(fold.finish())),
+        };
+        let (server, hardware) = observed(&self.window, &self.observed);
+        PassSummary {
+            kind: self.kind,
+            load: self.load,
+            repeat: self.repeat,
+            trial: self.trial,
+            concurrency: self.concurrency,
+            rate: self.rate,
+            planned: self.outcomes.total(),
+            outcomes: self.outcomes,
+            duration_s: duration::duration_s(&self.window),
+            requests_per_s: throughput::requests_per_s(&self.window),
+            input_tokens: self.window.input_tokens,
+            output_tokens: self.window.output_tokens,
+            output_tokens_per_s: throughput::output_tokens_per_s(&self.window),
+            tokens_from: self.tokens_from,
+            peak_concurrency: (self.outcomes.total() > 0).then(|| concurrency::peak(&self.window)),
+            mean_concurrency: concurrency::mean(&self.window),
+            steady_state: steady_state::steady_state(&self.window),
+            goodput: self.window.met.map(|met| Goodput {
+                objectives: objectives.join(","),
+                met,
+                requests_per_s: goodput::requests_per_s(&self.window),
+                attainment: goodput::attainment(&self.window),
+            }),
+            ttft_ms: column(&ttft::FROM_SENT),
+            tpot_ms: column(&tpot::DEFINITION),
+            itl_ms: self.itl.distribution(seed),
+            e2e_ms: column(&e2e::FROM_SENT),
+            ttft_from_due_ms: column(&ttft::FROM_DUE),
+            e2e_from_due_ms: column(&e2e::FROM_DUE),
+            send_delay_ms: column(&send_delay::DEFINITION),
+            latency_per_token_ms: column(&latency_per_token::DEFINITION),
+            latency_per_output_token_ms: column(&latency_per_output_token::DEFINITION),
+            classes: self.classes.finish(seed),
+            blocks,
+            serving_run,
+            server,
+            hardware,
+            instrument: self.instrument.finish(seed),
+        }
+    }
+}
+
+/// What was said between the first send and the last end of a pass.
+fn observed(window: &Window, observed: &Observed) -> (Option<ServerSays>, Option<HardwareUse>) {
+    let in_flight = &window.in_flight;
+    let (Some(first), Some(end)) = (in_flight.first_send(), in_flight.last_end()) else {
+        return (None, None);
+    };
+    if observed.samples.is_empty() {
+        return (None, None);
+    }
+    (
+        ServerSays::of(observed, (first, end), &in_flight.steps()),
+        HardwareUse::of(observed, (first, end), window.output_tokens, window.completed),
+    )
+}
+
+/// How little a count of tokens can be relied on.
+fn weakness(from: &TokensFrom) -> u8 {
+    match from {
+        TokensFrom::Usage => 0,
+        TokensFrom::Tokenizer => 1,
+        TokensFrom::Events => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,272 @@
+//! A pass and a cell, folded from records that are small enough to compute by hand.
+
+use super::*;
+use crate::cell::cell;
+use inferometer_load::Bound;
+use inferometer_model::fixture::{ms, steady, stream};
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::EventKind::Text;
+
+const SATURATED: PassPlan = PassPlan::Saturated { requests: 3 };
+
+fn fold(pass: &PassPlan, streamed: bool, records: &[Record]) -> PassSummary {
+    let mut fold = PassFold::new(pass, streamed, 1);
+    records.iter().for_each(|record| fold.add(record));
+    fold.finish()
+}
+
+/// Values as a person writes them.
+fn round(value: f64) -> f64 {
+    (value * 1e9).round() / 1e9
+}
+
+/// Two requests of 3 and 5 tokens complete; one is cut after its first token.
+fn pass() -> Vec<Record> {
+    let mut cut = stream(0.0, &[(20.0, Text, None)]);
+    cut.outcome = Outcome::Truncated;
+    cut.usage.completion = Some(77);
+    cut.due = ms(0.0);
+    cut.send_start = Some(ms(4.0));
+    cut.ended = Some(ms(400.0));
+    vec![steady(0.0, 40.0, 10.0, 3), steady(2.0, 98.0, 25.0, 5), cut]
+}
+
+#[test]
+fn only_completed_requests_make_figures_and_all_are_counted() {
+    let got = fold(&SATURATED, true, &pass());
+    assert_eq!((got.kind, got.planned), (PassKind::Saturated, 3));
+    assert_eq!((got.outcomes.complete, got.outcomes.truncated), (2, 1));
+    assert_eq!((got.input_tokens, got.output_tokens), (16, 8));
+    assert_eq!(got.tokens_from, Some(TokensFrom::Usage));
+    // From the first send at 0 to the end of the request that failed, at 400 ms.
+    assert_eq!(got.duration_s.map(round), Some(0.4));
+    assert_eq!(got.requests_per_s.map(round), Some(5.0));
+    assert_eq!(got.output_tokens_per_s.map(round), Some(20.0));
+    assert_eq!(got.peak_concurrency, Some(3));
+    // 60 + 198 + 396 ms in flight, over 400 ms.
+    assert_eq!(got.mean_concurrency.map(round), Some(1.635));
+}
+
+#[test]
+fn each_figure_is_that_of_its_metric() {
+    let got = fold(&SATURATED, true, &pass());
+    for (name, distribution, mean, max, n) in [
+        ("ttft", got.ttft_ms, 69.0, 98.0, 2),
+        ("ttft_from_due", got.ttft_from_due_ms, 69.0, 98.0, 2),
+        ("tpot", got.tpot_ms, 17.5, 25.0, 2),
+        // Two gaps of 10 ms and four of 25 ms.
+        ("itl", got.itl_ms, 20.0, 25.0, 6),
+        ("e2e", got.e2e_ms, 129.0, 198.0, 2),
+        ("e2e_from_due", got.e2e_from_due_ms, 129.0, 198.0, 2),
+        // The request that failed was sent, and late.
+        ("send_delay", got.send_delay_ms, 4.0 / 3.0, 4.0, 3),
+        // 60 / (8 + 3) and 198 / (8 + 5).
+        (
+            "latency_per_token",
+            got.latency_per_token_ms,
+            (60.0 / 11.0 + 198.0 / 13.0) / 2.0,
+            198.0 / 13.0,
+            2,
+        ),
+        ("latency_per_output_token", got.latency_per_output_token_ms, 29.8, 39.6, 2),
+    ] {
+        let got = distribution.unwrap_or_else(|| panic!("{name} is absent"));
+        assert_eq!(
+            (round(got.mean), round(got.max), got.n),
+            (round(mean), round(max), n),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn the_order_of_records_changes_nothing() {
+    let mut records = pass();
+    records.extend((0..20).map(|i| steady(f64::from(i) * 0.3, 7.1 * f64::from(i), 3.3, 3 + i % 5)));
+    let forward = fold(&SATURATED, true, &records);
+    records.rotate_left(7);
+    records.reverse();
+    assert_eq!(fold(&SATURATED, true, &records), forward);
+}
+
+#[test]
+fn whole_bodies_have_latencies_and_no_token_times() {
+    let got = fold(&SATURATED, false, &pass());
+    assert_eq!((got.ttft_ms, got.tpot_ms, got.itl_ms), (None, None, None));
+    assert_eq!((got.ttft_from_due_ms, got.instrument.arrival_width_us), (None, None));
+    assert_eq!(got.e2e_ms.map(|e2e| round(e2e.mean)), Some(129.0));
+    assert_eq!(got.latency_per_output_token_ms.map(|l| round(l.max)), Some(39.6));
+}
+
+#[test]
+fn the_weakest_source_of_any_completed_request_is_named() {
+    let mut records = vec![steady(0.0, 40.0, 10.0, 3), steady(0.0, 40.0, 10.0, 3)];
+    records[0].usage.completion = None;
+    records[0].tokens_tokenizer = Some(3);
+    assert_eq!(fold(&SATURATED, true, &records).tokens_from, Some(TokensFrom::Tokenizer));
+    records[1].usage.completion = None;
+    assert_eq!(fold(&SATURATED, true, &records).tokens_from, Some(TokensFrom::Events));
+    records[1].outcome = Outcome::Truncated;
+    assert_eq!(fold(&SATURATED, true, &records).tokens_from, Some(TokensFrom::Tokenizer));
+}
+
+#[test]
+fn a_pass_of_requests_that_were_never_sent_has_no_figures() {
+    let mut skipped = Record::planned(0, 0, ms(5.0));
+    skipped.ended = Some(ms(9.0));
+    let got = fold(&SATURATED, true, &[skipped]);
+    assert_eq!((got.planned, got.outcomes.skipped), (1, 1));
+    assert_eq!((got.duration_s, got.requests_per_s, got.mean_concurrency), (None, None, None));
+    assert_eq!((got.ttft_ms, got.send_delay_ms, got.tokens_from), (None, None, None));
+    assert_eq!(got.peak_concurrency, Some(0));
+    assert_eq!(fold(&SATURATED, true, &[]).peak_concurrency, None, "nothing is known");
+}
+
+fn plan(kind: PassKind) -> PassPlan {
+    let bound = Bound::requests(1);
+    match kind {
+        PassKind::OneByOne => PassPlan::OneByOne { bound },
+        PassKind::Saturated => PassPlan::Saturated { requests: 1 },
+        PassKind::Closed => PassPlan::closed(4, bound),
+        PassKind::Open => PassPlan::open(2.0, bound),
+    }
+}
+
+/// A pass of one request of four tokens that takes this long.
+fn taking(kind: PassKind, e2e_ms: f64) -> PassSummary {
+    fold(&plan(kind), true, &[steady(0.0, e2e_ms - 30.0, 10.0, 4)])
+}
+
+#[test]
+fn a_cell_takes_throughput_from_the_load_and_latency_from_one_by_one() {
+    let got =
+        cell(8, 4, vec![taking(PassKind::OneByOne, 100.0), taking(PassKind::Saturated, 200.0)]);
+    assert_eq!((got.input_length, got.output_length), (8, 4));
+    assert_eq!(got.requests_per_s.map(round), Some(5.0));
+    assert_eq!(got.output_tokens_per_s.map(round), Some(20.0));
+    assert_eq!(got.latency_per_output_token_ms.map(round), Some(25.0));
+    assert_eq!(got.latency_per_token_ms.map(round), Some(round(100.0 / 12.0)));
+    assert_eq!(got.passes.len(), 2);
+}
+
+#[test]
+fn of_several_loads_a_cell_takes_the_one_with_the_most_requests() {
+    let passes = [PassKind::Closed, PassKind::Open, PassKind::Closed];
+    let took = [200.0, 100.0, 400.0];
+    let passes = passes.into_iter().zip(took).map(|(kind, took)| taking(kind, took)).collect();
+    let got = cell(8, 4, passes);
+    assert_eq!(got.requests_per_s.map(round), Some(10.0));
+    assert_eq!(got.latency_per_output_token_ms.map(round), Some(25.0));
+}
+
+#[test]
+fn a_cell_measured_only_one_by_one_has_no_throughput() {
+    let got = cell(8, 4, vec![taking(PassKind::OneByOne, 100.0)]);
+    assert_eq!((got.requests_per_s, got.output_tokens_per_s), (None, None));
+    assert_eq!(got.latency_per_output_token_ms.map(round), Some(25.0));
+}
+
+/// The same cell again, as its second repeat.
+fn repeated(kind: PassKind, e2e_ms: f64, repeat: u32) -> PassSummary {
+    PassSummary { repeat, ..taking(kind, e2e_ms) }
+}
+
+#[test]
+fn the_figures_of_a_cell_are_means_over_its_repeats_with_their_spread() {
+    let got = cell(
+        8,
+        4,
+        vec![
+            repeated(PassKind::OneByOne, 100.0, 1),
+            repeated(PassKind::Saturated, 200.0, 1),
+            repeated(PassKind::OneByOne, 140.0, 2),
+            repeated(PassKind::Saturated, 250.0, 2),
+        ],
+    );
+    // 5/s and 4/s; 25 and 35 ms per output token.
+    assert_eq!(got.requests_per_s.map(round), Some(4.5));
+    assert_eq!(got.latency_per_output_token_ms.map(round), Some(30.0));
+    let spread = got.over_repeats.expect("two repeats");
+    let requests = spread.requests_per_s.expect("two values");
+    assert_eq!((round(requests.mean), requests.n), (4.5, 2));
+    // s = 1/sqrt(2), so that t s / sqrt(2) = 12.706 / 2.
+    let [low, high] = requests.ci.expect("two values").map(round);
+    assert!((high - low - 12.706_205).abs() < 1e-5, "{low} {high}");
+    assert_eq!(requests.cv.map(round), Some(round(0.5f64.sqrt() / 4.5)));
+    assert_eq!(spread.latency_per_output_token_ms.map(|spread| spread.n), Some(2));
+    let places: Vec<String> = got.passes.iter().map(|pass| got.place(pass)).collect();
+    assert_eq!(places[0], "8 x 4, one by one");
+    assert_eq!(places[3], "8 x 4, saturated, repeat 2");
+}
+
+#[test]
+fn the_load_of_a_cell_is_the_one_that_is_fastest_over_all_repeats() {
+    // The first is faster once, the second in the mean: figures never mix the two.
+    let open = |took: f64, repeat: u32| repeated(PassKind::Open, took, repeat);
+    let closed = |took: f64, repeat: u32| repeated(PassKind::Closed, took, repeat);
+    let got = cell(8, 4, vec![closed(100.0, 1), open(125.0, 1), closed(500.0, 2), open(125.0, 2)]);
+    assert_eq!(got.requests_per_s.map(round), Some(8.0));
+    assert_eq!(got.over_repeats.and_then(|s| s.requests_per_s).map(|s| s.cv), Some(Some(0.0)));
+    assert_eq!(cell(8, 4, vec![open(125.0, 1)]).over_repeats, None);
+}
+
+#[test]
+fn goodput_counts_what_completed_and_met_every_objective_of_all_that_was_planned() {
+    // TTFT 40 and 98 ms, TPOT 10 and 25 ms; one is cut, one never sent. The pass takes 0.4 s.
+    let mut records = pass();
+    records.push(Record::planned(0, 3, ms(5.0)));
+    let judged = |objectives: &str| {
+        let objectives =
+            inferometer_metrics::request_objective::parse(objectives).expect("objectives");
+        let mut fold = PassFold::new(&SATURATED, true, 1).judging(&objectives);
+        records.iter().for_each(|record| fold.add(record));
+        fold.finish().goodput.expect("asked for")
+    };
+    for (objectives, met) in
+        [("ttft<50ms,tpot<50ms", 1), ("ttft<1s,tpot<20ms", 1), ("ttft<1s", 2), ("e2e<1ms", 0)]
+    {
+        let got = judged(objectives);
+        assert_eq!((got.met, got.objectives.as_str()), (met, objectives));
+        assert_eq!(got.requests_per_s.map(round), Some(round(met as f64 / 0.4)));
+        assert_eq!(got.attainment, Some(met as f64 / 4.0));
+    }
+    assert_eq!(fold(&SATURATED, true, &records).goodput, None);
+}
+
+#[test]
+fn only_a_load_that_holds_one_level_has_a_steady_state() {
+    // One after the other, 100 ms each, without a gap.
+    let records: Vec<Record> =
+        (0..5).map(|i| steady(100.0 * f64::from(i), 40.0, 20.0, 4)).collect();
+    let closed = PassPlan::closed(1, Bound::none());
+    let got = fold(&closed, true, &records).steady_state.expect("one in flight all the time");
+    assert_eq!((got.plateau, got.startup_s, got.drain_s), (1, 0.0, 0.0));
+    assert_eq!((round(got.duration_s), round(got.requests_per_s)), (0.5, 10.0));
+    assert!((got.output_tokens_per_s - 40.0).abs() < 1e-3);
+    assert_eq!(fold(&SATURATED, true, &records).steady_state, None);
+    assert_eq!(fold(&closed, false, &records).steady_state, None);
+}
+
+#[test]
+fn what_a_pass_asked_for_stands_in_its_summary() {
+    let closed = fold(&plan(PassKind::Closed), true, &[]);
+    assert_eq!((closed.kind, closed.concurrency, closed.rate), (PassKind::Closed, Some(4), None));
+    let open = fold(&plan(PassKind::Open), true, &[]);
+    assert_eq!((open.kind, open.concurrency, open.rate), (PassKind::Open, None, Some(2.0)));
+    for kind in [PassKind::OneByOne, PassKind::Saturated, PassKind::Closed, PassKind::Open] {
+        assert_eq!(fold(&plan(kind), true, &[]).label(), plan(kind).to_string());
+    }
+}
+
+#[test]
+fn a_whole_body_that_nobody_counted_is_not_one_token() {
+    let mut record = steady(0.0, 40.0, 10.0, 3);
+    record.usage.completion = None;
+    let got = fold(&SATURATED, false, std::slice::from_ref(&record));
+    assert_eq!(got.outcomes.complete, 1);
+    assert_eq!((got.output_tokens_per_s, got.tokens_from), (None, None));
+    assert!(got.latency_per_output_token_ms.is_none());
+    record.tokens_tokenizer = Some(7);
+    let got = fold(&SATURATED, false, &[record]);
+    assert_eq!((got.output_tokens, got.tokens_from), (7, Some(TokensFrom::Tokenizer)));
+}

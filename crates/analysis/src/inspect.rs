@@ -1,0 +1,215 @@
+//! Findings from the records of a pass: what a reader must know before using its figures.
+//!
+//! Never here: a record kept, or a finding per request. Each finding gathers a whole pass, so
+//! that their number is bounded however many requests there are.
+
+mod arrivals;
+mod cards;
+mod cut_off;
+mod failures;
+mod lengths;
+mod server;
+
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::record::{Record, TokensFrom};
+use inferometer_model::request::Sampling;
+
+pub use cards::card_findings;
+pub use server::server_findings;
+
+use arrivals::ArrivalRate;
+use cut_off::CutOff;
+use failures::Failures;
+use lengths::{Counts, InputLengths, OutputLengths};
+
+/// Looks through the records of one pass, in any order.
+#[derive(Clone, Debug)]
+pub struct Inspector {
+    place: String,
+    ignore_eos: bool,
+    streamed: bool,
+    completed: u64,
+    arrivals: ArrivalRate,
+    failures: Failures,
+    cut_off: CutOff,
+    inputs: InputLengths,
+    outputs: OutputLengths,
+    counts: Counts,
+    without_usage: u64,
+    without_any_count: u64,
+    without_input: u64,
+    cached_tokens: u64,
+    cached_requests: u64,
+}
+
+impl Inspector {
+    /// An inspector that has seen nothing.
+    #[must_use]
+    pub fn new(cell: &CellPlan, pass: &PassPlan, sampling: &Sampling) -> Self {
+        Self {
+            place: format!("{cell}, {pass}"),
+            ignore_eos: sampling.ignore_eos,
+            streamed: sampling.stream,
+            completed: 0,
+            arrivals: ArrivalRate::of(pass),
+            failures: Failures::default(),
+            cut_off: CutOff::default(),
+            inputs: InputLengths::default(),
+            outputs: OutputLengths::default(),
+            counts: Counts::default(),
+            without_usage: 0,
+            without_any_count: 0,
+            without_input: 0,
+            cached_tokens: 0,
+            cached_requests: 0,
+        }
+    }
+
+    /// Says which repeat of the cell's passes it looks through, from 1.
+    #[must_use]
+    pub fn of_repeat(mut self, repeat: u32) -> Self {
+        if repeat > 1 {
+            self.place = format!("{}, repeat {repeat}", self.place);
+        }
+        self
+    }
+
+    /// Says which trial of a search it looks through, from 1.
+    #[must_use]
+    pub fn of_trial(mut self, trial: u32) -> Self {
+        self.place = format!("{}, trial {trial}", self.place);
+        self
+    }
+
+    /// Says how many tokens a chat template adds that the input length does not count: that much
+    /// more is no difference.
+    #[must_use]
+    pub fn with_template(mut self, tokens: u32) -> Self {
+        self.inputs.template = tokens;
+        self
+    }
+
+    /// What its findings are about: `128 x 32, saturated`.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Takes in the record of one planned request, whatever became of it.
+    pub fn add(&mut self, record: &Record) {
+        if self.cut_off.takes(record) {
+            return;
+        }
+        self.arrivals.add(record);
+        if !record.outcome.is_complete() {
+            self.failures.add(record);
+            return;
+        }
+        self.completed += 1;
+        let (_, from) = record.output_tokens();
+        self.without_usage += u64::from(from != TokensFrom::Usage);
+        self.without_any_count += u64::from(from == TokensFrom::Events);
+        self.without_input += u64::from(record.input_tokens().is_none());
+        let cached = u64::from(record.usage.cached.unwrap_or(0));
+        self.cached_tokens += cached;
+        self.cached_requests += u64::from(cached > 0);
+        self.inputs.add(record);
+        self.outputs.add(record);
+        self.counts.add(record, self.streamed);
+    }
+
+    /// What was found: at most a dozen findings and one per kind of failure.
+    #[must_use]
+    pub fn finish(self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        if self.completed == 0 {
+            findings.extend(self.nothing_completed());
+        }
+        findings.extend(self.failures.findings());
+        findings.extend(self.cut_off.finding());
+        findings.extend(self.arrivals.findings());
+        findings.extend(self.outputs.empty());
+        if self.ignore_eos {
+            findings.extend(self.outputs.short());
+        }
+        findings.extend(self.inputs.differing());
+        findings.extend(self.uncounted());
+        findings.extend(self.cached());
+        findings.extend(self.counts.chunks());
+        findings.extend(self.counts.tokenizer());
+        findings.into_iter().map(|finding| finding.at(self.place.clone())).collect()
+    }
+
+    fn nothing_completed(&self) -> Option<Finding> {
+        let planned = self.failures.total();
+        let message = format!("None of the {planned} planned requests completed.");
+        Some(
+            Finding::new("nothing_completed", Severity::Warning, message)
+                .advise("The failures of this pass say why; its figures are absent."),
+        )
+        .filter(|_| planned > 0 && self.cut_off == CutOff::default())
+    }
+
+    fn uncounted(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        if self.without_usage > 0 {
+            let counted = if self.without_any_count > 0 && !self.streamed {
+                format!(
+                    "for {} of them nobody counted, so figures per output token are absent",
+                    self.without_any_count
+                )
+            } else if self.without_any_count > 0 {
+                format!(
+                    "for {} of them nothing was left but to count events, which need not be tokens",
+                    self.without_any_count
+                )
+            } else {
+                "the named tokenizer counted them instead".to_owned()
+            };
+            let message = format!(
+                "{} of {} completed requests came without the server's count of output tokens; \
+                 {counted}.",
+                self.without_usage, self.completed
+            );
+            findings.push(Finding::new("usage_missing", Severity::Warning, message).advise(
+                "Have the server report usage (`stream_options: {\"include_usage\": true}`), or \
+                 name the model's tokenizer with --tokenizer.",
+            ));
+        }
+        if self.without_input > 0 {
+            let message = format!(
+                "For {} of {} completed requests nobody counted the prompt's tokens; they have \
+                 no latency per token and add nothing to the input tokens.",
+                self.without_input, self.completed
+            );
+            findings.push(
+                Finding::new("input_tokens_unknown", Severity::Warning, message)
+                    .advise("Name the model's tokenizer with --tokenizer."),
+            );
+        }
+        findings
+    }
+
+    fn cached(&self) -> Option<Finding> {
+        if self.cached_tokens == 0 {
+            return None;
+        }
+        let message = format!(
+            "The server took {} of {} prompt tokens from its prefix cache, in {} of {} completed \
+             requests.",
+            self.cached_tokens,
+            self.inputs.counted(),
+            self.cached_requests,
+            self.completed
+        );
+        Some(Finding::new("cached_prompt_tokens", Severity::Warning, message).advise(
+            "Prefill was measured only in part: give the run another --salt, or switch the \
+             server's prefix cache off.",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! What a reader must know of the cards' figures of a pass before using them. Never judges what a
+//! card did.
+
+use crate::observed::{FRESH_READINGS, HardwareUse};
+use crate::pass::PassSummary;
+use inferometer_model::finding::{Finding, Severity};
+
+/// Where what the cards said of a pass is incomplete or too old to be of it.
+#[must_use]
+pub fn card_findings(pass: &PassSummary) -> Vec<Finding> {
+    let Some(hardware) = &pass.hardware else { return Vec::new() };
+    missing(hardware).into_iter().chain(stale(hardware)).collect()
+}
+
+fn missing(hardware: &HardwareUse) -> Option<Finding> {
+    let why = hardware.first_failure.as_deref().filter(|_| hardware.failed > 0)?;
+    let message = format!(
+        "{} of {} questions for what the cards do failed: {why}",
+        hardware.failed, hardware.asked
+    );
+    Some(Finding::new("card_data_missing", Severity::Note, message).advise(
+        "power between the answers that came is taken for a straight line, and so is the energy \
+         that is summed up from it; the client's figures are complete",
+    ))
+}
+
+fn stale(hardware: &HardwareUse) -> Option<Finding> {
+    let fewest = hardware.cards.iter().filter_map(|card| card.readings).min()?;
+    if fewest >= FRESH_READINGS {
+        return None;
+    }
+    let message = format!(
+        "the exporter read the cards anew {fewest} times within the pass: too seldom for their \
+         energy, which is left out, and their other figures are those few readings"
+    );
+    Some(
+        Finding::new("card_data_stale", Severity::Note, message)
+            .advise("have it read them each second (dcgm-exporter -c 1000), or measure for longer"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::PassFold;
+    use crate::observed::CardUse;
+    use inferometer_load::{Bound, PassPlan};
+
+    fn codes(hardware: HardwareUse) -> Vec<String> {
+        let plan = PassPlan::OneByOne { bound: Bound::requests(1) };
+        let mut pass = PassFold::new(&plan, true, 0).finish();
+        pass.hardware = Some(hardware);
+        card_findings(&pass).into_iter().map(|finding| finding.code).collect()
+    }
+
+    #[test]
+    fn cards_that_gave_no_answer_or_an_old_one_are_told() {
+        let card = |readings| CardUse { readings, ..CardUse::default() };
+        let of = |cards| HardwareUse { asked: 9, cards, ..HardwareUse::default() };
+        assert_eq!(codes(of(vec![card(None)])), [""; 0]);
+        assert_eq!(codes(of(vec![card(Some(10)), card(None)])), [""; 0]);
+        assert_eq!(codes(of(vec![card(Some(10)), card(Some(9))])), ["card_data_stale"]);
+        let failed = HardwareUse {
+            failed: 4,
+            first_failure: Some("the card is gone".to_owned()),
+            ..of(vec![card(None)])
+        };
+        assert_eq!(codes(failed), ["card_data_missing"]);
+    }
+}

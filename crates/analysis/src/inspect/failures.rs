@@ -1,0 +1,115 @@
+//! Requests that did not complete, by what became of them. Never a classification of its own.
+
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::outcome::{Outcome, OutcomeKind};
+use inferometer_model::record::{EARLIER_TURN_FAILED, Record};
+
+/// The most kinds of failure that get a finding each; statuses could be many.
+const MOST_KINDS: usize = 8;
+
+/// Failed requests of a pass.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Failures(Vec<Kind>);
+
+#[derive(Clone, Debug)]
+struct Kind {
+    outcome: Outcome,
+    /// Skipped for what became of an earlier turn, while the run went on.
+    by_earlier_turn: bool,
+    count: u64,
+    /// The first request's that had one.
+    detail: Option<String>,
+}
+
+impl Failures {
+    pub(super) fn add(&mut self, record: &Record) {
+        let by_earlier_turn = is_by_earlier_turn(record);
+        let same =
+            |kind: &Kind| kind.outcome == record.outcome && kind.by_earlier_turn == by_earlier_turn;
+        let at = self.0.iter().position(same);
+        let at = at.unwrap_or_else(|| {
+            let outcome = record.outcome;
+            self.0.push(Kind { outcome, by_earlier_turn, count: 0, detail: None });
+            self.0.len() - 1
+        });
+        self.0[at].count += 1;
+        if self.0[at].detail.is_none() {
+            self.0[at].detail.clone_from(&record.detail);
+        }
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.0.iter().map(|kind| kind.count).sum()
+    }
+
+    /// The most frequent kinds, one finding each, then one for the rest.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mut kinds = self.0.clone();
+        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
+        let rest = kinds.split_off(kinds.len().min(MOST_KINDS));
+        let mut findings: Vec<Finding> = kinds.iter().map(Kind::finding).collect();
+        if !rest.is_empty() {
+            let count: u64 = rest.iter().map(|kind| kind.count).sum();
+            let message = format!("{count} further requests failed in {} other ways.", rest.len());
+            findings.push(Finding::new("requests_failed", Severity::Warning, message));
+        }
+        findings
+    }
+}
+
+impl Kind {
+    fn finding(&self) -> Finding {
+        let Self { outcome, by_earlier_turn, count, detail } = self;
+        let requests = if *count == 1 { "request" } else { "requests" };
+        let said = detail.as_ref().map_or_else(String::new, |detail| format!(" First: {detail}"));
+        let message = format!("{count} {requests} {}.{said}", became(*outcome));
+        if *by_earlier_turn {
+            let message = format!(
+                "{count} {requests} never began, because an earlier turn of the conversation \
+                 failed.{said}"
+            );
+            let advice = "Findings about the turns that failed say why; a conversation ends with \
+                          its first failed turn.";
+            return Finding::new("requests_failed", Severity::Warning, message).advise(advice);
+        }
+        let stopped = matches!(outcome.kind(), OutcomeKind::Cancelled | OutcomeKind::Skipped);
+        let severity = if stopped { Severity::Note } else { Severity::Warning };
+        Finding::new("requests_failed", severity, message).advise(advice(outcome.kind()))
+    }
+}
+
+/// Whether it is a turn that did not begin because one before it failed.
+fn is_by_earlier_turn(record: &Record) -> bool {
+    let detail = record.detail.as_deref().unwrap_or_default();
+    record.outcome == Outcome::Skipped && detail.starts_with(EARLIER_TURN_FAILED)
+}
+
+/// The predicate of a sentence about such requests.
+fn became(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Complete => "completed".to_owned(),
+        Outcome::Truncated => "ended before the proper end".to_owned(),
+        Outcome::Rejected { status } => format!("got the HTTP status {status}"),
+        Outcome::ServerError => "got an error inside a stream with status 200".to_owned(),
+        Outcome::Malformed => "got an answer that cannot be parsed".to_owned(),
+        Outcome::Connection { phase } => format!("failed with the connection (phase: {phase})"),
+        Outcome::TimedOut { phase } => format!("timed out (timeout: {phase})"),
+        Outcome::Cancelled => "got cancelled when the run was interrupted".to_owned(),
+        Outcome::Dropped => "got dropped, because too many were in flight".to_owned(),
+        Outcome::Skipped => "never began, because the run ended before".to_owned(),
+    }
+}
+
+fn advice(kind: OutcomeKind) -> &'static str {
+    match kind {
+        OutcomeKind::Cancelled | OutcomeKind::Skipped => {
+            "The figures are of the requests before; repeat the run for the others."
+        }
+        OutcomeKind::Dropped => "Raise --max-in-flight or lower the rate.",
+        OutcomeKind::TimedOut => "Lower the load, or give the requests more time.",
+        _ => {
+            "The figures are of the requests that completed, which need not be a fair sample; \
+             the server's log says more."
+        }
+    }
+}

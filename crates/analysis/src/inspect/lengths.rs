@@ -1,0 +1,225 @@
+//! Lengths asked for against lengths measured, and the counts of tokens against one another.
+//! Never a requested length taken as a count.
+
+use std::collections::BTreeMap;
+
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::record::{Record, TokensFrom};
+
+/// By how much events may differ from tokens where each event is a token: an end-of-text token
+/// that has no text.
+const EDGE_OF_STREAM: f64 = 1.0;
+/// By how much two honest counts of a text may differ: a piece on either edge of it.
+const EDGES_OF_TEXT: f64 = 2.0;
+/// And by which share of the tokens, for long outputs.
+const TOLERATED_SHARE: f64 = 0.01;
+
+/// Output tokens against what was asked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OutputLengths {
+    /// Completed requests whose output tokens were counted, not only their events.
+    counted: u64,
+    short: u64,
+    short_tokens: u64,
+    short_asked: u64,
+    completed: u64,
+    empty: u64,
+}
+
+impl OutputLengths {
+    pub(super) fn add(&mut self, record: &Record) {
+        let (tokens, from) = record.output_tokens();
+        self.completed += 1;
+        if tokens == 0 && record.asked_output > 0 {
+            self.empty += 1;
+        }
+        // Events bundle tokens, so that fewer events than tokens asked for prove nothing.
+        if from == TokensFrom::Events {
+            return;
+        }
+        self.counted += 1;
+        if tokens < record.asked_output {
+            self.short += 1;
+            self.short_tokens += u64::from(tokens);
+            self.short_asked += u64::from(record.asked_output);
+        }
+    }
+
+    pub(super) fn empty(&self) -> Option<Finding> {
+        let message = format!(
+            "{} of {} completed requests brought no output token at all.",
+            self.empty, self.completed
+        );
+        (self.empty > 0).then(|| {
+            Finding::new("empty_output", Severity::Warning, message).advise(
+                "Servers answer so to prompts that they ignore, for instance because prompt and \
+                 output together exceed the model's length: ask for shorter ones.",
+            )
+        })
+    }
+
+    pub(super) fn short(&self) -> Option<Finding> {
+        let n = self.short as f64;
+        let message = format!(
+            "{} of {} counted outputs are shorter than asked although end-of-text was to be \
+             ignored: {:.1} tokens on average instead of {:.1}.",
+            self.short,
+            self.counted,
+            self.short_tokens as f64 / n,
+            self.short_asked as f64 / n
+        );
+        (self.short > 0).then(|| {
+            Finding::new("output_shorter_than_asked", Severity::Warning, message).advise(
+                "The server ignores `ignore_eos`, or prompt and output reach its length limit. \
+                 Rates use the measured lengths; do not compare them with full outputs.",
+            )
+        })
+    }
+}
+
+/// Prompt tokens that the server counted against what was asked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InputLengths {
+    tokens: u64,
+    /// Those of requests whose length was asked for.
+    compared: u64,
+    asked: u64,
+    /// What the server is known to add, and what is not meant to count.
+    pub(super) template: u32,
+    /// How many requests had which difference: counted - asked - template.
+    differences: BTreeMap<i64, u64>,
+}
+
+impl InputLengths {
+    pub(super) fn add(&mut self, record: &Record) {
+        let Some(tokens) = record.usage.prompt else { return };
+        self.tokens += u64::from(tokens);
+        // A turn that carries the server's own answers has the length that these give it.
+        if record.asked_input == 0 {
+            return;
+        }
+        self.compared += u64::from(tokens);
+        let expected = u64::from(record.asked_input) + u64::from(self.template);
+        self.asked += expected;
+        let difference = i64::from(tokens) - expected as i64;
+        *self.differences.entry(difference).or_default() += 1;
+    }
+
+    /// Prompt tokens that the server counted.
+    pub(super) fn counted(&self) -> u64 {
+        self.tokens
+    }
+
+    pub(super) fn differing(&self) -> Option<Finding> {
+        let all: u64 = self.differences.values().sum();
+        let differing = all - self.differences.get(&0).copied().unwrap_or(0);
+        let (smallest, _) = self.differences.first_key_value()?;
+        let (largest, _) = self.differences.last_key_value()?;
+        let message = format!(
+            "The server counted another number of prompt tokens than asked in {differing} of \
+             {all} completed requests: {smallest:+} to {largest:+} tokens, median {:+}; {:.1} on \
+             average instead of {:.1}.",
+            self.median(all),
+            self.compared as f64 / all as f64,
+            self.asked as f64 / all as f64
+        );
+        (differing > 0).then(|| {
+            Finding::new("input_length_differs", Severity::Warning, message).advise(
+                "A constant difference is a chat template or a begin-of-text token \
+                 (--count-template fits the total); a varying one is another tokenizer than the \
+                 server's (name it with --tokenizer).",
+            )
+        })
+    }
+
+    /// The lower median of the differences.
+    fn median(&self, all: u64) -> i64 {
+        let mut seen = 0;
+        let median = self.differences.iter().find(|&(_, count)| {
+            seen += count;
+            2 * seen >= all
+        });
+        median.map_or(0, |(&difference, _)| difference)
+    }
+}
+
+/// The server's count of output tokens against events and against the named tokenizer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
+    streams: u64,
+    bundled: u64,
+    events: u64,
+    stream_tokens: u64,
+    /// Bundled streams in which the tokens of single events are not known.
+    spread: u64,
+    compared: u64,
+    disagreeing: u64,
+    usage_tokens: u64,
+    tokenizer_tokens: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, record: &Record, streamed: bool) {
+        let tokenizer = record.tokens_tokenizer;
+        if let (Some(usage), Some(tokenizer)) = (record.usage.completion, tokenizer) {
+            self.compared += 1;
+            self.disagreeing += u64::from(differ(usage, tokenizer, EDGES_OF_TEXT));
+            self.usage_tokens += u64::from(usage);
+            self.tokenizer_tokens += u64::from(tokenizer);
+        }
+        if let Some(tokens) = record.usage.completion.or(tokenizer).filter(|_| streamed) {
+            let events = record.token_events().count();
+            self.streams += 1;
+            let bundled = differ(tokens, events as u32, EDGE_OF_STREAM);
+            self.bundled += u64::from(bundled);
+            self.events += events as u64;
+            self.stream_tokens += u64::from(tokens);
+            let unknown = record.token_events().any(|event| event.tokens.is_none());
+            self.spread += u64::from(bundled && unknown);
+        }
+    }
+
+    pub(super) fn chunks(&self) -> Option<Finding> {
+        let how = match self.spread {
+            0 => "The server said how many tokens each event carries.".to_owned(),
+            spread => {
+                format!("In {spread} of them the tokens were spread evenly over the events.")
+            }
+        };
+        let message = format!(
+            "Events are not tokens: {} tokens came in {} events, {:.2} per event; {} of {} \
+             streams differ by more than a boundary token. {how}",
+            self.stream_tokens,
+            self.events,
+            self.stream_tokens as f64 / self.events as f64,
+            self.bundled,
+            self.streams
+        );
+        let severity = if self.spread > 0 { Severity::Warning } else { Severity::Note };
+        (self.bundled > 0).then(|| {
+            Finding::new("chunks_are_not_tokens", severity, message).advise(
+                "ITL here is per token; tools that take an event for a token report the gaps \
+                 between events, which this one calls ICL.",
+            )
+        })
+    }
+
+    pub(super) fn tokenizer(&self) -> Option<Finding> {
+        let message = format!(
+            "The server's count of output tokens and the named tokenizer's disagree in {} of {} \
+             completed requests beyond what the edges of a text explain: {} tokens against {}.",
+            self.disagreeing, self.compared, self.usage_tokens, self.tokenizer_tokens
+        );
+        (self.disagreeing > 0).then(|| {
+            Finding::new("token_counts_disagree", Severity::Warning, message).advise(
+                "The figures use the server's count. Check that --tokenizer names the model that \
+                 is served.",
+            )
+        })
+    }
+}
+
+/// Whether two counts of the same output differ by more than its edges explain.
+fn differ(a: u32, b: u32, edges: f64) -> bool {
+    f64::from(a.abs_diff(b)) > edges.max(TOLERATED_SHARE * f64::from(a.max(b)))
+}

@@ -1,0 +1,244 @@
+//! The server's own account of a pass held against the client's. Never decides who is right: a
+//! difference has its place between the two clocks, which is where a reader must look.
+
+use crate::observed::{ServerLatency, ServerSays};
+use crate::pass::PassSummary;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::record::TokensFrom;
+use inferometer_stats::Distribution;
+
+/// By how much of the client's figure the two may differ beside what the network takes.
+const SHARE: f64 = 0.05;
+/// The share of prompt tokens from which on a cache moves the figures.
+const CACHED_SHARE: f64 = 0.05;
+/// From this many values on a median without an interval is taken as it is.
+const MANY: f64 = 100.0;
+/// By how much the two may count differently and still mean the same requests and tokens.
+const SAME_COUNT: f64 = 0.02;
+
+/// Where the server's account of a pass differs from the client's by more than what the network
+/// and the bounds of its histograms explain, and where it is incomplete.
+#[must_use]
+pub fn server_findings(pass: &PassSummary) -> Vec<Finding> {
+    let Some(says) = &pass.server else { return Vec::new() };
+    let mut findings = Vec::new();
+    findings.extend(missing(says));
+    findings.extend(others(pass, says));
+    findings.extend(cached(says));
+    let completed = pass.outcomes.complete as f64;
+    let gaps = pass.output_tokens as f64 - completed;
+    let ttft = (pass.ttft_ms.as_ref(), says.ttft_ms, completed);
+    // Gaps are those between tokens only where the server's own count says how many there were.
+    let itl = (pass.itl_ms.as_ref().filter(|_| is_counted(pass)), says.itl_ms, gaps);
+    for (name, words, (client, server, count)) in
+        [("ttft", "time to first token", ttft), ("itl", "time between tokens", itl)]
+    {
+        if let (Some(client), Some(server)) = (client, server) {
+            findings.extend(differs(name, words, client, &server, count, says));
+        }
+    }
+    findings
+}
+
+/// Whether the client's count of tokens is the one that came with the answers. A count of events
+/// or of another tokenizer is not to be held against the server's.
+fn is_counted(pass: &PassSummary) -> bool {
+    pass.tokens_from == Some(TokensFrom::Usage)
+}
+
+fn missing(says: &ServerSays) -> Option<Finding> {
+    let why = says.first_failure.as_deref().filter(|_| says.failed > 0)?;
+    let message = format!(
+        "{} of {} questions for the server's metrics failed: {why}",
+        says.failed, says.scrapes
+    );
+    Some(
+        Finding::new("server_metrics_missing", Severity::Note, message).advise(
+            "what the server says of this pass is incomplete; the client's figures are not",
+        ),
+    )
+}
+
+/// Tokens that nobody here asked for.
+fn others(pass: &PassSummary, says: &ServerSays) -> Option<Finding> {
+    let comparable = pass.outcomes.failed() == 0 && is_counted(pass);
+    let counted = says.generation_tokens.filter(|_| comparable)?;
+    let ours = pass.output_tokens as f64;
+    if ours == 0.0 || (counted - ours).abs() <= SAME_COUNT * ours {
+        return None;
+    }
+    let message = format!(
+        "the server counted {counted:.0} output tokens during the pass, and this client's requests \
+         had {ours:.0}"
+    );
+    let advice = if counted > ours {
+        "somebody else uses the server, or it makes tokens that it does not send: figures are those \
+         of a server with more work than the plan gave it"
+    } else {
+        "the server counts late or otherwise; see which of its metrics is read"
+    };
+    Some(Finding::new("server_counts_other_tokens", Severity::Warning, message).advise(advice))
+}
+
+/// Prompts that the server had seen before, or that begin alike.
+fn cached(says: &ServerSays) -> Option<Finding> {
+    let (hits, queries) = says.prefix_hits.zip(says.prefix_queries)?;
+    if queries <= 0.0 || hits < CACHED_SHARE * queries {
+        return None;
+    }
+    let message = format!(
+        "the server found {:.1} % of the prompt tokens that it looked for in its prefix cache",
+        100.0 * hits / queries
+    );
+    Some(Finding::new("server_prefix_hits", Severity::Warning, message).advise(
+        "Prefill was measured only in part: unless the workload is about shared beginnings, give \
+         the run another --salt, or switch the server's prefix cache off.",
+    ))
+}
+
+fn differs(
+    name: &str,
+    words: &str,
+    client: &Distribution,
+    server: &ServerLatency,
+    count: f64,
+    says: &ServerSays,
+) -> Option<Finding> {
+    // Where it counts other things there is nothing to compare: several tokens of one step as one.
+    if count <= 0.0 || (server.n - count).abs() > f64::max(1.0, SAME_COUNT * count) {
+        return None;
+    }
+    // A token may come as late as the fastest question and answer took on the way.
+    let allowed = says.took_ms_min + SHARE * client.mean;
+    let mean = (client.mean - server.mean).abs() > allowed;
+    let lower = server.p50_above;
+    let upper = server.p50_below.unwrap_or(f64::INFINITY);
+    // A median between two lumps of values may be any of theirs: its interval has to lie outside.
+    let [least, most] = client.p50_ci.unwrap_or([client.p50; 2]);
+    let is_sure = client.p50_ci.is_some() || count >= MANY;
+    let median = is_sure && (most < lower - allowed || least > upper + allowed);
+    if !mean && !median {
+        return None;
+    }
+    let p50 = if upper.is_finite() {
+        format!("{lower:.1} to {upper:.1}")
+    } else {
+        format!("more than {lower:.1}")
+    };
+    let message = format!(
+        "{words}: the client saw {:.1} ms on average (median {:.1}), the server's own histogram \
+         says {:.1} ms (median {p50}); the fastest \
+         question for its metrics took {:.1} ms, connection included",
+        client.mean, client.p50, server.mean, says.took_ms_min
+    );
+    let advice = if client.mean > server.mean {
+        "requests or tokens wait outside of what the server times: in its HTTP front, in a proxy, \
+         in the network"
+    } else {
+        "the server times from or to another instant than the client, or in another clock"
+    };
+    Some(Finding::new(&format!("server_{name}_differs"), Severity::Note, message).advise(advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::PassFold;
+    use inferometer_load::{Bound, PassPlan};
+
+    fn distribution(mean: f64, p50: f64) -> Distribution {
+        serde_json::from_value(serde_json::json!({
+            "mean": mean, "mean_ci": null, "p50": p50, "p50_ci": null, "p90": p50, "p99": p50,
+            "p99_ci": null, "max": p50, "n": 100
+        }))
+        .unwrap()
+    }
+
+    /// A pass of 100 requests with 1,000 tokens, and what its server says of its TTFT.
+    fn pass(server: ServerLatency, tokens: f64) -> PassSummary {
+        let plan = PassPlan::OneByOne { bound: Bound::requests(100) };
+        let mut pass = PassFold::new(&plan, true, 0).finish();
+        pass.outcomes.complete = 100;
+        pass.output_tokens = 1_000;
+        pass.tokens_from = Some(TokensFrom::Usage);
+        pass.ttft_ms = Some(distribution(100.0, 90.0));
+        pass.server = Some(ServerSays {
+            scrapes: 5,
+            took_ms_min: 2.0,
+            ttft_ms: Some(server),
+            generation_tokens: Some(tokens),
+            ..ServerSays::default()
+        });
+        pass
+    }
+
+    fn codes(pass: &PassSummary) -> Vec<String> {
+        server_findings(pass).into_iter().map(|finding| finding.code).collect()
+    }
+
+    #[test]
+    fn only_what_the_network_and_the_buckets_do_not_explain_is_told() {
+        for (mean, lower, upper, n, expected) in [
+            (98.0, 80.0, 100.0, 100.0, vec![]),
+            (93.5, 80.0, 100.0, 100.0, vec![]),
+            (92.5, 80.0, 100.0, 100.0, vec!["server_ttft_differs"]),
+            (98.0, 40.0, 82.0, 100.0, vec!["server_ttft_differs"]),
+            (98.0, 40.0, 83.5, 100.0, vec![]),
+            (50.0, 40.0, 60.0, 120.0, vec![]),
+        ] {
+            let server = ServerLatency { mean, p50_above: lower, p50_below: Some(upper), n };
+            assert_eq!(codes(&pass(server, 1_000.0)), expected, "{mean} {lower} {upper} {n}");
+        }
+    }
+
+    #[test]
+    fn a_cache_that_answers_prompts_is_told() {
+        for (hits, expected) in [(4.0, vec![]), (6.0, vec!["server_prefix_hits"])] {
+            let server = ServerLatency { mean: 1.0, p50_above: 0.0, p50_below: None, n: 1.0 };
+            let mut pass = pass(server, 1_000.0);
+            let says = pass.server.as_mut().unwrap();
+            (says.ttft_ms, says.prefix_queries, says.prefix_hits) = (None, Some(100.0), Some(hits));
+            assert_eq!(codes(&pass), expected);
+        }
+    }
+
+    #[test]
+    fn a_median_between_two_lumps_may_be_either() {
+        let server = ServerLatency { mean: 98.0, p50_above: 40.0, p50_below: Some(60.0), n: 100.0 };
+        let mut pass = pass(server, 1_000.0);
+        pass.ttft_ms.as_mut().unwrap().p50_ci = Some([50.0, 120.0]);
+        assert_eq!(codes(&pass), Vec::<String>::new());
+        pass.ttft_ms.as_mut().unwrap().p50_ci = Some([80.0, 120.0]);
+        assert_eq!(codes(&pass), ["server_ttft_differs"]);
+    }
+
+    #[test]
+    fn times_between_tokens_are_compared_where_both_sides_count_tokens() {
+        let server = ServerLatency { mean: 98.0, p50_above: 80.0, p50_below: None, n: 100.0 };
+        let mut slow = pass(server, 1_000.0);
+        slow.itl_ms = Some(distribution(30.0, 30.0));
+        slow.server.as_mut().unwrap().itl_ms = Some(ServerLatency { n: 900.0, ..server });
+        assert_eq!(codes(&slow), ["server_itl_differs"]);
+        slow.tokens_from = Some(TokensFrom::Events);
+        assert_eq!(codes(&slow), [""; 0]);
+    }
+
+    #[test]
+    fn tokens_of_others_and_questions_that_failed_are_told() {
+        let server = ServerLatency { mean: 98.0, p50_above: 80.0, p50_below: None, n: 100.0 };
+        let mut busy = pass(server, 1_100.0);
+        assert_eq!(codes(&busy), ["server_counts_other_tokens"]);
+        for from in [Some(TokensFrom::Tokenizer), Some(TokensFrom::Events), None] {
+            busy.tokens_from = from;
+            assert_eq!(codes(&busy), [""; 0], "{from:?}");
+        }
+        busy.tokens_from = Some(TokensFrom::Usage);
+        busy.outcomes.timed_out = 1;
+        assert_eq!(codes(&busy), [""; 0]);
+        let says = busy.server.as_mut().unwrap();
+        (says.failed, says.first_failure) = (2, Some("it answered 500".to_owned()));
+        let told = server_findings(&busy);
+        assert_eq!(told[0].code, "server_metrics_missing");
+        assert!(told[0].message.contains("2 of 5") && told[0].message.contains("500"));
+    }
+}

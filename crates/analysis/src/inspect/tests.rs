@@ -1,0 +1,262 @@
+//! What is found in records, with its numbers, and what is not.
+
+use super::*;
+use inferometer_model::fixture::{steady, stream};
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::EventKind::Text;
+use inferometer_model::record::Usage;
+
+fn sampling(ignore_eos: bool, stream: bool) -> Sampling {
+    Sampling { temperature: 0.0, ignore_eos, stream, extra_body: serde_json::Map::new() }
+}
+
+fn inspect_with(sampling: &Sampling, records: &[Record]) -> Vec<Finding> {
+    let cell = CellPlan { input_length: 8, output_length: 100 };
+    let mut inspector = Inspector::new(&cell, &PassPlan::Saturated { requests: 4 }, sampling);
+    records.iter().for_each(|record| inspector.add(record));
+    inspector.finish()
+}
+
+fn inspect(records: &[Record]) -> Vec<Finding> {
+    inspect_with(&sampling(true, true), records)
+}
+
+/// The one finding there is: its code and its message.
+#[track_caller]
+fn only(findings: &[Finding]) -> (&str, &str) {
+    let [finding] = findings else { panic!("not one finding: {findings:#?}") };
+    assert_eq!(finding.place.as_deref(), Some("8 x 100, saturated"));
+    assert!(finding.advice.is_some(), "{}", finding.code);
+    (&finding.code, &finding.message)
+}
+
+/// A request that did exactly as asked: 8 tokens in, 100 out.
+fn good() -> Record {
+    Record { asked_input: 8, asked_output: 100, ..steady(0.0, 40.0, 10.0, 100) }
+}
+
+fn failed(outcome: Outcome, detail: Option<&str>) -> Record {
+    Record { outcome, detail: detail.map(str::to_owned), ..good() }
+}
+
+#[test]
+fn nothing_is_found_where_everything_was_as_asked() {
+    assert_eq!(inspect(&[good(), good()]), []);
+    assert_eq!(inspect(&[]), []);
+}
+
+#[test]
+fn short_outputs_are_found_where_end_of_text_was_to_be_ignored() {
+    let short =
+        |tokens| Record { asked_input: 8, asked_output: 100, ..steady(0.0, 1.0, 1.0, tokens) };
+    let records = [good(), short(40), short(61)];
+    assert_eq!(
+        only(&inspect(&records)),
+        (
+            "output_shorter_than_asked",
+            "2 of 3 counted outputs are shorter than asked although end-of-text was to be \
+             ignored: 50.5 tokens on average instead of 100.0."
+        )
+    );
+    assert_eq!(inspect_with(&sampling(false, true), &records), []);
+}
+
+#[test]
+fn fewer_events_than_tokens_asked_for_are_not_a_short_output() {
+    let mut bundled = stream(0.0, &[(10.0, Text, None), (20.0, Text, None)]);
+    (bundled.asked_input, bundled.asked_output) = (8, 100);
+    bundled.usage.prompt = Some(8);
+    assert_eq!(
+        only(&inspect(&[bundled])),
+        (
+            "usage_missing",
+            "1 of 1 completed requests came without the server's count of output tokens; for 1 of \
+             them nothing was left but to count events, which need not be tokens."
+        )
+    );
+}
+
+#[test]
+fn empty_outputs_are_found_whether_end_of_text_was_to_be_ignored_or_not() {
+    let empty = Record {
+        asked_input: 8,
+        asked_output: 100,
+        usage: Usage { prompt: Some(8), completion: Some(0), cached: None },
+        ..stream(0.0, &[])
+    };
+    let findings = inspect_with(&sampling(false, true), &[empty, good()]);
+    let message = "1 of 2 completed requests brought no output token at all.";
+    assert_eq!(only(&findings), ("empty_output", message));
+}
+
+#[test]
+fn another_number_of_prompt_tokens_is_found_with_its_spread() {
+    let counted = |tokens| {
+        let mut record = good();
+        record.usage.prompt = Some(tokens);
+        record
+    };
+    assert_eq!(
+        only(&inspect(&[good(), counted(9), counted(9), counted(6)])),
+        (
+            "input_length_differs",
+            "The server counted another number of prompt tokens than asked in 3 of 4 completed \
+             requests: -2 to +1 tokens, median +0; 8.0 on average instead of 8.0."
+        )
+    );
+}
+
+#[test]
+fn bundled_tokens_are_found_and_whether_the_server_says_how_many() {
+    for (known, severity) in [(None, Severity::Warning), (Some(5), Severity::Note)] {
+        let events: Vec<_> = (0..20).map(|i| (10.0 * f64::from(i), Text, known)).collect();
+        let mut record = stream(0.0, &events);
+        (record.asked_input, record.asked_output) = (8, 100);
+        record.usage = Usage { prompt: Some(8), completion: Some(100), cached: None };
+        let findings = inspect(&[record.clone(), good()]);
+        let (code, message) = only(&findings);
+        assert_eq!((code, findings[0].severity), ("chunks_are_not_tokens", severity));
+        let start = "Events are not tokens: 200 tokens came in 120 events, 1.67 per event; 1 of 2";
+        assert!(message.starts_with(start), "{message}");
+        assert_eq!(inspect_with(&sampling(true, false), &[record]), []);
+    }
+}
+
+#[test]
+fn an_end_of_text_token_without_text_is_no_bundling() {
+    let mut record = good();
+    record.usage.completion = Some(101);
+    assert_eq!(inspect(&[record]), []);
+}
+
+#[test]
+fn a_tokenizer_that_disagrees_with_the_server_is_found() {
+    let counted = |tokens| {
+        let mut record = good();
+        record.tokens_tokenizer = Some(tokens);
+        record
+    };
+    assert_eq!(inspect(&[counted(98), counted(102)]), []);
+    assert_eq!(
+        only(&inspect(&[counted(97), counted(100)])),
+        (
+            "token_counts_disagree",
+            "The server's count of output tokens and the named tokenizer's disagree in 1 of 2 \
+             completed requests beyond what the edges of a text explain: 200 tokens against 197."
+        )
+    );
+}
+
+#[test]
+fn prompt_tokens_from_the_servers_cache_are_found() {
+    let mut record = good();
+    record.usage.cached = Some(6);
+    let mut none = good();
+    none.usage.cached = Some(0);
+    assert_eq!(
+        only(&inspect(&[record, none])),
+        (
+            "cached_prompt_tokens",
+            "The server took 6 of 16 prompt tokens from its prefix cache, in 1 of 2 completed \
+             requests."
+        )
+    );
+}
+
+#[test]
+fn a_prompt_that_nobody_counted_is_found() {
+    let mut record = good();
+    record.usage.prompt = None;
+    assert_eq!(only(&inspect(&[record])).0, "input_tokens_unknown");
+}
+
+#[test]
+fn a_count_by_the_named_tokenizer_is_said_to_be_one() {
+    let mut record = good();
+    record.usage.completion = None;
+    record.tokens_tokenizer = Some(100);
+    let findings = inspect(&[record]);
+    let (code, message) = only(&findings);
+    assert_eq!(code, "usage_missing");
+    assert!(message.ends_with("the named tokenizer counted them instead."), "{message}");
+}
+
+#[test]
+fn failures_are_told_by_kind_with_the_first_words_about_them() {
+    let busy = Outcome::Rejected { status: 429 };
+    let records = [
+        good(),
+        failed(Outcome::TimedOut { phase: Phase::FirstToken }, None),
+        failed(busy, None),
+        failed(busy, Some("queue is full")),
+        failed(busy, Some("queue is still full")),
+        failed(Outcome::Skipped, None),
+    ];
+    let found = inspect(&records);
+    let got: Vec<_> =
+        found.iter().map(|f| (f.code.as_str(), f.severity, f.message.as_str())).collect();
+    assert_eq!(
+        got,
+        [
+            (
+                "requests_failed",
+                Severity::Warning,
+                "3 requests got the HTTP status 429. First: queue is full"
+            ),
+            ("requests_failed", Severity::Warning, "1 request timed out (timeout: first token)."),
+            (
+                "requests_failed",
+                Severity::Note,
+                "1 request never began, because the run ended before."
+            ),
+        ]
+    );
+}
+
+#[test]
+fn turns_behind_a_failed_one_are_told_apart_from_those_that_the_end_of_a_run_skipped() {
+    let earlier = format!("{}: rejected (503)", inferometer_model::record::EARLIER_TURN_FAILED);
+    let records = [
+        good(),
+        failed(Outcome::Skipped, Some(&earlier)),
+        failed(Outcome::Skipped, Some(&earlier)),
+        failed(Outcome::Skipped, Some("the run was interrupted before it was due")),
+    ];
+    let found = inspect(&records);
+    let told: Vec<_> = found.iter().map(|f| (f.severity, f.message.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (
+                Severity::Warning,
+                "2 requests never began, because an earlier turn of the conversation failed. \
+                 First: an earlier turn of its conversation failed: rejected (503)"
+            ),
+            (
+                Severity::Note,
+                "1 request never began, because the run ended before. First: the run was \
+                 interrupted before it was due"
+            ),
+        ]
+    );
+    let advice = found[0].advice.as_deref().unwrap_or_default();
+    assert!(!advice.contains("repeat the run"), "{advice}");
+}
+
+#[test]
+fn a_pass_without_a_completed_request_is_found() {
+    let found = inspect(&[failed(Outcome::Malformed, Some("not JSON"))]);
+    let codes: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
+    assert_eq!(codes, ["nothing_completed", "requests_failed"]);
+    assert_eq!(found[0].message, "None of the 1 planned requests completed.");
+}
+
+#[test]
+fn many_kinds_of_failure_are_bounded() {
+    let records: Vec<Record> =
+        (400..450).map(|status| failed(Outcome::Rejected { status }, None)).collect();
+    let found = inspect(&records);
+    assert_eq!(found.len(), 10);
+    let last = &found.last().expect("ten").message;
+    assert_eq!(last, "42 further requests failed in 42 other ways.");
+}

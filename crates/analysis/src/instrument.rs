@@ -1,0 +1,237 @@
+//! The instrument's own error, from the reads of records: how late data was read, and how wide
+//! the interval is in which an event may have arrived. Never a judgement: see
+//! [`crate::validity`].
+
+use inferometer_metrics::{Timeline, arrival_widths, tpot};
+use inferometer_model::process::Process;
+use inferometer_model::record::Read;
+use inferometer_stats::Distribution;
+use inferometer_stats::Weighted;
+use inferometer_stats::{Pool, Sample, VALUES_KEPT};
+use serde::{Deserialize, Serialize};
+
+/// The instrument's own error: what it adds to the figures above it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Instrument {
+    /// Socket reads with data.
+    pub reads: u64,
+    /// Reads that bore the kernel's stamp.
+    pub kernel_stamped_reads: u64,
+    /// The program's stamp after the kernel's.
+    pub receive_lateness_us: Option<Distribution>,
+    /// Width of the interval in which an event may have arrived.
+    pub arrival_width_us: Option<Distribution>,
+    /// Per completed request: how far from the truth the client can be with its TTFT.
+    pub ttft_bound_us: Option<Distribution>,
+    /// The same for TPOT; absent in logs of earlier versions, as the next two.
+    #[serde(default)]
+    pub tpot_bound_us: Option<Distribution>,
+    /// Per gap between tokens: how far off it can be, per token.
+    #[serde(default)]
+    pub itl_bound_us: Option<Distribution>,
+    /// Per completed request: how far off its E2E can be.
+    #[serde(default)]
+    pub e2e_bound_us: Option<Distribution>,
+    /// Events that shared their read with a later token event.
+    pub coalesced_events: u64,
+    /// What no record shows; absent where nothing was measured, and in logs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+}
+
+/// Folds the records of a pass into its [`Instrument`].
+#[derive(Clone, Debug)]
+pub(crate) struct InstrumentFold {
+    reads: u64,
+    stamped: u64,
+    lateness_us: Pool,
+    widths_us: Pool,
+    ttft_bounds_us: Sample,
+    tpot_bounds_us: Sample,
+    itl_bounds_us: Pool,
+    e2e_bounds_us: Sample,
+    coalesced: u64,
+    /// Widths of one record's arrivals in microseconds, kept for its room.
+    widths: Vec<f64>,
+}
+
+impl Default for InstrumentFold {
+    fn default() -> Self {
+        Self {
+            reads: 0,
+            stamped: 0,
+            // Every read is late by a little: fewer are kept than of widths, nearly all zero.
+            lateness_us: Pool::keeping(VALUES_KEPT),
+            widths_us: Pool::default(),
+            ttft_bounds_us: Sample::default(),
+            tpot_bounds_us: Sample::default(),
+            itl_bounds_us: Pool::default(),
+            e2e_bounds_us: Sample::default(),
+            coalesced: 0,
+            widths: Vec::new(),
+        }
+    }
+}
+
+impl InstrumentFold {
+    /// Takes in one record. A body that came as a whole has reads but no arrivals of tokens.
+    pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
+        self.reads += record.reads.len() as u64;
+        self.stamped += record.reads.iter().filter(|read| read.kernel.is_some()).count() as u64;
+        let late_us = |read: &Read| Some(read.user.ms_after(read.kernel?) * 1e3);
+        let lateness = record.reads.iter().filter_map(late_us);
+        let lateness = lateness.map(|value| Weighted { value, weight: 1.0 });
+        self.lateness_us.add_request(|pool| pool.extend(lateness));
+        if !timeline.streamed {
+            return;
+        }
+        let mut read_before = None;
+        for event in record.token_events() {
+            self.coalesced += u64::from(read_before == Some(event.read));
+            read_before = Some(event.read);
+        }
+        self.widths.clear();
+        self.widths.extend(arrival_widths(record).map(|width| width.as_secs_f64() * 1e6));
+        let widths = self.widths.iter().map(|&value| Weighted { value, weight: 1.0 });
+        self.widths_us.add_request(|pool| append(widths, pool));
+        if record.outcome.is_complete() {
+            self.add_bounds(timeline);
+        }
+    }
+
+    /// A difference of two instants is off by no more than the wider of their intervals, for both
+    /// truths lie before their stamps.
+    fn add_bounds(&mut self, timeline: &Timeline<'_>) {
+        let widths = &self.widths;
+        let Some(&last) = widths.last() else { return };
+        self.e2e_bounds_us.push(last);
+        self.ttft_bounds_us.extend(timeline.first_visible().map(|first| widths[first]));
+        if let Some((first, tokens)) = tpot::tokens_after_first(timeline) {
+            self.tpot_bounds_us.push(widths[first].max(last) / tokens);
+        }
+        let mut before = widths[0];
+        let later = timeline.events.iter().zip(widths).skip(1);
+        let gaps = later.filter(|(event, _)| event.tokens > 0.0).map(|(event, &width)| {
+            let wider = std::mem::replace(&mut before, width).max(width);
+            Weighted { value: wider / event.tokens, weight: event.tokens }
+        });
+        self.itl_bounds_us.add_request(|pool| append(gaps, pool));
+    }
+
+    pub(crate) fn finish(self, seed: u64) -> Instrument {
+        Instrument {
+            reads: self.reads,
+            kernel_stamped_reads: self.stamped,
+            receive_lateness_us: self.lateness_us.distribution(seed),
+            arrival_width_us: self.widths_us.distribution(seed),
+            ttft_bound_us: self.ttft_bounds_us.distribution(seed),
+            tpot_bound_us: self.tpot_bounds_us.distribution(seed),
+            itl_bound_us: self.itl_bounds_us.distribution(seed),
+            e2e_bound_us: self.e2e_bounds_us.distribution(seed),
+            coalesced_events: self.coalesced,
+            process: None,
+        }
+    }
+}
+
+/// Nearly all widths are zero: they become one value with the sum of their weights.
+fn append(values: impl Iterator<Item = Weighted>, pool: &mut Vec<Weighted>) {
+    let mut exact = Weighted { value: 0.0, weight: 0.0 };
+    for value in values {
+        if value.value > 0.0 {
+            pool.push(value);
+        } else {
+            exact.weight += value.weight;
+        }
+    }
+    if exact.weight > 0.0 {
+        pool.push(exact);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_model::fixture::{LATENESS_MS, stream};
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::record::EventKind::{EmptyText, Role, Text, Usage};
+    use inferometer_model::record::Record;
+
+    fn widths_ms(record: &Record) -> Vec<f64> {
+        arrival_widths(record).map(|width| width.as_secs_f64() * 1e3).collect()
+    }
+
+    #[test]
+    fn only_the_last_token_event_of_a_read_is_exact() {
+        // The socket was empty at 10.02 ms; then three tokens and a usage lay in one read.
+        let events =
+            [(10.0, Text), (40.0, Text), (40.0, Text), (40.0, Text), (40.0, Usage), (50.0, Text)];
+        let record = stream(0.0, &events.map(|(at, kind)| (at, kind, None)));
+        let shared = 30.0 - LATENESS_MS;
+        assert_eq!(widths_ms(&record), [0.0, shared, shared, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn without_the_kernels_stamp_every_arrival_is_an_interval() {
+        let mut record = stream(0.0, &[(10.0, Text, None), (40.0, Text, None)]);
+        record.reads[1].kernel = None;
+        assert_eq!(widths_ms(&record), [0.0, 30.0]);
+    }
+
+    #[test]
+    fn the_error_of_a_pass_is_folded_from_its_reads() {
+        let coalesced = stream(0.0, &[(5.0, Role, None), (20.0, Text, None), (20.0, Text, None)]);
+        let hidden = stream(0.0, &[(8.0, EmptyText, None), (8.0, Text, None), (9.0, Text, None)]);
+        let mut failed = coalesced.clone();
+        failed.outcome = Outcome::Truncated;
+        failed.reads[0].kernel = None;
+        let mut fold = InstrumentFold::default();
+        for record in [&coalesced, &hidden, &failed] {
+            fold.add(&Timeline::new(record, true));
+        }
+        let got = fold.finish(1);
+        assert_eq!((got.reads, got.kernel_stamped_reads, got.coalesced_events), (6, 5, 3));
+        let lateness = got.receive_lateness_us.expect("stamps");
+        assert_eq!((lateness.n, lateness.max.round()), (5, 1e3 * LATENESS_MS));
+        let widths = got.arrival_width_us.expect("tokens");
+        assert_eq!((widths.n, widths.max.round()), (7, 14_980.0));
+        // One stream shows its first token in a shared read, the other in the last of one.
+        let bound = got.ttft_bound_us.expect("complete requests");
+        assert_eq!((bound.n, bound.max.round(), bound.p50.round()), (2, 14_980.0, 7_490.0));
+    }
+
+    #[test]
+    fn a_whole_body_has_reads_and_no_arrivals() {
+        let mut fold = InstrumentFold::default();
+        let record = stream(0.0, &[(5.0, Text, None), (5.0, Text, None)]);
+        fold.add(&Timeline::new(&record, false));
+        let got = fold.finish(1);
+        assert_eq!((got.reads, got.coalesced_events), (1, 0));
+        assert_eq!((got.arrival_width_us, got.ttft_bound_us), (None, None));
+        assert_eq!((got.tpot_bound_us, got.itl_bound_us, got.e2e_bound_us), (None, None, None));
+    }
+
+    #[test]
+    fn latencies_are_off_by_no_more_than_the_wider_of_their_two_intervals() {
+        // The first token shared a read, 9.98 ms wide; the last one's read bore no kernel stamp.
+        let at = [(10.0, Role), (20.0, Text), (20.0, Text), (30.0, Text), (40.0, Text)];
+        let mut record = stream(0.0, &at.map(|(at, kind)| (at, kind, None)));
+        record.usage.completion = Some(4);
+        record.reads[3].kernel = None;
+        let mut fold = InstrumentFold::default();
+        fold.add(&Timeline::new(&record, true));
+        let got = fold.finish(1);
+        let max = |bound: Option<Distribution>| bound.expect("a bound").max.round();
+        let unstamped = 10.0 * 1e3;
+        assert_eq!(max(got.ttft_bound_us), 10_000.0 - 20.0);
+        assert_eq!(max(got.e2e_bound_us), unstamped);
+        assert_eq!(max(got.tpot_bound_us), (unstamped / 3.0).round());
+        let itl = got.itl_bound_us.expect("gaps");
+        // Three gaps: after the first token, an exact one, and the last.
+        assert_eq!(
+            (itl.n, itl.max, itl.mean.round()),
+            (3, unstamped, (19_980.0_f64 / 3.0).round())
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! Objectives judged on passes whose figures are known.
+
+use inferometer_load::{Bound, PassPlan};
+use inferometer_metrics::slo::parse;
+use inferometer_model::fixture::steady;
+use inferometer_model::outcome::Outcome;
+use inferometer_stats::Distribution;
+
+use super::*;
+use crate::cell::cell;
+use crate::fold::PassFold;
+
+/// A cell with a pass one by one (TTFT 40 ms, 10 requests/s) and a saturated one (TTFT 400 ms,
+/// twice as fast, one of four failed).
+fn cells() -> Vec<Cell> {
+    let one = PassPlan::OneByOne { bound: Bound::requests(1) };
+    let mut alone = PassFold::new(&one, true, 1);
+    alone.add(&steady(0.0, 40.0, 20.0, 4));
+    let mut loaded = PassFold::new(&PassPlan::Saturated { requests: 4 }, true, 1);
+    for index in 0..4 {
+        let mut record = steady(0.0, 400.0, 10.0, 4);
+        record.outcome = if index == 0 { Outcome::Truncated } else { Outcome::Complete };
+        loaded.add(&record);
+    }
+    vec![cell(128, 32, vec![alone.finish(), loaded.finish()])]
+}
+
+fn judged(text: &str) -> Vec<(String, Option<f64>, bool)> {
+    judge(&parse(text).expect("valid"), &cells())
+        .into_iter()
+        .map(|result| {
+            let measured = result.measured.map(|value| (value * 1e6).round() / 1e6);
+            assert_eq!(result.objective, text);
+            (result.place, measured, result.met)
+        })
+        .collect()
+}
+
+#[test]
+fn latencies_are_judged_on_every_pass_in_the_unit_of_the_objective() {
+    let (alone, loaded) = ("128 x 32, one by one".to_owned(), "128 x 32, saturated".to_owned());
+    assert_eq!(
+        judged("ttft_p99<0.3s"),
+        [(alone.clone(), Some(0.04), true), (loaded.clone(), Some(0.4), false)]
+    );
+    assert_eq!(
+        judged("itl_p50<=10ms"),
+        [(alone.clone(), Some(20.0), false), (loaded.clone(), Some(10.0), true)]
+    );
+    assert_eq!(judged("failures<1%"), [(alone, Some(0.0), true), (loaded, Some(25.0), false)]);
+}
+
+#[test]
+fn throughput_is_judged_on_the_pass_that_loads_the_server() {
+    let loaded = "128 x 32, saturated".to_owned();
+    // Three completed requests of four tokens in 430 ms.
+    assert_eq!(judged("requests_per_s>6.9"), [(loaded.clone(), Some(6.976744), true)]);
+    assert_eq!(judged("output_tokens_per_s>28"), [(loaded, Some(27.906977), false)]);
+    let mut only_alone = cells();
+    only_alone[0].passes.truncate(1);
+    let objectives = parse("requests_per_s>1").expect("valid");
+    assert_eq!(judge(&objectives, &only_alone).len(), 1);
+}
+
+#[test]
+fn a_limit_itself_is_met_only_where_it_says_so() {
+    for (sign, met) in [("<", false), ("<=", true), (">", false), (">=", true)] {
+        assert_eq!(judged(&format!("failures{sign}25%"))[1].2, met, "{sign}");
+    }
+}
+
+#[test]
+fn nothing_to_measure_is_not_met() {
+    let mut cells = cells();
+    cells[0].passes[0].ttft_ms = None;
+    let result = &judge(&parse("ttft_p99<500ms").expect("valid"), &cells)[0];
+    assert_eq!((result.measured, result.met), (None, false));
+}
+
+#[test]
+fn each_objective_is_judged_on_its_own_figure() {
+    let mut cells = cells();
+    let pass = &mut cells[0].passes[1];
+    let mut next = 0.0;
+    let mut figure = || {
+        next += 10.0;
+        let part = |part: f64| next + part;
+        let [mean, p50, p90, p95, p99, p999, max] = [1.0, 2.0, 3.0, 3.5, 4.0, 4.5, 5.0].map(part);
+        Some(Distribution {
+            mean,
+            p50,
+            p90,
+            p95: Some(p95),
+            p99,
+            p999: Some(p999),
+            max,
+            exact: true,
+            mean_ci: None,
+            p50_ci: None,
+            p99_ci: None,
+            n: 9,
+        })
+    };
+    pass.ttft_ms = figure();
+    pass.tpot_ms = figure();
+    pass.itl_ms = figure();
+    pass.e2e_ms = figure();
+    pass.ttft_from_due_ms = figure();
+    pass.e2e_from_due_ms = figure();
+    pass.send_delay_ms = figure();
+    pass.requests_per_s = Some(81.0);
+    pass.output_tokens_per_s = Some(91.0);
+    for (objective, measured) in [
+        ("ttft_mean<1ms", 11.0),
+        ("tpot_p50<1ms", 22.0),
+        ("itl_p90<1ms", 33.0),
+        ("e2e_p99<1ms", 44.0),
+        ("ttft_from_due_max<1ms", 55.0),
+        ("e2e_from_due_mean<1ms", 61.0),
+        ("send_delay_mean<1ms", 71.0),
+        ("requests_per_s<1", 81.0),
+        ("output_tokens_per_s<1", 91.0),
+    ] {
+        let results = judge(&parse(objective).expect(objective), &cells);
+        assert_eq!(results.last().expect("judged").measured, Some(measured), "{objective}");
+    }
+}

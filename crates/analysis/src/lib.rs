@@ -1,0 +1,32 @@
+//! From records to figures, and from figures to findings, verdicts, comparisons and searches.
+//!
+//! Every figure is a pure re-computation from stored records: no I/O and no clock.
+
+pub mod blocks;
+pub mod class;
+pub mod instrument;
+pub mod observed;
+pub mod serving_run;
+
+pub mod pass;
+pub mod prediction;
+
+pub mod cell;
+pub mod fold;
+pub mod prediction_error;
+pub mod so_far;
+
+pub mod inspect;
+pub mod judge;
+pub mod repeats;
+pub mod search;
+pub mod validity;
+pub mod verdict;
+
+pub mod table_import;
+
+pub mod imported;
+pub mod summary;
+
+pub mod compare;
+pub mod effect;

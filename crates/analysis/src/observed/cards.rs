@@ -1,0 +1,175 @@
+//! What the cards of the server's machine did during a pass, and the energy that it took. Never
+//! guesses: a card that does not say what it draws has no energy.
+
+use serde::{Deserialize, Serialize};
+
+use super::server::Level;
+use inferometer_model::sample::{CardSample, Observed, Sample};
+use inferometer_model::time::Nanos;
+
+/// So often a collector must have read a card anew within a pass for its figures to be those of the
+/// pass: what it says at either end is up to one reading old, which is then a tenth of the whole.
+pub const FRESH_READINGS: u64 = 10;
+
+/// What the cards did during a pass.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HardwareUse {
+    /// How often the cards were asked, before, during and after the pass.
+    #[serde(default)]
+    pub asked: u64,
+    /// How often one of them gave no answer.
+    #[serde(default)]
+    pub failed: u64,
+    /// Why, the first time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_failure: Option<String>,
+    /// Card by card.
+    pub cards: Vec<CardUse>,
+    /// Of all cards that were seen together, whoever used them; absent where one of them does not
+    /// say what it draws.
+    pub energy_j: Option<f64>,
+    /// `energy_j` / output tokens of the completed requests; absent where nobody said that these are
+    /// the cards which the server uses.
+    pub energy_per_output_token_j: Option<f64>,
+    /// `energy_j` / completed requests, as that.
+    pub energy_per_request_j: Option<f64>,
+}
+
+/// What one card did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CardUse {
+    /// Which of the machine's cards.
+    pub index: u32,
+    /// Share of the time in which it was at work.
+    pub utilisation: Option<Level>,
+    /// Watts.
+    pub power_w: Option<Level>,
+    /// Clock of its processors.
+    pub clock_mhz: Option<Level>,
+    /// The most memory in use.
+    pub memory_bytes: Option<u64>,
+    /// Joules, from the first send of the pass to its last end.
+    pub energy_j: Option<f64>,
+    /// Where the joules come from.
+    pub energy_from: Option<Energy>,
+    /// How often a collector read it anew within the pass; absent where the card itself was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readings: Option<u64>,
+}
+
+/// Where joules come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Energy {
+    /// The card's own counter.
+    Counter,
+    /// Its power, summed up between samples.
+    Power,
+}
+
+impl HardwareUse {
+    /// Over a pass whose first byte was sent and whose last answer ended at `window`.
+    pub(crate) fn of(
+        observed: &Observed,
+        window: (Nanos, Nanos),
+        output_tokens: u64,
+        completed: u64,
+    ) -> Option<Self> {
+        let mut indices: Vec<u32> =
+            observed.samples.iter().flat_map(|s| &s.cards).map(|card| card.index).collect();
+        indices.sort_unstable();
+        indices.dedup();
+        let samples = || observed.samples.iter();
+        let failures = || samples().filter_map(|sample| sample.cards_missing.first());
+        if indices.is_empty() && failures().next().is_none() {
+            return None;
+        }
+        let cards: Vec<CardUse> =
+            indices.into_iter().map(|index| card_use(observed, index, window)).collect();
+        let energy_j = cards.iter().map(|card| card.energy_j).sum::<Option<f64>>();
+        let energy_j = energy_j.filter(|_| !cards.is_empty());
+        // A card that somebody else uses, or nobody, spends nothing on the server's tokens.
+        let is_servers = observed.cards_named;
+        let per = |count: u64| {
+            energy_j.filter(|_| is_servers && count > 0).map(|energy| energy / count as f64)
+        };
+        let has_cards = |s: &&Sample| !s.cards.is_empty() || !s.cards_missing.is_empty();
+        Some(Self {
+            asked: samples().filter(has_cards).count() as u64,
+            failed: failures().count() as u64,
+            first_failure: failures().next().cloned(),
+            energy_per_output_token_j: per(output_tokens),
+            energy_per_request_j: per(completed),
+            cards,
+            energy_j,
+        })
+    }
+}
+
+fn card_use(observed: &Observed, index: u32, window: (Nanos, Nanos)) -> CardUse {
+    let all: Vec<(Nanos, &CardSample)> = observed
+        .samples
+        .iter()
+        .flat_map(|sample| sample.cards.iter().map(move |card| (sample.at, card)))
+        .filter(|(_, card)| card.index == index)
+        .collect();
+    let is_within = |at: &Nanos| window.0 <= *at && *at <= window.1;
+    // What is only repeated was read before, perhaps before the pass.
+    let is_read = |at: usize| at == 0 || !all[at].1.cached || all[at].1 != all[at - 1].1;
+    let within: Vec<&CardSample> = (0..all.len())
+        .filter(|&at| is_within(&all[at].0) && is_read(at))
+        .map(|at| all[at].1)
+        .collect();
+    let readings = all.iter().any(|(_, card)| card.cached).then_some(within.len() as u64);
+    let level =
+        |of: fn(&CardSample) -> Option<f64>| Level::of(within.iter().filter_map(|card| of(card)));
+    let series = |of: fn(&CardSample) -> Option<f64>| -> Vec<(Nanos, f64)> {
+        all.iter().filter_map(|(at, card)| Some((*at, of(card)?))).collect()
+    };
+    let counted = counted(&series(|card| card.energy_j), window);
+    let energy = counted.map(|joules| (joules, Energy::Counter)).or_else(|| {
+        integral(&series(|card| card.power_w), window).map(|joules| (joules, Energy::Power))
+    });
+    let energy = energy.filter(|_| readings.is_none_or(|readings| readings >= FRESH_READINGS));
+    CardUse {
+        index,
+        utilisation: level(|card| card.utilisation),
+        power_w: level(|card| card.power_w),
+        clock_mhz: level(|card| card.clock_mhz),
+        memory_bytes: all.iter().filter_map(|(_, card)| card.memory_bytes).max(),
+        energy_j: energy.map(|(joules, _)| joules),
+        energy_from: energy.map(|(_, from)| from),
+        readings,
+    }
+}
+
+/// How far a counter came within the window, by straight lines between its samples. One that stood
+/// still counts nothing: no card draws nothing.
+fn counted(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<f64> {
+    let [from, until] = [window.0, window.1].map(|at| between(series, at));
+    Some(until? - from?).filter(|joules| *joules > 0.0)
+}
+
+/// The integral over the window, by straight lines between samples.
+fn integral(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<f64> {
+    let ends = [window.0, window.1].map(|at| Some((at, between(series, at)?)));
+    let [Some(first), Some(last)] = ends else { return None };
+    let inner = series.iter().copied().filter(|(at, _)| window.0 < *at && *at < window.1);
+    let points: Vec<(Nanos, f64)> =
+        std::iter::once(first).chain(inner).chain(std::iter::once(last)).collect();
+    let trapezoid =
+        |pair: &[(Nanos, f64)]| (pair[0].1 + pair[1].1) / 2.0 * pair[1].0.seconds_after(pair[0].0);
+    Some(points.windows(2).map(trapezoid).sum())
+}
+
+/// The value at an instant by a straight line between the samples around it; nothing outside.
+fn between(series: &[(Nanos, f64)], at: Nanos) -> Option<f64> {
+    let after = series.partition_point(|sample| sample.0 < at);
+    let (then, above) = *series.get(after)?;
+    if then == at {
+        return Some(above);
+    }
+    let (before, below) = *series.get(after.checked_sub(1)?)?;
+    let share = at.seconds_after(before) / then.seconds_after(before);
+    Some(below + (above - below) * share)
+}

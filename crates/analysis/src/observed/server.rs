@@ -1,0 +1,199 @@
+//! What a server said during a pass, as a summary has it. Never judges it: that is
+//! `crate::inspect`.
+
+use serde::{Deserialize, Serialize};
+
+use inferometer_model::sample::{Latency, Observed, Quantity, Sample, ServerSample};
+use inferometer_model::time::Nanos;
+
+/// The most instants of a timeline that a summary keeps: a plot has no more pixels for them.
+const MOST_INSTANTS: usize = 240;
+
+/// What the server said of itself during a pass.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerSays {
+    /// How often it was asked, before, during and after the pass.
+    pub scrapes: u64,
+    /// How often no answer came.
+    pub failed: u64,
+    /// Why, the first time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_failure: Option<String>,
+    /// How long an answer took, connection included, on average; 0 where none came.
+    pub took_ms_mean: f64,
+    /// The fastest answer: the way to the server and back at least twice, more often with TLS.
+    pub took_ms_min: f64,
+    /// The slowest.
+    pub took_ms_max: f64,
+    /// Processor time of this program for all of it.
+    pub client_cpu_ms: f64,
+    /// Requests in its batch.
+    pub running: Option<Level>,
+    /// Requests waiting.
+    pub waiting: Option<Level>,
+    /// Share of the KV memory in use.
+    pub kv_use: Option<Level>,
+    /// Requests that lost their KV memory.
+    pub preemptions: Option<f64>,
+    /// Prompt tokens that were looked for in the prefix cache.
+    pub prefix_queries: Option<f64>,
+    /// Prompt tokens that were found there.
+    pub prefix_hits: Option<f64>,
+    /// Tokens that speculation proposed.
+    pub drafted: Option<f64>,
+    /// Those that were accepted.
+    pub accepted: Option<f64>,
+    /// Output tokens.
+    pub generation_tokens: Option<f64>,
+    /// Its own time to first token.
+    pub ttft_ms: Option<ServerLatency>,
+    /// Its own time between tokens.
+    pub itl_ms: Option<ServerLatency>,
+    /// The samples of the pass, thinned out to what a plot can show.
+    pub timeline: Vec<Instant>,
+}
+
+/// A gauge over the samples within a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// Mean over the samples.
+    pub mean: f64,
+    /// The largest that was sampled.
+    pub max: f64,
+    /// How many samples.
+    pub n: u64,
+}
+
+/// A latency by the server's own histogram, of the values that were added during a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerLatency {
+    /// Sum / count: exact.
+    pub mean: f64,
+    /// The lower bound of the bucket that holds the median.
+    pub p50_above: f64,
+    /// Its upper bound; absent above the last.
+    pub p50_below: Option<f64>,
+    /// Values.
+    pub n: f64,
+}
+
+/// A sample beside what the client had in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Instant {
+    /// Seconds since the first send of the pass.
+    pub at_s: f64,
+    /// Requests that the client had in flight.
+    pub in_flight: u64,
+    /// Requests in the server's batch.
+    pub running: Option<f64>,
+    /// Requests waiting.
+    pub waiting: Option<f64>,
+    /// Share of the KV memory in use.
+    pub kv_use: Option<f64>,
+}
+
+impl Level {
+    /// Of values; nothing of none.
+    pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let (mut sum, mut max, mut n) = (0.0, f64::NEG_INFINITY, 0_u64);
+        for value in values {
+            sum += value;
+            max = f64::max(max, value);
+            n += 1;
+        }
+        (n > 0).then(|| Self { mean: sum / n as f64, max, n })
+    }
+}
+
+impl ServerSays {
+    /// What it said during a pass whose first byte was sent and whose last answer ended at
+    /// `window`, with as many requests in flight as `steps` say.
+    pub(crate) fn of(
+        observed: &Observed,
+        window: (Nanos, Nanos),
+        steps: &[(Nanos, u64)],
+    ) -> Option<Self> {
+        if !observed.asks_server || observed.samples.is_empty() {
+            return None;
+        }
+        let samples = &observed.samples;
+        // A connection that is refused at once is no answer, let alone a fast one.
+        let answered = samples.iter().filter(|sample| sample.server.is_some());
+        let took: Vec<f64> = answered.map(|sample| sample.took_us as f64 / 1e3).collect();
+        let took = Some(took).filter(|took| !took.is_empty()).unwrap_or(vec![0.0]);
+        let failed = samples.iter().filter(|sample| sample.server.is_none());
+        let first = samples.first().and_then(|sample| sample.server.as_ref());
+        let last = samples.last().and_then(|sample| sample.server.as_ref());
+        let within: Vec<(&Sample, &ServerSample)> = samples
+            .iter()
+            .filter(|sample| window.0 <= sample.at && sample.at <= window.1)
+            .filter_map(|sample| Some((sample, sample.server.as_ref()?)))
+            .collect();
+        let level = |quantity: Quantity| {
+            Level::of(within.iter().filter_map(|(_, said)| said.values.get(&quantity).copied()))
+        };
+        let grown = |quantity: Quantity| {
+            let [then, now] = [first, last].map(|said| said?.values.get(&quantity).copied());
+            // A counter that fell was begun anew with the server.
+            Some(now? - then?).filter(|grown| *grown >= 0.0)
+        };
+        let latency = |latency| server_latency(first?, last?, latency);
+        let timed = took.iter().copied();
+        Some(Self {
+            scrapes: samples.len() as u64,
+            failed: failed.clone().count() as u64,
+            first_failure: failed.flat_map(|sample| sample.missing.first()).next().cloned(),
+            took_ms_mean: took.iter().sum::<f64>() / took.len() as f64,
+            took_ms_min: timed.clone().fold(f64::INFINITY, f64::min),
+            took_ms_max: timed.fold(0.0, f64::max),
+            client_cpu_ms: observed.cpu_us as f64 / 1e3,
+            running: level(Quantity::Running),
+            waiting: level(Quantity::Waiting),
+            kv_use: level(Quantity::KvUse),
+            preemptions: grown(Quantity::Preemptions),
+            prefix_queries: grown(Quantity::PrefixQueries),
+            prefix_hits: grown(Quantity::PrefixHits),
+            drafted: grown(Quantity::Drafted),
+            accepted: grown(Quantity::Accepted),
+            generation_tokens: grown(Quantity::GenerationTokens),
+            ttft_ms: latency(Latency::Ttft),
+            itl_ms: latency(Latency::Itl),
+            timeline: timeline(&within, window.0, steps),
+        })
+    }
+}
+
+fn server_latency(
+    first: &ServerSample,
+    last: &ServerSample,
+    latency: Latency,
+) -> Option<ServerLatency> {
+    let buckets = last.histograms.get(&latency)?.since(first.histograms.get(&latency)?)?;
+    let [lower, upper] = buckets.quantile_within(0.5)?;
+    Some(ServerLatency {
+        mean: buckets.mean()? * 1e3,
+        p50_above: lower * 1e3,
+        p50_below: Some(upper * 1e3).filter(|upper| upper.is_finite()),
+        n: buckets.count,
+    })
+}
+
+fn timeline(
+    within: &[(&Sample, &ServerSample)],
+    begin: Nanos,
+    steps: &[(Nanos, u64)],
+) -> Vec<Instant> {
+    let every = within.len().div_ceil(MOST_INSTANTS).max(1);
+    let instant = |(sample, said): &(&Sample, &ServerSample)| {
+        let passed = steps.partition_point(|step| step.0 <= sample.at);
+        let value = |quantity: Quantity| said.values.get(&quantity).copied();
+        Instant {
+            at_s: sample.at.seconds_after(begin),
+            in_flight: passed.checked_sub(1).map_or(0, |at| steps[at].1),
+            running: value(Quantity::Running),
+            waiting: value(Quantity::Waiting),
+            kv_use: value(Quantity::KvUse),
+        }
+    };
+    within.iter().step_by(every).map(instant).collect()
+}

@@ -1,0 +1,182 @@
+//! Samples whose summaries were computed by hand.
+
+use std::collections::BTreeMap;
+
+use inferometer_model::sample::{
+    Buckets, CardSample, Latency, Observed, Quantity, Sample, ServerSample,
+};
+use inferometer_model::time::Nanos;
+
+use super::*;
+
+fn said(values: &[(Quantity, f64)]) -> ServerSample {
+    ServerSample { values: values.iter().copied().collect(), histograms: BTreeMap::new() }
+}
+
+fn at(ms: u64, server: Option<ServerSample>) -> Sample {
+    let missing = if server.is_none() { vec!["refused".to_owned()] } else { Vec::new() };
+    Sample { at: Nanos(ms * 1_000_000), took_us: ms, server, missing, ..Sample::default() }
+}
+
+fn buckets(count: f64, sum: f64, below: &[(f64, f64)]) -> Buckets {
+    Buckets { count, sum, below: below.to_vec() }
+}
+
+#[test]
+fn gauges_are_those_within_the_pass_and_counters_what_they_grew_by() {
+    use Quantity::{GenerationTokens, Running};
+    let mut first = said(&[(Running, 9.0), (GenerationTokens, 100.0)]);
+    let mut last = said(&[(Running, 0.0), (GenerationTokens, 160.0)]);
+    first.histograms.insert(Latency::Ttft, buckets(10.0, 1.0, &[(0.1, 4.0), (0.2, 10.0)]));
+    last.histograms.insert(Latency::Ttft, buckets(14.0, 1.8, &[(0.1, 5.0), (0.2, 13.0)]));
+    let observed = Observed {
+        asks_server: true,
+        cpu_us: 1_500,
+        cards_named: false,
+        samples: vec![
+            at(10, Some(first)),
+            at(30, Some(said(&[(Running, 2.0), (GenerationTokens, 120.0)]))),
+            Sample { took_us: 1, ..at(50, None) },
+            at(70, Some(said(&[(Running, 4.0)]))),
+            at(90, Some(last)),
+        ],
+    };
+    let steps = [(Nanos(20_000_000), 1), (Nanos(40_000_000), 5), (Nanos(80_000_000), 0)];
+    let window = (Nanos(20_000_000), Nanos(80_000_000));
+    let says = ServerSays::of(&observed, window, &steps).unwrap();
+    assert_eq!((says.scrapes, says.failed), (5, 1));
+    assert_eq!(says.first_failure.as_deref(), Some("refused"));
+    assert_eq!(says.running, Some(Level { mean: 3.0, max: 4.0, n: 2 }));
+    assert_eq!((says.generation_tokens, says.preemptions), (Some(60.0), None));
+    assert_eq!((says.took_ms_min, says.took_ms_max, says.client_cpu_ms), (0.01, 0.09, 1.5));
+    let ttft = says.ttft_ms.unwrap();
+    assert!((ttft.mean - 200.0).abs() < 1e-9, "{ttft:?}");
+    assert_eq!((ttft.p50_above, ttft.p50_below, ttft.n), (100.0, Some(200.0), 4.0));
+    let instants: Vec<(f64, u64)> = says.timeline.iter().map(|i| (i.at_s, i.in_flight)).collect();
+    assert_eq!(instants, [(0.01, 1), (0.05, 5)]);
+}
+
+#[test]
+fn a_server_that_began_anew_has_no_growth_and_one_that_was_not_asked_says_nothing() {
+    let counter = |value| Some(said(&[(Quantity::Preemptions, value)]));
+    let mut observed = Observed {
+        asks_server: true,
+        cpu_us: 0,
+        cards_named: false,
+        samples: vec![at(0, counter(5.0)), at(9, counter(1.0))],
+    };
+    let window = (Nanos(1), Nanos(2));
+    assert_eq!(ServerSays::of(&observed, window, &[]).unwrap().preemptions, None);
+    observed.asks_server = false;
+    assert_eq!(ServerSays::of(&observed, window, &[]), None);
+    let silent = Observed { asks_server: true, samples: vec![at(5, None)], ..Observed::default() };
+    let says = ServerSays::of(&silent, window, &[]).unwrap();
+    assert_eq!((says.took_ms_min, says.took_ms_mean, says.took_ms_max), (0.0, 0.0, 0.0));
+    let new = buckets(1.0, 0.1, &[(0.1, 1.0)]);
+    assert_eq!(new.since(&buckets(2.0, 0.1, &[(0.1, 1.0)])), None);
+    assert_eq!(new.since(&buckets(0.0, 0.0, &[(0.2, 0.0)])), None);
+}
+
+#[test]
+fn a_quantile_above_all_bounds_has_no_upper_one() {
+    let all_above = buckets(4.0, 80.0, &[(1.0, 1.0)]);
+    assert_eq!(all_above.quantile_within(0.5), Some([1.0, f64::INFINITY]));
+    assert_eq!(all_above.quantile_within(0.25), Some([0.0, 1.0]));
+    assert_eq!(buckets(0.0, 0.0, &[]).quantile_within(0.5), None);
+}
+
+#[test]
+fn energy_is_the_counters_where_there_is_one_and_else_the_integral_of_power() {
+    let sample = |ms: u64, power_w: f64, energy_j: Option<f64>| {
+        let card = CardSample { power_w: Some(power_w), energy_j, ..CardSample::default() };
+        let second = CardSample { index: 1, energy_j: None, ..card };
+        Sample { at: Nanos(ms * 1_000_000), cards: vec![card, second], ..Sample::default() }
+    };
+    let mut observed = Observed {
+        asks_server: false,
+        cpu_us: 0,
+        cards_named: true,
+        samples: vec![
+            sample(0, 100.0, Some(1_000.0)),
+            sample(2_000, 200.0, Some(1_310.0)),
+            sample(4_000, 100.0, Some(1_610.0)),
+        ],
+    };
+    // From 1 to 3 s: the counter from 1155 to 1460; power 150 to 200 to 150 W for a second each.
+    let window = (Nanos(1_000_000_000), Nanos(3_000_000_000));
+    let used = HardwareUse::of(&observed, window, 100, 10).unwrap();
+    assert_eq!(used.cards[0].energy_from, Some(Energy::Counter));
+    assert_eq!(used.cards[1].energy_from, Some(Energy::Power));
+    assert_eq!(
+        used.cards.iter().map(|card| card.energy_j).collect::<Vec<_>>(),
+        [Some(305.0), Some(350.0)]
+    );
+    assert_eq!((used.energy_j, used.energy_per_request_j), (Some(655.0), Some(65.5)));
+    assert_eq!(used.energy_per_output_token_j, Some(6.55));
+    assert_eq!(used.cards[0].power_w, Some(Level { mean: 200.0, max: 200.0, n: 1 }));
+    // Whose tokens a card that nobody named works for is not known.
+    observed.cards_named = false;
+    let unnamed = HardwareUse::of(&observed, window, 100, 10).unwrap();
+    assert_eq!((unnamed.energy_j, unnamed.energy_per_output_token_j), (Some(655.0), None));
+    assert_eq!(unnamed.energy_per_request_j, None);
+    // Samples that do not reach to both ends say nothing of the whole.
+    let beyond = HardwareUse::of(&observed, (Nanos(1), Nanos(5_000_000_000)), 1, 1).unwrap();
+    assert_eq!((beyond.energy_j, beyond.cards[0].energy_j), (None, None));
+}
+
+/// Samples each second of a card behind a collector that reads it each so many seconds: 100 W.
+fn exported(seconds: u64, collected_each_s: u64) -> Observed {
+    let sample = |second: u64| {
+        let read_at = (second / collected_each_s * collected_each_s) as f64;
+        let energy_j = Some(1_000.0 + 100.0 * read_at);
+        let clock_mhz = Some(1_000.0 + read_at);
+        let card = CardSample { energy_j, clock_mhz, cached: true, ..CardSample::default() };
+        Sample { at: Nanos(second * 1_000_000_000), cards: vec![card], ..Sample::default() }
+    };
+    Observed { samples: (0..=seconds).map(sample).collect(), ..Observed::default() }
+}
+
+#[test]
+fn a_card_that_was_read_too_seldom_has_no_energy_and_only_the_levels_that_were_read() {
+    let within =
+        |from: u64, until: u64| (Nanos(from * 1_000_000_000), Nanos(until * 1_000_000_000));
+    let of = |observed: &Observed, window| HardwareUse::of(observed, window, 1, 1).unwrap();
+    let fresh = of(&exported(30, 1), within(5, 25));
+    assert_eq!((fresh.energy_j, fresh.cards[0].readings), (Some(2_000.0), Some(21)));
+    for (window, readings, clock) in [
+        (within(31, 41), 0, None),
+        (within(25, 35), 1, Some(1_030.0)),
+        (within(10, 100), 3, Some(1_060.0)),
+    ] {
+        let stale = of(&exported(120, 30), window);
+        let card = stale.cards[0];
+        assert_eq!((stale.energy_j, card.energy_from, card.readings), (None, None, Some(readings)));
+        assert_eq!(card.clock_mhz.map(|level| level.mean), clock);
+    }
+}
+
+#[test]
+fn a_counter_that_stands_still_counts_nothing() {
+    let sample = |second: u64| {
+        let card = CardSample { energy_j: Some(7.0), ..CardSample::default() };
+        Sample { at: Nanos(second * 1_000_000_000), cards: vec![card], ..Sample::default() }
+    };
+    let observed = Observed { samples: (0..3).map(sample).collect(), ..Observed::default() };
+    let used = HardwareUse::of(&observed, (Nanos(1), Nanos(2_000_000_000)), 1, 1).unwrap();
+    assert_eq!((used.energy_j, used.cards[0].energy_from), (None, None));
+}
+
+#[test]
+fn questions_for_cards_that_failed_are_counted_with_and_without_a_server() {
+    let gone = |server| Sample { cards_missing: vec!["gone".to_owned()], ..at(1, server) };
+    let card = CardSample { power_w: Some(1.0), ..CardSample::default() };
+    let seen = Sample { cards: vec![card], ..at(1, None) };
+    let samples = vec![seen, gone(None), gone(Some(said(&[])))];
+    let observed = Observed { samples, ..Observed::default() };
+    let used = HardwareUse::of(&observed, (Nanos(1), Nanos(2)), 1, 1).unwrap();
+    assert_eq!((used.asked, used.failed, used.first_failure.as_deref()), (3, 2, Some("gone")));
+    // Where none ever answered, that is told and no energy made up.
+    let observed = Observed { samples: vec![gone(None)], ..Observed::default() };
+    let used = HardwareUse::of(&observed, (Nanos(1), Nanos(2)), 1, 1).unwrap();
+    assert_eq!((used.asked, used.failed, used.energy_j, used.cards.len()), (1, 1, None, 0));
+}

@@ -1,0 +1,131 @@
+//! The figures of one pass, as results hold them. They are computed by [`crate::fold`].
+
+use inferometer_load::PassKind;
+use inferometer_metrics::SteadyState;
+use inferometer_model::cell::which;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::TokensFrom;
+use inferometer_stats::Distribution;
+use serde::{Deserialize, Serialize};
+
+use crate::blocks::BlockFigures;
+use crate::class::ClassSummary;
+use crate::instrument::Instrument;
+use crate::observed::{HardwareUse, ServerSays};
+use crate::serving_run::ServingRun;
+
+/// The figures of one pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PassSummary {
+    /// How it loaded the server.
+    pub kind: PassKind,
+    /// The same in the words of its load model; empty in results of a version without it.
+    #[serde(default)]
+    pub load: String,
+    /// Which repeat of the cell's passes it is, from 1.
+    #[serde(default = "first")]
+    pub repeat: u32,
+    /// Which trial of a search it is, from 1; absent for a pass that is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<u32>,
+    /// Requests in flight that it asked for; closed passes with one level only.
+    pub concurrency: Option<u32>,
+    /// Requests per second that it asked for; open passes with one level only.
+    pub rate: Option<f64>,
+    /// Requests planned.
+    pub planned: u64,
+    /// What became of them.
+    pub outcomes: OutcomeCounts,
+    /// From the first send to the last end.
+    pub duration_s: Option<f64>,
+    /// Completed requests per second over `duration_s`.
+    pub requests_per_s: Option<f64>,
+    /// Prompt tokens of the completed requests.
+    pub input_tokens: u64,
+    /// Output tokens of the completed requests.
+    pub output_tokens: u64,
+    /// `output_tokens` per second over `duration_s`.
+    pub output_tokens_per_s: Option<f64>,
+    /// Where the counts of output tokens come from; the weakest source of any request.
+    pub tokens_from: Option<TokensFrom>,
+    /// The most requests in flight at any instant, from send to end; absent where no request is
+    /// known by itself, as in most imported passes.
+    pub peak_concurrency: Option<u64>,
+    /// Requests in flight, averaged over `duration_s`.
+    pub mean_concurrency: Option<f64>,
+    /// The part of the pass at its plateau; absent where there was none, and for passes that ask
+    /// for none.
+    #[serde(default)]
+    pub steady_state: Option<SteadyState>,
+    /// Requests that met every objective on requests; absent where the plan has none.
+    #[serde(default)]
+    pub goodput: Option<Goodput>,
+    /// First visible output after the send.
+    pub ttft_ms: Option<Distribution>,
+    /// Time per output token after the first event.
+    pub tpot_ms: Option<Distribution>,
+    /// Gaps between tokens, pooled over tokens.
+    pub itl_ms: Option<Distribution>,
+    /// Last token event after the send.
+    pub e2e_ms: Option<Distribution>,
+    /// First visible output after the due time.
+    pub ttft_from_due_ms: Option<Distribution>,
+    /// Last token event after the due time.
+    pub e2e_from_due_ms: Option<Distribution>,
+    /// Send after the due time: the client's own share.
+    pub send_delay_ms: Option<Distribution>,
+    /// Latency / (input + output tokens).
+    pub latency_per_token_ms: Option<Distribution>,
+    /// Latency / output tokens.
+    pub latency_per_output_token_ms: Option<Distribution>,
+    /// Figures of each class of requests, where the workload has several.
+    #[serde(default)]
+    pub classes: Vec<ClassSummary>,
+    /// The figures of the published text-block log; absent where the workload is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlockFigures>,
+    /// The six figures of the published serving script; absent where the workload is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serving_run: Option<ServingRun>,
+    /// What the server said of itself; absent where it was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerSays>,
+    /// What the cards of the server's machine did; absent where none was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<HardwareUse>,
+    /// The instrument's own error in this pass.
+    pub instrument: Instrument,
+}
+
+impl PassSummary {
+    /// Whether it is a trial of a search that was cut off, or that the user interrupted.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        self.trial.is_some() && self.outcomes.cancelled + self.outcomes.skipped > 0
+    }
+
+    /// How people call it: its load, and which trial of a search, or which repeat from the second
+    /// on, it is.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("{}{}", self.load, which(self.trial.is_some(), self.trial.unwrap_or(self.repeat)))
+    }
+}
+
+/// How many requests met the plan's objectives on requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Goodput {
+    /// The objectives as they were written.
+    pub objectives: String,
+    /// Requests that completed and met all of them.
+    pub met: u64,
+    /// `met` per second over the duration of the pass.
+    pub requests_per_s: Option<f64>,
+    /// `met` / planned: failed and dropped requests count as not met.
+    pub attainment: Option<f64>,
+}
+
+/// Results of versions without repeats are of the first.
+fn first() -> u32 {
+    1
+}

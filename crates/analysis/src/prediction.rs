@@ -1,0 +1,109 @@
+//! What a prediction says beside its figures: how sure it is, what was measured, how far it is
+//! off. Predicts nothing itself.
+
+use serde::{Deserialize, Serialize};
+
+/// The four columns of a published table; absent is not stated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Columns {
+    /// Completed requests per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_s: Option<f64>,
+    /// Output tokens per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens_per_s: Option<f64>,
+    /// Mean of latency / (input + output tokens), in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_per_token_ms: Option<f64>,
+    /// Mean of latency / output tokens, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_per_output_token_ms: Option<f64>,
+}
+
+impl Columns {
+    /// The names of the columns, as results spell them.
+    pub const NAMES: [&str; 4] = [
+        "requests_per_s",
+        "output_tokens_per_s",
+        "latency_per_token_ms",
+        "latency_per_output_token_ms",
+    ];
+
+    /// From values in the order of [`Columns::NAMES`].
+    #[must_use]
+    pub fn from_values(values: [Option<f64>; 4]) -> Self {
+        let [requests_per_s, output_tokens_per_s, latency_per_token_ms, per_output] = values;
+        Self {
+            requests_per_s,
+            output_tokens_per_s,
+            latency_per_token_ms,
+            latency_per_output_token_ms: per_output,
+        }
+    }
+
+    /// The values in the order of [`Columns::NAMES`].
+    #[must_use]
+    pub fn values(&self) -> [Option<f64>; 4] {
+        [
+            self.requests_per_s,
+            self.output_tokens_per_s,
+            self.latency_per_token_ms,
+            self.latency_per_output_token_ms,
+        ]
+    }
+
+    /// Signed errors of these figures in percent of those measured, where both are stated.
+    #[must_use]
+    pub fn error_pct(&self, measured: &Self) -> Self {
+        let (own, theirs) = (self.values(), measured.values());
+        Self::from_values(std::array::from_fn(|at| match (own[at], theirs[at]) {
+            (Some(predicted), Some(measured)) if measured > 0.0 => {
+                Some(100.0 * (predicted / measured - 1.0))
+            }
+            _ => None,
+        }))
+    }
+}
+
+/// The range in which nine of ten measurements are expected to lie, per column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Intervals {
+    /// Completed requests per second.
+    pub requests_per_s: Option<[f64; 2]>,
+    /// Output tokens per second.
+    pub output_tokens_per_s: Option<[f64; 2]>,
+    /// Latency per token, in milliseconds.
+    pub latency_per_token_ms: Option<[f64; 2]>,
+    /// Latency per output token, in milliseconds.
+    pub latency_per_output_token_ms: Option<[f64; 2]>,
+}
+
+/// What a prediction says of one cell beside its figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CellPrediction {
+    /// How sure it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Intervals>,
+    /// Why the interval is only a guess; absent where the model's own measured errors back it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncalibrated: Option<String>,
+    /// The published or measured figures that it is compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Columns>,
+    /// Signed errors in percent; absent where the two do not mean the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_pct: Option<Columns>,
+}
+
+/// The distribution of absolute errors of a column, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorSummary {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// Largest.
+    pub max: f64,
+}

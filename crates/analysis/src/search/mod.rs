@@ -1,0 +1,34 @@
+//! The search for the highest load that meets the objectives: what one may ask, which load to try
+//! next, and how sure the answer is. Pure: trials are played elsewhere, and told.
+//!
+//! A [`Search`] asks for a trial (a load and a number of requests), is told what became of each
+//! request ([`Trial`]), and in the end answers with an interval. docs/search.md has the procedure
+//! with its formulas.
+
+mod answer;
+mod clustering;
+mod findings;
+mod overwhelmed;
+mod trial;
+
+mod plan;
+
+mod edge;
+mod evidence;
+mod known;
+mod procedure;
+
+pub use answer::{LoadAnswer, SearchAnswer, SearchObjective};
+pub use clustering::clustering;
+pub use evidence::{Claim, Evidence, Measured};
+pub use findings::{CODES, findings};
+pub use known::Load;
+pub use overwhelmed::{Overwhelmed, Watcher, certain_at, misses_to_claim};
+pub use plan::{settings, trial_pass, watcher};
+pub use procedure::{Asked, Outcome, Search, Settings};
+pub use trial::{Saturation, Trial, TrialFold};
+
+#[cfg(test)]
+mod queues;
+#[cfg(test)]
+mod tests;

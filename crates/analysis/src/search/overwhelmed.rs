@@ -1,0 +1,132 @@
+//! The claim that a load is far beyond the edge, from all requests of a trial, and the watcher that
+//! ends a trial as soon as that claim is certain. Never needs to know when a server has settled:
+//! requests that come to an idle server are no worse off than those that come later.
+
+use super::clustering::FEWEST_BLOCKS;
+use super::evidence::{EARLY_STOP_ALPHA_SHARE, as_many_or_more};
+use inferometer_load::Level;
+use inferometer_load::PassPlan;
+use inferometer_metrics::{Fate, RequestFigures};
+use inferometer_model::time::Nanos;
+use inferometer_plan::search::Criterion;
+
+/// As few independent requests as those of a trial can be worth by blocking: however misses come
+/// together, its last step has this many blocks.
+const INDEPENDENT: u64 = FEWEST_BLOCKS as u64;
+/// In a short trial so many requests in a row may share one crowd, and are worth one.
+const IN_A_CROWD: u64 = 8;
+
+/// So many of a trial's requests have missed one criterion that the load cannot be one at which
+/// enough of them meet it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Overwhelmed {
+    /// The criterion, by its place among them.
+    pub criterion: usize,
+    /// Requests that have missed it for certain.
+    pub missed: u64,
+    /// Requests of the trial, those included that were cut off.
+    pub planned: u64,
+    /// Requests that were in flight when it was cut off, and those that were not sent then.
+    pub cut_off: u64,
+}
+
+/// How many of a trial's requests must miss each criterion for the claim; none where no number is
+/// enough, as of a mean.
+///
+/// If `planned` requests are worth at least n independent ones (twelve, or an eighth of them where
+/// that is fewer), M misses are worth the whole part of n M / planned of them, and those must be
+/// rarer, by the binomial law, than this claim's share of `level`.
+#[must_use]
+pub fn misses_to_claim(criteria: &[Criterion], planned: u64, level: f64) -> Vec<Option<u64>> {
+    let level = level * EARLY_STOP_ALPHA_SHARE / criteria.len().max(1) as f64;
+    let independent = INDEPENDENT.min(planned / IN_A_CROWD);
+    let of = |criterion: &Criterion| {
+        let may_miss = 1.0 - criterion.needed()?;
+        let is_enough =
+            |&blocks: &u64| as_many_or_more(blocks as f64, independent as f64, may_miss) <= level;
+        let blocks = (1..=independent).find(is_enough)?;
+        Some((blocks * planned).div_ceil(independent))
+    };
+    criteria.iter().map(of).collect()
+}
+
+/// Requests of a trial that cannot be counted as misses: in a closed loop the first are sent all at
+/// once, and meet a crowd that the load does not have later.
+pub(super) fn first_crowd(pass: &PassPlan) -> u64 {
+    match pass {
+        PassPlan::Closed { concurrency: Level::Constant(load), .. } => crowd_of(*load),
+        _ => 0,
+    }
+}
+
+/// Of so many in flight, the first two rounds.
+pub(super) fn crowd_of(load: f64) -> u64 {
+    2 * load.ceil() as u64
+}
+
+/// Watches a trial while it is played: told of each request that ends, in any order, and asked,
+/// with those in flight, whether the claim is certain whatever becomes of all others.
+#[derive(Clone, Debug)]
+pub struct Watcher {
+    criteria: Vec<Criterion>,
+    needed: Vec<Option<u64>>,
+    missed: Vec<u64>,
+    crowd: u64,
+}
+
+impl Watcher {
+    /// A watcher of a pass of so many requests; `level` is what one claim may be wrong.
+    #[must_use]
+    pub fn new(criteria: &[Criterion], pass: &PassPlan, level: f64) -> Self {
+        let planned = u64::from(pass.requests().unwrap_or(u32::MAX));
+        Self {
+            needed: misses_to_claim(criteria, planned, level),
+            missed: vec![0; criteria.len()],
+            criteria: criteria.to_vec(),
+            crowd: first_crowd(pass),
+        }
+    }
+
+    /// Takes in a request that ended.
+    pub fn ended(&mut self, figures: &RequestFigures) {
+        add(&mut self.missed, &self.criteria, self.crowd, figures);
+    }
+
+    /// Whether the claim is certain, with what requests in flight are at best: as if each ended now.
+    #[must_use]
+    pub fn is_certain(&self, in_flight: impl Iterator<Item = RequestFigures>) -> bool {
+        let mut missed = self.missed.clone();
+        in_flight.for_each(|figures| add(&mut missed, &self.criteria, self.crowd, &figures));
+        let enough = |(missed, needed): (&u64, &Option<u64>)| needed.is_some_and(|n| *missed >= n);
+        missed.iter().zip(&self.needed).any(enough)
+    }
+}
+
+/// When the claim becomes certain in a trial of which it is known how each request would end, as in
+/// virtual time; none where it never does.
+#[must_use]
+pub fn certain_at(watcher: &Watcher, requests: &[RequestFigures]) -> Option<Nanos> {
+    let is_certain = |at: Nanos| {
+        watcher.is_certain(requests.iter().filter(|one| one.due <= at).map(|one| one.as_of(at)))
+    };
+    let first = requests.iter().map(|one| one.due).min()?;
+    let last = requests.iter().filter_map(|one| one.ended).max()?;
+    if !is_certain(last) {
+        return None;
+    }
+    // What has missed stays so, so that there is one instant from which on it is certain.
+    let (mut before, mut after) = (first.0, last.0);
+    while before < after {
+        let middle = before + (after - before) / 2;
+        if is_certain(Nanos(middle)) { after = middle } else { before = middle + 1 }
+    }
+    Some(Nanos(after))
+}
+
+fn add(missed: &mut [u64], criteria: &[Criterion], crowd: u64, figures: &RequestFigures) {
+    if u64::from(figures.index) >= crowd && figures.fate != Fate::NeverSent {
+        for (missed, criterion) in missed.iter_mut().zip(criteria) {
+            *missed += u64::from(!criterion.judge(figures).met);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What the plan of a search says to the procedure, to the pass of each trial, and to what ends it.
+
+use inferometer_load::{Level, PassPlan};
+use inferometer_plan::search::{Over, SearchPlan};
+
+use super::overwhelmed::Watcher;
+use super::procedure::{Asked, Settings};
+
+/// The settings of the procedure.
+#[must_use]
+pub fn settings(plan: &SearchPlan) -> Settings {
+    Settings {
+        criteria: plan.criteria.clone(),
+        start: plan.start,
+        stride: plan.stride,
+        lowest: plan.lowest,
+        highest: plan.highest,
+        whole: plan.over == Over::Concurrency,
+        confidence: plan.confidence,
+        precision: plan.precision,
+        max_requests: plan.max_requests,
+        max_trials: plan.max_trials,
+        latency_s: None,
+    }
+}
+
+/// What ends the pass of a trial as soon as its claim is certain; none for a pass that is no trial.
+#[must_use]
+pub fn watcher(plan: &SearchPlan, pass: &PassPlan) -> Option<Watcher> {
+    let watcher = || Watcher::new(&plan.criteria, pass, settings(plan).claim_level());
+    pass.constant_load().map(|_| watcher())
+}
+
+/// The pass of a trial: that of the plan, at the load and with the requests that the procedure asks
+/// for.
+#[must_use]
+pub fn trial_pass(of_plan: &PassPlan, asked: Asked) -> PassPlan {
+    let mut pass = of_plan.clone();
+    if let PassPlan::Open { rate: level, bound, .. }
+    | PassPlan::Closed { concurrency: level, bound } = &mut pass
+    {
+        *level = Level::Constant(asked.load);
+        bound.requests = Some(u32::try_from(asked.requests).unwrap_or(u32::MAX));
+    }
+    pass
+}

@@ -1,0 +1,246 @@
+//! The six figures of vLLM 0.2's `benchmark_serving.py`, over requests that have lengths of their
+//! own: by the outputs that came, and beside them as the script counts, which takes the data set's
+//! lengths for those that came. Never a word of a report.
+
+use serde::{Deserialize, Serialize};
+
+use inferometer_metrics::{Timeline, e2e};
+use inferometer_model::time::Nanos;
+
+/// The figures of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServingRun {
+    /// Completed requests.
+    pub completed: u64,
+    /// From the first send to the last end.
+    pub total_time_s: Option<f64>,
+    /// Mean E2E from the send.
+    pub mean_latency_s: Option<f64>,
+    /// What depends on lengths, by the tokens that came.
+    pub measured: ByTokens,
+    /// The same by the lengths of the data set, as the script has it.
+    pub script: ByTokens,
+}
+
+/// The figures that depend on how tokens are counted. A figure is absent where one of its requests
+/// was not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ByTokens {
+    /// Mean of E2E / (prompt + output tokens).
+    pub latency_per_token_s: Option<f64>,
+    /// Mean of E2E / output tokens.
+    pub latency_per_output_token_s: Option<f64>,
+    /// Output tokens of the completed requests.
+    pub output_tokens: Option<u64>,
+}
+
+impl ServingRun {
+    /// Completed requests per second.
+    #[must_use]
+    pub fn requests_per_s(&self) -> Option<f64> {
+        self.per_second(self.completed)
+    }
+
+    fn per_second(&self, count: u64) -> Option<f64> {
+        self.total_time_s.filter(|seconds| *seconds > 0.0).map(|seconds| count as f64 / seconds)
+    }
+}
+
+/// One of the six figures.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name, as the script prints it.
+    pub name: &'static str,
+    /// Its unit, likewise.
+    pub unit: &'static str,
+    /// Decimals with which the script prints it; all there are where absent.
+    pub decimals: Option<usize>,
+    /// How it is computed.
+    pub formula: &'static str,
+    /// The figure.
+    pub value: fn(&ServingRun, &ByTokens) -> Option<f64>,
+}
+
+/// The six figures in the script's order.
+pub static FIELDS: [Field; 6] = [
+    Field {
+        name: "Total time",
+        unit: "s",
+        decimals: Some(2),
+        formula: "last end - first send",
+        value: |run, _| run.total_time_s,
+    },
+    Field {
+        name: "Throughput",
+        unit: "requests/s",
+        decimals: Some(2),
+        formula: "completed requests / total time",
+        value: |run, _| run.requests_per_s(),
+    },
+    Field {
+        name: "Average latency",
+        unit: "s",
+        decimals: Some(2),
+        formula: "mean of E2E",
+        value: |run, _| run.mean_latency_s,
+    },
+    Field {
+        name: "Average latency per token",
+        unit: "s",
+        decimals: Some(2),
+        formula: "mean of E2E / (prompt + output tokens)",
+        value: |_, by| by.latency_per_token_s,
+    },
+    Field {
+        name: "Average latency per output token",
+        unit: "s",
+        decimals: Some(2),
+        formula: "mean of E2E / output tokens",
+        value: |_, by| by.latency_per_output_token_s,
+    },
+    Field {
+        name: "Completion tokens per second",
+        unit: "tokens/s",
+        decimals: None,
+        formula: "output tokens of the completed requests / total time",
+        value: |run, by| run.per_second(by.output_tokens?),
+    },
+];
+
+/// Folds the records of a pass, in any order.
+#[derive(Clone, Debug, Default)]
+pub struct ServingRunFold {
+    completed: u64,
+    span: Option<(Nanos, Nanos)>,
+    latency_s: Mean,
+    measured: ByTokensFold,
+    script: ByTokensFold,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    n: u64,
+}
+
+impl Mean {
+    fn add(&mut self, value: Option<f64>) {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            self.sum += value;
+            self.n += 1;
+        }
+    }
+
+    /// The mean, if it is one over all of so many.
+    fn of_all(self, count: u64) -> Option<f64> {
+        (count > 0 && self.n == count).then(|| self.sum / count as f64)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ByTokensFold {
+    per_token: Mean,
+    per_output_token: Mean,
+    output_tokens: u64,
+    counted: u64,
+}
+
+impl ByTokensFold {
+    fn add(&mut self, latency_s: Option<f64>, prompt: Option<u32>, output: Option<u32>) {
+        let over = |tokens: Option<f64>| Some(latency_s? / tokens?);
+        let output_tokens = output.map(f64::from);
+        self.per_token.add(over(prompt.zip(output).map(|(a, b)| f64::from(a) + f64::from(b))));
+        self.per_output_token.add(over(output_tokens));
+        if let Some(tokens) = output {
+            self.output_tokens += u64::from(tokens);
+            self.counted += 1;
+        }
+    }
+
+    fn finish(self, completed: u64) -> ByTokens {
+        ByTokens {
+            latency_per_token_s: self.per_token.of_all(completed),
+            latency_per_output_token_s: self.per_output_token.of_all(completed),
+            output_tokens: (completed > 0 && self.counted == completed)
+                .then_some(self.output_tokens),
+        }
+    }
+}
+
+impl ServingRunFold {
+    /// Takes in a record.
+    pub fn add(&mut self, timeline: &Timeline<'_>) {
+        let record = timeline.record;
+        if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
+            let (first, last) = self.span.unwrap_or((send_start, ended));
+            self.span = Some((first.min(send_start), last.max(ended)));
+        }
+        if !record.outcome.is_complete() {
+            return;
+        }
+        self.completed += 1;
+        let latency_s = e2e::from_sent(timeline).map(|ms| ms / 1e3);
+        self.latency_s.add(latency_s);
+        let output = timeline.tokens_from.map(|_| timeline.output_tokens);
+        self.measured.add(latency_s, record.input_tokens(), output);
+        self.script.add(latency_s, Some(record.asked_input), Some(record.asked_output));
+    }
+
+    /// The figures.
+    #[must_use]
+    pub fn finish(self) -> ServingRun {
+        ServingRun {
+            completed: self.completed,
+            total_time_s: self.span.map(|(first, last)| last.seconds_after(first)),
+            mean_latency_s: self.latency_s.of_all(self.completed),
+            measured: self.measured.finish(self.completed),
+            script: self.script.finish(self.completed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_model::fixture::steady;
+    use inferometer_model::outcome::Outcome;
+
+    #[test]
+    fn both_columns_are_those_computed_by_hand() {
+        // Two requests: 1.1 s for 11 tokens of 20 that the data set has, 2.1 s for 20 of 20.
+        let mut records = [steady(0.0, 1_000.0, 10.0, 11), steady(500.0, 1_910.0, 10.0, 20)];
+        for record in &mut records {
+            record.asked_input = 10;
+            record.asked_output = 20;
+        }
+        let mut failed = steady(600.0, 100.0, 10.0, 3);
+        failed.outcome = Outcome::Truncated;
+        failed.ended = Some(Nanos(5_000_000_000));
+        let mut fold = ServingRunFold::default();
+        for record in records.iter().chain([&failed]) {
+            fold.add(&Timeline::new(record, true));
+        }
+        let run = fold.finish();
+        let column = |by: &ByTokens| FIELDS.map(|field| (field.value)(&run, by).unwrap());
+        // Eight prompt tokens by the server, ten by the data set.
+        let measured = [5.0, 0.4, 1.6, (1.1 / 19.0 + 2.1 / 28.0) / 2.0, 0.1025, 31.0 / 5.0];
+        let script = [5.0, 0.4, 1.6, (1.1 / 30.0 + 2.1 / 30.0) / 2.0, 0.08, 8.0];
+        for (by, expected) in [(&run.measured, measured), (&run.script, script)] {
+            for (found, expected) in column(by).iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_request_that_nobody_counted_leaves_its_figures_absent() {
+        let mut uncounted = steady(0.0, 10.0, 10.0, 2);
+        uncounted.usage.prompt = None;
+        let mut fold = ServingRunFold::default();
+        fold.add(&Timeline::new(&uncounted, true));
+        let run = fold.finish();
+        assert_eq!(run.measured.latency_per_token_s, None);
+        assert!(run.measured.latency_per_output_token_s.is_some());
+        assert_eq!(ServingRunFold::default().finish().requests_per_s(), None);
+    }
+}

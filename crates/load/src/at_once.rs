@@ -1,0 +1,66 @@
+//! All requests due at the start: the saturated server of the published tables.
+
+use std::fmt;
+
+use crate::kind::PassKind;
+use crate::model::{Due, Ended, LoadModel, LoadPlan};
+use inferometer_model::time::Nanos;
+
+/// The plan of a saturated server.
+pub(super) struct AtOncePlan {
+    pub requests: u32,
+}
+
+impl LoadPlan for AtOncePlan {
+    fn kind(&self) -> PassKind {
+        PassKind::Saturated
+    }
+
+    fn requests(&self) -> Option<u32> {
+        Some(self.requests)
+    }
+
+    fn at_start(&self) -> Option<u32> {
+        Some(self.requests)
+    }
+
+    fn last_due_s(&self, _each_s: f64) -> f64 {
+        0.0
+    }
+
+    fn start(&self, _seed: u64) -> Box<dyn LoadModel> {
+        Box::new(AtOnce::new(self.requests))
+    }
+}
+
+impl fmt::Display for AtOncePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("saturated")
+    }
+}
+
+/// A number of requests, all due at the start.
+#[derive(Debug)]
+pub struct AtOnce {
+    left: u32,
+}
+
+impl AtOnce {
+    /// This many requests.
+    #[must_use]
+    pub fn new(requests: u32) -> Self {
+        Self { left: requests }
+    }
+}
+
+impl LoadModel for AtOnce {
+    fn next_due(&self) -> Due {
+        if self.left > 0 { Due::At(Nanos::ZERO) } else { Due::Never }
+    }
+
+    fn take(&mut self) {
+        self.left -= 1;
+    }
+
+    fn ended(&mut self, _at: Nanos, _ended: Ended) {}
+}

@@ -1,0 +1,41 @@
+//! When a pass stops to begin requests, and what becomes of requests beyond the most in flight.
+
+use std::time::Duration;
+
+use inferometer_model::time::optional_nanoseconds;
+use serde::{Deserialize, Serialize};
+
+/// When a pass stops to begin requests: after a count, after a time, or at whichever comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bound {
+    /// Requests.
+    pub requests: Option<u32>,
+    /// Time from the start of the pass.
+    #[serde(with = "optional_nanoseconds")]
+    pub duration: Option<Duration>,
+}
+
+impl Bound {
+    /// Ends after this many requests.
+    #[must_use]
+    pub fn requests(count: u32) -> Self {
+        Self { requests: Some(count), duration: None }
+    }
+
+    /// Ends when its load model does.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { requests: None, duration: None }
+    }
+}
+
+/// What becomes of a request that is due while as many are in flight as may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OverLimit {
+    /// It waits, and the wait counts from when it was due.
+    #[default]
+    Queue,
+    /// It is dropped, and counted as dropped.
+    Drop,
+}

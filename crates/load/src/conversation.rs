@@ -1,0 +1,141 @@
+//! Conversations as they are planned: how many turns each has, what is thought before a turn, how
+//! long the turns are. Pure in the seed. The words are not made here, and the answers are the
+//! server's.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::distribution::Distribution;
+use inferometer_stats::seed::rng;
+
+/// What the conversations of a run are like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConversationPlan {
+    /// Conversations of a pass.
+    pub conversations: u32,
+    /// Seconds from the end of an answer to the next turn.
+    pub think_time_s: Distribution,
+    /// Where turns come from.
+    pub turns: TurnsFrom,
+}
+
+/// Where the turns of conversations come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "from")]
+pub enum TurnsFrom {
+    /// Seeded words.
+    Random {
+        /// Turns of a conversation.
+        turns: Distribution,
+        /// Tokens of the first turn.
+        first_input: Distribution,
+        /// Tokens that each later turn adds to what was said before it.
+        input: Distribution,
+        /// Tokens of each answer.
+        output: Distribution,
+    },
+    /// What people said in a ShareGPT file.
+    Sharegpt {
+        /// The JSON file.
+        dataset: String,
+        /// The most turns of a conversation; absent: all that the file has.
+        turns: Option<Distribution>,
+        /// Tokens of each answer; absent: as many as the file's answer has.
+        output: Option<Distribution>,
+    },
+}
+
+/// One turn as it is planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnPlan {
+    /// From the end of the answer before; nothing for the first turn.
+    pub think: Duration,
+    /// Tokens that it adds; absent where the data set says.
+    pub input: Option<u32>,
+    /// Tokens of its answer; absent where the data set says.
+    pub output: Option<u32>,
+}
+
+impl ConversationPlan {
+    /// The turns of a conversation, by its number. A data set that has `available` turns in it
+    /// bounds their number.
+    #[must_use]
+    pub fn talk(&self, seed: u64, number: u32, available: Option<u32>) -> Vec<TurnPlan> {
+        let number = number.to_string();
+        let stream = |purpose: &str| rng(seed, &["conversation", purpose, &number]);
+        let (mut think, mut input, mut output) =
+            (stream("think"), stream("input"), stream("output"));
+        let most = available.unwrap_or(u32::MAX);
+        let turns = match &self.turns {
+            TurnsFrom::Random { turns, .. } | TurnsFrom::Sharegpt { turns: Some(turns), .. } => {
+                turns.whole(&mut stream("turns"), 1).min(most)
+            }
+            TurnsFrom::Sharegpt { turns: None, .. } => most,
+        };
+        let turn = |turn: u32| {
+            let pause = self.think_time_s.draw(&mut think);
+            let (of_input, of_output) = match &self.turns {
+                TurnsFrom::Random { first_input, output, .. } if turn == 0 => {
+                    (Some(first_input), Some(output))
+                }
+                TurnsFrom::Random { input, output, .. } => (Some(input), Some(output)),
+                TurnsFrom::Sharegpt { output, .. } => (None, output.as_ref()),
+            };
+            TurnPlan {
+                think: if turn == 0 { Duration::ZERO } else { whole_ns(pause) },
+                input: of_input.map(|length| length.whole(&mut input, 1)),
+                output: of_output.map(|length| length.whole(&mut output, 1)),
+            }
+        };
+        (0..turns).map(turn).collect()
+    }
+}
+
+/// Seconds as a span in whole nanoseconds, at most a day: no one thinks longer.
+fn whole_ns(seconds: f64) -> Duration {
+    Duration::from_nanos((seconds.min(86_400.0) * 1e9) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distribution::Distribution::{Exponential, Geometric, Uniform};
+
+    fn plan() -> ConversationPlan {
+        ConversationPlan {
+            conversations: 1,
+            think_time_s: Exponential { mean: 2.0 },
+            turns: TurnsFrom::Random {
+                turns: Geometric { mean: 4.0 },
+                first_input: Distribution::constant(100.0),
+                input: Uniform { least: 10.0, most: 30.0 },
+                output: Distribution::constant(50.0),
+            },
+        }
+    }
+
+    #[test]
+    fn turns_think_times_and_lengths_have_the_means_that_were_asked_for() {
+        let talks: Vec<_> = (0..20_000).map(|number| plan().talk(1, number, None)).collect();
+        let turns = talks.iter().map(Vec::len).sum::<usize>() as f64;
+        assert!((turns / 2e4 - 4.0).abs() < 0.1, "{turns}");
+        let later: Vec<_> = talks.iter().flat_map(|talk| &talk[1..]).collect();
+        let mean = |of: fn(&TurnPlan) -> f64| {
+            later.iter().map(|turn| of(turn)).sum::<f64>() / later.len() as f64
+        };
+        assert!((mean(|turn| turn.think.as_secs_f64()) - 2.0).abs() < 0.05);
+        assert!((mean(|turn| f64::from(turn.input.unwrap())) - 20.0).abs() < 0.1);
+        let first = TurnPlan { think: Duration::ZERO, input: Some(100), output: Some(50) };
+        assert!(talks.iter().all(|talk| talk[0] == first));
+    }
+
+    #[test]
+    fn a_conversation_is_the_same_whatever_others_there_are() {
+        assert_eq!(plan().talk(1, 7, None), plan().talk(1, 7, None));
+        assert_ne!(plan().talk(1, 7, None), plan().talk(2, 7, None));
+        let long = (0..).find(|&number| plan().talk(1, number, None).len() > 3).unwrap();
+        let cut = plan().talk(1, long, Some(2));
+        assert_eq!(cut, plan().talk(1, long, None)[..2]);
+    }
+}

@@ -1,0 +1,232 @@
+//! Conversations: the first turn is due when another load model says so, each later one when the
+//! answer before it has ended and its think time has passed. The sum is absolute: a request that
+//! is sent late makes nothing later but what follows its answer.
+//!
+//! Words are never made here, and what was answered is of no interest but for whether it was
+//! complete: a turn that failed is the last of its conversation.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::kind::PassKind;
+use crate::model::{Due, Ended, LoadModel, LoadPlan};
+use crate::pass::PassPlan;
+use crate::script::{CountOf, Script};
+use inferometer_model::time::Nanos;
+
+/// The plan of conversations.
+pub(super) struct ConversationsPlan<'a> {
+    pub script: &'a Script,
+    pub begin: &'a PassPlan,
+    pub of: CountOf,
+}
+
+impl LoadPlan for ConversationsPlan<'_> {
+    fn kind(&self) -> PassKind {
+        self.begin.load().kind()
+    }
+
+    fn requests(&self) -> Option<u32> {
+        (self.begin.bound().duration.is_none() && self.script.turns > 0)
+            .then_some(self.script.turns)
+    }
+
+    fn concurrency(&self) -> Option<u32> {
+        // Who thinks has no request in flight, so conversations say nothing of requests.
+        self.begin.load().concurrency().filter(|_| self.of == CountOf::Requests)
+    }
+
+    fn peak_rate(&self) -> f64 {
+        // Turns follow at their own instants, of every conversation that is under way.
+        let begin = self.begin.load();
+        let think_s = self.script.mean_think_s();
+        let under_way = f64::from(begin.at_start().unwrap_or(self.script.conversations));
+        let turns = self.script.mean_turns();
+        let of_thought = if think_s > 0.0 { under_way * (turns - 1.0) / think_s } else { 0.0 };
+        let of_arrivals = begin.peak_rate();
+        if of_arrivals.is_finite() { (of_arrivals * turns).max(of_thought) } else { of_thought }
+    }
+
+    fn at_start(&self) -> Option<u32> {
+        self.begin.load().at_start()
+    }
+
+    fn last_due_s(&self, each_s: f64) -> f64 {
+        let of_turns = self.script.mean_turns() * each_s;
+        match self.of {
+            CountOf::Conversations => {
+                self.begin.load().last_due_s(of_turns + self.script.mean_think_s())
+            }
+            CountOf::Requests => {
+                let places = f64::from(self.concurrency().unwrap_or(1).max(1));
+                let all = f64::from(self.script.turns) * each_s / places;
+                all.min(self.begin.load().last_due_s(each_s)) + self.script.mean_think_s()
+            }
+        }
+    }
+
+    fn start(&self, seed: u64) -> Box<dyn LoadModel> {
+        assert_eq!(
+            self.script.think.len(),
+            self.script.conversations as usize,
+            "invariant: conversations are drawn before they are played"
+        );
+        let begin = self.begin.load().start(seed);
+        let think = Arc::clone(&self.script.think);
+        let limit = self.begin.bound().duration.map(|limit| Nanos::ZERO + limit);
+        Box::new(Conversations::new(begin, think, self.of, limit))
+    }
+}
+
+impl fmt::Display for ConversationsPlan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.begin, self.of) {
+            (PassPlan::Closed { concurrency, .. }, CountOf::Conversations) => {
+                write!(f, "closed loop, {concurrency} conversations at once")
+            }
+            (PassPlan::Closed { concurrency, .. }, CountOf::Requests) => {
+                write!(f, "closed loop, {concurrency} requests of conversations in flight")
+            }
+            (PassPlan::Open { rate, .. }, _) => write!(f, "open loop, {rate} conversations/s"),
+            (PassPlan::OneByOne { .. }, _) => f.write_str("one conversation after the other"),
+            (PassPlan::Saturated { .. }, _) => f.write_str("all conversations at once"),
+            (begin, _) => write!(f, "conversations that begin by {begin}"),
+        }
+    }
+}
+
+/// A request to take up.
+#[derive(Clone, Copy)]
+enum Turn {
+    /// The first turn of the next conversation.
+    First,
+    /// The next turn of this one.
+    Of(u32),
+}
+
+/// Conversations that another load model begins.
+pub struct Conversations {
+    begin: Box<dyn LoadModel>,
+    think: Arc<[Box<[Duration]>]>,
+    of: CountOf,
+    /// From here on nothing is begun.
+    limit: Option<Nanos>,
+    /// The turn that each conversation that has begun is at.
+    at: Vec<u32>,
+    /// Conversations whose next turn has a due time: when, and which.
+    thinking: BTreeSet<(Nanos, u32)>,
+    /// Requests in flight that a further turn follows.
+    to_be_followed: u32,
+}
+
+impl Conversations {
+    /// Conversations of so many turns as there are think times in each, begun by `begin`.
+    #[must_use]
+    pub fn new(
+        begin: Box<dyn LoadModel>,
+        think: Arc<[Box<[Duration]>]>,
+        of: CountOf,
+        limit: Option<Nanos>,
+    ) -> Self {
+        Self {
+            begin,
+            think,
+            of,
+            limit,
+            at: Vec::new(),
+            thinking: BTreeSet::new(),
+            to_be_followed: 0,
+        }
+    }
+
+    /// What is due next, or why nothing is.
+    fn next(&self) -> Result<(Nanos, Turn), Due> {
+        let follows = self.thinking.first().copied();
+        let fresh = self.at.len() < self.think.len();
+        let (due, turn) = match (self.of, self.begin.next_due(), follows) {
+            // A place is free: a turn that was due by then goes first, then a conversation.
+            (CountOf::Requests, Due::At(free), Some((due, which))) if due <= free || !fresh => {
+                (due.max(free), Turn::Of(which))
+            }
+            (CountOf::Requests, Due::At(free), _) if fresh => (free, Turn::First),
+            (CountOf::Requests, Due::AfterEnd, _) => return Err(Due::AfterEnd),
+            (CountOf::Requests, ..) => return Err(self.nothing()),
+            (CountOf::Conversations, Due::At(at), Some((due, which))) if fresh => {
+                if due <= at {
+                    (due, Turn::Of(which))
+                } else {
+                    (at, Turn::First)
+                }
+            }
+            (CountOf::Conversations, Due::At(at), None) if fresh => (at, Turn::First),
+            (CountOf::Conversations, _, Some((due, which))) => (due, Turn::Of(which)),
+            (CountOf::Conversations, Due::AfterEnd, None) if fresh => return Err(Due::AfterEnd),
+            (CountOf::Conversations, _, None) => return Err(self.nothing()),
+        };
+        match self.limit {
+            Some(limit) if due >= limit => Err(self.nothing()),
+            _ => Ok((due, turn)),
+        }
+    }
+
+    /// Nothing is due now; something may be, once a request in flight has ended.
+    fn nothing(&self) -> Due {
+        if self.to_be_followed > 0 { Due::AfterEnd } else { Due::Never }
+    }
+
+    fn turns(&self, which: u32) -> u32 {
+        self.think[which as usize].len() as u32
+    }
+}
+
+impl LoadModel for Conversations {
+    fn next_due(&self) -> Due {
+        self.next().map_or_else(|nothing| nothing, |(due, _)| Due::At(due))
+    }
+
+    fn continues(&self) -> Option<u32> {
+        match self.next() {
+            Ok((_, Turn::Of(which))) => Some(which),
+            _ => None,
+        }
+    }
+
+    fn take(&mut self) {
+        let Ok((_, turn)) = self.next() else { return };
+        let which = match turn {
+            Turn::First => {
+                self.at.push(0);
+                self.at.len() as u32 - 1
+            }
+            Turn::Of(which) => {
+                self.thinking.pop_first();
+                self.at[which as usize] += 1;
+                which
+            }
+        };
+        if matches!(turn, Turn::First) || self.of == CountOf::Requests {
+            self.begin.take();
+        }
+        self.to_be_followed += u32::from(self.at[which as usize] + 1 < self.turns(which));
+    }
+
+    fn ended(&mut self, at: Nanos, ended: Ended) {
+        let which = ended.conversation;
+        let next = self.at[which as usize] + 1;
+        let follows = next < self.turns(which);
+        self.to_be_followed -= u32::from(follows);
+        let goes_on = follows && ended.complete;
+        if goes_on {
+            let think = self.think[which as usize][next as usize];
+            self.thinking.insert((at + think, which));
+        }
+        if self.of == CountOf::Requests || !goes_on {
+            self.begin.ended(at, ended);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Conversations, played by hand.
+
+use super::*;
+use crate::arrival::Arrivals;
+use crate::{Bound, OverLimit};
+use crate::{Level, load_model};
+
+fn span(value: u64) -> Duration {
+    Duration::from_millis(value)
+}
+
+/// Conversations with these think times in milliseconds before each turn.
+fn conversations<const N: usize>(begin: PassPlan, of: CountOf, think: [&[u64]; N]) -> PassPlan {
+    let mut script = Script::of(N as u32);
+    script.write(think.map(|talk| talk.iter().map(|&ms| span(ms)).collect()));
+    PassPlan::Conversations { script, begin: Box::new(begin), of }
+}
+
+fn closed(concurrency: u32) -> PassPlan {
+    PassPlan::closed(concurrency, Bound::none())
+}
+
+/// What begins when, as (conversation, milliseconds): each request takes 100 ms, and those of
+/// `fails`, by their place in the order, fail.
+fn played(pass: &PassPlan, fails: &[usize]) -> Vec<(u32, u64)> {
+    let mut load = load_model(pass, 1);
+    let (mut begun, mut in_flight) = (Vec::new(), BTreeSet::new());
+    let mut conversations = 0;
+    loop {
+        let next_end: Option<(Nanos, u32, bool)> = in_flight.first().copied();
+        match load.next_due() {
+            // An end at the same instant comes first: its place is free then.
+            Due::At(at) if next_end.is_none_or(|(end, ..)| at < end) => {
+                let which = load.continues().unwrap_or_else(|| {
+                    conversations += 1;
+                    conversations - 1
+                });
+                load.take();
+                in_flight.insert((at + span(100), which, !fails.contains(&begun.len())));
+                begun.push((which, at.0 / 1_000_000));
+            }
+            due => {
+                let Some((end, conversation, complete)) = in_flight.pop_first() else {
+                    assert_eq!(due, Due::Never);
+                    return begun;
+                };
+                load.ended(end, Ended { conversation, complete });
+            }
+        }
+    }
+}
+
+#[test]
+fn each_turn_is_due_at_the_end_of_the_one_before_and_its_think_time() {
+    let pass = conversations(closed(1), CountOf::Conversations, [&[0, 50, 300], &[0, 20]]);
+    assert_eq!(played(&pass, &[]), [(0, 0), (0, 150), (0, 550), (1, 650), (1, 770)]);
+    assert_eq!(pass.requests(), Some(5));
+    assert_eq!(pass.to_string(), "closed loop, 1 conversations at once");
+}
+
+#[test]
+fn who_thinks_keeps_a_place_among_conversations_and_none_among_requests() {
+    let think: [&[u64]; 3] = [&[0, 250], &[0, 10], &[0]];
+    let pass = conversations(closed(1), CountOf::Conversations, think);
+    assert_eq!(played(&pass, &[]), [(0, 0), (0, 350), (1, 450), (1, 560), (2, 660)]);
+    let pass = conversations(closed(1), CountOf::Requests, think);
+    // At 100 the first thinks until 350, so the second begins; at 200 it thinks until 210, so the
+    // third begins; the second goes on once that has ended.
+    assert_eq!(played(&pass, &[]), [(0, 0), (1, 100), (2, 200), (1, 300), (0, 400)]);
+}
+
+#[test]
+fn a_turn_that_fails_is_the_last_of_its_conversation_and_frees_its_place() {
+    let think: [&[u64]; 2] = [&[0, 50, 50], &[0, 20]];
+    let pass = conversations(closed(1), CountOf::Conversations, think);
+    assert_eq!(played(&pass, &[1]), [(0, 0), (0, 150), (1, 250), (1, 370)]);
+    let pass = conversations(closed(1), CountOf::Requests, think);
+    assert_eq!(played(&pass, &[0]), [(0, 0), (1, 100), (1, 220)]);
+}
+
+#[test]
+fn in_an_open_loop_conversations_begin_at_arrivals_and_go_on_at_their_own_ends() {
+    let rate = Level::Constant(10.0);
+    let begin = PassPlan::Open {
+        rate,
+        arrivals: Arrivals::Constant,
+        bound: Bound::requests(3),
+        max_in_flight: None,
+        over_limit: OverLimit::Queue,
+    };
+    let pass = conversations(begin, CountOf::Conversations, [&[0, 50], &[0, 300], &[0]]);
+    assert_eq!(played(&pass, &[]), [(0, 0), (1, 100), (0, 150), (2, 200), (1, 500)]);
+    assert_eq!(pass.to_string(), "open loop, 10 conversations/s");
+}
+
+#[test]
+fn a_time_bound_begins_no_later_turn() {
+    let duration = Some(span(200));
+    let begin = PassPlan::closed(2, Bound { requests: None, duration });
+    let pass = conversations(begin, CountOf::Conversations, [&[0, 50, 20], &[0, 100], &[0]]);
+    assert_eq!(played(&pass, &[]), [(0, 0), (1, 0), (0, 150)]);
+    assert_eq!(pass.requests(), None);
+}
+
+#[test]
+fn a_script_is_identified_by_its_turns_and_think_times() {
+    let script = |think: &[&[u64]]| {
+        let mut script = Script::of(0);
+        script.write(think.iter().map(|talk| talk.iter().map(|&ms| span(ms)).collect()));
+        script
+    };
+    let (one, same) = (script(&[&[0, 5], &[0]]), script(&[&[0, 5], &[0]]));
+    assert_eq!(one, same);
+    assert_eq!((one.conversations, one.turns), (2, 3));
+    for other in [script(&[&[0], &[5, 0]]), script(&[&[0, 6], &[0]])] {
+        assert_ne!(one.sha256, other.sha256);
+    }
+}

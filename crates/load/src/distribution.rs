@@ -1,0 +1,283 @@
+//! Numbers drawn from a distribution: lengths, turns, think times. Drawing is a pure function of a
+//! seeded stream; how the numbers are written is here too, what they mean never is.
+//!
+//! Written as `8`, `uniform:2..8`, `exponential:8`, `geometric:8`, `normal:8,2` or
+//! `lognormal:8,2`: the latter by the mean and the standard deviation of the number itself, so
+//! that every distribution is told by the mean that it has.
+
+use std::fmt;
+
+use rand_core::RngCore;
+use serde::{Deserialize, Serialize};
+
+use inferometer_model::suggest::did_you_mean;
+use inferometer_stats::portable;
+use inferometer_stats::seed::{normal, unit};
+
+/// A distribution of numbers from 0 on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "distribution")]
+pub enum Distribution {
+    /// Always the same.
+    Constant {
+        /// The number.
+        value: f64,
+    },
+    /// Every number between two is as likely, both included.
+    Uniform {
+        /// The least.
+        least: f64,
+        /// The most.
+        most: f64,
+    },
+    /// Times between independent events: many short ones, few long ones.
+    Exponential {
+        /// The mean.
+        mean: f64,
+    },
+    /// Whole numbers from 1 on, where going on is as likely after each.
+    Geometric {
+        /// The mean, at least 1.
+        mean: f64,
+    },
+    /// The bell curve. What falls below the least allowed is raised to it, which raises the mean
+    /// where the deviation is a large part of it.
+    Normal {
+        /// The mean.
+        mean: f64,
+        /// The standard deviation.
+        deviation: f64,
+    },
+    /// A number whose logarithm is normal: a long tail of large ones.
+    Lognormal {
+        /// The mean of the number, not of its logarithm.
+        mean: f64,
+        /// The standard deviation of the number.
+        deviation: f64,
+    },
+}
+
+/// The names, as they are written.
+const NAMES: [&str; 5] = ["uniform", "exponential", "geometric", "normal", "lognormal"];
+
+impl Distribution {
+    /// Always this number.
+    #[must_use]
+    pub fn constant(value: f64) -> Self {
+        Self::Constant { value }
+    }
+
+    /// Reads a distribution; `number` reads one number with its unit, and says what is wrong.
+    ///
+    /// # Errors
+    /// What is wrong with the text, to stand behind it.
+    pub fn parse(
+        text: &str,
+        number: impl Fn(&str) -> Result<f64, &'static str>,
+    ) -> Result<Self, String> {
+        let Some((name, rest)) = text.trim().split_once(':') else {
+            return Ok(Self::Constant { value: number(text.trim())? });
+        };
+        let two = |separator: &str| -> Result<(f64, f64), String> {
+            let (one, other) = rest
+                .split_once(separator)
+                .ok_or_else(|| format!("needs two numbers, as in {}", example(name)))?;
+            Ok((number(one.trim())?, number(other.trim())?))
+        };
+        match name {
+            "uniform" => match two("..")? {
+                (least, most) if least <= most => Ok(Self::Uniform { least, most }),
+                _ => Err("begins above its end".to_owned()),
+            },
+            "exponential" => Ok(Self::Exponential { mean: number(rest)? }),
+            "geometric" => match number(rest)? {
+                mean if mean >= 1.0 => Ok(Self::Geometric { mean }),
+                _ => {
+                    Err("has a mean below 1, which whole numbers from 1 on cannot have".to_owned())
+                }
+            },
+            "normal" => two(",").map(|(mean, deviation)| Self::Normal { mean, deviation }),
+            "lognormal" => match two(",")? {
+                (mean, deviation) if mean > 0.0 => Ok(Self::Lognormal { mean, deviation }),
+                _ => Err("has a mean of 0, which no log-normal number has".to_owned()),
+            },
+            other => Err(format!(
+                "names `{other}`, which is not a distribution{}; there are {}",
+                did_you_mean(other, NAMES),
+                NAMES.map(example).join(", ")
+            )),
+        }
+    }
+
+    /// The mean, where nothing is raised to a least.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Self::Constant { value } => value,
+            Self::Uniform { least, most } => f64::midpoint(least, most),
+            Self::Exponential { mean }
+            | Self::Geometric { mean }
+            | Self::Normal { mean, .. }
+            | Self::Lognormal { mean, .. } => mean,
+        }
+    }
+
+    /// A number from 0 on.
+    pub fn draw(&self, rng: &mut impl RngCore) -> f64 {
+        match *self {
+            Self::Constant { value } => value,
+            Self::Uniform { least, most } => least + unit(rng) * (most - least),
+            // Inversion: -ln(1 - u) is exponential with mean 1 for u uniform in [0, 1).
+            Self::Exponential { mean } => -portable::ln(1.0 - unit(rng)) * mean,
+            Self::Geometric { mean } if mean <= 1.0 => 1.0,
+            // Inversion of 1 - (1 - p)^k with p = 1 / mean.
+            Self::Geometric { mean } => {
+                (portable::ln(1.0 - unit(rng)) / portable::ln(1.0 - 1.0 / mean)).floor() + 1.0
+            }
+            Self::Normal { mean, deviation } => (mean + deviation * normal(rng)).max(0.0),
+            // With s^2 = ln(1 + (deviation / mean)^2) and m = ln(mean) - s^2 / 2, exp(m + s z) has
+            // this mean and this deviation.
+            Self::Lognormal { mean, deviation } => {
+                let spread = deviation / mean;
+                let variance = portable::ln_1p(spread * spread);
+                let middle = portable::ln(mean) - variance / 2.0;
+                portable::exp(middle + variance.sqrt() * normal(rng))
+            }
+        }
+    }
+
+    /// A whole number, `least` or more. Between two whole numbers each is as likely.
+    pub fn whole(&self, rng: &mut impl RngCore, least: u32) -> u32 {
+        let drawn = match *self {
+            Self::Uniform { least, most } => {
+                let (least, most) = (least.ceil(), most.floor());
+                (least + (unit(rng) * (most - least + 1.0)).floor()).min(most)
+            }
+            _ => self.draw(rng).round(),
+        };
+        (drawn as u32).max(least)
+    }
+}
+
+/// How a distribution is written.
+fn example(name: &str) -> String {
+    let rest = match name {
+        "uniform" => "2..8",
+        "exponential" | "geometric" => "8",
+        _ => "8,2",
+    };
+    format!("{name}:{rest}")
+}
+
+impl fmt::Display for Distribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant { value } => write!(f, "{value}"),
+            Self::Uniform { least, most } => write!(f, "uniform:{least}..{most}"),
+            Self::Exponential { mean } => write!(f, "exponential:{mean}"),
+            Self::Geometric { mean } => write!(f, "geometric:{mean}"),
+            Self::Normal { mean, deviation } => write!(f, "normal:{mean},{deviation}"),
+            Self::Lognormal { mean, deviation } => write!(f, "lognormal:{mean},{deviation}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_stats::seed::rng;
+
+    fn parse(text: &str) -> Result<Distribution, String> {
+        Distribution::parse(text, |number| number.parse().map_err(|_| "is not a number"))
+    }
+
+    #[test]
+    fn distributions_are_written_as_they_are_read() {
+        for text in
+            ["8", "uniform:2..8", "exponential:8", "geometric:8", "normal:8,2", "lognormal:8,2.5"]
+        {
+            assert_eq!(parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_distribution_is_told_with_advice() {
+        for (wrong, told) in [
+            ("many", "is not a number"),
+            ("unifrom:2..8", "did you mean `uniform`"),
+            ("uniform:2", "uniform:2..8"),
+            ("uniform:8..2", "begins above its end"),
+            ("normal:8", "normal:8,2"),
+            ("geometric:0.5", "mean below 1"),
+            ("lognormal:0,1", "mean of 0"),
+        ] {
+            let problem = parse(wrong).unwrap_err();
+            assert!(problem.contains(told), "{wrong}: {problem}");
+        }
+    }
+
+    #[test]
+    fn every_distribution_has_its_mean_and_its_deviation() {
+        let root = f64::sqrt;
+        for (text, deviation) in [
+            ("8", 0.0),
+            ("uniform:2..8", root(3.0)),
+            ("exponential:8", 8.0),
+            ("geometric:8", root(56.0)),
+            ("normal:80,7", 7.0),
+            ("lognormal:8,3", 3.0),
+        ] {
+            let distribution = parse(text).unwrap();
+            let mut rng = rng(1, &["test"]);
+            let drawn: Vec<f64> = (0..200_000).map(|_| distribution.draw(&mut rng)).collect();
+            let mean = drawn.iter().sum::<f64>() / 2e5;
+            let variance = drawn.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / 2e5;
+            assert!((mean / distribution.mean() - 1.0).abs() < 0.01, "{text}: {mean}");
+            assert!((variance.sqrt() - deviation).abs() <= deviation * 0.03, "{text}: {variance}");
+            assert!(drawn.iter().all(|&one| one >= 0.0), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_the_same_to_the_last_bit_on_every_machine() {
+        let hash = |text| {
+            let (distribution, mut rng) = (parse(text).unwrap(), rng(1, &["golden"]));
+            let bits = (0..1_000).flat_map(|_| distribution.draw(&mut rng).to_le_bytes());
+            inferometer_model::request::sha256_hex(&bits.collect::<Vec<u8>>())[..16].to_owned()
+        };
+        let texts =
+            ["uniform:2..8", "exponential:8", "geometric:8", "normal:80,7", "lognormal:8,3"];
+        assert_eq!(
+            texts.map(hash),
+            [
+                "d1f59044619b3324",
+                "4917f2ddd871ed0a",
+                "39c9751171bece80",
+                "fc0857aa11e7822a",
+                "8765472723480996"
+            ]
+        );
+    }
+
+    #[test]
+    fn whole_numbers_keep_the_mean_and_both_ends_of_a_range() {
+        let mut rng = rng(1, &["test"]);
+        let uniform = parse("uniform:2..4").unwrap();
+        let mut counts = [0u32; 6];
+        (0..30_000).for_each(|_| counts[uniform.whole(&mut rng, 1) as usize] += 1);
+        assert!(counts[2..5].iter().all(|count| count.abs_diff(10_000) < 400), "{counts:?}");
+        assert_eq!(counts[2..5].iter().sum::<u32>(), 30_000);
+        assert!((0..1_000).all(|_| parse("exponential:1").unwrap().whole(&mut rng, 1) >= 1));
+    }
+
+    #[test]
+    fn a_seed_reproduces_its_numbers() {
+        let draw = |seed| {
+            let mut rng = rng(seed, &["test"]);
+            let lognormal = parse("lognormal:8,3").unwrap();
+            (0..10).map(|_| lognormal.draw(&mut rng)).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(3), draw(3));
+        assert_ne!(draw(3), draw(4));
+    }
+}

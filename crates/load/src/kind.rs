@@ -1,0 +1,30 @@
+//! The kinds of passes, as results name them.
+
+use serde::{Deserialize, Serialize};
+
+/// How a pass loads the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PassKind {
+    /// One request at a time, nothing else in flight.
+    OneByOne,
+    /// All requests due at once.
+    Saturated,
+    /// A fixed number in flight: each end starts the next.
+    Closed,
+    /// Arrivals at a rate, whatever the server does.
+    Open,
+}
+
+impl PassKind {
+    /// The name in results: `one_by_one`, ...
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OneByOne => "one_by_one",
+            Self::Saturated => "saturated",
+            Self::Closed => "closed",
+            Self::Open => "open",
+        }
+    }
+}

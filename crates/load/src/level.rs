@@ -1,0 +1,284 @@
+//! A level over time: the rate of an open loop, or the concurrency of a closed one. Constant, or
+//! stages in which it is held, or rises or falls along a curve. Never a random number.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use inferometer_model::time::Nanos;
+use inferometer_model::time::nanoseconds;
+use inferometer_stats::portable;
+
+use crate::bound::Bound;
+
+/// How high a load is, as a function of the time since its pass started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Level {
+    /// The same all the time. An infinite rate makes everything due at the start.
+    Constant(#[serde(with = "number")] f64),
+    /// One stage after the other; after the last one nothing is due any more.
+    Stages(Vec<Stage>),
+}
+
+/// A part of a level: held when `from` equals `to`, else a ramp.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// How long it lasts.
+    #[serde(rename = "duration_ns", with = "nanoseconds")]
+    pub duration: Duration,
+    /// The level at its start.
+    #[serde(with = "number")]
+    pub from: f64,
+    /// The level at its end.
+    #[serde(with = "number")]
+    pub to: f64,
+    /// The way between the two.
+    pub curve: Curve,
+}
+
+/// The way of a ramp from one level to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Curve {
+    /// By equal steps in equal times.
+    #[default]
+    Linear,
+    /// By equal factors in equal times; both levels are above 0.
+    Exponential,
+}
+
+impl From<u32> for Level {
+    fn from(level: u32) -> Self {
+        Self::Constant(f64::from(level))
+    }
+}
+
+impl From<f64> for Level {
+    fn from(level: f64) -> Self {
+        Self::Constant(level)
+    }
+}
+
+impl Level {
+    /// How long it lasts; absent for a constant one, which does not end.
+    #[must_use]
+    pub fn duration(&self) -> Option<Duration> {
+        match self {
+            Self::Constant(_) => None,
+            Self::Stages(stages) => Some(stages.iter().map(|stage| stage.duration).sum()),
+        }
+    }
+
+    /// The level, where it is the same all the time.
+    #[must_use]
+    pub fn constant(&self) -> Option<f64> {
+        match self {
+            Self::Constant(level) => Some(*level),
+            Self::Stages(_) => None,
+        }
+    }
+
+    /// The highest level.
+    #[must_use]
+    pub fn peak(&self) -> f64 {
+        match self {
+            Self::Constant(level) => *level,
+            Self::Stages(stages) => {
+                stages.iter().map(|stage| stage.from.max(stage.to)).fold(0.0, f64::max)
+            }
+        }
+    }
+
+    /// The seconds after which the integral of the level over time reaches `area`; none if it
+    /// never does. For a rate the area is a number of requests: this is when they have arrived.
+    #[must_use]
+    pub fn time_of_area_s(&self, area: f64) -> Option<f64> {
+        match self {
+            Self::Constant(level) => Some(area / level),
+            Self::Stages(stages) => {
+                let (mut start_s, mut left) = (0.0, area);
+                for stage in stages {
+                    let whole = stage.area();
+                    if left < whole {
+                        return Some(start_s + stage.time_of_area_s(left));
+                    }
+                    left -= whole;
+                    start_s += stage.duration.as_secs_f64();
+                }
+                None
+            }
+        }
+    }
+
+    /// The level rounded to whole numbers: from each instant on, the number that holds until the
+    /// next one. In the order of time, from 0 on; after the last stage it is 0.
+    #[must_use]
+    pub fn whole_steps(&self) -> Vec<(Nanos, u32)> {
+        match self {
+            Self::Constant(level) => vec![(Nanos::ZERO, level.round() as u32)],
+            Self::Stages(stages) => {
+                let mut steps = Vec::new();
+                let mut start = Nanos::ZERO;
+                for stage in stages {
+                    stage.whole_steps(start, &mut steps);
+                    start = start + stage.duration;
+                }
+                steps.push((start, 0));
+                steps
+            }
+        }
+    }
+}
+
+/// When the stages of a load end, so that each request can be told by the one that it was due in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stages(Vec<Nanos>);
+
+impl Stages {
+    /// The stages of a level; none where there is but one, or it is constant.
+    pub(crate) fn of(level: &Level) -> Self {
+        let Level::Stages(stages) = level else { return Self::default() };
+        if stages.len() < 2 {
+            return Self::default();
+        }
+        let mut end = Nanos::ZERO;
+        let ends = stages.iter().map(|stage| {
+            end = end + stage.duration;
+            end
+        });
+        Self(ends.collect())
+    }
+
+    /// The class of a request that is due at this offset from the start of the pass: its stage,
+    /// from 1, before the class that its workload gives it.
+    #[must_use]
+    pub fn class(&self, due: Nanos, of_workload: Option<Box<str>>) -> Option<Box<str>> {
+        let Some(last) = self.0.len().checked_sub(1) else { return of_workload };
+        let stage = 1 + self.0.partition_point(|&end| end <= due).min(last);
+        Some(match of_workload {
+            None => format!("stage {stage}").into(),
+            Some(class) => format!("stage {stage}, {class}").into(),
+        })
+    }
+}
+
+impl Stage {
+    /// The integral of the level over the stage.
+    fn area(&self) -> f64 {
+        let ratio = portable::ln(self.to / self.from);
+        let mean = match self.curve {
+            Curve::Exponential if ratio != 0.0 => (self.to - self.from) / ratio,
+            _ => 0.5 * (self.from + self.to),
+        };
+        mean * self.duration.as_secs_f64()
+    }
+
+    /// The seconds from the stage's start after which its integral reaches `area`, which is less
+    /// than that of the whole stage.
+    fn time_of_area_s(&self, area: f64) -> f64 {
+        let whole_s = self.duration.as_secs_f64();
+        let mean = area / whole_s;
+        let ratio = portable::ln(self.to / self.from);
+        let share = match self.curve {
+            // From the integral, from (r^u - 1) / ln r = mean for r = to / from.
+            Curve::Exponential if ratio != 0.0 => portable::ln_1p(mean * ratio / self.from) / ratio,
+            // From from u + (to - from) u^2 / 2 = mean, in the form that loses no digits when
+            // both levels are equal.
+            _ => {
+                let slope = self.to - self.from;
+                let root = (self.from * self.from + 2.0 * slope * mean).max(0.0).sqrt();
+                if mean == 0.0 { 0.0 } else { 2.0 * mean / (self.from + root) }
+            }
+        };
+        share.clamp(0.0, 1.0) * whole_s
+    }
+
+    /// The seconds from the stage's start at which a ramp passes a level between its ends.
+    fn crossing_s(&self, level: f64) -> f64 {
+        let share = match self.curve {
+            Curve::Linear => (level - self.from) / (self.to - self.from),
+            Curve::Exponential => {
+                portable::ln(level / self.from) / portable::ln(self.to / self.from)
+            }
+        };
+        share.clamp(0.0, 1.0) * self.duration.as_secs_f64()
+    }
+
+    /// Rounding changes where the level passes the middle between two whole numbers.
+    fn whole_steps(&self, start: Nanos, steps: &mut Vec<(Nanos, u32)>) {
+        let (first, last) = (self.from.round() as u32, self.to.round() as u32);
+        let crossing =
+            |middle: f64| start + Duration::from_secs_f64(self.crossing_s(middle).max(0.0));
+        steps.push((start, first));
+        steps.extend((first + 1..=last).map(|up| (crossing(f64::from(up) - 0.5), up)));
+        steps.extend((last..first).rev().map(|down| (crossing(f64::from(down) + 0.5), down)));
+    }
+}
+
+impl fmt::Display for Level {
+    /// As it is written: `8`, `60s@1..20`, `30s@2+30s@8`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant(level) => write!(f, "{level}"),
+            Self::Stages(stages) => {
+                let stages: Vec<String> = stages.iter().map(ToString::to_string).collect();
+                f.write_str(&stages.join("+"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}s@{}", self.duration.as_secs_f64(), self.from)?;
+        match self.curve {
+            _ if self.from == self.to => Ok(()),
+            Curve::Linear => write!(f, "..{}", self.to),
+            Curve::Exponential => write!(f, "..{}:exp", self.to),
+        }
+    }
+}
+
+mod number {
+    //! A number that may be infinite, which JSON cannot say: `inf`. Whole ones stay whole.
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(f64),
+        Text(String),
+    }
+
+    pub fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        if number.is_infinite() {
+            "inf".serialize(serializer)
+        } else if number.fract() == 0.0 && (0.0..1e15).contains(number) {
+            (*number as u64).serialize(serializer)
+        } else {
+            number.serialize(serializer)
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written::Number(number) => Ok(number),
+            Written::Text(text) if text == "inf" => Ok(f64::INFINITY),
+            Written::Text(text) => Err(de::Error::custom(format!("`{text}` is not a number"))),
+        }
+    }
+}
+
+/// The seconds after which the last request is due, when each occupies the level for `each`:
+/// seconds of a place in a closed loop, one arrival in an open one.
+pub(crate) fn bounded_s(level: &Level, bound: Bound, each: f64) -> f64 {
+    let by_count = bound.requests.and_then(|count| level.time_of_area_s(f64::from(count) * each));
+    let limits = [by_count, level.duration().map(|span| span.as_secs_f64())];
+    let by_time = bound.duration.map(|span| span.as_secs_f64());
+    limits.into_iter().flatten().chain(by_time).fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! Load models: what is due when. Pure: no I/O and no clock; instants are offsets from the start
+//! of the pass.
+//!
+//! The same model drives sockets in real time, the embedded engine in virtual time, and tests.
+//! Each is a file: what it says of itself before it is played ([`LoadPlan`]), and the model as it
+//! is played ([`LoadModel`]). A further one is its file and a line in [`registry`]. What varies within
+//! a model is data: a [`Level`] is a course of a rate or a concurrency, an
+//! [`Arrivals`](crate::arrival::Arrivals) the spread of arrivals around a rate.
+
+pub mod arrival;
+pub mod conversation;
+pub mod distribution;
+
+mod bound;
+mod kind;
+mod level;
+mod recording;
+mod script;
+
+mod model;
+mod pass;
+
+mod at_once;
+mod closed;
+mod conversations;
+mod open;
+mod replay;
+
+mod registry;
+
+pub use bound::{Bound, OverLimit};
+pub use kind::PassKind;
+pub use level::{Curve, Level, Stage, Stages};
+pub use recording::{Recording, RecordingError};
+pub use script::{CountOf, Script};
+
+pub use model::{Due, Ended, LoadModel, LoadPlan};
+pub use pass::{PassPlan, RECORDED};
+
+pub use at_once::AtOnce;
+pub use closed::Closed;
+pub use conversations::Conversations;
+pub use open::Open;
+
+pub use registry::load_model;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Open loop: requests are due when the arrival process says so, whatever the server does.
+
+use std::fmt;
+
+use crate::arrival::Arrivals;
+use crate::bound::Bound;
+use crate::kind::PassKind;
+use crate::level::Level;
+use crate::level::bounded_s;
+use crate::model::{Due, Ended, LoadModel, LoadPlan};
+use inferometer_model::time::Nanos;
+
+/// The plan of an open loop at a rate that may change.
+pub(super) struct OpenPlan<'a> {
+    pub rate: &'a Level,
+    pub arrivals: Arrivals,
+    pub bound: Bound,
+}
+
+impl LoadPlan for OpenPlan<'_> {
+    fn kind(&self) -> PassKind {
+        PassKind::Open
+    }
+
+    fn requests(&self) -> Option<u32> {
+        self.bound.requests
+    }
+
+    fn rate(&self) -> Option<f64> {
+        self.rate.constant()
+    }
+
+    fn peak_rate(&self) -> f64 {
+        self.rate.peak()
+    }
+
+    fn is_scheduled(&self) -> bool {
+        true
+    }
+
+    fn at_start(&self) -> Option<u32> {
+        if self.rate.peak().is_infinite() { self.bound.requests } else { Some(0) }
+    }
+
+    fn last_due_s(&self, _each_s: f64) -> f64 {
+        bounded_s(self.rate, self.bound, 1.0)
+    }
+
+    fn start(&self, seed: u64) -> Box<dyn LoadModel> {
+        let rate = self.rate.clone();
+        let due = self.arrivals.seconds(seed).map_while(move |count| {
+            rate.time_of_area_s(count).map(|second| Nanos((second * 1e9) as u64))
+        });
+        Box::new(Open::new(due, self.bound))
+    }
+}
+
+impl fmt::Display for OpenPlan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "open loop, {} requests/s", self.rate)?;
+        match self.arrivals {
+            Arrivals::Poisson => Ok(()),
+            other => write!(f, ", {other} arrivals"),
+        }
+    }
+}
+
+/// Requests due at the instants of an arrival process.
+pub struct Open<A: Iterator<Item = Nanos>> {
+    arrivals: A,
+    next: Option<Nanos>,
+    bound: Bound,
+    taken: u32,
+}
+
+impl<A: Iterator<Item = Nanos>> Open<A> {
+    /// Arrivals until the bound. They must not go back in time.
+    pub fn new(arrivals: A, bound: Bound) -> Self {
+        let mut arrivals = arrivals;
+        let next = arrivals.next();
+        Self { arrivals, next, bound, taken: 0 }
+    }
+}
+
+impl<A: Iterator<Item = Nanos> + Send> LoadModel for Open<A> {
+    fn next_due(&self) -> Due {
+        if self.bound.requests.is_some_and(|limit| self.taken >= limit) {
+            return Due::Never;
+        }
+        match self.next {
+            Some(at) if self.bound.duration.is_none_or(|limit| at < Nanos::ZERO + limit) => {
+                Due::At(at)
+            }
+            _ => Due::Never,
+        }
+    }
+
+    fn take(&mut self) {
+        self.next = self.arrivals.next();
+        self.taken += 1;
+    }
+
+    fn ended(&mut self, _at: Nanos, _ended: Ended) {}
+}

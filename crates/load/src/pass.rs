@@ -1,0 +1,207 @@
+//! How a pass loads the server, as data. What each way means is in [`crate`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::arrival::Arrivals;
+use crate::bound::{Bound, OverLimit};
+use crate::level::{Level, Stages};
+use crate::recording::Recording;
+use crate::script::{CountOf, Script};
+use inferometer_model::time::Nanos;
+
+/// The [`PassPlan::prompt_label`] of arrivals at recorded instants.
+pub const RECORDED: &str = "recorded arrivals";
+
+/// How a pass loads the server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum PassPlan {
+    /// One request at a time.
+    OneByOne {
+        /// When it ends.
+        bound: Bound,
+    },
+    /// All requests due at once.
+    Saturated {
+        /// How many.
+        requests: u32,
+    },
+    /// A number in flight.
+    Closed {
+        /// How many in flight.
+        concurrency: Level,
+        /// When it ends.
+        bound: Bound,
+    },
+    /// Arrivals at a rate.
+    Open {
+        /// Requests per second.
+        rate: Level,
+        /// How arrivals are spread around the rate.
+        #[serde(default)]
+        arrivals: Arrivals,
+        /// When it ends.
+        bound: Bound,
+        /// The most in flight.
+        max_in_flight: Option<u32>,
+        /// What becomes of requests that are due beyond it.
+        #[serde(default)]
+        over_limit: OverLimit,
+    },
+    /// Arrivals at recorded instants.
+    Replay {
+        /// The instants.
+        recording: Recording,
+        /// How much faster than they were recorded.
+        speed: f64,
+        /// When it ends before the recording does.
+        bound: Bound,
+        /// The most in flight.
+        max_in_flight: Option<u32>,
+        /// What becomes of requests that are due beyond it.
+        over_limit: OverLimit,
+    },
+    /// Conversations, each of which goes on at the end of its answers.
+    Conversations {
+        /// Their turns.
+        script: Script,
+        /// How they begin: a way that counts conversations, or requests.
+        begin: Box<PassPlan>,
+        /// Which of the two it counts.
+        of: CountOf,
+    },
+}
+
+impl PassPlan {
+    /// A closed loop with this many in flight.
+    #[must_use]
+    pub fn closed(concurrency: u32, bound: Bound) -> Self {
+        Self::Closed { concurrency: concurrency.into(), bound }
+    }
+
+    /// An open loop with Poisson arrivals at this rate, in requests per second, and any number in
+    /// flight.
+    #[must_use]
+    pub fn open(rate_per_s: f64, bound: Bound) -> Self {
+        Self::Open {
+            rate: rate_per_s.into(),
+            arrivals: Arrivals::Poisson,
+            bound,
+            max_in_flight: None,
+            over_limit: OverLimit::Queue,
+        }
+    }
+
+    /// The most in flight, and what becomes of requests that are due beyond it.
+    #[must_use]
+    pub fn limit(&self) -> (Option<u32>, OverLimit) {
+        match self {
+            Self::Open { max_in_flight, over_limit, .. }
+            | Self::Replay { max_in_flight, over_limit, .. } => (*max_in_flight, *over_limit),
+            Self::Conversations { begin, .. } => begin.limit(),
+            Self::OneByOne { .. } | Self::Saturated { .. } | Self::Closed { .. } => {
+                (None, OverLimit::Queue)
+            }
+        }
+    }
+
+    /// The stages that its level goes through, if it does.
+    #[must_use]
+    pub fn stages(&self) -> Stages {
+        match self {
+            Self::Closed { concurrency: level, .. } | Self::Open { rate: level, .. } => {
+                Stages::of(level)
+            }
+            Self::Conversations { begin, .. } => begin.stages(),
+            Self::OneByOne { .. } | Self::Saturated { .. } | Self::Replay { .. } => {
+                Stages::default()
+            }
+        }
+    }
+
+    /// When it stops to begin requests.
+    #[must_use]
+    pub fn bound(&self) -> Bound {
+        match *self {
+            Self::OneByOne { bound }
+            | Self::Closed { bound, .. }
+            | Self::Open { bound, .. }
+            | Self::Replay { bound, .. } => bound,
+            Self::Saturated { requests } => Bound::requests(requests),
+            Self::Conversations { ref begin, .. } => {
+                Bound { requests: self.requests(), ..begin.bound() }
+            }
+        }
+    }
+
+    /// Whether something else than its count of requests may end it: a time, or a load that runs
+    /// out. It may then have fewer records than [`PassPlan::requests`] says.
+    #[must_use]
+    pub fn may_end_before_its_count(&self) -> bool {
+        match self {
+            Self::Saturated { .. } => false,
+            Self::OneByOne { bound } | Self::Replay { bound, .. } => bound.duration.is_some(),
+            Self::Closed { bound, concurrency: level } | Self::Open { bound, rate: level, .. } => {
+                bound.duration.is_some() || level.duration().is_some()
+            }
+            // A recording may have fewer instants than there are conversations.
+            Self::Conversations { begin, .. } => {
+                matches!(**begin, Self::Replay { .. }) || begin.may_end_before_its_count()
+            }
+        }
+    }
+
+    /// What tells its prompts from those of the other passes of a plan: the load, as people call
+    /// it. Of recorded arrivals, which a plan has once at most, never the file's name: the same
+    /// bytes in another place are the same workload.
+    #[must_use]
+    pub fn prompt_label(&self) -> String {
+        match self {
+            Self::Replay { .. } => RECORDED.to_owned(),
+            Self::Conversations { begin, .. } if matches!(**begin, Self::Replay { .. }) => {
+                format!("conversations, {RECORDED}")
+            }
+            other => other.to_string(),
+        }
+    }
+
+    /// Gives recorded arrivals that end after a time the count of those that are due until then, so
+    /// that no others are made. The recording has been read.
+    pub fn count_what_is_due(&mut self) {
+        if let Self::Replay { recording, speed, bound, .. } = self
+            && let Some(limit) = bound.duration
+        {
+            let due = recording.due_before(Nanos::ZERO + limit, *speed);
+            bound.requests = Some(bound.requests.map_or(due, |most| most.min(due)));
+        }
+    }
+
+    /// The recording that has to be read before it is played.
+    pub fn recording_mut(&mut self) -> Option<&mut Recording> {
+        match self {
+            Self::Replay { recording, .. } => Some(recording),
+            Self::Conversations { begin, .. } => begin.recording_mut(),
+            _ => None,
+        }
+    }
+
+    /// The conversations that have to be drawn before they are played.
+    pub fn script_mut(&mut self) -> Option<&mut Script> {
+        match self {
+            Self::Conversations { script, .. } => Some(script),
+            _ => None,
+        }
+    }
+
+    /// The rate or the number in flight, where it is one and stays the same: the load of a trial of
+    /// a search.
+    #[must_use]
+    pub fn constant_load(&self) -> Option<f64> {
+        match self {
+            Self::Open { rate: level, .. } | Self::Closed { concurrency: level, .. } => {
+                level.constant()
+            }
+            _ => None,
+        }
+    }
+}

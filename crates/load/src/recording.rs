@@ -1,0 +1,106 @@
+//! Recorded arrivals: the offsets of a file, and what identifies them.
+
+use std::sync::Arc;
+
+use inferometer_model::request::sha256_hex;
+use inferometer_model::time::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Recorded arrivals. A plan stores what identifies them; who plays it reads the file again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recording {
+    /// The file.
+    pub file: String,
+    /// SHA-256 over its offsets; empty until it has been read.
+    pub sha256: String,
+    /// How many arrivals it has.
+    pub requests: u32,
+    /// Offsets from the first arrival, in order.
+    #[serde(skip)]
+    pub(crate) offsets: Arc<[Nanos]>,
+}
+
+/// A line of a recording that is not an instant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordingError {
+    /// Not a number, or below 0.
+    #[error(
+        "line {line}: `{text}` is not an instant; each line holds the seconds at which one \
+         request arrived, from any origin"
+    )]
+    NotAnInstant {
+        /// The line, from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+    /// No line with an instant.
+    #[error("holds no instant; each line holds the seconds at which one request arrived")]
+    Empty,
+}
+
+impl Recording {
+    /// A recording whose file has not been read.
+    #[must_use]
+    pub fn of_file(file: &str) -> Self {
+        Self { file: file.to_owned(), ..Self::default() }
+    }
+
+    /// Takes in the file's text: one instant in seconds per line, from any origin, in any order.
+    /// Empty lines and those that begin with `#` say nothing.
+    ///
+    /// # Errors
+    /// The first line that is not an instant.
+    pub fn read(&mut self, text: &str) -> Result<(), RecordingError> {
+        let mut seconds = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            match line.parse::<f64>() {
+                Ok(second) if second.is_finite() && second >= 0.0 => seconds.push(second),
+                _ => {
+                    let text = line.chars().take(40).collect();
+                    return Err(RecordingError::NotAnInstant { line: number + 1, text });
+                }
+            }
+        }
+        seconds.sort_unstable_by(f64::total_cmp);
+        let first = *seconds.first().ok_or(RecordingError::Empty)?;
+        let offset = |second: &f64| Nanos(((second - first) * 1e9).round() as u64);
+        self.write(seconds.iter().map(offset));
+        Ok(())
+    }
+
+    /// Takes in offsets from the first arrival, which must not go back in time.
+    pub fn write(&mut self, offsets: impl IntoIterator<Item = Nanos>) {
+        self.offsets = offsets.into_iter().collect();
+        self.requests = self.offsets.len() as u32;
+        let bytes: Vec<u8> =
+            self.offsets.iter().flat_map(|offset| offset.0.to_le_bytes()).collect();
+        self.sha256 = sha256_hex(&bytes);
+    }
+
+    /// Whether its instants are known.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.requests > 0
+    }
+
+    /// How many arrivals are due before this offset, at so many times the recorded speed.
+    #[must_use]
+    pub fn due_before(&self, end: Nanos, speed: f64) -> u32 {
+        self.offsets.partition_point(|offset| at_speed(*offset, speed) < end) as u32
+    }
+
+    /// The last offset in seconds.
+    pub(crate) fn span_s(&self) -> f64 {
+        self.offsets.last().map_or(0.0, |last| last.seconds_after(Nanos::ZERO))
+    }
+}
+
+/// When an arrival is due that was recorded at this offset.
+pub(crate) fn at_speed(offset: Nanos, speed: f64) -> Nanos {
+    Nanos((offset.0 as f64 / speed) as u64)
+}

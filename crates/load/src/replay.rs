@@ -1,0 +1,139 @@
+//! Replay: requests are due at recorded instants, faster or slower by a factor. Open loop: the
+//! server's pace changes nothing. Reading the recording's file is never done here.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::bound::Bound;
+use crate::kind::PassKind;
+use crate::model::{LoadModel, LoadPlan};
+use crate::open::Open;
+use crate::recording::{Recording, at_speed};
+use inferometer_model::time::Nanos;
+
+/// The plan of a replay.
+pub(super) struct ReplayPlan<'a> {
+    pub recording: &'a Recording,
+    pub speed: f64,
+    pub bound: Bound,
+}
+
+impl LoadPlan for ReplayPlan<'_> {
+    fn kind(&self) -> PassKind {
+        PassKind::Open
+    }
+
+    fn requests(&self) -> Option<u32> {
+        let all = self.recording.requests;
+        Some(self.bound.requests.map_or(all, |limit| limit.min(all)))
+    }
+
+    fn peak_rate(&self) -> f64 {
+        // The busiest of equal tenths: one burst does not open connections for all of the time.
+        let offsets = &self.recording.offsets;
+        let tenth_s = (self.recording.span_s() / 10.0).max(1e-3);
+        let mut counts = [0u32; 11];
+        for offset in offsets.iter() {
+            counts[(offset.seconds_after(Nanos::ZERO) / tenth_s).min(10.0) as usize] += 1;
+        }
+        f64::from(counts.into_iter().max().unwrap_or(0)) / tenth_s * self.speed
+    }
+
+    fn is_scheduled(&self) -> bool {
+        true
+    }
+
+    fn at_start(&self) -> Option<u32> {
+        Some(0)
+    }
+
+    fn last_due_s(&self, _each_s: f64) -> f64 {
+        let limit = self.bound.duration.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
+        (self.recording.span_s() / self.speed).min(limit)
+    }
+
+    fn start(&self, _seed: u64) -> Box<dyn LoadModel> {
+        assert_eq!(
+            self.recording.offsets.len(),
+            self.recording.requests as usize,
+            "invariant: a recording is read before it is played"
+        );
+        let speed = self.speed;
+        let offsets = Arc::clone(&self.recording.offsets);
+        let due = (0..offsets.len()).map(move |at| at_speed(offsets[at], speed));
+        Box::new(Open::new(due, self.bound))
+    }
+}
+
+impl fmt::Display for ReplayPlan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The name tells people enough, and a folder may be long.
+        let file = Path::new(&self.recording.file);
+        let name = file.file_name().unwrap_or(file.as_os_str());
+        write!(f, "replay of {}", name.display())?;
+        if self.speed == 1.0 { Ok(()) } else { write!(f, " at {} times its speed", self.speed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Due;
+    use crate::recording::RecordingError;
+
+    fn read(text: &str) -> Result<Recording, RecordingError> {
+        let mut recording = Recording::of_file("trace.txt");
+        recording.read(text).map(|()| recording)
+    }
+
+    #[test]
+    fn instants_are_offsets_from_the_first_whatever_their_order_and_origin() {
+        let recording = read("# seconds\n1700000010.5\n\n1700000010.25\n1700000012.25\n").unwrap();
+        assert_eq!(recording.requests, 3);
+        let plan = ReplayPlan { recording: &recording, speed: 2.0, bound: Bound::none() };
+        let mut load = plan.start(1);
+        for expected_ms in [0, 125, 1_000] {
+            assert_eq!(load.next_due(), Due::At(Nanos(expected_ms * 1_000_000)));
+            load.take();
+        }
+        assert!(load.next_due() == Due::Never);
+        assert_eq!((plan.last_due_s(9.0), plan.requests()), (1.0, Some(3)));
+        assert_eq!(plan.to_string(), "replay of trace.txt at 2 times its speed");
+    }
+
+    #[test]
+    fn as_many_are_due_before_an_offset_as_the_load_has_there() {
+        let recording = read("0\n1\n2\n2\n3\n").unwrap();
+        for (limit_s, speed) in [(1.0, 1.0), (1.5, 1.0), (1.0, 2.0), (9.0, 1.0)] {
+            let duration = Duration::from_secs_f64(limit_s);
+            let bound = Bound { requests: None, duration: Some(duration) };
+            let mut load = ReplayPlan { recording: &recording, speed, bound }.start(1);
+            let mut due = 0;
+            while matches!(load.next_due(), Due::At(_)) {
+                load.take();
+                due += 1;
+            }
+            assert_eq!(recording.due_before(Nanos::ZERO + duration, speed), due, "{limit_s}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_instant_is_told_with_its_line() {
+        assert!(read("0\n1\nsoon\n").unwrap_err().to_string().contains("line 3: `soon`"));
+        assert!(read("-1").unwrap_err().to_string().contains("line 1"));
+        assert_eq!(read("# nothing\n"), Err(RecordingError::Empty));
+    }
+
+    #[test]
+    fn a_stored_recording_is_identified_by_its_offsets() {
+        let (first, same, other) =
+            (read("0\n1\n").unwrap(), read("5\n6\n").unwrap(), read("0\n2\n").unwrap());
+        assert_eq!(first.sha256, same.sha256);
+        assert_ne!(first.sha256, other.sha256);
+        let stored = serde_json::to_string(&first).unwrap();
+        assert!(stored.contains(&first.sha256) && !stored.contains("offsets"), "{stored}");
+    }
+}

@@ -1,0 +1,202 @@
+//! Load models, played by hand.
+
+use inferometer_model::time::Nanos;
+
+use super::*;
+use crate::OverLimit;
+use crate::arrival::Arrivals;
+use proptest::prelude::*;
+use std::time::Duration;
+
+const ENDED: Ended = Ended { conversation: 0, complete: true };
+
+fn ms(value: u64) -> Nanos {
+    Nanos(value * 1_000_000)
+}
+
+#[test]
+fn a_closed_loop_makes_the_next_request_due_when_one_ends() {
+    let mut load = Closed::new(&2.into(), Bound::requests(3));
+    assert_eq!(load.next_due(), Due::At(Nanos::ZERO));
+    load.take();
+    assert_eq!(load.next_due(), Due::At(Nanos::ZERO));
+    load.take();
+    assert_eq!(load.next_due(), Due::AfterEnd);
+    load.ended(ms(7), ENDED);
+    assert_eq!(load.next_due(), Due::At(ms(7)));
+    load.take();
+    load.ended(ms(9), ENDED);
+    assert_eq!(load.next_due(), Due::Never);
+}
+
+#[test]
+fn a_closed_loop_starts_no_more_than_its_count() {
+    let mut load = Closed::new(&8.into(), Bound::requests(2));
+    load.take();
+    load.take();
+    assert_eq!(load.next_due(), Due::Never);
+}
+
+#[test]
+fn a_time_bound_ends_a_closed_loop() {
+    let duration = Some(Duration::from_millis(10));
+    let mut load = Closed::new(&1.into(), Bound { requests: None, duration });
+    load.take();
+    load.ended(ms(9), ENDED);
+    assert_eq!(load.next_due(), Due::At(ms(9)));
+    load.take();
+    load.ended(ms(10), ENDED);
+    assert_eq!(load.next_due(), Due::Never);
+}
+
+#[test]
+fn all_at_once_is_due_at_the_start_whatever_ends() {
+    let mut load = AtOnce::new(2);
+    load.take();
+    load.ended(ms(5), ENDED);
+    assert_eq!(load.next_due(), Due::At(Nanos::ZERO));
+    load.take();
+    assert_eq!(load.next_due(), Due::Never);
+}
+
+#[test]
+fn an_open_loop_does_not_wait_for_ends() {
+    let arrivals = [ms(1), ms(4), ms(4), ms(9)].into_iter();
+    let mut load = Open::new(arrivals, Bound::requests(3));
+    for expected in [1, 4, 4] {
+        assert_eq!(load.next_due(), Due::At(ms(expected)));
+        load.take();
+    }
+    assert_eq!(load.next_due(), Due::Never);
+}
+
+/// Plays a model in which every request takes `takes`; gives the due times and the most in
+/// flight.
+fn played(load: &mut dyn LoadModel, takes: Duration) -> (Vec<Nanos>, usize) {
+    let (mut due, mut ends) = (Vec::new(), std::collections::VecDeque::new());
+    let mut most = 0;
+    loop {
+        let next_end = ends.front().copied();
+        match load.next_due() {
+            // An end at the same instant comes first: its place is free then.
+            Due::At(at) if next_end.is_none_or(|end| at < end) => {
+                load.take();
+                due.push(at);
+                ends.push_back(at + takes);
+            }
+            _ => match ends.pop_front() {
+                Some(end) => load.ended(end, ENDED),
+                None => break,
+            },
+        }
+        most = most.max(ends.len());
+    }
+    (due, most)
+}
+
+fn stage(seconds: u64, from: f64, to: f64) -> Stage {
+    Stage { duration: Duration::from_secs(seconds), from, to, curve: Curve::Linear }
+}
+
+#[test]
+fn a_ramp_of_concurrency_adds_one_at_its_own_instants_whatever_ends() {
+    // From 1 to 3 in 4 s: the second is due at 1 s and the third at 3 s, each takes 10 s.
+    let mut load = Closed::new(&Level::Stages(vec![stage(4, 1.0, 3.0)]), Bound::none());
+    let (due, most) = played(&mut load, Duration::from_secs(10));
+    assert_eq!((due, most), (vec![ms(0), ms(1_000), ms(3_000)], 3));
+}
+
+#[test]
+fn steps_of_concurrency_fall_by_not_starting_again() {
+    let level = Level::Stages(vec![stage(2, 3.0, 3.0), stage(2, 1.0, 1.0)]);
+    let (due, most) = played(&mut Closed::new(&level, Bound::none()), ms_span(1_500));
+    // Three at 0, three at 1.5; at 3 the level is 1, and from 4 on it is over.
+    assert_eq!(due, [0, 0, 0, 1_500, 1_500, 1_500, 3_000].map(ms));
+    assert_eq!(most, 3);
+}
+
+#[test]
+fn a_pause_in_a_closed_loop_is_kept_and_ends_by_itself() {
+    let level = Level::Stages(vec![stage(1, 1.0, 1.0), stage(9, 0.0, 0.0), stage(1, 2.0, 2.0)]);
+    let (due, _) = played(&mut Closed::new(&level, Bound::none()), ms_span(600));
+    assert_eq!(due, [0, 600, 10_000, 10_000, 10_600, 10_600].map(ms));
+}
+
+fn ms_span(value: u64) -> Duration {
+    Duration::from_millis(value)
+}
+
+fn open(rate: Level, arrivals: Arrivals, bound: Bound) -> PassPlan {
+    PassPlan::Open { rate, arrivals, bound, max_in_flight: None, over_limit: OverLimit::Queue }
+}
+
+fn due(pass: &PassPlan) -> Vec<Nanos> {
+    let mut load = load_model(pass, 5);
+    played(&mut *load, Duration::from_secs(3600)).0
+}
+
+#[test]
+fn constant_arrivals_do_not_drift_in_a_day() {
+    let bound = Bound::requests(3 * 86_400);
+    let pass = open(3.0.into(), Arrivals::Constant, bound);
+    let mut load = load_model(&pass, 5);
+    (0..3 * 86_400 - 1).for_each(|_| load.take());
+    assert_eq!(load.next_due(), Due::At(Nanos(86_399_666_666_666)));
+}
+
+#[test]
+fn a_rate_that_ramps_brings_the_area_under_it() {
+    let rate = Level::Stages(vec![stage(10, 0.0, 20.0), stage(10, 20.0, 20.0)]);
+    let pass = open(rate, Arrivals::Constant, Bound::none());
+    let due = due(&pass);
+    // 100 in the ramp, 200 after it; the k-th of the ramp at sqrt(k) seconds.
+    assert_eq!(due.len(), 300);
+    assert_eq!(due[25], ms(5_000));
+    assert_eq!(due[100..102], [ms(10_000), ms(10_050)]);
+    assert_eq!(pass.load().last_due_s(1.0), 20.0);
+}
+
+#[test]
+fn a_schedule_is_bound_by_its_count_or_its_time_whichever_comes_first() {
+    for (requests, duration, expected) in [
+        (Some(7), None, 7),
+        (None, Some(Duration::from_secs(3)), 30),
+        (Some(7), Some(Duration::from_secs(3)), 7),
+        (Some(70), Some(Duration::from_secs(3)), 30),
+    ] {
+        let pass = open(10.0.into(), Arrivals::Constant, Bound { requests, duration });
+        assert_eq!(due(&pass).len(), expected, "{requests:?} {duration:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_scale_of_the_rate_is_a_scale_of_the_schedule(rate in 0.5f64..2_000.0, shape in 0.3f64..9.0) {
+        let arrivals = Arrivals::Gamma { shape };
+        let pass = |rate: f64| open(rate.into(), arrivals, Bound::requests(200));
+        for (one, scaled) in due(&pass(1.0)).into_iter().zip(due(&pass(rate))) {
+            let expected = one.0 as f64 / rate;
+            prop_assert!((scaled.0 as f64 - expected).abs() <= 2.0 + expected * 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_never_has_more_in_flight_than_its_level(
+        levels in prop::collection::vec((1u64..5, 0.0f64..9.0, 0.0f64..9.0), 1..5),
+        takes_ms in 50u64..4_000,
+    ) {
+        let stages: Vec<Stage> = levels.iter().map(|&(s, a, b)| stage(s, a, b)).collect();
+        let level = Level::Stages(stages);
+        let steps = level.whole_steps();
+        let takes = Duration::from_millis(takes_ms);
+        let (due, _) = played(&mut Closed::new(&level, Bound::none()), takes);
+        prop_assert!(due.is_sorted());
+        for &at in &due {
+            let held = steps.iter().rfind(|step| step.0 <= at).map_or(0, |step| step.1);
+            let running = due.iter().filter(|&&start| start <= at && at < start + takes).count();
+            // What was in flight when the level fell goes on, but nothing is added to it.
+            let older = due.iter().filter(|&&start| start < at && at < start + takes).count();
+            prop_assert!(running <= (held as usize).max(older), "{running} {held} {older}");
+        }
+    }
+}

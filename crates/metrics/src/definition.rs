@@ -1,0 +1,106 @@
+//! The form of a metric's definition. Never a formula itself: those stand in the metrics' files.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use inferometer_stats::Weighted;
+
+use super::{Origin, Timeline, Window};
+
+/// A metric: what its name means, and how it is computed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Definition {
+    /// The stable name, such as `ttft_from_due`.
+    pub name: &'static str,
+    /// The formula, in the words of the record.
+    pub formula: &'static str,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// The instant from which it counts; absent where it counts from none.
+    pub origin: Option<Origin>,
+    /// Which way is better; absent where neither is.
+    pub direction: Option<Direction>,
+    /// The requests that it is taken over.
+    pub over: Over,
+    /// What a reader has to know, and when it is absent.
+    pub notes: &'static str,
+    /// Where the definition comes from.
+    pub source: &'static str,
+    /// Raised whenever the same records would give another value.
+    pub version: u32,
+    /// The formula, as a function.
+    #[serde(skip)]
+    pub value: Value,
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// A smaller value is better.
+    Lower,
+    /// A larger value is better.
+    Higher,
+}
+
+/// The requests that a metric is taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Over {
+    /// Requests that completed; failed ones are counted beside.
+    Completed,
+    /// Every request that was sent, whatever became of it.
+    Sent,
+}
+
+/// The unit of a metric's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub enum Unit {
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Milliseconds,
+    /// Milliseconds per token.
+    #[serde(rename = "ms/token")]
+    MillisecondsPerToken,
+    /// Seconds.
+    #[serde(rename = "s")]
+    Seconds,
+    /// Tokens per second.
+    #[serde(rename = "tokens/s")]
+    TokensPerSecond,
+    /// Requests per second.
+    #[serde(rename = "requests/s")]
+    RequestsPerSecond,
+    /// Requests.
+    #[serde(rename = "requests")]
+    Requests,
+    /// A share, from 0 to 1.
+    #[serde(rename = "share")]
+    Share,
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Milliseconds => "ms",
+            Self::MillisecondsPerToken => "ms/token",
+            Self::Seconds => "s",
+            Self::TokensPerSecond => "tokens/s",
+            Self::RequestsPerSecond => "requests/s",
+            Self::Requests => "requests",
+            Self::Share => "share",
+        })
+    }
+}
+
+/// How a metric is computed.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// One value per request, or none.
+    Request(fn(&Timeline<'_>) -> Option<f64>),
+    /// Several values per request, each with the number of tokens or events it stands for.
+    Pooled(fn(&Timeline<'_>, &mut Vec<Weighted>)),
+    /// One value per pass, or none.
+    Pass(fn(&Window) -> Option<f64>),
+}

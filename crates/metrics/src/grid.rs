@@ -1,0 +1,75 @@
+//! Time in bins that double their width as often as the span of time asks for it, so that memory
+//! does not grow with it. What is in a bin is the caller's business.
+
+use std::collections::VecDeque;
+use std::ops::AddAssign;
+
+use inferometer_model::time::Nanos;
+
+/// Bins of one width over a span of time; each ends at a whole multiple of the width.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Grid<T> {
+    most_bins: u64,
+    pub width_ns: u64,
+    /// The bins' position on the axis, in widths.
+    pub first: u64,
+    pub bins: VecDeque<T>,
+}
+
+impl<T: Copy + Default + AddAssign> Grid<T> {
+    /// No bins yet; they begin with the width `finest_ns`, and never become more than `most_bins`.
+    pub fn new(finest_ns: u64, most_bins: u64) -> Self {
+        Self { most_bins, width_ns: finest_ns, first: 0, bins: VecDeque::new() }
+    }
+
+    /// The bin whose span ends at or after an instant and begins before it.
+    pub fn bin_of(&self, at: Nanos) -> u64 {
+        at.0.saturating_sub(1) / self.width_ns
+    }
+
+    /// Adds to the bin of an instant, which must have been reached.
+    pub fn add(&mut self, at: Nanos, what: T) {
+        let bin = self.bin_of(at) - self.first;
+        self.bins[bin as usize] += what;
+    }
+
+    /// Makes room for a span of time.
+    pub fn reach(&mut self, from: Nanos, until: Nanos) {
+        loop {
+            let (mut low, mut high) = (self.bin_of(from), self.bin_of(until));
+            if !self.bins.is_empty() {
+                low = low.min(self.first);
+                high = high.max(self.first + self.bins.len() as u64 - 1);
+            }
+            if high - low < self.most_bins {
+                if self.bins.is_empty() {
+                    self.first = low;
+                }
+                for _ in low..self.first {
+                    self.bins.push_front(T::default());
+                }
+                self.first = low;
+                self.bins.resize((high - low + 1) as usize, T::default());
+                return;
+            }
+            self.double();
+        }
+    }
+
+    /// Joins bins in pairs. A pair begins at an even position, so the result is what bins of that
+    /// width would have held from the start.
+    fn double(&mut self) {
+        if self.first % 2 == 1 {
+            self.bins.push_front(T::default());
+            self.first -= 1;
+        }
+        let joined = self.bins.make_contiguous().chunks(2).map(|pair| {
+            let mut sum = T::default();
+            pair.iter().for_each(|&part| sum += part);
+            sum
+        });
+        self.bins = joined.collect();
+        self.first /= 2;
+        self.width_ns *= 2;
+    }
+}

@@ -1,0 +1,30 @@
+//! ICL: inter-chunk latency, the gaps as they came. Never per token.
+
+use inferometer_stats::Weighted;
+
+use super::{Definition, Direction, Over, Timeline, Unit, Value};
+
+/// ICL.
+pub static DEFINITION: Definition = Definition {
+    name: "icl",
+    formula: "each gap between token events as it came",
+    unit: Unit::Milliseconds,
+    origin: None,
+    direction: Some(Direction::Lower),
+    over: Over::Completed,
+    notes: "Equals ITL when each event is one token. Pooled over the events of all requests. \
+            Absent without streaming.",
+    source: "AIPerf's name; vLLM, SGLang and EvalScope report it as ITL.",
+    version: 1,
+    value: Value::Pooled(icl_ms),
+};
+
+/// Appends each gap between token events, in milliseconds.
+pub fn icl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
+    gaps.extend(
+        timeline
+            .events
+            .windows(2)
+            .map(|pair| Weighted { value: pair[1].arrival.ms_after(pair[0].arrival), weight: 1.0 }),
+    );
+}

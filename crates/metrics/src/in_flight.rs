@@ -1,0 +1,232 @@
+//! Requests in flight over time, from each one's first byte sent to its end: exact for as many
+//! requests as are kept, on a grid of time beyond, so that memory does not grow with a run.
+
+use std::ops::AddAssign;
+use std::time::Duration;
+
+use super::grid::Grid;
+use inferometer_model::time::Nanos;
+
+/// From the first byte sent to the end of the exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When the first byte was sent.
+    pub send_start: Nanos,
+    /// When the exchange ended.
+    pub ended: Nanos,
+    /// Whether it completed.
+    pub completed: bool,
+}
+
+/// How many requests are kept as they are: 24 MiB of them.
+pub const SPANS_KEPT: usize = 1 << 20;
+/// The finest resolution of the grid, a microsecond, and the most bins: an hour has 14 ms each.
+const FINEST_NS: u64 = 1_000;
+const MOST_BINS: u64 = 1 << 18;
+
+/// Requests in flight from each instant on, until the next one.
+pub type Steps = Vec<(Nanos, u64)>;
+
+/// The requests of a pass over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InFlight {
+    kept: usize,
+    spans: Vec<Span>,
+    beyond: Option<Grid<Changes>>,
+    /// First and last send, last end.
+    edges: Option<(Nanos, Nanos, Nanos)>,
+    /// The time of all requests together.
+    total: Duration,
+}
+
+/// What changes within a bin. Ends count before sends, as at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Changes {
+    sent: u32,
+    ended: u32,
+    completed: u32,
+}
+
+impl AddAssign for Changes {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.ended += other.ended;
+        self.completed += other.completed;
+    }
+}
+
+impl Default for InFlight {
+    fn default() -> Self {
+        Self::keeping(SPANS_KEPT)
+    }
+}
+
+impl InFlight {
+    /// None yet; so many are kept as they are.
+    #[must_use]
+    pub fn keeping(kept: usize) -> Self {
+        Self { kept, spans: Vec::new(), beyond: None, edges: None, total: Duration::ZERO }
+    }
+
+    /// Takes in a request, in any order.
+    pub fn add(&mut self, span: Span) {
+        let Span { send_start, ended, .. } = span;
+        let (first, last, end) = self.edges.unwrap_or((send_start, send_start, ended));
+        self.edges = Some((first.min(send_start), last.max(send_start), end.max(ended)));
+        self.total += ended.since(send_start);
+        match &mut self.beyond {
+            None if self.spans.len() < self.kept => self.spans.push(span),
+            None => {
+                let mut grid = Grid::new(FINEST_NS, MOST_BINS);
+                std::mem::take(&mut self.spans).into_iter().for_each(|kept| mark(&mut grid, kept));
+                mark(&mut grid, span);
+                self.beyond = Some(grid);
+            }
+            Some(grid) => mark(grid, span),
+        }
+    }
+
+    /// When the first byte of the first request was sent.
+    #[must_use]
+    pub fn first_send(&self) -> Option<Nanos> {
+        self.edges.map(|(first, ..)| first)
+    }
+
+    /// When the first byte of the last request was sent.
+    #[must_use]
+    pub fn last_send(&self) -> Option<Nanos> {
+        self.edges.map(|(_, last, _)| last)
+    }
+
+    /// When the last request ended.
+    #[must_use]
+    pub fn last_end(&self) -> Option<Nanos> {
+        self.edges.map(|(.., end)| end)
+    }
+
+    /// The time of all requests together, in seconds.
+    #[must_use]
+    pub fn total_s(&self) -> f64 {
+        self.total.as_secs_f64()
+    }
+
+    /// Requests that completed after `from` and not after `until`.
+    #[must_use]
+    pub fn completed_between(&self, from: Nanos, until: Nanos) -> u64 {
+        let within = |at: Nanos| from < at && at <= until;
+        match &self.beyond {
+            None => {
+                let completed = self.spans.iter().filter(|span| span.completed);
+                completed.filter(|span| within(span.ended)).count() as u64
+            }
+            Some(grid) => {
+                let edges = edges(grid).filter(|(at, _)| within(*at));
+                edges.map(|(_, changes)| u64::from(changes.completed)).sum()
+            }
+        }
+    }
+
+    /// Requests in flight over time, by a sweep line.
+    #[must_use]
+    pub fn steps(&self) -> Steps {
+        match &self.beyond {
+            None => {
+                let ends = |span: &Span| [(span.send_start, 1), (span.ended, -1)];
+                let mut changes: Vec<(Nanos, i64)> = self.spans.iter().flat_map(ends).collect();
+                changes.sort_unstable();
+                swept(changes.into_iter())
+            }
+            Some(grid) => swept(
+                edges(grid)
+                    .filter(|(_, changes)| changes.sent + changes.ended > 0)
+                    .map(|(at, changes)| (at, i64::from(changes.sent) - i64::from(changes.ended))),
+            ),
+        }
+    }
+}
+
+fn mark(grid: &mut Grid<Changes>, span: Span) {
+    grid.reach(span.send_start, span.ended);
+    grid.add(span.send_start, Changes { sent: 1, ..Changes::default() });
+    let completed = u32::from(span.completed);
+    grid.add(span.ended, Changes { ended: 1, completed, ..Changes::default() });
+}
+
+/// The end of each bin, and what changed in it.
+fn edges(grid: &Grid<Changes>) -> impl Iterator<Item = (Nanos, Changes)> {
+    let end = |at: usize| Nanos((grid.first + at as u64 + 1) * grid.width_ns);
+    grid.bins.iter().enumerate().map(move |(at, &changes)| (end(at), changes))
+}
+
+/// Sums changes up; those of one instant are one step.
+fn swept(changes: impl Iterator<Item = (Nanos, i64)>) -> Steps {
+    let mut steps: Steps = Vec::new();
+    let mut count = 0_i64;
+    for (at, change) in changes {
+        count += change;
+        let in_flight = count.max(0) as u64;
+        match steps.last_mut() {
+            Some(step) if step.0 == at => step.1 = in_flight,
+            _ => steps.push((at, in_flight)),
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(kept: usize, spans: &[(u64, u64)]) -> InFlight {
+        let mut in_flight = InFlight::keeping(kept);
+        for &(start, length) in spans {
+            let (send_start, ended) = (Nanos(start), Nanos(start + length));
+            in_flight.add(Span { send_start, ended, completed: start % 3 > 0 });
+        }
+        in_flight
+    }
+
+    #[test]
+    fn memory_is_bounded_and_an_hour_in_a_closed_loop_keeps_its_level() {
+        // 8 places, each with a request of 100 ms after the other.
+        let mut in_flight = InFlight::keeping(1_000);
+        for round in 0..36_000_u64 {
+            for place in 0..8 {
+                let send_start = Nanos(1_000_000_000 + round * 100_000_000 + place * 10_000_000);
+                let ended = Nanos(send_start.0 + 100_000_000);
+                in_flight.add(Span { send_start, ended, completed: true });
+            }
+        }
+        let steps = in_flight.steps();
+        assert!(in_flight.spans.capacity() <= 1_024 && steps.len() as u64 <= MOST_BINS);
+        assert_eq!(steps.iter().map(|step| step.1).max(), Some(8));
+        let below = steps.iter().skip(10).rev().skip(10).filter(|step| step.1 != 8).count();
+        assert_eq!(below, 0);
+        assert_eq!(in_flight.completed_between(Nanos::ZERO, Nanos::MAX), 8 * 36_000);
+    }
+
+    proptest! {
+        #[test]
+        fn the_grid_tells_what_is_exact_at_its_edges_in_any_order(
+            spans in prop::collection::vec((0u64..4_000_000_000, 0u64..900_000_000), 1..60),
+        ) {
+            let (exact, coarse) = (of(usize::MAX, &spans), of(0, &spans));
+            let mut backward = spans.clone();
+            backward.reverse();
+            prop_assert_eq!(&coarse, &of(0, &backward));
+            let width = coarse.beyond.as_ref().expect("a grid").width_ns;
+            let at = |steps: &Steps, instant: Nanos| {
+                steps.iter().take_while(|step| step.0 <= instant).last().map_or(0, |step| step.1)
+            };
+            let (steps, rounded) = (exact.steps(), coarse.steps());
+            for edge in (0..).map(|bin| Nanos(bin * width * 977)).take_while(|at| at.0 < 5_000_000_000) {
+                prop_assert_eq!(at(&steps, edge), at(&rounded, edge));
+                let completed = |of: &InFlight| of.completed_between(Nanos::ZERO, edge);
+                prop_assert_eq!(completed(&exact), completed(&coarse));
+            }
+            prop_assert_eq!(exact.total_s(), coarse.total_s());
+            prop_assert_eq!(exact.last_end(), coarse.last_end());
+        }
+    }
+}

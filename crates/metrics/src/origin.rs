@@ -1,0 +1,13 @@
+//! The instants from which metrics count.
+
+use serde::Serialize;
+
+/// The instant from which a metric counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The first byte handed to the kernel: what the server did to this request.
+    Sent,
+    /// When the plan wanted it to start: what a user who arrived on schedule lived through.
+    Due,
+}

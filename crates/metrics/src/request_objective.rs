@@ -1,0 +1,175 @@
+//! Goodput: objectives judged on each request, `ttft<500ms,tpot<50ms`.
+//!
+//! Never here: a statistic. An objective on percentiles of the run is [`crate::slo`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::slo::{Comparison, LimitUnit, SloMetric, limit_of, split};
+use crate::{Timeline, e2e, send_delay, tpot, ttft};
+use inferometer_model::suggest::did_you_mean;
+
+/// An objective that each request meets or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestObjective {
+    /// As it was written.
+    pub text: String,
+    /// The metric, which has one value per request.
+    pub metric: SloMetric,
+    /// Which side of the limit is met.
+    pub comparison: Comparison,
+    /// The limit in milliseconds.
+    pub limit: f64,
+    /// The unit in which it was written.
+    pub unit: LimitUnit,
+}
+
+/// Why a text is no list of objectives on requests.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GoodputError {
+    /// There is nothing between two commas, or nothing at all.
+    #[error("an objective is empty: write it as in `ttft<500ms,tpot<50ms`")]
+    Empty,
+    /// No `<`, `<=`, `>` or `>=`.
+    #[error("`{0}` compares nothing: write it as in `ttft<500ms`")]
+    NoComparison(String),
+    /// No metric of this name has one value per request.
+    #[error("`{text}`: no request has a value `{name}`{}; each has {}{}",
+        did_you_mean(name, METRICS.map(|(metric, _)| metric.name())),
+        METRICS.map(|(metric, _)| metric.name()).join(", "),
+        if name.contains("_p") { "; statistics are judged on the run by --slo" } else { "" })]
+    UnknownMetric {
+        /// The objective.
+        text: String,
+        /// The name as it was written.
+        name: String,
+    },
+    /// The limit is not a time.
+    #[error(
+        "`{0}` has no limit that can be read: after the comparison comes a time in us, ms or s"
+    )]
+    BadLimit(String),
+}
+
+/// A metric's value for one request.
+type OfRequest = fn(&Timeline<'_>) -> Option<f64>;
+
+/// The metrics that have one value per request.
+const METRICS: [(SloMetric, OfRequest); 6] = [
+    (SloMetric::Ttft, ttft::from_sent),
+    (SloMetric::Tpot, tpot::tpot_ms),
+    (SloMetric::E2e, e2e::from_sent),
+    (SloMetric::TtftFromDue, ttft::from_due),
+    (SloMetric::E2eFromDue, e2e::from_due),
+    (SloMetric::SendDelay, send_delay::send_delay_ms),
+];
+
+/// Reads objectives on requests, separated by commas.
+///
+/// # Errors
+/// One error for each objective that cannot be read.
+pub fn parse(text: &str) -> Result<Vec<RequestObjective>, Vec<GoodputError>> {
+    let (mut objectives, mut errors) = (Vec::new(), Vec::new());
+    for part in text.split(',') {
+        match objective(part.trim()) {
+            Ok(objective) => objectives.push(objective),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(objectives) } else { Err(errors) }
+}
+
+fn objective(text: &str) -> Result<RequestObjective, GoodputError> {
+    if text.is_empty() {
+        return Err(GoodputError::Empty);
+    }
+    let (name, comparison, limit) =
+        split(text).ok_or_else(|| GoodputError::NoComparison(text.to_owned()))?;
+    let (metric, _) =
+        METRICS.into_iter().find(|(metric, _)| metric.name() == name).ok_or_else(|| {
+            GoodputError::UnknownMetric { text: text.to_owned(), name: name.to_owned() }
+        })?;
+    let (limit, unit) =
+        limit_of(metric, limit).ok_or_else(|| GoodputError::BadLimit(text.to_owned()))?;
+    Ok(RequestObjective { text: text.to_owned(), metric, comparison, limit, unit })
+}
+
+impl RequestObjective {
+    /// Whether a request met it. One that did not complete meets nothing. A complete stream whose
+    /// tokens all came in the first event has no time between tokens that could be too long; any
+    /// other value that is absent is not met.
+    #[must_use]
+    pub fn is_met(&self, timeline: &Timeline<'_>) -> bool {
+        let value = METRICS
+            .into_iter()
+            .find(|(metric, _)| *metric == self.metric)
+            .and_then(|(_, value)| value(timeline));
+        let nothing_followed = self.metric == SloMetric::Tpot && timeline.first_visible().is_some();
+        timeline.record.outcome.is_complete()
+            && value.map_or(nothing_followed, |value| self.comparison.holds(value, self.limit))
+    }
+
+    /// Whether it can only be judged on a stream.
+    #[must_use]
+    pub fn needs_stream(&self) -> bool {
+        matches!(self.metric, SloMetric::Ttft | SloMetric::Tpot | SloMetric::TtftFromDue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_model::fixture::{ms, steady, stream};
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::record::EventKind::Text;
+
+    fn met(objectives: &str, record: &inferometer_model::record::Record) -> bool {
+        let timeline = Timeline::new(record, true);
+        parse(objectives).unwrap().iter().all(|objective| objective.is_met(&timeline))
+    }
+
+    #[test]
+    fn each_objective_is_judged_on_the_request_itself() {
+        // TTFT 40 ms, TPOT 10 ms, E2E 140 ms; due 25 ms before it was sent.
+        let mut record = steady(100.0, 40.0, 10.0, 11);
+        record.due = ms(75.0);
+        for (objective, expected) in [
+            ("ttft<40ms", false),
+            ("ttft<=40ms", true),
+            ("ttft<41ms,tpot<9ms", false),
+            ("ttft<41ms, tpot<0.011s", true),
+            ("ttft_from_due<64ms", false),
+            ("e2e_from_due<166ms,e2e>139ms,send_delay<=25000us", true),
+        ] {
+            assert_eq!(met(objective, &record), expected, "{objective}");
+        }
+        record.outcome = Outcome::Truncated;
+        assert!(!met("ttft<41ms", &record));
+    }
+
+    #[test]
+    fn one_event_has_no_time_between_tokens_and_a_whole_body_no_first_token() {
+        let single = stream(0.0, &[(5.0, Text, Some(1))]);
+        assert!(met("tpot<1ms", &single));
+        let objective = &parse("tpot<1ms").unwrap()[0];
+        assert!(!objective.is_met(&Timeline::new(&single, false)) && objective.needs_stream());
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told_objective_by_objective() {
+        let told: Vec<String> = parse("ttft,tpott<5ms,,ttft_p99<5ms,e2e<5%")
+            .unwrap_err()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        for (line, words) in told.iter().zip([
+            "compares nothing",
+            "did you mean `tpot`?",
+            "is empty",
+            "judged on the run by --slo",
+            "`e2e<5%` has no limit",
+        ]) {
+            assert!(line.contains(words), "{line}");
+        }
+        assert_eq!(told.len(), 5);
+    }
+}

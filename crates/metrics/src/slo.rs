@@ -1,0 +1,218 @@
+//! Objectives on the figures of a pass: `ttft_p99<500ms,failures<1%`.
+//!
+//! Never here: objectives on single requests (goodput is another metric).
+
+use serde::{Deserialize, Serialize};
+
+use inferometer_stats::Distribution;
+
+mod parse;
+
+pub use parse::{SloError, parse};
+pub use parse::{limit_of, quantity, split};
+
+/// One objective: a statistic of a metric that must stay below or above a limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Objective {
+    /// As it was written.
+    pub text: String,
+    /// The metric that is judged.
+    pub metric: SloMetric,
+    /// The statistic of it; only metrics with one value per request have one.
+    pub statistic: Option<Statistic>,
+    /// Which side of the limit is met.
+    pub comparison: Comparison,
+    /// The limit in the metric's unit: milliseconds, a percentage, or 1/s.
+    pub limit: f64,
+    /// The unit in which it was written, and in which its result is given.
+    pub unit: LimitUnit,
+}
+
+/// The metrics that objectives can be set on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SloMetric {
+    /// [`PassSummary::ttft_ms`]
+    Ttft,
+    /// [`PassSummary::tpot_ms`]
+    Tpot,
+    /// [`PassSummary::itl_ms`]
+    Itl,
+    /// [`PassSummary::e2e_ms`]
+    E2e,
+    /// [`PassSummary::ttft_from_due_ms`]
+    TtftFromDue,
+    /// [`PassSummary::e2e_from_due_ms`]
+    E2eFromDue,
+    /// [`PassSummary::send_delay_ms`]
+    SendDelay,
+    /// [`PassSummary::requests_per_s`]
+    RequestsPerS,
+    /// [`PassSummary::output_tokens_per_s`]
+    OutputTokensPerS,
+    /// The share of planned requests that did not complete, in percent.
+    Failures,
+}
+
+impl SloMetric {
+    /// Every metric, in the order in which messages list them.
+    pub const ALL: [Self; 10] = [
+        Self::Ttft,
+        Self::Tpot,
+        Self::Itl,
+        Self::E2e,
+        Self::TtftFromDue,
+        Self::E2eFromDue,
+        Self::SendDelay,
+        Self::RequestsPerS,
+        Self::OutputTokensPerS,
+        Self::Failures,
+    ];
+
+    /// The name in objectives.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ttft => "ttft",
+            Self::Tpot => "tpot",
+            Self::Itl => "itl",
+            Self::E2e => "e2e",
+            Self::TtftFromDue => "ttft_from_due",
+            Self::E2eFromDue => "e2e_from_due",
+            Self::SendDelay => "send_delay",
+            Self::RequestsPerS => "requests_per_s",
+            Self::OutputTokensPerS => "output_tokens_per_s",
+            Self::Failures => "failures",
+        }
+    }
+
+    /// Whether it is a rate: requests or tokens per second.
+    #[must_use]
+    pub fn is_throughput(self) -> bool {
+        matches!(self, Self::RequestsPerS | Self::OutputTokensPerS)
+    }
+
+    /// Whether it has one value per request or token, so that a statistic must be named.
+    fn is_distribution(self) -> bool {
+        !self.is_throughput() && self != Self::Failures
+    }
+}
+
+/// The statistics of a distribution that objectives can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// Arithmetic mean.
+    Mean,
+    /// Median.
+    P50,
+    /// 90th percentile.
+    P90,
+    /// 95th percentile.
+    P95,
+    /// 99th percentile.
+    P99,
+    /// 99.9th percentile.
+    P999,
+    /// Largest value.
+    Max,
+}
+
+impl Statistic {
+    /// Every statistic, in the order in which messages list them.
+    pub const ALL: [Self; 7] =
+        [Self::Mean, Self::P50, Self::P90, Self::P95, Self::P99, Self::P999, Self::Max];
+
+    /// The name in objectives.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::P999 => "p999",
+            Self::Max => "max",
+        }
+    }
+
+    /// The statistic of a distribution. Absent where the results are of a version that did not have it.
+    #[must_use]
+    pub fn of(self, values: &Distribution) -> Option<f64> {
+        match self {
+            Self::Mean => Some(values.mean),
+            Self::P50 => Some(values.p50),
+            Self::P90 => Some(values.p90),
+            Self::P95 => values.p95,
+            Self::P99 => Some(values.p99),
+            Self::P999 => values.p999,
+            Self::Max => Some(values.max),
+        }
+    }
+}
+
+/// Which side of the limit is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Comparison {
+    /// Below.
+    #[serde(rename = "<")]
+    Below,
+    /// Below or equal.
+    #[serde(rename = "<=")]
+    AtMost,
+    /// Above.
+    #[serde(rename = ">")]
+    Above,
+    /// Above or equal.
+    #[serde(rename = ">=")]
+    AtLeast,
+}
+
+impl Comparison {
+    /// Whether a measured value meets the limit.
+    #[must_use]
+    pub fn holds(self, measured: f64, limit: f64) -> bool {
+        match self {
+            Self::Below => measured < limit,
+            Self::AtMost => measured <= limit,
+            Self::Above => measured > limit,
+            Self::AtLeast => measured >= limit,
+        }
+    }
+}
+
+/// The unit in which a limit was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum LimitUnit {
+    /// Microseconds.
+    #[serde(rename = "us")]
+    Microseconds,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Milliseconds,
+    /// Seconds.
+    #[serde(rename = "s")]
+    Seconds,
+    /// Percent of the planned requests.
+    #[serde(rename = "%")]
+    Percent,
+    /// Requests or tokens per second.
+    #[serde(rename = "1/s")]
+    PerSecond,
+}
+
+impl LimitUnit {
+    /// How many of the metric's own unit it is.
+    #[must_use]
+    pub fn in_metric_units(self) -> f64 {
+        match self {
+            Self::Microseconds => 1e-3,
+            Self::Seconds => 1e3,
+            Self::Milliseconds | Self::Percent | Self::PerSecond => 1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! Objectives from text. Never a guess: what is not understood is an error with a suggestion.
+
+use inferometer_model::suggest::did_you_mean;
+
+use super::{Comparison, LimitUnit, Objective, SloMetric, Statistic};
+
+/// Why a text is no list of objectives.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SloError {
+    /// There is nothing between two commas, or nothing at all.
+    #[error("an objective is empty: write it as in `ttft_p99<500ms,failures<1%`")]
+    Empty,
+    /// No `<`, `<=`, `>` or `>=`.
+    #[error("`{text}` compares nothing: write it as in `ttft_p99<500ms`")]
+    NoComparison {
+        /// The objective.
+        text: String,
+    },
+    /// No metric of this name.
+    #[error("`{text}`: there is no metric `{name}`{}; known are {}",
+        did_you_mean(name, spellings().iter().map(String::as_str)),
+        SloMetric::ALL.map(SloMetric::name).join(", "))]
+    UnknownMetric {
+        /// The objective.
+        text: String,
+        /// The name as it was written.
+        name: String,
+    },
+    /// A metric with many values, and no statistic of them.
+    #[error("`{text}` names no statistic of {metric} that is known: write it as in \
+        `{metric}_p99<500ms`, with one of {}", Statistic::ALL.map(Statistic::name).join(", "),
+        metric = .metric.name())]
+    NoStatistic {
+        /// The objective.
+        text: String,
+        /// The metric that it names.
+        metric: SloMetric,
+    },
+    /// A statistic of a metric with one value.
+    #[error("`{text}` names a statistic, but {metric} has one value per pass: write {metric} \
+        alone", metric = .metric.name())]
+    NeedlessStatistic {
+        /// The objective.
+        text: String,
+        /// The metric that it names.
+        metric: SloMetric,
+    },
+    /// The limit is not a number of the metric's kind.
+    #[error("`{text}` has no limit that can be read: after the comparison comes {}",
+        expected(*.metric))]
+    BadLimit {
+        /// The objective.
+        text: String,
+        /// The metric that it names.
+        metric: SloMetric,
+    },
+}
+
+/// Reads objectives such as `ttft_p99<500ms,tpot_p99<50ms`, separated by commas.
+///
+/// # Errors
+/// One error for each objective that cannot be read.
+pub fn parse(text: &str) -> Result<Vec<Objective>, Vec<SloError>> {
+    let mut objectives = Vec::new();
+    let mut errors = Vec::new();
+    for part in text.split(',') {
+        match objective(part.trim()) {
+            Ok(objective) => objectives.push(objective),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(objectives) } else { Err(errors) }
+}
+
+fn objective(text: &str) -> Result<Objective, SloError> {
+    if text.is_empty() {
+        return Err(SloError::Empty);
+    }
+    let (name, comparison, limit) =
+        split(text).ok_or_else(|| SloError::NoComparison { text: text.to_owned() })?;
+    let (metric, statistic) = quantity(text, name)?;
+    let (limit, unit) = limit_of(metric, limit)
+        .ok_or_else(|| SloError::BadLimit { text: text.to_owned(), metric })?;
+    Ok(Objective { text: text.to_owned(), metric, statistic, comparison, limit, unit })
+}
+
+/// What stands before a comparison, the comparison, and what stands behind it.
+pub fn split(text: &str) -> Option<(&str, Comparison, &str)> {
+    let (name, rest) = text.split_at(text.find(['<', '>'])?);
+    // The two-character signs come first, for each begins with one of the others.
+    let signs = [
+        ("<=", Comparison::AtMost),
+        (">=", Comparison::AtLeast),
+        ("<", Comparison::Below),
+        (">", Comparison::Above),
+    ];
+    let (comparison, limit) = signs
+        .into_iter()
+        .find_map(|(sign, comparison)| Some((comparison, rest.strip_prefix(sign)?)))?;
+    Some((name.trim(), comparison, limit.trim()))
+}
+
+/// The metric and, where it has one, the statistic behind its last underscore.
+pub fn quantity(text: &str, name: &str) -> Result<(SloMetric, Option<Statistic>), SloError> {
+    let text = || text.to_owned();
+    if let Some(metric) = metric_of(name) {
+        return match metric.is_distribution() {
+            true => Err(SloError::NoStatistic { text: text(), metric }),
+            false => Ok((metric, None)),
+        };
+    }
+    let (head, tail) = name.rsplit_once('_').unwrap_or((name, ""));
+    let statistic = Statistic::ALL.into_iter().find(|statistic| statistic.name() == tail);
+    match (metric_of(head), statistic) {
+        (Some(metric), Some(statistic)) if metric.is_distribution() => {
+            Ok((metric, Some(statistic)))
+        }
+        (Some(metric), _) if !metric.is_distribution() => {
+            Err(SloError::NeedlessStatistic { text: text(), metric })
+        }
+        (Some(metric), _) => Err(SloError::NoStatistic { text: text(), metric }),
+        (None, _) => Err(SloError::UnknownMetric { text: text(), name: name.to_owned() }),
+    }
+}
+
+fn metric_of(name: &str) -> Option<SloMetric> {
+    SloMetric::ALL.into_iter().find(|metric| metric.name() == name)
+}
+
+/// The limit in the metric's unit, and the unit in which it was written.
+pub fn limit_of(metric: SloMetric, limit: &str) -> Option<(f64, LimitUnit)> {
+    let number_ends = limit.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+    let (number, unit) = limit.split_at(number_ends.unwrap_or(limit.len()));
+    let unit = match (metric, unit.trim()) {
+        (SloMetric::Failures, "%") => LimitUnit::Percent,
+        (SloMetric::RequestsPerS | SloMetric::OutputTokensPerS, "" | "/s") => LimitUnit::PerSecond,
+        (metric, "us") if metric.is_distribution() => LimitUnit::Microseconds,
+        (metric, "ms") if metric.is_distribution() => LimitUnit::Milliseconds,
+        (metric, "s") if metric.is_distribution() => LimitUnit::Seconds,
+        _ => return None,
+    };
+    Some((number.parse::<f64>().ok()? * unit.in_metric_units(), unit))
+}
+
+/// What a limit of the metric looks like.
+fn expected(metric: SloMetric) -> &'static str {
+    match metric {
+        SloMetric::Failures => "a percentage, as in `failures<1%`",
+        SloMetric::RequestsPerS => "a number per second, as in `requests_per_s>4.5`",
+        SloMetric::OutputTokensPerS => "a number per second, as in `output_tokens_per_s>2000`",
+        _ => "a time in us, ms or s, as in `ttft_p99<500ms`",
+    }
+}
+
+/// Everything that can stand before a comparison.
+fn spellings() -> Vec<String> {
+    let mut spellings = Vec::new();
+    for metric in SloMetric::ALL {
+        let name = metric.name();
+        if metric.is_distribution() {
+            spellings
+                .extend(Statistic::ALL.map(|statistic| format!("{name}_{}", statistic.name())));
+        } else {
+            spellings.push(name.to_owned());
+        }
+    }
+    spellings
+}

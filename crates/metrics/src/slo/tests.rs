@@ -1,0 +1,70 @@
+//! Objectives as people write them, right and wrong.
+
+use super::*;
+
+#[test]
+fn objectives_are_read_with_their_units() {
+    use Comparison::{Above, AtLeast, AtMost, Below};
+    for (text, metric, statistic, comparison, limit) in [
+        ("ttft_p99<500ms", SloMetric::Ttft, Some(Statistic::P99), Below, 500.0),
+        ("tpot_mean <= 0.05 s", SloMetric::Tpot, Some(Statistic::Mean), AtMost, 50.0),
+        ("itl_max<2500us", SloMetric::Itl, Some(Statistic::Max), Below, 2.5),
+        ("e2e_p50>1s", SloMetric::E2e, Some(Statistic::P50), Above, 1000.0),
+        ("ttft_from_due_p90<1s", SloMetric::TtftFromDue, Some(Statistic::P90), Below, 1000.0),
+        ("e2e_from_due_p90<1s", SloMetric::E2eFromDue, Some(Statistic::P90), Below, 1000.0),
+        ("send_delay_p99<1ms", SloMetric::SendDelay, Some(Statistic::P99), Below, 1.0),
+        ("requests_per_s>4.5", SloMetric::RequestsPerS, None, Above, 4.5),
+        ("output_tokens_per_s>=2000/s", SloMetric::OutputTokensPerS, None, AtLeast, 2000.0),
+        ("failures<1%", SloMetric::Failures, None, Below, 1.0),
+    ] {
+        let [got] = &parse(text).expect(text)[..] else { panic!("{text}: not one objective") };
+        assert_eq!((got.metric, got.statistic), (metric, statistic), "{text}");
+        assert_eq!((got.comparison, got.text.as_str()), (comparison, text));
+        assert!((got.limit - limit).abs() < 1e-9, "{text}: {}", got.limit);
+    }
+}
+
+#[test]
+fn objectives_are_separated_by_commas() {
+    let texts: Vec<String> = parse(" ttft_p99<500ms, tpot_p99<50ms ")
+        .expect("valid")
+        .into_iter()
+        .map(|objective| objective.text)
+        .collect();
+    assert_eq!(texts, ["ttft_p99<500ms", "tpot_p99<50ms"]);
+}
+
+#[test]
+fn what_cannot_be_read_says_why_and_what_to_write() {
+    for (text, message) in [
+        ("", "an objective is empty"),
+        ("ttft_p99<1s,", "an objective is empty"),
+        ("ttft_p99=500ms", "`ttft_p99=500ms` compares nothing"),
+        (
+            "ttfd_p99<500ms",
+            "there is no metric `ttfd_p99` (did you mean `ttft_p99`?); known are ttft, ",
+        ),
+        ("request_per_s>4", "(did you mean `requests_per_s`?)"),
+        ("colour<1ms", "there is no metric `colour`; known are ttft, tpot,"),
+        ("<1ms", "there is no metric ``"),
+        ("ttft<500ms", "names no statistic of ttft that is known: write it as in `ttft_p99<500ms`"),
+        ("ttft_p97<500ms", "with one of mean, p50, p90, p95, p99, p999, max"),
+        ("failures_p99<1%", "but failures has one value per pass: write failures alone"),
+        ("ttft_p99<500", "a time in us, ms or s"),
+        ("ttft_p99<fast", "a time in us, ms or s"),
+        ("ttft_p99<1.2.3ms", "a time in us, ms or s"),
+        ("ttft_p99<-5ms", "a time in us, ms or s"),
+        ("ttft_p99<5%", "a time in us, ms or s"),
+        ("failures<3", "a percentage, as in `failures<1%`"),
+        ("requests_per_s>4ms", "a number per second"),
+    ] {
+        let errors = parse(text).expect_err(text);
+        let got = errors[0].to_string();
+        assert!(got.contains(message), "{text}: {got}");
+    }
+}
+
+#[test]
+fn every_wrong_objective_is_reported() {
+    assert_eq!(parse("ttft<1s,tpot_p99<50ms,x<1").expect_err("two are wrong").len(), 2);
+}

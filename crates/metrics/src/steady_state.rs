@@ -1,0 +1,228 @@
+//! Steady state: the figures of the interval in which as many requests are in flight as the load
+//! holds. Counts tokens, never chunks. Never a guess where there is no plateau.
+
+use super::{Definition, Direction, Over, Plateau, Unit, Value, Window};
+use inferometer_model::time::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// The part of a pass in which as many requests were in flight as its load holds: what lies
+/// before it is start-up, what lies after it drain.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SteadyState {
+    /// Requests in flight at the plateau.
+    pub plateau: u64,
+    /// From the first send of the pass to the plateau.
+    pub startup_s: f64,
+    /// The window.
+    pub duration_s: f64,
+    /// From the plateau to the last end of the pass.
+    pub drain_s: f64,
+    /// Requests that completed within the window, per second.
+    pub requests_per_s: f64,
+    /// Tokens of completed requests that came within the window, per second.
+    pub output_tokens_per_s: f64,
+    /// Tokens of completed requests that came before the window, per second.
+    pub startup_output_tokens_per_s: Option<f64>,
+    /// Tokens of completed requests that came after the window, per second.
+    pub drain_output_tokens_per_s: Option<f64>,
+    /// Requests in flight, averaged over the window.
+    pub mean_concurrency: f64,
+}
+
+/// Output tokens per second at the plateau.
+pub static OUTPUT_TOKENS: Definition = Definition {
+    name: "steady_output_tokens_per_s",
+    formula: "tokens of completed requests that came within the window / its duration",
+    unit: Unit::TokensPerSecond,
+    origin: None,
+    direction: Some(Direction::Higher),
+    over: Over::Completed,
+    notes: "The window runs from the first to the last instant at which as many requests are in \
+            flight as at the plateau: in a closed loop the number that it holds, in an open one \
+            the median over the time of arrivals. The tokens of an event are spread over the \
+            time since the event before it. Absent where the load does not hold one level, \
+            without streaming, and where for more than a tenth of the window requests in flight \
+            are off the plateau: below it in a closed loop; in an open one by more than 10 % of \
+            it and more than three times its square root, as independent arrivals vary.",
+    source: "Inferometer.",
+    version: 1,
+    value: Value::Pass(output_tokens_per_s),
+};
+
+/// Requests per second at the plateau.
+pub static REQUESTS: Definition = Definition {
+    name: "steady_requests_per_s",
+    formula: "requests that completed within the window / its duration",
+    unit: Unit::RequestsPerSecond,
+    value: Value::Pass(requests_per_s),
+    ..OUTPUT_TOKENS
+};
+
+/// The share of the window in which requests in flight must be at the plateau.
+const SHARE_AT_PLATEAU: f64 = 0.9;
+
+fn output_tokens_per_s(window: &Window) -> Option<f64> {
+    Some(steady_state(window)?.output_tokens_per_s)
+}
+
+fn requests_per_s(window: &Window) -> Option<f64> {
+    Some(steady_state(window)?.requests_per_s)
+}
+
+/// The steady state of a pass.
+#[must_use]
+pub fn steady_state(window: &Window) -> Option<SteadyState> {
+    let steps = window.in_flight.steps();
+    let (first, last) = (steps.first()?.0, steps.last()?.0);
+    let plateau = match window.plateau {
+        Plateau::None => return None,
+        Plateau::Of(concurrency) => u64::from(concurrency),
+        Plateau::Around => median(&steps, window.in_flight.last_send()?)?,
+    };
+    let start = steps.iter().find(|step| step.1 >= plateau)?.0;
+    let end = steps.windows(2).rfind(|pair| pair[0].1 >= plateau)?[1].0;
+    let duration_s = end.seconds_after(start);
+    let (mut at_plateau_s, mut in_flight_s) = (0.0, 0.0);
+    for pair in steps.windows(2) {
+        let held_s = pair[1].0.min(end).seconds_after(pair[0].0.max(start)).max(0.0);
+        in_flight_s += held_s * pair[0].1 as f64;
+        at_plateau_s += if is_at(window.plateau, pair[0].1, plateau) { held_s } else { 0.0 };
+    }
+    // Without streaming nobody knows when tokens came.
+    if duration_s <= 0.0 || at_plateau_s < SHARE_AT_PLATEAU * duration_s || !window.streamed {
+        return None;
+    }
+    let completed = window.in_flight.completed_between(start, end) as f64;
+    let rate = |from: Nanos, until: Nanos| {
+        let seconds = until.seconds_after(from);
+        (seconds > 0.0).then(|| window.tokens.between(from, until) / seconds)
+    };
+    Some(SteadyState {
+        plateau,
+        startup_s: start.seconds_after(first),
+        duration_s,
+        drain_s: last.seconds_after(end),
+        requests_per_s: completed / duration_s,
+        output_tokens_per_s: rate(start, end)?,
+        startup_output_tokens_per_s: rate(first, start),
+        drain_output_tokens_per_s: rate(end, last),
+        mean_concurrency: in_flight_s / duration_s,
+    })
+}
+
+fn is_at(kind: Plateau, in_flight: u64, plateau: u64) -> bool {
+    let off = in_flight.abs_diff(plateau) as f64;
+    match kind {
+        Plateau::None => false,
+        Plateau::Of(_) => in_flight >= plateau,
+        Plateau::Around => off <= (0.1 * plateau as f64).max(3.0 * (plateau as f64).sqrt()),
+    }
+}
+
+/// The median over time of requests in flight, until an instant.
+fn median(steps: &[(Nanos, u64)], until: Nanos) -> Option<u64> {
+    let mut held: Vec<(u64, u64)> = steps
+        .windows(2)
+        .map(|pair| (pair[0].1, pair[1].0.min(until).0.saturating_sub(pair[0].0.0)))
+        .collect();
+    held.sort_unstable();
+    let total: u64 = held.iter().map(|step| step.1).sum();
+    let mut below = 0;
+    let median = held.iter().find(|step| {
+        below += step.1;
+        2 * below >= total
+    });
+    median.filter(|_| total > 0).map(|step| step.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Span, Timeline};
+    use inferometer_model::fixture::{ms, steady};
+    use inferometer_model::record::Record;
+
+    fn window(plateau: Plateau, records: &[Record]) -> Window {
+        let mut window = Window { plateau, streamed: true, ..Window::default() };
+        for record in records {
+            let (send_start, ended) = (record.send_start.unwrap(), record.ended.unwrap());
+            window.in_flight.add(Span { send_start, ended, completed: true });
+            window.tokens.add(&Timeline::new(record, true).events);
+        }
+        window
+    }
+
+    /// A request every `gap_ms`, each with 10 tokens: the first after 100 ms, then each 100 ms.
+    fn arrivals(count: u32, gap_ms: f64) -> Vec<Record> {
+        (0..count).map(|i| steady(f64::from(i) * gap_ms, 100.0, 100.0, 10)).collect()
+    }
+
+    fn near(got: f64, expected: f64) {
+        assert!((got - expected).abs() <= 1e-3 * expected.abs().max(1.0), "{got} {expected}");
+    }
+
+    #[test]
+    fn a_closed_loop_is_steady_from_the_first_full_instant_to_the_last() {
+        // Two places that start 500 ms apart; each carries five requests of 1 s with 10 tokens.
+        let mut records = Vec::new();
+        for place in [0.0, 500.0] {
+            records.extend((0..5).map(|i| steady(place + 1e3 * f64::from(i), 100.0, 100.0, 10)));
+        }
+        let got = steady_state(&window(Plateau::Of(2), &records)).unwrap();
+        assert_eq!((got.plateau, got.startup_s, got.duration_s, got.drain_s), (2, 0.5, 4.5, 0.5));
+        near(got.output_tokens_per_s, 20.0);
+        near(got.startup_output_tokens_per_s.unwrap(), 10.0);
+        near(got.drain_output_tokens_per_s.unwrap(), 10.0);
+        near(got.requests_per_s, 9.0 / 4.5);
+        near(got.mean_concurrency, 2.0);
+    }
+
+    #[test]
+    fn bundles_and_speculation_change_nothing() {
+        let bundled: Vec<Record> = (0..8)
+            .map(|i| {
+                let mut record = steady(f64::from(i) * 250.0, 500.0, 500.0, 2);
+                record.events.iter_mut().for_each(|event| event.tokens = Some(5));
+                record.usage.completion = Some(10);
+                record
+            })
+            .collect();
+        let got = steady_state(&window(Plateau::Of(4), &bundled)).unwrap();
+        // At 250 ms apart and 1 s long, 4 are in flight from 750 ms to 2 s; 4 x 10 tokens/s.
+        assert_eq!((got.startup_s, got.duration_s, got.drain_s), (0.75, 1.25, 0.75));
+        let single = steady_state(&window(Plateau::Of(4), &arrivals(8, 250.0))).unwrap();
+        near(single.output_tokens_per_s, 40.0);
+        // The first bundle of a request stands for tokens that nobody saw coming, so it counts
+        // when it came: over whole requests that is the same.
+        assert!((got.output_tokens_per_s - 40.0).abs() < 5.0, "{}", got.output_tokens_per_s);
+    }
+
+    #[test]
+    fn an_open_loop_that_keeps_up_is_steady_around_its_median() {
+        // 20/s for 10 s, each 1 s: 20 in flight from 0.95 s to the last arrival's time.
+        let got = steady_state(&window(Plateau::Around, &arrivals(200, 50.0))).unwrap();
+        assert_eq!((got.plateau, got.startup_s), (20, 0.95));
+        near(got.duration_s, 9.05);
+        near(got.output_tokens_per_s, 200.0);
+        near(got.mean_concurrency, 20.0);
+    }
+
+    #[test]
+    fn an_open_loop_that_does_not_keep_up_has_no_plateau() {
+        // Each takes longer than the one before: ever more are in flight.
+        let records: Vec<Record> = (0..400)
+            .map(|i| steady(f64::from(i) * 10.0, 100.0 + 20.0 * f64::from(i), 10.0, 10))
+            .collect();
+        assert_eq!(steady_state(&window(Plateau::Around, &records)), None);
+    }
+
+    #[test]
+    fn a_closed_loop_that_never_fills_or_mostly_waits_has_no_plateau() {
+        assert_eq!(steady_state(&window(Plateau::Of(3), &arrivals(2, 100.0))), None);
+        // 1 s at the plateau, then 1 s below it, again and again.
+        assert_eq!(steady_state(&window(Plateau::Of(1), &arrivals(5, 2_000.0))), None);
+        assert_eq!(steady_state(&window(Plateau::None, &arrivals(5, 1_000.0))), None);
+        assert_eq!(steady_state(&Window::default()), None);
+        assert_eq!(ms(0.0), Nanos::ZERO);
+    }
+}

@@ -1,0 +1,82 @@
+//! A record seen as metrics need it: the token events with their arrivals and tokens.
+//!
+//! Never here: a metric. Two of them would otherwise count the tokens of an event differently.
+
+use inferometer_model::record::{EventKind, Record, TokensFrom};
+use inferometer_model::time::Nanos;
+
+use super::Origin;
+
+/// A token event: when it arrived, what it is, how many tokens it stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TokenEvent {
+    /// The arrival of its read.
+    pub arrival: Nanos,
+    /// Text, empty text, reasoning or a tool call.
+    pub kind: EventKind,
+    /// Tokens; a fraction where the request's tokens are spread over its events.
+    pub tokens: f64,
+}
+
+/// One record, its token events resolved.
+#[derive(Clone, Debug)]
+pub struct Timeline<'a> {
+    /// The record.
+    pub record: &'a Record,
+    /// Whether a stream was asked for. A body that came as a whole tells nothing about its
+    /// tokens' arrivals: it has no token events here, and its E2E runs to the body's end.
+    pub streamed: bool,
+    /// The token events, in order; empty where nothing was streamed.
+    pub events: Vec<TokenEvent>,
+    /// Output tokens by the record's best source; 0 where nobody counted them.
+    pub output_tokens: u32,
+    /// Where the count comes from; absent where nobody counted: a body that is not streamed has no
+    /// events to count.
+    pub tokens_from: Option<TokensFrom>,
+}
+
+impl<'a> Timeline<'a> {
+    /// Resolves a record; `streamed` is the plan's [`inferometer_model::request::Sampling::stream`].
+    #[must_use]
+    pub fn new(record: &'a Record, streamed: bool) -> Self {
+        let (counted, from) = record.output_tokens();
+        let tokens_from = (streamed || from != TokensFrom::Events).then_some(from);
+        let output_tokens = tokens_from.map_or(0, |_| counted);
+        let events = if streamed { token_events(record, output_tokens) } else { Vec::new() };
+        Self { record, streamed, events, output_tokens, tokens_from }
+    }
+
+    /// The instant from which a metric counts.
+    #[must_use]
+    pub fn origin(&self, origin: Origin) -> Option<Nanos> {
+        match origin {
+            Origin::Sent => self.record.send_start,
+            // A request that was never sent has nothing that could be counted from its due time.
+            Origin::Due => self.record.send_start.map(|_| self.record.due),
+        }
+    }
+
+    /// The position of the first event that a person could see: a role or an empty text is none.
+    #[must_use]
+    pub fn first_visible(&self) -> Option<usize> {
+        self.events.iter().position(|event| event.kind.is_visible())
+    }
+}
+
+/// Tokens of one event: what the events say of themselves where all of them do, else the
+/// request's tokens spread evenly over its token events.
+fn token_events(record: &Record, output_tokens: u32) -> Vec<TokenEvent> {
+    let all_known = record.token_events().all(|event| event.tokens.is_some());
+    let even = f64::from(output_tokens) / record.token_events().count() as f64;
+    record
+        .token_events()
+        .map(|event| TokenEvent {
+            arrival: record.arrival(event),
+            kind: event.kind,
+            tokens: match event.tokens {
+                Some(tokens) if all_known => f64::from(tokens),
+                _ => even,
+            },
+        })
+        .collect()
+}

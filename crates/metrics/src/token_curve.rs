@@ -1,0 +1,188 @@
+//! Output tokens over time, in memory that does not grow with them: how many came up to an
+//! instant. Never chunks: the tokens of an event are spread over the time since the event before
+//! it, as ITL spreads them, so that no edge of a window counts a bundle whole.
+
+use super::TokenEvent;
+use super::grid::Grid;
+use inferometer_model::time::Nanos;
+
+/// The finest resolution: a millisecond.
+const FINEST_NS: u64 = 1_000_000;
+/// The most bins: at a minute a bin is a millisecond, at an hour 64 of them.
+const MOST_BINS: u64 = 1 << 16;
+/// Tokens are counted in whole units of this, so that their order changes nothing.
+const UNIT: f64 = 1_048_576.0;
+
+/// Tokens by the time at which they came. Between the edges of a bin they count as spread evenly;
+/// bins double their width as often as the span of time asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenCurve {
+    /// Tokens of each bin.
+    grid: Grid<u64>,
+}
+
+impl Default for TokenCurve {
+    fn default() -> Self {
+        Self { grid: Grid::new(FINEST_NS, MOST_BINS) }
+    }
+}
+
+impl TokenCurve {
+    /// Takes in the token events of a request, in order.
+    pub fn add(&mut self, events: &[TokenEvent]) {
+        let Some(first) = events.first() else { return };
+        // A read that bore no kernel stamp has the program's, which may lie after the kernel's of
+        // the read behind it: events are in order, their arrivals need not be.
+        let arrivals = || events.iter().map(|event| event.arrival);
+        let (earliest, latest) = arrivals().min().zip(arrivals().max()).expect("invariant: events");
+        self.grid.reach(earliest, latest);
+        let mut tokens = first.tokens;
+        self.grid.add(first.arrival, units(tokens));
+        for pair in events.windows(2) {
+            self.spread(pair[0].arrival, pair[1].arrival, tokens, pair[1].tokens);
+            tokens += pair[1].tokens;
+        }
+    }
+
+    /// Tokens that came after `from` and not after `until`.
+    #[must_use]
+    pub fn between(&self, from: Nanos, until: Nanos) -> f64 {
+        self.up_to(until) - self.up_to(from)
+    }
+
+    /// Tokens that came up to an instant.
+    fn up_to(&self, instant: Nanos) -> f64 {
+        let Grid { width_ns, first, ref bins, .. } = self.grid;
+        let past_ns = instant.0.saturating_sub(first * width_ns);
+        let whole = (past_ns / width_ns) as usize;
+        let full: u64 = bins.iter().take(whole).sum();
+        let part = bins
+            .get(whole)
+            .map_or(0.0, |&bin| bin as f64 * (past_ns % width_ns) as f64 / width_ns as f64);
+        (full as f64 + part) / UNIT
+    }
+
+    /// Spreads the tokens of an event over the time since the one before, of which `before` had
+    /// come. Each bin gets the difference of what has come at its edges, in whole units: two
+    /// bins together get what one of twice the width would.
+    fn spread(&mut self, from: Nanos, until: Nanos, before: f64, tokens: f64) {
+        let span_ns = until.0.saturating_sub(from.0);
+        if span_ns == 0 {
+            return self.grid.add(until, units(before + tokens) - units(before));
+        }
+        let mut counted = units(before);
+        let grid = &mut self.grid;
+        for bin in grid.bin_of(from)..=grid.bin_of(until) {
+            let edge_ns = ((bin + 1) * grid.width_ns).min(until.0);
+            let share = edge_ns.saturating_sub(from.0) as f64 / span_ns as f64;
+            let come = units(before + tokens * share.min(1.0));
+            grid.bins[(bin - grid.first) as usize] += come - counted;
+            counted = come;
+        }
+    }
+}
+
+fn units(tokens: f64) -> u64 {
+    (tokens * UNIT).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_model::fixture::ms;
+    use inferometer_model::record::EventKind;
+    use proptest::prelude::*;
+
+    fn events(of: &[(f64, f64)]) -> Vec<TokenEvent> {
+        let event = |&(at, tokens): &(f64, f64)| TokenEvent {
+            arrival: ms(at),
+            kind: EventKind::Text,
+            tokens,
+        };
+        of.iter().map(event).collect()
+    }
+
+    fn close(got: f64, expected: f64) {
+        assert!((got - expected).abs() < 1e-4, "{got} {expected}");
+    }
+
+    #[test]
+    fn arrivals_that_go_back_a_little_are_counted_whole() {
+        let mut curve = TokenCurve::default();
+        curve.add(&events(&[(100.0, 1.0), (5_000.0, 1.0), (110.0, 1.0)]));
+        curve.add(&events(&[(90.0, 1.0), (80.0, 1.0)]));
+        close(curve.between(ms(0.0), ms(9_999.0)), 5.0);
+    }
+
+    #[test]
+    fn a_bundle_counts_by_the_time_that_it_took() {
+        let mut curve = TokenCurve::default();
+        // Five tokens every 50 ms are one every 10 ms, wherever a window cuts.
+        curve.add(&events(&[(100.0, 5.0), (150.0, 5.0), (200.0, 5.0)]));
+        close(curve.between(ms(0.0), ms(100.0)), 5.0);
+        close(curve.between(ms(100.0), ms(130.0)), 3.0);
+        close(curve.between(ms(130.0), ms(190.0)), 6.0);
+        close(curve.between(ms(190.0), ms(9_999.0)), 1.0);
+    }
+
+    #[test]
+    fn events_of_one_read_come_at_once() {
+        let mut curve = TokenCurve::default();
+        curve.add(&events(&[(10.0, 1.0), (30.0, 1.0), (30.0, 1.0), (30.0, 1.0)]));
+        close(curve.between(ms(20.0), ms(29.0)), 0.45);
+        close(curve.between(ms(29.0), ms(30.0)), 2.05);
+    }
+
+    proptest! {
+        #[test]
+        fn tokens_are_neither_lost_nor_made_and_their_order_changes_nothing(
+            streams in prop::collection::vec(
+                (0.0f64..200_000.0, prop::collection::vec((0.0f64..5_000.0, 0.0f64..9.0), 1..20)),
+                1..12,
+            ),
+        ) {
+            let streams: Vec<Vec<TokenEvent>> = streams
+                .iter()
+                .map(|(start, gaps)| {
+                    let mut at = *start;
+                    let of = gaps.iter().map(|&(gap, tokens)| { at += gap; (at, tokens) });
+                    events(&of.collect::<Vec<_>>())
+                })
+                .collect();
+            let mut forward = TokenCurve::default();
+            streams.iter().for_each(|stream| forward.add(stream));
+            let mut backward = TokenCurve::default();
+            streams.iter().rev().for_each(|stream| backward.add(stream));
+            let all: f64 = streams.iter().flatten().map(|event| event.tokens).sum();
+            prop_assert!((forward.between(Nanos::ZERO, Nanos::MAX) - all).abs() < 1e-3);
+            prop_assert!(forward.grid.bins.len() as u64 <= MOST_BINS);
+            for cut in [0.0, 1_000.0, 50_000.0, 123_456.0] {
+                let (a, b) = (forward.up_to(ms(cut)), backward.up_to(ms(cut)));
+                prop_assert_eq!(a, b);
+                // Within the tokens of one bin of the truth.
+                let width_ms = forward.grid.width_ns as f64 / 1e6;
+                let (low, high) = (exact(&streams, cut - width_ms), exact(&streams, cut + width_ms));
+                prop_assert!(low - 1e-3 <= a && a <= high + 1e-3, "{} {} {}", low, a, high);
+            }
+        }
+    }
+
+    /// Tokens up to an instant, by the words of the definition.
+    fn exact(streams: &[Vec<TokenEvent>], until_ms: f64) -> f64 {
+        let until = until_ms * 1e6;
+        let of_pair = |pair: &[TokenEvent]| {
+            let (from, to) = (pair[0].arrival.0 as f64, pair[1].arrival.0 as f64);
+            let share =
+                if to > from { (until - from) / (to - from) } else { f64::from(until >= to) };
+            share.clamp(0.0, 1.0) * pair[1].tokens
+        };
+        streams
+            .iter()
+            .map(|stream| {
+                let first = &stream[0];
+                let first = if first.arrival.0 as f64 <= until { first.tokens } else { 0.0 };
+                first + stream.windows(2).map(of_pair).sum::<f64>()
+            })
+            .sum()
+    }
+}

@@ -1,0 +1,39 @@
+//! TPOT: time per output token after the first event. Never divided by a count of events.
+
+use super::{Definition, Direction, Over, Timeline, Unit, Value};
+
+/// TPOT.
+pub static DEFINITION: Definition = Definition {
+    name: "tpot",
+    formula: "(E2E - TTFT) / (output tokens - tokens of the first token event)",
+    unit: Unit::Milliseconds,
+    origin: None,
+    direction: Some(Direction::Lower),
+    over: Over::Completed,
+    notes: "Tokens up to and with the event at which TTFT ends are left out, for their time is \
+            in TTFT. Absent when nothing follows that event, and without streaming.",
+    source: "Inferometer; equals vLLM's where the first event carries one token.",
+    version: 1,
+    value: Value::Request(tpot_ms),
+};
+
+/// Milliseconds per output token after the first event.
+#[must_use]
+pub fn tpot_ms(timeline: &Timeline<'_>) -> Option<f64> {
+    let (first, tokens) = tokens_after_first(timeline)?;
+    let last = timeline.events.last()?.arrival;
+    Some(last.ms_after(timeline.events[first].arrival) / tokens)
+}
+
+/// The position of the event at which TTFT ends, and the tokens after it that TPOT is over.
+#[must_use]
+pub fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
+    let first = timeline.first_visible()?;
+    if first + 1 == timeline.events.len() {
+        return None;
+    }
+    let before: f64 = timeline.events[..=first].iter().map(|event| event.tokens).sum();
+    let tokens = f64::from(timeline.output_tokens) - before;
+    // A server whose usage is smaller than what its events carried leaves nothing to divide by.
+    (tokens > 0.0).then_some((first, tokens))
+}

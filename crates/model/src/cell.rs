@@ -1,0 +1,42 @@
+//! A cell of the grid: an input length and an output length, and how its passes are called.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A cell of the grid: an input length and an output length, in the unit of the
+/// workload's grid (tokens or characters).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CellPlan {
+    /// The length of a prompt; 0 where the requests have lengths of their own.
+    pub input_length: u32,
+    /// The length of an output; 0 where the requests have lengths of their own.
+    pub output_length: u32,
+}
+
+impl CellPlan {
+    /// The one cell of a workload whose requests have lengths of their own.
+    pub const OWN: Self = Self { input_length: 0, output_length: 0 };
+}
+
+impl fmt::Display for CellPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.input_length, self.output_length) {
+            (0, 0) => f.write_str("own lengths"),
+            (0, output) => write!(f, "own x {output}"),
+            (input, 0) => write!(f, "{input} x own"),
+            (input, output) => write!(f, "{input} x {output}"),
+        }
+    }
+}
+
+/// Which trial of a search a pass is, or which repeat from the second on, as it stands behind the
+/// pass's load: `, trial 3`.
+#[must_use]
+pub fn which(is_trial: bool, number: u32) -> String {
+    match (is_trial, number) {
+        (true, trial) => format!(", trial {trial}"),
+        (false, 0 | 1) => String::new(),
+        (false, repeat) => format!(", repeat {repeat}"),
+    }
+}

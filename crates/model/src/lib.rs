@@ -1,0 +1,24 @@
+//! The vocabulary of a measurement: what is sent, what is recorded of it, and how both are named.
+//!
+//! Types and their own arithmetic only: no I/O, no clock, no metric.
+
+pub mod time;
+pub mod utc;
+
+pub mod cell;
+pub mod request;
+pub mod source;
+pub mod target;
+pub mod tokenizer;
+
+pub mod outcome;
+pub mod process;
+pub mod record;
+pub mod sample;
+
+pub mod exposition;
+pub mod finding;
+pub mod suggest;
+
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;

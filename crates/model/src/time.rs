@@ -1,0 +1,115 @@
+//! Instants of a run: nanoseconds on one monotonic axis. Reading a clock is never done here.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// An instant: nanoseconds since the origin of the run's monotonic axis.
+///
+/// The origin is arbitrary; the run log stores the wall time at which it lay. Only differences
+/// carry meaning, and a difference is a [`Duration`].
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The origin of the axis.
+    pub const ZERO: Self = Self(0);
+    /// Later than every instant of a run.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The time from `earlier` to here; zero when `earlier` lies later.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+
+    /// `self - other` in milliseconds, negative when `other` lies later.
+    #[must_use]
+    pub fn ms_after(self, other: Self) -> f64 {
+        (i128::from(self.0) - i128::from(other.0)) as f64 / 1e6
+    }
+
+    /// `self - other` in seconds, negative when `other` lies later.
+    #[must_use]
+    pub fn seconds_after(self, other: Self) -> f64 {
+        (i128::from(self.0) - i128::from(other.0)) as f64 / 1e9
+    }
+}
+
+impl Add<Duration> for Nanos {
+    type Output = Self;
+
+    fn add(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl Sub<Duration> for Nanos {
+    type Output = Self;
+
+    fn sub(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.6} s", self.0 as f64 * 1e-9)
+    }
+}
+
+pub mod nanoseconds {
+    //! A duration as whole nanoseconds, so that a plan has one spelling.
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes the whole nanoseconds.
+    ///
+    /// # Errors
+    /// When the serializer fails.
+    pub fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        (span.as_nanos() as u64).serialize(serializer)
+    }
+
+    /// Reads whole nanoseconds.
+    ///
+    /// # Errors
+    /// When it is no number of nanoseconds.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+        Ok(Duration::from_nanos(u64::deserialize(d)?))
+    }
+}
+
+pub mod optional_nanoseconds {
+    //! Durations that may be absent, as whole nanoseconds, so that a plan has one spelling.
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes the whole nanoseconds, or nothing.
+    ///
+    /// # Errors
+    /// When the serializer fails.
+    pub fn serialize<S: Serializer>(
+        duration: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        duration.map(|span| span.as_nanos() as u64).serialize(serializer)
+    }
+
+    /// Reads whole nanoseconds, or nothing.
+    ///
+    /// # Errors
+    /// When it is no number of nanoseconds.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_nanos))
+    }
+}

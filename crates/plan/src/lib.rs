@@ -1,0 +1,21 @@
+//! From what a person asked for to what is measured.
+//!
+//! A [`spec::Spec`] is a plan file and its flags, most of it left open. Resolving it gives a
+//! [`Plan`] with nothing left open, or every mistake at once. Nothing here does I/O.
+
+pub mod precision;
+pub mod search;
+pub mod template;
+
+mod parts;
+pub mod spec;
+
+mod plan;
+mod resolve;
+
+pub use parts::{
+    DrawnPlan, Grid, InFlight, LaunchPlan, Lengths, MetricsAt, ObservePlan, PrefixPlan, Repeat,
+    RowsFormat, RowsPlan, ServingLimits, TargetPlan, Timeouts, TraceFormat, TracePlan, TraceWindow,
+    Url, Warmup, WorkloadPlan,
+};
+pub use plan::Plan;

@@ -1,0 +1,25 @@
+//! The parts of a resolved plan.
+
+mod drawn;
+mod launch;
+mod observe;
+mod rows;
+mod target;
+mod timing;
+mod trace;
+mod workload;
+
+pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
+pub use launch::LaunchPlan;
+pub use observe::{MetricsAt, ObservePlan};
+pub use rows::{RowsFormat, RowsPlan};
+pub use target::{TargetPlan, Url};
+pub use timing::{Repeat, Timeouts, Warmup};
+pub use trace::{TraceFormat, TracePlan, TraceWindow};
+pub use workload::{Grid, InFlight, ServingLimits, WorkloadPlan};
+
+/// Options that were not there in plans of earlier versions leave these as they were.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+pub(crate) fn is_false(option: &bool) -> bool {
+    !option
+}

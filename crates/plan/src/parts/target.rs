@@ -1,0 +1,85 @@
+//! The server under test, and its address.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The server under test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetPlan {
+    /// The embedded engine, as a process of its own.
+    Embedded {
+        /// Model by name.
+        model: String,
+        /// Profile by name or file; absent: the model's own.
+        profile: Option<String>,
+        /// The dialect by name; absent: ask the server.
+        dialect: Option<String>,
+        /// How much faster than real time it plays.
+        speed: f64,
+        /// The engine's own arguments that were given, by name.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        engine_flags: BTreeMap<String, String>,
+    },
+    /// A server that runs already.
+    Server {
+        /// `http://host:port` or `https://`, without a path.
+        url: Url,
+        /// Whoever answers under TLS is taken for the server, whatever it shows.
+        #[serde(default, skip_serializing_if = "super::is_false")]
+        insecure: bool,
+        /// The dialect by name; absent: ask the server.
+        dialect: Option<String>,
+        /// The path to send requests to, where it is not the dialect's.
+        endpoint: Option<String>,
+        /// The model, as the server knows it; absent: ask the server.
+        model: Option<String>,
+        /// Names of the further headers. Values may be secrets and are not part of a plan.
+        header_names: Vec<String>,
+    },
+}
+
+/// The address of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Url {
+    /// Whether TLS is spoken there.
+    #[serde(default, skip_serializing_if = "super::is_false")]
+    pub secure: bool,
+    /// Host name or address, IPv6 without brackets.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// A path in front of the dialect's own, without a final slash; usually empty.
+    pub prefix: String,
+}
+
+impl std::fmt::Display for Url {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let scheme = if self.secure { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.authority(), self.prefix)
+    }
+}
+
+impl Url {
+    /// A server without TLS and without a path.
+    #[must_use]
+    pub fn plain(host: impl Into<String>, port: u16) -> Self {
+        Self { secure: false, host: host.into(), port, prefix: String::new() }
+    }
+
+    /// What the `host` field of a request says: the port only where it is not the usual one.
+    #[must_use]
+    pub fn host_field(&self) -> String {
+        let authority = self.authority();
+        let usual = if self.secure { ":443" } else { ":80" };
+        authority.strip_suffix(usual).unwrap_or(&authority).to_owned()
+    }
+
+    /// `host:port`, with brackets around an IPv6 address.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    }
+}

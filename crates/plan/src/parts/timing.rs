@@ -1,0 +1,69 @@
+//! Warm-up, repeats and time limits.
+
+use std::time::Duration;
+
+use inferometer_load::Bound;
+use inferometer_model::time::{nanoseconds, optional_nanoseconds};
+use serde::{Deserialize, Serialize};
+
+use crate::precision::Precision;
+
+/// What is sent before each cell and not reported: one request at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Warmup {
+    /// This many requests.
+    Requests(u32),
+    /// Requests until this time has passed.
+    Time {
+        /// The time.
+        #[serde(rename = "duration_ns", with = "nanoseconds")]
+        duration: Duration,
+    },
+}
+
+impl Warmup {
+    /// When it ends; none where there is no warm-up.
+    #[must_use]
+    pub fn bound(&self) -> Option<Bound> {
+        match *self {
+            Self::Requests(0) => None,
+            Self::Requests(count) => Some(Bound::requests(count)),
+            Self::Time { duration } => Some(Bound { requests: None, duration: Some(duration) }),
+        }
+    }
+}
+
+/// How often the passes of a cell are carried out, each time with prompts of their own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// At least this often.
+    pub at_least: u32,
+    /// At most this often; equal to `at_least` where nothing is waited for.
+    pub at_most: u32,
+    /// Go on until all of these are known well enough, or to `at_most`.
+    pub until: Vec<Precision>,
+}
+
+impl Default for Repeat {
+    fn default() -> Self {
+        Self { at_least: 1, at_most: 1, until: Vec::new() }
+    }
+}
+
+/// When to give a request up; each from the start of its phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timeouts {
+    /// Until the connection is ready.
+    #[serde(with = "optional_nanoseconds")]
+    pub connect: Option<Duration>,
+    /// From the send to the first token.
+    #[serde(with = "optional_nanoseconds")]
+    pub first_token: Option<Duration>,
+    /// From one event to the next.
+    #[serde(with = "optional_nanoseconds")]
+    pub between_events: Option<Duration>,
+    /// From the send to the end.
+    #[serde(with = "optional_nanoseconds")]
+    pub total: Option<Duration>,
+}

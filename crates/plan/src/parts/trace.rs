@@ -1,0 +1,80 @@
+//! What of a trace of production traffic is played, as data.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use inferometer_model::time::{nanoseconds, optional_nanoseconds};
+
+/// A trace, and what of it is played.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TracePlan {
+    /// The file.
+    pub dataset: String,
+    /// Its format; absent: found by its first line.
+    pub format: Option<TraceFormat>,
+    /// The part of it that is played.
+    pub window: TraceWindow,
+    /// How many times its requests are played in the same time.
+    pub scale: f64,
+    /// Rows with more tokens, input and output together, are left out.
+    pub max_tokens: Option<u32>,
+}
+
+/// A format of traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceFormat {
+    /// Mooncake's lines of JSON: milliseconds, lengths, hashes of blocks of 512 tokens.
+    /// <https://github.com/kvcache-ai/Mooncake>
+    Mooncake,
+    /// Azure's LLM inference traces of 2023 and 2024.
+    /// <https://github.com/Azure/AzurePublicDataset>
+    Azure,
+    /// BurstGPT. <https://github.com/HPMLL/BurstGPT>
+    Burstgpt,
+    /// Three columns or keys: seconds, input tokens, output tokens.
+    Plain,
+}
+
+impl TraceFormat {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Mooncake, Self::Azure, Self::Burstgpt, Self::Plain];
+
+    /// The name that selects it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mooncake => "mooncake",
+            Self::Azure => "azure",
+            Self::Burstgpt => "burstgpt",
+            Self::Plain => "plain",
+        }
+    }
+}
+
+impl fmt::Display for TraceFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A part of a trace, from its first row on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceWindow {
+    /// Where it begins.
+    #[serde(rename = "from_ns", with = "nanoseconds")]
+    pub from: Duration,
+    /// Where it ends, which is outside; absent: at the trace's end.
+    #[serde(rename = "to_ns", with = "optional_nanoseconds")]
+    pub to: Option<Duration>,
+}
+
+impl TraceWindow {
+    /// Whether what comes so long after the first row is inside.
+    #[must_use]
+    pub fn holds(&self, after: Duration) -> bool {
+        after >= self.from && self.to.is_none_or(|to| after < to)
+    }
+}

@@ -1,0 +1,60 @@
+//! When repeats are enough: `ttft_p50±2%` is known when the interval over the repeats is no wider
+//! than that. Never here: carrying out another repeat.
+
+use serde::{Deserialize, Serialize};
+
+use inferometer_metrics::slo::{SloError, SloMetric, Statistic, quantity};
+
+/// How well a figure is to be known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Precision {
+    /// As it was written.
+    pub text: String,
+    /// The metric.
+    pub metric: SloMetric,
+    /// The statistic of it; only metrics with one value per request have one.
+    pub statistic: Option<Statistic>,
+    /// Half the width of the 95 % interval over the repeats, as a share of their mean.
+    pub relative: f64,
+}
+
+/// Why a text is no list of precisions.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PrecisionError {
+    /// There is nothing between two commas, or no share.
+    #[error("`{0}` names no precision: write it as in `ttft_p50±2%` (or +-)")]
+    NoShare(String),
+    /// What is to be known is not a figure.
+    #[error("{0}")]
+    Quantity(#[from] SloError),
+}
+
+/// Reads precisions such as `ttft_p50±2%,requests_per_s+-1%`, separated by commas.
+///
+/// # Errors
+/// One error for each that cannot be read.
+pub fn parse(text: &str) -> Result<Vec<Precision>, Vec<PrecisionError>> {
+    let (mut precisions, mut errors) = (Vec::new(), Vec::new());
+    for part in text.split(',') {
+        match precision(part.trim()) {
+            Ok(precision) => precisions.push(precision),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(precisions) } else { Err(errors) }
+}
+
+fn precision(text: &str) -> Result<Precision, PrecisionError> {
+    let no_share = || PrecisionError::NoShare(text.to_owned());
+    let (name, share) = ["±", "+-", "+/-"]
+        .into_iter()
+        .find_map(|sign| text.split_once(sign))
+        .ok_or_else(no_share)?;
+    let percent = share.trim().strip_suffix('%').ok_or_else(no_share)?;
+    let percent: f64 = percent.trim().parse().map_err(|_| no_share())?;
+    if !(percent > 0.0 && percent.is_finite()) {
+        return Err(no_share());
+    }
+    let (metric, statistic) = quantity(text, name.trim())?;
+    Ok(Precision { text: text.to_owned(), metric, statistic, relative: percent / 100.0 })
+}

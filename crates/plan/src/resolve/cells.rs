@@ -1,0 +1,113 @@
+//! The grid, from a spec.
+
+use inferometer_model::cell::CellPlan;
+
+use super::passes;
+use crate::parts::{Grid, WorkloadPlan};
+use crate::spec::{MAX_LENGTH, Mistakes, Spec};
+
+impl Spec {
+    pub(super) fn cells(&self, workload: &WorkloadPlan, mistakes: &mut Mistakes) -> Vec<CellPlan> {
+        if workload.grid() == Grid::Own {
+            for (key, given) in [
+                ("input_lengths", self.input_lengths.is_some()),
+                ("output_lengths", self.output_lengths.is_some()),
+            ] {
+                if given {
+                    let name = workload.name();
+                    mistakes.add(key, format!("is not used: requests of {name} have their own"));
+                }
+            }
+            return vec![CellPlan::OWN];
+        }
+        if workload.grid() == Grid::Characters {
+            return self.block_cells(mistakes);
+        }
+        let (own_input, own_output) = workload.own_axes();
+        if let WorkloadPlan::Replay { .. } = workload {
+            return self.replayed_cells();
+        }
+        let inputs = match own_input {
+            true => own_axis("input_lengths", self.input_lengths.as_deref(), mistakes),
+            false => lengths("input_lengths", self.input_lengths.as_deref(), &[128, 512], mistakes),
+        };
+        let outputs = match own_output {
+            true => own_axis("output_lengths", self.output_lengths.as_deref(), mistakes),
+            false => {
+                lengths("output_lengths", self.output_lengths.as_deref(), &[32, 128], mistakes)
+            }
+        };
+        let prefix = workload.prefix_length();
+        if let Some(short) = inputs.iter().find(|&&input| input > 0 && input <= prefix) {
+            let problem =
+                format!("{prefix} leaves nothing of prompts of {short}: --input-lengths has both");
+            mistakes.add("prefix_length", problem);
+        }
+        let pair = |&input_length: &u32| {
+            outputs.iter().map(move |&output_length| CellPlan { input_length, output_length })
+        };
+        inputs.iter().flat_map(pair).collect()
+    }
+
+    /// The grid of a run that is sent again: 0 where its requests have lengths of their own.
+    fn replayed_cells(&self) -> Vec<CellPlan> {
+        let own = [0].as_slice();
+        let inputs = self.input_lengths.as_deref().unwrap_or(own);
+        let outputs = self.output_lengths.as_deref().unwrap_or(own);
+        let pair = |&input_length: &u32| {
+            outputs.iter().map(move |&output_length| CellPlan { input_length, output_length })
+        };
+        inputs.iter().flat_map(pair).collect()
+    }
+
+    /// Block sizes by lengths asked for, in characters.
+    fn block_cells(&self, mistakes: &mut Mistakes) -> Vec<CellPlan> {
+        for (key, given) in [
+            ("input_lengths", self.input_lengths.is_some()),
+            ("output_lengths", self.output_lengths.is_some()),
+        ] {
+            if given {
+                mistakes.add(key, "is in tokens; blocks have block_sizes and wanted_lengths");
+            }
+        }
+        let (sizes, wanted) = self.workload.blocks.lengths(passes::is_demonstration(self));
+        let sizes = lengths("block_sizes", Some(&sizes), &[], mistakes);
+        let wanted = lengths("wanted_lengths", Some(&wanted), &[], mistakes);
+        let pair = |&input_length: &u32| {
+            wanted.iter().map(move |&output_length| CellPlan { input_length, output_length })
+        };
+        sizes.iter().flat_map(pair).collect()
+    }
+}
+
+fn lengths(
+    key: &'static str,
+    given: Option<&[u32]>,
+    default: &[u32],
+    mistakes: &mut Mistakes,
+) -> Vec<u32> {
+    let lengths = given.unwrap_or(default);
+    if lengths.is_empty() {
+        mistakes.add(key, "is empty; give at least one length");
+    }
+    for (position, &length) in lengths.iter().enumerate() {
+        if length == 0 || length > MAX_LENGTH {
+            mistakes.add(
+                key,
+                format!("{length} is not a length; give a number from 1 to {MAX_LENGTH}"),
+            );
+        }
+        if lengths[..position].contains(&length) {
+            mistakes.add(key, format!("{length} is there twice"));
+        }
+    }
+    lengths.to_vec()
+}
+
+/// The lengths of an axis that the grid says nothing of.
+fn own_axis(key: &'static str, given: Option<&[u32]>, mistakes: &mut Mistakes) -> Vec<u32> {
+    if given.is_some() {
+        mistakes.add(key, "is not used: these lengths have a distribution of their own");
+    }
+    vec![0]
+}

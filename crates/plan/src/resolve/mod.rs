@@ -1,0 +1,121 @@
+//! From a spec to a plan: every default filled in, or every mistake at once.
+
+mod cells;
+mod passes;
+mod repeats;
+mod search;
+mod spelled_out;
+mod target;
+
+use inferometer_metrics::request_objective::{self, RequestObjective};
+use inferometer_metrics::slo::{self, Objective};
+use inferometer_model::request::Sampling;
+
+use crate::parts::{Timeouts, Warmup};
+use crate::plan::Plan;
+use crate::spec::{Asked, Known, Mistakes, Spec, SpecError, Value, values};
+
+impl Spec {
+    /// Resolves everything that was left open.
+    ///
+    /// # Errors
+    /// Every mistake, each with its key.
+    pub fn resolve(&self, known: &Known<'_>) -> Result<Plan, Vec<SpecError>> {
+        let mut mistakes = Mistakes::default();
+        let workload = self.workload.resolve(self.asked(), &mut mistakes);
+        let search = search::search(self, &mut mistakes);
+        let plan = Plan {
+            target: self.target(known, &mut mistakes),
+            launch: self.launch(&mut mistakes),
+            tokenizer: self.tokenizer.clone(),
+            cells: self.cells(&workload, &mut mistakes),
+            passes: passes::passes(self, &workload, search.as_ref(), &mut mistakes),
+            workload,
+            warmup: mistakes
+                .read("warmup", self.warmup.as_ref(), values::warmup)
+                .unwrap_or(Warmup::Requests(1)),
+            cooldown: mistakes.read("cooldown", self.cooldown.as_ref(), values::span),
+            repeat: repeats::repeat(self, &mut mistakes),
+            sampling: self.sampling(&mut mistakes),
+            token_ids: self.token_ids.unwrap_or(false),
+            reset_prefix_cache: self.reset_prefix_cache.unwrap_or(false),
+            count_template: self.count_template.unwrap_or(false),
+            timeouts: self.timeouts(&mut mistakes),
+            max_failures: mistakes
+                .read("max_failures", self.max_failures.as_ref(), values::share)
+                .unwrap_or(0.01),
+            observe: self.observe.resolve(&mut mistakes),
+            slo: self.objectives(&mut mistakes),
+            goodput: self.request_objectives(&mut mistakes),
+            seed: self.seed.unwrap_or(0),
+            search,
+            asked: Box::new(Self {
+                header: None,
+                store: None,
+                dump_workload: None,
+                ..self.clone()
+            }),
+        };
+        if mistakes.0.is_empty() { Ok(plan) } else { Err(mistakes.0) }
+    }
+
+    fn asked(&self) -> Asked {
+        Asked {
+            lengths: self.input_lengths.is_some() || self.output_lengths.is_some(),
+            own_load: passes::has_own_load(self) || self.passes.is_some(),
+            is_demonstration: passes::is_demonstration(self),
+        }
+    }
+
+    fn sampling(&self, mistakes: &mut Mistakes) -> Sampling {
+        let temperature = self.temperature.unwrap_or(1.0);
+        if !(temperature.is_finite() && temperature >= 0.0) {
+            mistakes.add("temperature", format!("{temperature} is not a number from 0 on"));
+        }
+        Sampling {
+            temperature,
+            // A text of about so many characters ends where the model ends it.
+            ignore_eos: self.ignore_eos.unwrap_or(self.workload.name() != "blocks"),
+            stream: self.stream.unwrap_or(true),
+            extra_body: self.extra_body.clone().unwrap_or_default(),
+        }
+    }
+
+    fn objectives(&self, mistakes: &mut Mistakes) -> Vec<Objective> {
+        let Some(text) = &self.slo else { return Vec::new() };
+        slo::parse(text).unwrap_or_else(|errors| {
+            errors.iter().for_each(|error| mistakes.add("slo", error.to_string()));
+            Vec::new()
+        })
+    }
+
+    fn request_objectives(&self, mistakes: &mut Mistakes) -> Vec<RequestObjective> {
+        let Some(text) = &self.goodput else { return Vec::new() };
+        let objectives = request_objective::parse(text).unwrap_or_else(|errors| {
+            errors.iter().for_each(|error| mistakes.add("goodput", error.to_string()));
+            Vec::new()
+        });
+        if self.stream == Some(false) {
+            for objective in objectives.iter().filter(|objective| objective.needs_stream()) {
+                let problem = format!("`{}` cannot be judged without streaming", objective.text);
+                mistakes.add("goodput", problem);
+            }
+        }
+        objectives
+    }
+
+    fn timeouts(&self, mistakes: &mut Mistakes) -> Timeouts {
+        let mut read =
+            |key, value: &Option<Value>| mistakes.read(key, value.as_ref(), values::span);
+        let seconds = std::time::Duration::from_secs;
+        Timeouts {
+            connect: read("connect_timeout", &self.connect_timeout).or(Some(seconds(10))),
+            first_token: read("first_token_timeout", &self.first_token_timeout),
+            between_events: read("event_timeout", &self.event_timeout),
+            total: read("timeout", &self.timeout).or(Some(seconds(6 * 3600))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,362 @@
+//! The passes of each cell, from what was asked for.
+
+use std::time::Duration;
+
+use crate::parts::WorkloadPlan;
+use crate::search::SearchPlan;
+use crate::spec::levels::{self, Staged};
+use crate::spec::{Mistakes, Spec, values};
+use inferometer_load::arrival::Arrivals;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_load::{CountOf, Level, Recording, Script};
+use inferometer_model::suggest::did_you_mean;
+
+/// Requests of the published tables: one by one, and saturated.
+const TABLE_ONE_BY_ONE: u32 = 10;
+const TABLE_REQUESTS: u32 = 399;
+/// Blocks of each pass of the published text-block log.
+const BLOCKS: u32 = 500;
+/// Requests of the published serving run.
+const SERVING_REQUESTS: u32 = 1_000;
+/// The same for a run that was asked for nothing: under a minute.
+const DEMONSTRATION_ONE_BY_ONE: u32 = 2;
+const DEMONSTRATION_REQUESTS: u32 = 32;
+
+/// Conversations at once, where no load was asked for.
+const CONVERSATIONS_AT_ONCE: u32 = 8;
+
+/// The passes, in order: the named ones, then closed loops, then open ones.
+pub(super) fn passes(
+    spec: &Spec,
+    workload: &WorkloadPlan,
+    search: Option<&SearchPlan>,
+    mistakes: &mut Mistakes,
+) -> Vec<PassPlan> {
+    if let Some(search) = search {
+        let limit = limit(spec, mistakes);
+        return super::search::passes(spec, search, workload, limit, mistakes);
+    }
+    let (one_by_one, requests) = if is_demonstration(spec) {
+        (DEMONSTRATION_ONE_BY_ONE, DEMONSTRATION_REQUESTS)
+    } else {
+        (TABLE_ONE_BY_ONE, requests_of(spec))
+    };
+    let one_by_one = mistakes.count("one_by_one", spec.one_by_one, one_by_one);
+    let drawn = &spec.workload.drawn;
+    let by_groups = drawn.requests();
+    if by_groups.is_some() && (spec.requests.is_some() || spec.duration.is_some()) {
+        let problem = "says how many requests a pass has; leave out --requests and --duration";
+        mistakes.add("prompts_per_group", problem);
+    }
+    if drawn.prefix_length.is_some()
+        && drawn.prompts_per_group.is_none()
+        && spec.duration.is_some()
+        && spec.requests.is_none()
+    {
+        mistakes.add(
+            "requests",
+            "is missing: prompts with a shared beginning are made for a counted pass",
+        );
+    }
+    let requests = match workload {
+        // Loads count conversations then.
+        WorkloadPlan::Conversation(plan) => plan.conversations,
+        _ => mistakes.count("requests", spec.requests.or(by_groups), requests),
+    };
+    let duration = mistakes.read("duration", spec.duration.as_ref(), values::span);
+    let bound = loop_bound(spec, requests, duration);
+
+    let mut passes = Vec::new();
+    for name in named(spec, workload) {
+        match name.replace('-', "_").as_str() {
+            "table" => passes.extend([
+                PassPlan::OneByOne { bound: Bound::requests(one_by_one) },
+                PassPlan::Saturated { requests },
+            ]),
+            "one_by_one" => {
+                passes.push(PassPlan::OneByOne { bound: Bound::requests(one_by_one) });
+            }
+            "saturated" => passes.push(PassPlan::Saturated { requests }),
+            other => mistakes.add("passes", unknown_pass(other)),
+        }
+    }
+    let loads = Loads { spec, workload, bound, limit: limit(spec, mistakes) };
+    if is_published_blocks(spec) {
+        // How many are in flight depends on the block: `WorkloadPlan::in_flight` says it.
+        passes.push(loads.closed_at(1.into()));
+    }
+    loads.closed(&mut passes, mistakes);
+    loads.open(&mut passes, mistakes);
+    loads.staged(&mut passes, mistakes);
+    loads.replay(&mut passes, mistakes);
+    loads.own(&mut passes);
+    if let WorkloadPlan::Conversation(_) = workload {
+        passes = conversations(spec, passes, requests, mistakes);
+    }
+    for (position, pass) in passes.iter().enumerate() {
+        if passes[..position].iter().any(|other| other.to_string() == pass.to_string()) {
+            mistakes.add("passes", format!("{pass}: is there twice; --repeat measures it again"));
+        }
+    }
+    unused_options(spec, &passes, mistakes);
+    passes
+}
+
+/// What becomes of requests beyond the most in flight.
+fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
+    if spec.max_in_flight == Some(0) {
+        mistakes.add("max_in_flight", "is 0; give at least 1");
+    }
+    let over_limit = match spec.over_limit.as_deref() {
+        None | Some("queue") => OverLimit::Queue,
+        Some("drop") => OverLimit::Drop,
+        Some(other) => {
+            mistakes.add("over_limit", format!("`{other}` is not one of queue, drop"));
+            OverLimit::Queue
+        }
+    };
+    if spec.over_limit.is_some() && spec.max_in_flight.is_none() {
+        mistakes.add("over_limit", "says what happens beyond --max-in-flight, which is not there");
+    }
+    (spec.max_in_flight, over_limit)
+}
+
+/// The loads of one's own: loops, stages, a replay.
+struct Loads<'a> {
+    spec: &'a Spec,
+    workload: &'a WorkloadPlan,
+    bound: Bound,
+    limit: (Option<u32>, OverLimit),
+}
+
+impl Loads<'_> {
+    /// A load that ends by itself is bound by a count only where one was asked for.
+    fn bound_of(&self, level: &Level) -> Bound {
+        if level.duration().is_some() && self.spec.requests.is_none() {
+            Bound { requests: None, ..self.bound }
+        } else {
+            self.bound
+        }
+    }
+
+    fn closed_at(&self, concurrency: Level) -> PassPlan {
+        PassPlan::Closed { bound: self.bound_of(&concurrency), concurrency }
+    }
+
+    fn open_at(&self, rate: Level, mistakes: &mut Mistakes) -> PassPlan {
+        let spec = self.spec;
+        let burstiness = mistakes
+            .read("burstiness", spec.burstiness.as_ref(), values::burstiness)
+            .unwrap_or(1.0);
+        let (max_in_flight, over_limit) = self.limit;
+        PassPlan::Open {
+            bound: self.bound_of(&rate),
+            rate,
+            arrivals: Arrivals::of_burstiness(burstiness),
+            max_in_flight,
+            over_limit,
+        }
+    }
+
+    fn closed(&self, passes: &mut Vec<PassPlan>, mistakes: &mut Mistakes) {
+        for given in self.spec.concurrency.iter().flatten() {
+            let level = mistakes.read("concurrency", Some(given), levels::concurrency);
+            passes.extend(level.map(|level| self.closed_at(level)));
+        }
+    }
+
+    fn open(&self, passes: &mut Vec<PassPlan>, mistakes: &mut Mistakes) {
+        for given in self.spec.rate.iter().flatten() {
+            let Some(rate) = mistakes.read("rate", Some(given), levels::rate) else { continue };
+            if rate.peak().is_infinite() && self.bound.requests.is_none() {
+                mistakes.add("rate", "`inf` never ends by --duration alone; give --requests too");
+            }
+            passes.push(self.open_at(rate, mistakes));
+        }
+    }
+
+    fn staged(&self, passes: &mut Vec<PassPlan>, mistakes: &mut Mistakes) {
+        match self.spec.stages.as_ref().map(levels::staged) {
+            None => {}
+            Some(Ok(Staged::Rate(rate))) => passes.push(self.open_at(rate, mistakes)),
+            Some(Ok(Staged::Concurrency(level))) => passes.push(self.closed_at(level)),
+            Some(Err(problem)) => mistakes.add("stages", problem),
+        }
+    }
+
+    /// The load of a workload that has one of its own, where none was asked for.
+    fn own(&self, passes: &mut Vec<PassPlan>) {
+        if matches!(self.workload, WorkloadPlan::Conversation(_)) && !has_any_load(self.spec) {
+            passes.push(self.closed_at(CONVERSATIONS_AT_ONCE.into()));
+        }
+    }
+
+    fn replay(&self, passes: &mut Vec<PassPlan>, mistakes: &mut Mistakes) {
+        let spec = self.spec;
+        let speed = mistakes.read("replay_speed", spec.replay_speed.as_ref(), values::positive);
+        if spec.replay.is_some() && spec.workload.rows.is_replayed() {
+            mistakes.add("replay_rows", "and --replay are two recordings of arrivals; give one");
+        }
+        let own = match self.workload {
+            WorkloadPlan::Trace(trace) if !has_any_load(spec) => Some(&trace.dataset),
+            WorkloadPlan::Rows(rows) if rows.timed => Some(&rows.dataset),
+            _ => None,
+        };
+        let Some(file) = spec.replay.as_ref().or(own) else {
+            if spec.replay_speed.is_some() {
+                mistakes.add(
+                    "replay_speed",
+                    "has no recording to act on; add --replay, --replay-rows or --workload trace",
+                );
+            }
+            return;
+        };
+        let (max_in_flight, over_limit) = self.limit;
+        passes.push(PassPlan::Replay {
+            recording: Recording::of_file(file),
+            speed: speed.unwrap_or(1.0),
+            bound: Bound { requests: spec.requests, ..self.bound },
+            max_in_flight,
+            over_limit,
+        });
+    }
+}
+
+/// Each load begins conversations, or requests of them.
+fn conversations(
+    spec: &Spec,
+    passes: Vec<PassPlan>,
+    count: u32,
+    mistakes: &mut Mistakes,
+) -> Vec<PassPlan> {
+    let of = spec.workload.conversation.count_of(mistakes);
+    if spec.requests.is_some() {
+        mistakes.add("requests", "is not used: conversations are counted; give --conversations");
+    }
+    if spec.token_ids == Some(true) {
+        mistakes.add("token_ids", "cannot carry the answers of conversations, which are text");
+    }
+    let wrap = |mut begin: PassPlan| {
+        let mut conversations = begin.bound().requests.unwrap_or(count);
+        match (&mut begin, of) {
+            (PassPlan::Closed { bound, .. }, CountOf::Requests) => {
+                conversations = bound.requests.take().unwrap_or(count);
+            }
+            (_, CountOf::Requests) => {
+                let problem = format!("counts requests in a closed loop; there is also {begin}");
+                mistakes.add("concurrency_of", problem);
+            }
+            _ => {}
+        }
+        PassPlan::Conversations { script: Script::of(conversations), begin: Box::new(begin), of }
+    };
+    passes.into_iter().map(wrap).collect()
+}
+
+/// Requests of a pass, by what the published records of the workload have.
+fn requests_of(spec: &Spec) -> u32 {
+    match spec.workload.name() {
+        "blocks" => BLOCKS,
+        "sharegpt" if spec.input_lengths.is_none() && spec.output_lengths.is_none() => {
+            SERVING_REQUESTS
+        }
+        _ => TABLE_REQUESTS,
+    }
+}
+
+/// Text blocks under the load of their published record: as many in flight as it had.
+fn is_published_blocks(spec: &Spec) -> bool {
+    spec.workload.name() == "blocks" && spec.passes.is_none() && !has_own_load(spec)
+}
+
+/// A run without target, lengths, counts or loads: somebody tries the tool.
+pub(super) fn is_demonstration(spec: &Spec) -> bool {
+    spec.target.is_none()
+        && spec.server.is_none()
+        && spec.workload.blocks.is_plain()
+        && spec.input_lengths.is_none()
+        && spec.output_lengths.is_none()
+        && spec.passes.is_none()
+        && !has_own_load(spec)
+}
+
+/// Whether a load of one's own was asked for, instead of the table's.
+pub(super) fn has_own_load(spec: &Spec) -> bool {
+    spec.concurrency.is_some()
+        || spec.rate.is_some()
+        || spec.stages.is_some()
+        || spec.replay.is_some()
+        || spec.workload.rows.is_replayed()
+}
+
+/// Whether any load was asked for.
+fn has_any_load(spec: &Spec) -> bool {
+    spec.passes.is_some() || has_own_load(spec)
+}
+
+fn named(spec: &Spec, workload: &WorkloadPlan) -> Vec<String> {
+    match (&spec.passes, workload) {
+        (Some(names), _) => names.clone(),
+        // These have a load of their own.
+        (None, WorkloadPlan::Trace(_) | WorkloadPlan::Conversation(_)) => Vec::new(),
+        (None, _) if has_own_load(spec) || is_published_blocks(spec) => Vec::new(),
+        // The script of the serving run sends everything at once where it is given no rate.
+        (None, WorkloadPlan::ServingRun { .. }) => vec!["saturated".to_owned()],
+        (None, _) => vec!["table".to_owned()],
+    }
+}
+
+fn unknown_pass(name: &str) -> String {
+    let known = ["table", "one_by_one", "saturated"];
+    format!(
+        "`{name}` is not a pass{}; there are {}; loads of your own are \
+         --concurrency, --rate, --stages and --replay",
+        did_you_mean(name, known),
+        known.join(", ")
+    )
+}
+
+/// A time alone bounds by time; otherwise the count does, and the time too if it is given.
+fn loop_bound(spec: &Spec, requests: u32, duration: Option<Duration>) -> Bound {
+    let by_time_alone = duration.is_some() && spec.requests.is_none();
+    Bound { requests: (!by_time_alone).then_some(requests), duration }
+}
+
+/// The load that options act on: of conversations, the one that begins them.
+fn begins_by(pass: &PassPlan) -> &PassPlan {
+    match pass {
+        PassPlan::Conversations { begin, .. } => begin,
+        other => other,
+    }
+}
+
+/// An option that no pass listens to is a mistake, not a wish that is ignored.
+fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
+    let any = |wanted: fn(&PassPlan) -> bool| passes.iter().map(begins_by).any(wanted);
+    let open = any(|pass| pass.load().is_scheduled());
+    let drawn = any(|pass| matches!(pass, PassPlan::Open { .. }));
+    let closed = any(|pass| matches!(pass, PassPlan::Closed { .. }));
+    let one_by_one = any(|pass| matches!(pass, PassPlan::OneByOne { .. }));
+    let no_pass = "has no pass to act on; ";
+    if spec.duration.is_some() && !open && !closed {
+        mistakes.add("duration", format!("{no_pass}it bounds --concurrency and --rate"));
+    }
+    if spec.max_in_flight.is_some() && !open {
+        mistakes.add("max_in_flight", format!("{no_pass}it limits --rate"));
+    }
+    if spec.burstiness.is_some() && !drawn {
+        mistakes.add("burstiness", format!("{no_pass}it spreads the arrivals of --rate"));
+    }
+    if spec.workload.workload.as_deref() == Some("trace")
+        && spec.workload.trace.trace_scale.is_some()
+        && !any(|pass| matches!(pass, PassPlan::Replay { .. }))
+    {
+        mistakes.add("trace_scale", format!("{no_pass}it scales the trace's own arrivals"));
+    }
+    if spec.one_by_one.is_some() && !one_by_one {
+        mistakes.add("one_by_one", format!("{no_pass}add --passes table"));
+    }
+    if passes.is_empty() && mistakes.0.is_empty() {
+        mistakes.add("passes", "is empty; there is nothing to measure");
+    }
+}

@@ -1,0 +1,32 @@
+//! How often each cell is measured, from what was asked for.
+
+use crate::parts::Repeat;
+use crate::precision as repeat;
+use crate::spec::{Mistakes, Spec};
+
+/// The most repeats where they go on until figures are known well enough.
+const MOST_UNTIL: u32 = 20;
+
+/// The repeats of each cell.
+pub(super) fn repeat(spec: &Spec, mistakes: &mut Mistakes) -> Repeat {
+    let until = spec.until.as_deref().map_or_else(Vec::new, |text| {
+        repeat::parse(text).unwrap_or_else(|errors| {
+            errors.iter().for_each(|error| mistakes.add("until", error.to_string()));
+            Vec::new()
+        })
+    });
+    let at_least = mistakes.count("repeat", spec.repeat, 1);
+    let at_most = match (spec.max_repeats, &spec.until) {
+        (Some(_), None) => {
+            mistakes.add("max_repeats", "limits --until, which is not there; use --repeat");
+            at_least
+        }
+        (None, None) => at_least,
+        (most, Some(_)) => most.unwrap_or(MOST_UNTIL.max(at_least)),
+    };
+    if at_most < at_least || (spec.until.is_some() && at_most < 2) {
+        let fewest = at_least.max(2);
+        mistakes.add("max_repeats", format!("is {at_most}, but {fewest} repeats are the fewest"));
+    }
+    Repeat { at_least, at_most, until }
+}

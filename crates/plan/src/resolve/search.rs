@@ -1,0 +1,281 @@
+//! The search of a plan, from a spec: its limits, and the pass that its trials vary.
+
+use crate::parts::WorkloadPlan;
+use crate::search::{Over, SearchPlan, criteria};
+use crate::spec::{Mistakes, Spec, Value, values};
+use inferometer_load::arrival::Arrivals;
+use inferometer_load::{Bound, PassPlan};
+
+/// The share that must meet the objectives on requests where none is given.
+pub(crate) const ATTAINMENT: f64 = 0.99;
+const CONFIDENCE: f64 = 0.95;
+const PRECISION: f64 = 0.05;
+const STRIDE: f64 = 2.0;
+const MAX_REQUESTS: u64 = 20_000;
+const MAX_TRIALS: u32 = 40;
+/// Without `from`, a rate is looked for down to this share of the first one.
+const LOWEST_SHARE: f64 = 1e-3;
+const FIRST_RATE: f64 = 1.0;
+const FIRST_CONCURRENCY: f64 = 8.0;
+
+/// The search of a spec, if it asks for one.
+pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan> {
+    let asked = spec.search.as_ref()?;
+    let over = match asked.over.as_deref() {
+        None | Some("rate") => Over::Rate,
+        Some("concurrency") => Over::Concurrency,
+        Some(other) => {
+            mistakes.add("over", format!("`{other}` is not one of rate, concurrency"));
+            Over::Rate
+        }
+    };
+    let mut load = |key, given: &Option<Value>| {
+        mistakes.read(key, given.as_ref(), |value| match over {
+            Over::Rate => values::positive(value),
+            Over::Concurrency => match values::count(value)? {
+                0 => Err("is not a number of requests in flight; give 1 or more"),
+                count => Ok(f64::from(count)),
+            },
+        })
+    };
+    let (from, to) = (load("from", &asked.from), load("to", &asked.to));
+    let start = load("start", &asked.start);
+    if from.zip(to).is_some_and(|(from, to)| from >= to) {
+        mistakes.add("to", "is not above --from; give a higher load");
+    }
+    let first = match over {
+        Over::Rate => FIRST_RATE,
+        Over::Concurrency => FIRST_CONCURRENCY,
+    };
+    let highest = to.unwrap_or(f64::INFINITY);
+    if start.is_some_and(|start| start < from.unwrap_or(0.0) || start > highest) {
+        mistakes.add("start", "is not between --from and --to; give a load that they hold");
+    }
+    let start = start.unwrap_or(from.unwrap_or(first).min(highest));
+    let lowest = match over {
+        Over::Rate => from.unwrap_or(start * LOWEST_SHARE),
+        Over::Concurrency => from.unwrap_or(1.0),
+    };
+    let [attainment, confidence, precision] = [
+        ("attainment", &asked.attainment, ATTAINMENT),
+        ("confidence", &asked.confidence, CONFIDENCE),
+        ("precision", &asked.precision, PRECISION),
+    ]
+    .map(|(key, given, usual)| {
+        let share = mistakes.read(key, given.as_ref(), |value| match values::share(value)? {
+            share if share > 0.0 && share < 1.0 => Ok(share),
+            // That no criterion can be of all requests is told with what to give instead.
+            share if share >= 1.0 && key == "attainment" => Ok(share),
+            _ => Err("is not a share between 0% and 100%"),
+        });
+        share.unwrap_or(usual)
+    });
+    if confidence < 0.5 {
+        mistakes.add("confidence", "is below 50%: a coin would do; give 95%, or so");
+    }
+    let stride =
+        mistakes.read("stride", asked.stride.as_ref(), |value| match values::positive(value)? {
+            stride if stride > 1.0 => Ok(stride),
+            _ => Err("is not a factor above 1"),
+        });
+    Some(SearchPlan {
+        over,
+        criteria: criteria_of(spec, attainment, mistakes),
+        confidence,
+        precision,
+        start,
+        stride: stride.unwrap_or(STRIDE),
+        lowest,
+        highest: to,
+        max_requests: positive("max_requests", asked.max_requests, MAX_REQUESTS, mistakes),
+        max_trials: positive("max_trials", asked.max_trials, MAX_TRIALS, mistakes),
+    })
+}
+
+fn criteria_of(
+    spec: &Spec,
+    attainment: f64,
+    mistakes: &mut Mistakes,
+) -> Vec<crate::search::Criterion> {
+    let is_without_goodput = spec.goodput.is_none();
+    if is_without_goodput && spec.search.as_ref().is_some_and(|it| it.attainment.is_some()) {
+        mistakes.add("attainment", "is the share of requests that meet --goodput; give that too");
+    }
+    if is_without_goodput && spec.slo.is_none() {
+        let problem = "is missing: a search needs to know what must hold; write it as in \
+                       'ttft_p99<500ms,tpot_p99<50ms', or give --goodput 'ttft<500ms'";
+        mistakes.add("slo", problem);
+    }
+    // What cannot be read is told where it is resolved.
+    let mut ignored = Mistakes::default();
+    let slo = spec.objectives(&mut ignored);
+    let goodput = spec.request_objectives(&mut ignored);
+    let max_failures = spec.max_failures.as_ref().and_then(|share| values::share(share).ok());
+    let criteria = criteria(&slo, &goodput, attainment, max_failures).unwrap_or_else(|errors| {
+        errors.iter().for_each(|error| mistakes.add("slo", error.to_string()));
+        Vec::new()
+    });
+    if spec.stream == Some(false) {
+        for criterion in criteria.iter().filter(|criterion| criterion.needs_stream()) {
+            let problem = format!("`{}` cannot be judged without streaming", criterion.text);
+            mistakes.add("slo", problem);
+        }
+    }
+    criteria
+}
+
+fn positive<N: Default + PartialEq>(
+    key: &'static str,
+    given: Option<N>,
+    usual: N,
+    mistakes: &mut Mistakes,
+) -> N {
+    let value = given.unwrap_or(usual);
+    if value == N::default() {
+        mistakes.add(key, "is 0; give at least 1");
+    }
+    value
+}
+
+/// The one pass of a plan that searches: what all trials have in common, at the first load.
+pub(crate) fn passes(
+    spec: &Spec,
+    search: &SearchPlan,
+    workload: &WorkloadPlan,
+    limit: (Option<u32>, inferometer_load::OverLimit),
+    mistakes: &mut Mistakes,
+) -> Vec<PassPlan> {
+    for (key, given) in [
+        ("passes", spec.passes.is_some()),
+        ("one_by_one", spec.one_by_one.is_some()),
+        ("requests", spec.requests.is_some()),
+        ("concurrency", spec.concurrency.is_some()),
+        ("rate", spec.rate.is_some()),
+        ("stages", spec.stages.is_some()),
+        ("replay", spec.replay.is_some()),
+        ("replay_speed", spec.replay_speed.is_some()),
+        ("duration", spec.duration.is_some()),
+        ("repeat", spec.repeat.is_some()),
+        ("until", spec.until.is_some()),
+        ("max_repeats", spec.max_repeats.is_some()),
+        ("dump_workload", spec.dump_workload.is_some()),
+    ] {
+        if given {
+            let problem = "is what a search chooses itself; leave it out (--from, --to, --start and \
+                           --max-requests bound it)";
+            mistakes.add(key, problem);
+        }
+    }
+    let loads_itself =
+        matches!(workload, WorkloadPlan::Conversation(_)) || spec.workload.rows.is_replayed();
+    if loads_itself {
+        let problem = "brings a load of its own, which a search would have to choose";
+        mistakes.add("workload", problem);
+    }
+    let bound = Bound::requests(100);
+    match search.over {
+        Over::Rate => {
+            let burstiness = mistakes
+                .read("burstiness", spec.burstiness.as_ref(), values::burstiness)
+                .unwrap_or(1.0);
+            let (max_in_flight, over_limit) = limit;
+            vec![PassPlan::Open {
+                rate: search.start.into(),
+                arrivals: Arrivals::of_burstiness(burstiness),
+                bound,
+                max_in_flight,
+                over_limit,
+            }]
+        }
+        Over::Concurrency => {
+            for (key, given) in [
+                ("burstiness", spec.burstiness.is_some()),
+                ("max_in_flight", spec.max_in_flight.is_some()),
+            ] {
+                if given {
+                    mistakes.add(key, "is about arrivals at a rate; leave it out, or --over rate");
+                }
+            }
+            vec![PassPlan::closed(search.start as u32, bound)]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Known;
+
+    fn resolved(keys: &str) -> Result<crate::Plan, String> {
+        let spec: Spec = serde_json::from_str(keys).unwrap();
+        spec.resolve(&Known { dialects: &[], models: &["chatglm3-6b"] }).map_err(|mistakes| {
+            mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        })
+    }
+
+    #[test]
+    fn a_search_has_one_pass_which_its_trials_vary_and_is_part_of_the_plans_identity() {
+        let plain = resolved(r#"{"slo": "ttft_p99<1s", "search": {}}"#).unwrap();
+        let search = plain.search.as_ref().unwrap();
+        assert_eq!((search.over, search.start, search.lowest), (Over::Rate, 1.0, 1e-3));
+        assert_eq!((search.confidence, search.precision), (0.95, 0.05));
+        assert_eq!(plain.passes, [PassPlan::open(1.0, Bound::requests(100))]);
+        let other = r#"{"slo": "ttft_p99<1s", "search": {"precision": "10%"}}"#;
+        assert_ne!(resolved(other).unwrap().hash(), plain.hash());
+        let keys = r#"{"slo": "ttft_p99<1s", "search": {"over": "concurrency", "to": 64}}"#;
+        let closed = resolved(keys).unwrap();
+        assert_eq!(closed.passes, [PassPlan::closed(8, Bound::requests(100))]);
+        assert_eq!(closed.search.unwrap().highest, Some(64.0));
+    }
+
+    #[test]
+    fn bounds_hold_the_first_load() {
+        for (keys, start, lowest) in [
+            (r#"{"from": 3}"#, 3.0, 3.0),
+            (r#"{"to": 0.5}"#, 0.5, 0.0005),
+            (r#"{"from": 3, "to": 9, "start": 9}"#, 9.0, 3.0),
+            (r#"{"start": "20"}"#, 20.0, 0.02),
+        ] {
+            let keys = format!(r#"{{"slo": "ttft_p99<1s", "search": {keys}}}"#);
+            let search = resolved(&keys).unwrap().search.unwrap();
+            assert_eq!((search.start, search.lowest), (start, lowest), "{keys}");
+        }
+        for bounds in [r#""from": 3, "to": 9, "start": 20"#, r#""from": 3, "start": 1"#] {
+            let keys = format!(r#"{{"slo": "ttft_p99<1s", "search": {{{bounds}}}}}"#);
+            let told = resolved(&keys).unwrap_err();
+            assert!(told.contains("start (--start): is not between --from and --to"), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_share_of_failures_that_was_given_is_searched_for_too() {
+        let of = |keys: &str| resolved(keys).unwrap().search.unwrap().criteria.len();
+        assert_eq!(of(r#"{"slo": "ttft_p99<1s", "search": {}}"#), 1);
+        assert_eq!(of(r#"{"slo": "ttft_p99<1s", "max_failures": "2%", "search": {}}"#), 2);
+        let all = r#"{"goodput": "ttft<1s", "search": {"attainment": "100%"}}"#;
+        assert!(resolved(all).unwrap_err().contains("--attainment 99.9%"));
+    }
+
+    #[test]
+    fn every_mistake_is_told_at_once() {
+        let told = resolved(
+            r#"{"slo": "ttft_max<1s", "requests": 5, "repeat": 2, "search": {"over": "speed",
+                "confidence": "40%", "precision": 0, "stride": 1, "max_requests": 0}}"#,
+        )
+        .unwrap_err();
+        for words in [
+            "over (--over): `speed` is not one of rate, concurrency",
+            "slo (--slo): `ttft_max<1s`: the largest value grows",
+            "requests (--requests): is what a search chooses itself",
+            "repeat (--repeat): is what a search chooses itself",
+            "confidence (--confidence): is below 50%",
+            "precision (--precision): `0` is not a share between",
+            "stride (--stride): `1` is not a factor above 1",
+            "max_requests (--max-requests): is 0",
+        ] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+        let told = resolved(r#"{"search": {}}"#).unwrap_err();
+        assert!(told.contains("what must hold"), "{told}");
+    }
+}

@@ -1,0 +1,148 @@
+//! A spec with its defaults written out, for people who want to see what a plan will do. Never
+//! another plan: a key is written only where what is resolved stays the same.
+
+use serde_json::{Value, json};
+
+use crate::parts::{Grid, TargetPlan, Warmup};
+use crate::plan::Plan;
+use crate::search::SearchPlan;
+use crate::spec::{Known, Spec, SpecError};
+use inferometer_load::PassPlan;
+
+impl Spec {
+    /// The spec with every default that can be a key, by what it resolves to.
+    ///
+    /// # Errors
+    /// Every mistake of the spec.
+    pub fn spelled_out(&self, known: &Known<'_>) -> Result<Self, Vec<SpecError>> {
+        let plan = self.resolve(known)?;
+        let hash = plan.hash();
+        let with = |spec: &Self, keys: &[(&str, Value)]| -> Option<Self> {
+            let Ok(Value::Object(mut all)) = serde_json::to_value(spec) else { return None };
+            for (key, value) in keys {
+                let slot = all.entry(*key).or_insert(Value::Null);
+                if slot.is_null() {
+                    *slot = value.clone();
+                }
+            }
+            let fuller: Self = serde_json::from_value(Value::Object(all)).ok()?;
+            (fuller.resolve(known).ok()?.hash() == hash).then_some(fuller)
+        };
+        // What decides the defaults of one another is tried together first.
+        let load = load(&plan);
+        let mut spec = with(self, &load).unwrap_or_else(|| self.clone());
+        for key in load.into_iter().chain(defaults(&plan)) {
+            spec = with(&spec, &[key]).unwrap_or(spec);
+        }
+        for (key, value) in plan.search.iter().flat_map(searched) {
+            let Some(Ok(Value::Object(mut table))) = spec.search.as_ref().map(serde_json::to_value)
+            else {
+                continue;
+            };
+            if table.get(key).is_some_and(Value::is_null) {
+                table.insert(key.to_owned(), value);
+                let fuller = Self { search: None, ..spec.clone() };
+                spec = with(&fuller, &[("search", Value::Object(table))]).unwrap_or(spec);
+            }
+        }
+        Ok(spec)
+    }
+}
+
+/// The grid and the passes.
+fn load(plan: &Plan) -> Vec<(&'static str, Value)> {
+    let mut keys = vec![("workload", json!(plan.workload.name()))];
+    let axis = |of: fn(&inferometer_model::cell::CellPlan) -> u32| {
+        let mut lengths: Vec<u32> = Vec::new();
+        for length in plan.cells.iter().map(of) {
+            if !lengths.contains(&length) {
+                lengths.push(length);
+            }
+        }
+        json!(lengths)
+    };
+    let [inputs, outputs] = match plan.workload.grid() {
+        Grid::Characters => ["block_sizes", "wanted_lengths"],
+        _ => ["input_lengths", "output_lengths"],
+    };
+    keys.push((inputs, axis(|cell| cell.input_length)));
+    keys.push((outputs, axis(|cell| cell.output_length)));
+    let mut names: Vec<&str> = Vec::new();
+    for pass in &plan.passes {
+        match pass {
+            PassPlan::OneByOne { bound } => {
+                names.push("one_by_one");
+                keys.extend(bound.requests.map(|count| ("one_by_one", json!(count))));
+            }
+            PassPlan::Saturated { .. } => names.push("saturated"),
+            _ => {}
+        }
+    }
+    let requests = plan.passes.iter().rev().find(|pass| !matches!(pass, PassPlan::OneByOne { .. }));
+    keys.extend(requests.and_then(PassPlan::requests).map(|count| ("requests", json!(count))));
+    if !names.is_empty() {
+        keys.push(("passes", json!(names)));
+    }
+    keys
+}
+
+/// The keys of `[search]`. The first load comes before the lowest one, which follows from it.
+fn searched(search: &SearchPlan) -> Vec<(&'static str, Value)> {
+    vec![
+        ("over", json!(search.over.name())),
+        ("attainment", json!(super::search::ATTAINMENT)),
+        ("confidence", json!(search.confidence)),
+        ("precision", json!(search.precision)),
+        ("start", json!(search.start)),
+        ("stride", json!(search.stride)),
+        ("from", json!(search.lowest)),
+        ("max_requests", json!(search.max_requests)),
+        ("max_trials", json!(search.max_trials)),
+    ]
+}
+
+/// Everything else, in the order of a plan.
+fn defaults(plan: &Plan) -> Vec<(&'static str, Value)> {
+    let seconds = |span: std::time::Duration| json!(format!("{}s", span.as_secs_f64()));
+    let mut keys: Vec<(&str, Value)> = Vec::new();
+    if let TargetPlan::Embedded { model, speed, .. } = &plan.target {
+        keys.extend([("model", json!(model)), ("speed", json!(speed))]);
+    } else {
+        keys.push(("model", json!("auto")));
+    }
+    keys.extend([
+        ("dialect", json!("auto")),
+        (
+            "warmup",
+            match plan.warmup {
+                Warmup::Requests(count) => json!(count),
+                Warmup::Time { duration } => seconds(duration),
+            },
+        ),
+        ("repeat", json!(plan.repeat.at_least)),
+        ("burstiness", json!(1.0)),
+        ("over_limit", json!("queue")),
+        ("temperature", json!(plan.sampling.temperature)),
+        ("ignore_eos", json!(plan.sampling.ignore_eos)),
+        ("stream", json!(plan.sampling.stream)),
+        ("token_ids", json!(plan.token_ids)),
+        ("count_template", json!(plan.count_template)),
+        ("reset_prefix_cache", json!(plan.reset_prefix_cache)),
+    ]);
+    let timeouts = &plan.timeouts;
+    for (key, span) in [
+        ("connect_timeout", timeouts.connect),
+        ("first_token_timeout", timeouts.first_token),
+        ("event_timeout", timeouts.between_events),
+        ("timeout", timeouts.total),
+    ] {
+        keys.extend(span.map(|span| (key, seconds(span))));
+    }
+    keys.extend([
+        ("max_failures", json!(plan.max_failures)),
+        ("server_metrics", json!(true)),
+        ("metrics_period", seconds(plan.observe.period)),
+        ("seed", json!(plan.seed)),
+    ]);
+    keys
+}

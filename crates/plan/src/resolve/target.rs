@@ -1,0 +1,152 @@
+//! The server under test, from a spec.
+
+use std::collections::BTreeMap;
+
+use inferometer_model::suggest::did_you_mean;
+
+use crate::parts::{LaunchPlan, TargetPlan, Url};
+use crate::spec::{Known, Mistakes, Spec, SpecError, values};
+
+impl Spec {
+    /// The headers as name and value.
+    ///
+    /// # Errors
+    /// Every header that is not one. Values are not repeated: they may be secrets.
+    pub fn headers(&self) -> Result<Vec<(String, String)>, Vec<SpecError>> {
+        let mut mistakes = Mistakes::default();
+        let mut headers = Vec::new();
+        for (position, header) in self.header.iter().flatten().enumerate() {
+            match header.split_once(':') {
+                Some((name, value)) if is_header(name.trim(), value.trim()) => {
+                    headers.push((name.trim().to_owned(), value.trim().to_owned()));
+                }
+                _ => mistakes.add(
+                    "header",
+                    format!("number {} is not a header that can be added; write it as 'Name: value', and leave those that \
+                     frame a request (Host, Content-Length, ...) to this program", position + 1),
+                ),
+            }
+        }
+        if mistakes.0.is_empty() { Ok(headers) } else { Err(mistakes.0) }
+    }
+
+    pub(super) fn target(&self, known: &Known<'_>, mistakes: &mut Mistakes) -> TargetPlan {
+        let dialect = self.dialect.as_deref().filter(|&name| name != "auto");
+        if let Some(name) = dialect.filter(|name| !known.dialects.contains(name)) {
+            mistakes.add(
+                "dialect",
+                format!(
+                    "`{name}` is not a dialect{}; there are auto, {}",
+                    did_you_mean(name, known.dialects.iter().copied()),
+                    known.dialects.join(", ")
+                ),
+            );
+        }
+        let url = match (&self.target, &self.server) {
+            (None, None) => return self.embedded(known, mistakes),
+            (Some(_), Some(_)) => {
+                mistakes.add("server", "starts the target itself; leave out target or it");
+                Url::plain("", 0)
+            }
+            (Some(address), None) => values::url(address).unwrap_or_else(|problem| {
+                mistakes.add("target", format!("`{}` {problem}", values::without_user(address)));
+                Url::plain("", 0)
+            }),
+            // Mistakes in it are told where it is resolved.
+            (None, Some(server)) => server.resolve().map_or_else(
+                |_| Url::plain("", 0),
+                |launch| Url::plain(launch.reached_at(), launch.port.unwrap_or(0)),
+            ),
+        };
+        self.served(url, dialect, mistakes)
+    }
+
+    pub(super) fn launch(&self, mistakes: &mut Mistakes) -> Option<LaunchPlan> {
+        match self.server.as_ref()?.resolve() {
+            Ok(launch) => Some(launch),
+            Err(problems) => {
+                problems.into_iter().for_each(|problem| mistakes.add("server", problem));
+                None
+            }
+        }
+    }
+
+    /// A server that is no embedded engine of ours.
+    fn served(&self, url: Url, dialect: Option<&str>, mistakes: &mut Mistakes) -> TargetPlan {
+        for (key, given) in [("profile", self.profile.is_some()), ("speed", self.speed.is_some())] {
+            if given {
+                mistakes.add(key, "belongs to the embedded engine; leave out target or it");
+            }
+        }
+        let is_path = |path: &String| {
+            path.starts_with('/') && !path.contains(|c: char| c.is_control() || c == ' ')
+        };
+        if self.endpoint.as_ref().is_some_and(|path| !is_path(path)) {
+            mistakes.add("endpoint", "is a path on the server: it begins with / and has no spaces");
+        }
+        let header_names = self.headers().map_or_else(
+            |errors| {
+                mistakes.0.extend(errors);
+                Vec::new()
+            },
+            |headers| headers.into_iter().map(|(name, _)| name).collect(),
+        );
+        let insecure = self.insecure.unwrap_or(false);
+        for (key, given) in [("ca_cert", self.ca_cert.is_some()), ("insecure", insecure)] {
+            if given && !url.secure {
+                mistakes.add(key, "is about certificates; the target has no https:// address");
+            }
+        }
+        if insecure && self.ca_cert.is_some() {
+            mistakes.add("insecure", "trusts anybody; leave it out, or ca_cert");
+        }
+        TargetPlan::Server {
+            url,
+            insecure,
+            dialect: dialect.map(str::to_owned),
+            endpoint: self.endpoint.clone(),
+            model: self.model.clone().filter(|name| name != "auto"),
+            header_names,
+        }
+    }
+
+    fn embedded(&self, known: &Known<'_>, mistakes: &mut Mistakes) -> TargetPlan {
+        for (key, given) in [
+            ("endpoint", self.endpoint.is_some()),
+            ("header", self.header.is_some()),
+            ("api_key_env", self.api_key_env.is_some()),
+            ("ca_cert", self.ca_cert.is_some()),
+            ("insecure", self.insecure.is_some()),
+        ] {
+            if given {
+                mistakes.add(key, "needs a target; the embedded engine has no use for it");
+            }
+        }
+        let model = self.model.clone().unwrap_or_else(|| "chatglm3-6b".to_owned());
+        let is_known = known.models.iter().any(|known| known.eq_ignore_ascii_case(&model));
+        if !is_known && !model.ends_with(".json") {
+            mistakes.add(
+                "model",
+                format!(
+                    "`{model}` is not a model of the embedded engine{}; there are {}, or give the \
+                     path of a config.json",
+                    did_you_mean(&model, known.models.iter().copied()),
+                    known.models.join(", ")
+                ),
+            );
+        }
+        let speed = mistakes.read("speed", self.speed.as_ref(), values::positive).unwrap_or(1.0);
+        let dialect = self.dialect.clone().filter(|name| name != "auto");
+        let (profile, engine_flags) = (self.profile.clone(), BTreeMap::new());
+        TargetPlan::Embedded { model, profile, dialect, speed, engine_flags }
+    }
+}
+
+fn is_header(name: &str, value: &str) -> bool {
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    let framing = ["content-length", "transfer-encoding", "connection", "host"];
+    !name.is_empty()
+        && !framing.iter().any(|known| name.eq_ignore_ascii_case(known))
+        && name.chars().all(token)
+        && !value.chars().any(|c| c.is_control())
+}

@@ -1,0 +1,262 @@
+//! What a spec resolves to, and what is told of each mistake.
+
+use super::*;
+use crate::parts::TargetPlan;
+use crate::spec::{Stages, WorkloadKeys};
+use inferometer_load::{Bound, PassPlan};
+use std::time::Duration;
+
+const KNOWN: Known<'_> =
+    Known { dialects: &["openai-completions", "tgi"], models: &["chatglm3-6b", "qwen-14b"] };
+
+fn mistakes(spec: &Spec) -> Vec<String> {
+    spec.resolve(&KNOWN).unwrap_err().iter().map(ToString::to_string).collect()
+}
+
+fn text(value: &str) -> Value {
+    Value::Text(value.to_owned())
+}
+
+#[test]
+fn nothing_asked_for_is_the_demonstration_on_the_embedded_engine() {
+    let plan = Spec::default().resolve(&KNOWN).unwrap();
+    let TargetPlan::Embedded { model, .. } = &plan.target else { panic!("{:?}", plan.target) };
+    assert_eq!(model, "chatglm3-6b");
+    assert_eq!(plan.cells.len(), 4);
+    assert_eq!(
+        plan.passes,
+        [PassPlan::OneByOne { bound: Bound::requests(2) }, PassPlan::Saturated { requests: 32 }]
+    );
+}
+
+#[test]
+fn a_target_gets_the_counts_of_the_published_tables() {
+    let spec = Spec { target: Some("http://127.0.0.1:8000/v1".into()), ..Spec::default() };
+    let plan = spec.resolve(&KNOWN).unwrap();
+    let counts: Vec<_> = plan.passes.iter().map(PassPlan::requests).collect();
+    assert_eq!(counts, [Some(10), Some(399)]);
+}
+
+#[test]
+fn every_mistake_is_told_at_once_with_its_key_and_flag() {
+    let spec = Spec {
+        target: Some("localhost:8000".into()),
+        dialect: Some("openai-completion".into()),
+        input_lengths: Some(vec![0]),
+        output_lengths: Some(vec![]),
+        rate: Some(vec![text("-2")]),
+        timeout: Some(text("soon")),
+        max_failures: Some(text("most")),
+        workload: WorkloadKeys { workload: Some("sharegtp".into()), ..WorkloadKeys::default() },
+        header: Some(vec!["no colon, secret".into()]),
+        ..Spec::default()
+    };
+    let told = mistakes(&spec);
+    for (key, words) in [
+        ("target (--target)", "http://localhost:8000"),
+        ("dialect (--dialect)", "did you mean `openai-completions`?"),
+        ("input_lengths (--input-lengths)", "from 1 to"),
+        ("output_lengths (--output-lengths)", "is empty"),
+        ("rate (--rate)", "`-2` is not a rate"),
+        ("timeout (--timeout)", "500ms"),
+        ("max_failures (--max-failures)", "1%"),
+        ("workload (--workload)", "did you mean `sharegpt`?"),
+        ("header (--header)", "Name: value"),
+    ] {
+        let found = told.iter().any(|line| line.starts_with(key) && line.contains(words));
+        assert!(found, "{key}: {words}\n{told:#?}");
+    }
+    assert!(!told.concat().contains("secret"));
+}
+
+#[test]
+fn an_option_that_no_pass_listens_to_is_a_mistake() {
+    let spec = Spec { duration: Some(text("10s")), ..Spec::default() };
+    assert!(mistakes(&spec)[0].contains("--concurrency and --rate"));
+    let spec = Spec { max_in_flight: Some(9), ..Spec::default() };
+    assert!(mistakes(&spec)[0].contains("--rate"));
+}
+
+#[test]
+fn a_time_alone_bounds_by_time_and_a_count_beside_it_bounds_too() {
+    let spec = Spec {
+        concurrency: Some(vec![Value::Number(8.0)]),
+        duration: Some(text("10s")),
+        ..Spec::default()
+    };
+    let duration = Some(Duration::from_secs(10));
+    let bound = Bound { requests: None, duration };
+    assert_eq!(spec.resolve(&KNOWN).unwrap().passes, [PassPlan::closed(8, bound)]);
+    let both = Spec { requests: Some(5), ..spec };
+    let bound = Bound { requests: Some(5), duration };
+    assert_eq!(both.resolve(&KNOWN).unwrap().passes, [PassPlan::closed(8, bound)]);
+}
+
+#[test]
+fn loads_of_ones_own_resolve_to_levels_arrivals_limits_and_bounds() {
+    use inferometer_load::Level;
+    use inferometer_load::OverLimit;
+    use inferometer_load::arrival::Arrivals;
+    let spec = Spec {
+        rate: Some(vec![Value::Number(2.0), text("60s@1..20:exp")]),
+        concurrency: Some(vec![text("10s@1..4")]),
+        stages: Some(Stages::Text("30s@2,30s@8".into())),
+        replay: Some("trace.txt".into()),
+        replay_speed: Some(text("2.5")),
+        burstiness: Some(text("0.5")),
+        max_in_flight: Some(9),
+        over_limit: Some("drop".into()),
+        ..Spec::default()
+    };
+    let passes = spec.resolve(&KNOWN).unwrap().passes;
+    let told: Vec<String> = passes.iter().map(ToString::to_string).collect();
+    let gamma = "gamma (burstiness 0.5) arrivals";
+    assert_eq!(
+        told,
+        [
+            "closed loop, 10s@1..4 in flight".to_owned(),
+            format!("open loop, 2 requests/s, {gamma}"),
+            format!("open loop, 60s@1..20:exp requests/s, {gamma}"),
+            format!("open loop, 30s@2+30s@8 requests/s, {gamma}"),
+            "replay of trace.txt at 2.5 times its speed".to_owned(),
+        ]
+    );
+    for pass in &passes[1..] {
+        assert_eq!(pass.limit(), (Some(9), OverLimit::Drop));
+    }
+    // What ends by itself is bound by a count only where one was asked for.
+    assert_eq!(passes[1].requests(), Some(399));
+    assert_eq!((passes[0].requests(), passes[2].requests()), (None, None));
+    let PassPlan::Open { rate: Level::Constant(2.0), arrivals, .. } = &passes[1] else { panic!() };
+    assert_eq!(*arrivals, Arrivals::Gamma { shape: 0.5 });
+    let counted = Spec { requests: Some(5), ..spec };
+    let counts: Vec<_> =
+        counted.resolve(&KNOWN).unwrap().passes.iter().map(PassPlan::requests).collect();
+    // The recording has not been read, so nobody knows how many it has.
+    assert_eq!(counts, [Some(5), Some(5), Some(5), Some(5), Some(0)]);
+}
+
+#[test]
+fn warm_up_is_a_count_or_a_time_and_repeats_have_a_limit() {
+    use crate::parts::Warmup;
+    let resolve = |spec: Spec| spec.resolve(&KNOWN).unwrap();
+    let plan = resolve(Spec::default());
+    assert_eq!((plan.warmup, plan.repeat.at_most), (Warmup::Requests(1), 1));
+    let plan = resolve(Spec {
+        warmup: Some(text("10s")),
+        cooldown: Some(text("2s")),
+        until: Some("ttft_p50±2%".into()),
+        repeat: Some(3),
+        ..Spec::default()
+    });
+    assert_eq!(plan.warmup, Warmup::Time { duration: Duration::from_secs(10) });
+    assert_eq!(plan.cooldown, Some(Duration::from_secs(2)));
+    assert_eq!((plan.repeat.at_least, plan.repeat.at_most), (3, 20));
+    assert_eq!(resolve(Spec { warmup: Some(text("0")), ..Spec::default() }).warmup.bound(), None);
+    let stored = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&stored).unwrap(), plan);
+}
+
+#[test]
+fn wrong_loads_repeats_and_objectives_are_told_with_their_keys() {
+    let spec = Spec {
+        rate: Some(vec![text("5s@"), Value::Number(2.0), Value::Number(2.0)]),
+        stages: Some(Stages::Text("often".into())),
+        replay_speed: Some(text("2")),
+        burstiness: Some(text("0")),
+        over_limit: Some("forget".into()),
+        warmup: Some(text("a while")),
+        until: Some("ttft_p50".into()),
+        max_repeats: Some(1),
+        goodput: Some("ttft<500ms,tpot<5%".into()),
+        stream: Some(false),
+        ..Spec::default()
+    };
+    let told = mistakes(&spec);
+    for (key, words) in [
+        ("rate (--rate)", "is not a load"),
+        ("stages (--stages)", "is not a load"),
+        ("passes (--passes)", "is there twice"),
+        ("replay_speed (--replay-speed)", "--replay"),
+        ("burstiness (--burstiness)", "1 is Poisson"),
+        ("over_limit (--over-limit)", "queue, drop"),
+        ("warmup (--warmup)", "a number of requests, or a time"),
+        ("until (--until)", "±2%"),
+        ("max_repeats (--max-repeats)", "2 repeats are the fewest"),
+        ("goodput (--goodput)", "`tpot<5%`"),
+    ] {
+        let found = told.iter().any(|line| line.starts_with(key) && line.contains(words));
+        assert!(found, "{key}: {words}\n{told:#?}");
+    }
+    let whole = Spec { goodput: Some("ttft<1s".into()), stream: Some(false), ..Spec::default() };
+    assert!(mistakes(&whole)[0].contains("without streaming"));
+}
+
+#[test]
+fn the_hash_of_a_plan_follows_what_it_measures() {
+    let hash = |spec: &Spec| spec.resolve(&KNOWN).unwrap().hash();
+    let base = Spec::default();
+    assert_eq!(hash(&base), hash(&Spec { out: Some("elsewhere".into()), ..base.clone() }));
+    assert_ne!(hash(&base), hash(&Spec { seed: Some(7), ..base.clone() }));
+}
+
+#[test]
+fn the_load_that_begins_conversations_takes_the_options_of_its_kind() {
+    let spec = |rate: bool| {
+        let mut spec = Spec { duration: Some(text("10s")), ..Spec::default() };
+        spec.workload.workload = Some("conversation".to_owned());
+        if rate {
+            spec.rate = Some(vec![text("2")]);
+            spec.max_in_flight = Some(4);
+            spec.burstiness = Some(text("0.5"));
+        }
+        spec
+    };
+    let plan = spec(true).resolve(&KNOWN).unwrap();
+    let [PassPlan::Conversations { begin, .. }] = &plan.passes[..] else {
+        panic!("{:?}", plan.passes)
+    };
+    assert_eq!(begin.bound().duration, Some(Duration::from_secs(10)));
+    assert_eq!(begin.limit().0, Some(4));
+    assert!(spec(false).resolve(&KNOWN).is_ok());
+    let closed = Spec { max_in_flight: Some(4), burstiness: Some(text("0.5")), ..spec(false) };
+    let told = mistakes(&closed);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().all(|mistake| mistake.contains("has no pass to act on")), "{told:?}");
+}
+
+#[test]
+fn a_spec_with_its_defaults_written_out_is_the_same_plan() {
+    let keys = [
+        serde_json::json!({}),
+        serde_json::json!({ "target": "http://127.0.0.1:8000", "concurrency": [1, 8] }),
+        serde_json::json!({ "rate": [2], "requests": 60, "burstiness": 0.5 }),
+        serde_json::json!({ "workload": "blocks" }),
+        serde_json::json!({ "workload": "sharegpt", "dataset": "a.json" }),
+        serde_json::json!({ "workload": "conversation", "concurrency": [3] }),
+        serde_json::json!({ "passes": ["saturated"], "requests": 5 }),
+        serde_json::json!({ "stages": "30s@2,30s@8", "temperature": 0.0, "repeat": 3 }),
+        serde_json::json!({ "slo": "ttft_p99<1s", "search": { "to": 40 } }),
+        serde_json::json!({ "slo": "ttft_p99<1s", "search": { "over": "concurrency" } }),
+    ];
+    for keys in keys {
+        let spec: Spec = serde_json::from_value(keys.clone()).expect("keys");
+        let fuller = spec.spelled_out(&KNOWN).unwrap_or_else(|told| panic!("{keys}: {told:?}"));
+        let hash = |spec: &Spec| spec.resolve(&KNOWN).expect("no mistakes").hash();
+        assert_eq!(hash(&fuller), hash(&spec), "{keys}");
+        assert_eq!(fuller.timeout, Some(text("21600s")), "{keys}");
+        assert!(fuller.workload.workload.is_some(), "{keys}");
+    }
+    let demonstration = Spec::default().spelled_out(&KNOWN).expect("no mistakes");
+    assert_eq!(demonstration.input_lengths, Some(vec![128, 512]));
+    assert_eq!((demonstration.one_by_one, demonstration.requests), (Some(2), Some(32)));
+    assert_eq!(demonstration.passes.as_deref().map(<[String]>::len), Some(2));
+    let search = serde_json::json!({ "goodput": "ttft<1s", "search": { "start": 3 } });
+    let spec: Spec = serde_json::from_value(search).expect("keys");
+    let search = spec.spelled_out(&KNOWN).expect("no mistakes").search.expect("a search");
+    let expected = serde_json::json!({
+        "over": "rate", "attainment": 0.99, "confidence": 0.95, "precision": 0.05, "from": 0.003,
+        "to": null, "start": 3.0, "stride": 2.0, "max_requests": 20_000, "max_trials": 40,
+    });
+    assert_eq!(serde_json::to_value(search).expect("keys"), expected);
+}

@@ -1,0 +1,259 @@
+//! An objective as a statement on a server that runs on for ever: a share of requests, or a mean.
+//! Never on a sample's own percentile, which has no proportion of its own.
+
+use serde::{Deserialize, Serialize};
+
+use inferometer_metrics::RequestFigures;
+use inferometer_metrics::request_objective::RequestObjective;
+use inferometer_metrics::slo::{Comparison, Objective, SloMetric, Statistic};
+
+/// What must hold of all requests that a server gets at a load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Criterion {
+    /// As it was written.
+    pub text: String,
+    /// What is counted.
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "of")]
+enum Kind {
+    /// At least this share of requests meets all of these.
+    Share { needed: f64, limits: Vec<Limit> },
+    /// At least this share of requests completes.
+    Completed { needed: f64 },
+    /// The mean over completed requests stays below the limit.
+    Mean { limit: Limit },
+}
+
+/// A metric of one request, and what it must stay below.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Limit {
+    metric: SloMetric,
+    comparison: Comparison,
+    limit_ms: f64,
+}
+
+/// Why an objective has no highest load.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CriterionError {
+    /// It holds from some load on, or is of a sum.
+    #[error(
+        "`{0}` asks for more, not for less: a search looks for the highest load at which latencies \
+         and failures stay below their limits; give such an objective to `run`"
+    )]
+    NotALimit(String),
+    /// A largest value grows with the number of requests.
+    #[error(
+        "`{0}`: the largest value grows with the number of requests, so that no load has one; \
+         give a percentile, such as p999"
+    )]
+    Maximum(String),
+    /// Tokens, and not requests, have the metric.
+    #[error("`{0}` is over the tokens of all requests; give tpot, which each request has one of")]
+    OverTokens(String),
+    /// Every request is to meet it.
+    #[error(
+        "`{0}` asks every request to meet it, which no number of requests can show; give a share, \
+         such as failures<0.1%, --max-failures 0.1% or --attainment 99.9%"
+    )]
+    Everything(String),
+}
+
+/// What became of a request under one criterion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judged {
+    /// Its value, in the metric's unit or as a multiple of the limit; infinite where it failed.
+    pub value: f64,
+    /// Whether it meets the criterion.
+    pub met: bool,
+}
+
+/// The share of failures that means are judged beside, where none is given.
+const MAX_FAILURES: f64 = 0.01;
+
+/// The criteria of a search: each objective on the run, and those on requests together, of which
+/// `attainment` is the share that must meet all. Failures are a criterion of their own where
+/// `max_failures` is given, and where there is nothing but means.
+///
+/// # Errors
+/// One for each objective that has no highest load.
+pub fn criteria(
+    slo: &[Objective],
+    goodput: &[RequestObjective],
+    attainment: f64,
+    max_failures: Option<f64>,
+) -> Result<Vec<Criterion>, Vec<CriterionError>> {
+    let (mut criteria, mut errors) = (Vec::new(), Vec::new());
+    for objective in slo {
+        match of_objective(objective) {
+            Ok(criterion) => criteria.push(criterion),
+            Err(error) => errors.push(error),
+        }
+    }
+    let texts: Vec<&str> = goodput.iter().map(|objective| objective.text.as_str()).collect();
+    let mut limits = Vec::new();
+    for objective in goodput {
+        match limit(objective.metric, objective.comparison, objective.limit, &objective.text) {
+            Ok(limit) => limits.push(limit),
+            Err(error) => errors.push(error),
+        }
+    }
+    if !limits.is_empty() {
+        let text = format!("{}% with {}", trimmed(attainment * 100.0), texts.join(","));
+        criteria.push(Criterion { text, kind: Kind::Share { needed: attainment, limits } });
+    }
+    // A mean is over those that completed: it alone would be met by a server that refuses all.
+    let counts_failures = |criterion: &Criterion| !matches!(criterion.kind, Kind::Mean { .. });
+    let are_means = !criteria.is_empty() && !criteria.iter().any(counts_failures);
+    if let Some(max_failures) = max_failures.or(are_means.then_some(MAX_FAILURES)) {
+        let text = format!("failures<={}% (--max-failures)", trimmed(max_failures * 100.0));
+        criteria.push(Criterion { text, kind: Kind::Completed { needed: 1.0 - max_failures } });
+    }
+    let everything = |criterion: &Criterion| {
+        let is_all = criterion.needed().is_some_and(|needed| needed >= 1.0);
+        is_all.then(|| CriterionError::Everything(criterion.text.clone()))
+    };
+    errors.extend(criteria.iter().filter_map(everything));
+    if errors.is_empty() { Ok(criteria) } else { Err(errors) }
+}
+
+fn of_objective(objective: &Objective) -> Result<Criterion, CriterionError> {
+    let Objective { text, metric, statistic, comparison, limit: value, .. } = objective;
+    let kind = if *metric == SloMetric::Failures {
+        is_upper(*comparison, text)?;
+        Kind::Completed { needed: 1.0 - value / 100.0 }
+    } else {
+        let limit = limit(*metric, *comparison, *value, text)?;
+        match share_of(statistic.unwrap_or(Statistic::Mean)) {
+            Share::Of(needed) => Kind::Share { needed, limits: vec![limit] },
+            Share::Mean => Kind::Mean { limit },
+            Share::All => return Err(CriterionError::Maximum(text.clone())),
+        }
+    };
+    Ok(Criterion { text: text.clone(), kind })
+}
+
+enum Share {
+    Of(f64),
+    Mean,
+    All,
+}
+
+/// A percentile below a limit says that this share of requests lies below it.
+fn share_of(statistic: Statistic) -> Share {
+    match statistic {
+        Statistic::Mean => Share::Mean,
+        Statistic::P50 => Share::Of(0.5),
+        Statistic::P90 => Share::Of(0.9),
+        Statistic::P95 => Share::Of(0.95),
+        Statistic::P99 => Share::Of(0.99),
+        Statistic::P999 => Share::Of(0.999),
+        Statistic::Max => Share::All,
+    }
+}
+
+fn limit(
+    metric: SloMetric,
+    comparison: Comparison,
+    limit_ms: f64,
+    text: &str,
+) -> Result<Limit, CriterionError> {
+    is_upper(comparison, text)?;
+    match metric {
+        SloMetric::RequestsPerS | SloMetric::OutputTokensPerS | SloMetric::Failures => {
+            Err(CriterionError::NotALimit(text.to_owned()))
+        }
+        SloMetric::Itl => Err(CriterionError::OverTokens(text.to_owned())),
+        metric => Ok(Limit { metric, comparison, limit_ms }),
+    }
+}
+
+fn is_upper(comparison: Comparison, text: &str) -> Result<(), CriterionError> {
+    match comparison {
+        Comparison::Below | Comparison::AtMost => Ok(()),
+        Comparison::Above | Comparison::AtLeast => Err(CriterionError::NotALimit(text.to_owned())),
+    }
+}
+
+fn trimmed(percent: f64) -> String {
+    let text = format!("{percent:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+impl Limit {
+    /// The value of a request that completed; infinite where it has none. An answer that came at
+    /// once has no time between tokens that could be too long.
+    fn value(&self, figures: &RequestFigures) -> f64 {
+        let nothing_followed = figures.ttft_ms.map(|_| 0.0);
+        let value = match self.metric {
+            SloMetric::Ttft => figures.ttft_ms,
+            SloMetric::Tpot => figures.tpot_ms.or(nothing_followed),
+            SloMetric::E2e => figures.e2e_ms,
+            SloMetric::TtftFromDue => figures.ttft_from_due_ms,
+            SloMetric::E2eFromDue => figures.e2e_from_due_ms,
+            SloMetric::SendDelay => figures.send_delay_ms,
+            SloMetric::Itl
+            | SloMetric::RequestsPerS
+            | SloMetric::OutputTokensPerS
+            | SloMetric::Failures => None,
+        };
+        value.unwrap_or(f64::INFINITY)
+    }
+}
+
+impl Criterion {
+    /// Judges one request; one that did not complete meets nothing.
+    #[must_use]
+    pub fn judge(&self, figures: &RequestFigures) -> Judged {
+        let failed = Judged { value: f64::INFINITY, met: false };
+        if !figures.complete {
+            return failed;
+        }
+        match &self.kind {
+            Kind::Completed { .. } => Judged { value: 0.0, met: true },
+            Kind::Mean { limit } => Judged { value: limit.value(figures), met: true },
+            Kind::Share { limits, .. } => {
+                limits.iter().fold(Judged { value: 0.0, met: true }, |so_far, limit| {
+                    let value = limit.value(figures);
+                    Judged {
+                        value: so_far.value.max(value / limit.limit_ms),
+                        met: so_far.met && limit.comparison.holds(value, limit.limit_ms),
+                    }
+                })
+            }
+        }
+    }
+
+    /// The share of requests that must meet it; absent for a mean.
+    #[must_use]
+    pub fn needed(&self) -> Option<f64> {
+        match self.kind {
+            Kind::Share { needed, .. } | Kind::Completed { needed } => Some(needed),
+            Kind::Mean { .. } => None,
+        }
+    }
+
+    /// The limit of a mean, in milliseconds; absent for a share.
+    #[must_use]
+    pub fn mean_limit_ms(&self) -> Option<f64> {
+        match &self.kind {
+            Kind::Mean { limit } => Some(limit.limit_ms),
+            Kind::Share { .. } | Kind::Completed { .. } => None,
+        }
+    }
+
+    /// Whether it can only be judged on a stream.
+    #[must_use]
+    pub fn needs_stream(&self) -> bool {
+        let on_tokens = |limit: &Limit| {
+            matches!(limit.metric, SloMetric::Ttft | SloMetric::Tpot | SloMetric::TtftFromDue)
+        };
+        match &self.kind {
+            Kind::Completed { .. } => false,
+            Kind::Mean { limit } => on_tokens(limit),
+            Kind::Share { limits, .. } => limits.iter().any(on_tokens),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The options of text blocks, from what was asked for.
+
+use serde::{Deserialize, Serialize};
+
+use super::Mistakes;
+use crate::parts::{InFlight, WorkloadPlan};
+use crate::template::{TEMPLATES, Template};
+use inferometer_model::suggest::did_you_mean;
+
+/// Characters of a block, and asked for, in the published record.
+const SIZES: [u32; 5] = [100, 500, 1_000, 2_000, 4_000];
+/// The same for a run that was asked for nothing.
+const DEMONSTRATION_SIZES: [u32; 2] = [100, 500];
+
+/// The keys of a plan for text blocks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BlockKeys {
+    /// Sizes of blocks, in characters.
+    pub block_sizes: Option<Vec<u32>>,
+    /// Characters asked for.
+    pub wanted_lengths: Option<Vec<u32>>,
+    /// Requests in flight, one for each size.
+    pub block_concurrency: Option<Vec<u32>>,
+    /// A template by name, or its file.
+    pub template: Option<String>,
+    /// What stands before the template in every prompt.
+    pub preamble: Option<String>,
+    /// The most output tokens of a request.
+    pub max_output_tokens: Option<u32>,
+}
+
+impl BlockKeys {
+    /// Sizes and lengths asked for, in characters; `is_demonstration` makes them few.
+    pub(crate) fn lengths(&self, is_demonstration: bool) -> (Vec<u32>, Vec<u32>) {
+        let default: &[u32] = if is_demonstration { &DEMONSTRATION_SIZES } else { &SIZES };
+        let or_default =
+            |given: &Option<Vec<u32>>| given.clone().unwrap_or_else(|| default.to_vec());
+        (or_default(&self.block_sizes), or_default(&self.wanted_lengths))
+    }
+
+    /// The keys that were given.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        [
+            ("block_sizes", self.block_sizes.is_some()),
+            ("wanted_lengths", self.wanted_lengths.is_some()),
+            ("block_concurrency", self.block_concurrency.is_some()),
+            ("template", self.template.is_some()),
+            ("preamble", self.preamble.is_some()),
+            ("max_output_tokens", self.max_output_tokens.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(key, given)| given.then_some(key))
+    }
+
+    /// Whether nothing was said of sizes and lengths.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.block_sizes.is_none() && self.wanted_lengths.is_none()
+    }
+
+    /// The workload. With `own_load` the user says how many are in flight.
+    pub(crate) fn resolve(
+        &self,
+        corpus: Option<&str>,
+        own_load: bool,
+        is_demonstration: bool,
+        mistakes: &mut Mistakes,
+    ) -> WorkloadPlan {
+        let (sizes, _) = self.lengths(is_demonstration);
+        let template = self.template(mistakes);
+        let language = if template.name.ends_with("-en") { "shipped-en" } else { "shipped-zh" };
+        if self.max_output_tokens == Some(0) {
+            mistakes.add("max_output_tokens", "is 0; give at least 1");
+        }
+        WorkloadPlan::Blocks {
+            corpus: corpus.unwrap_or(language).to_owned(),
+            template,
+            in_flight: self.in_flight(&sizes, own_load, mistakes),
+            max_output_tokens: self.max_output_tokens,
+        }
+    }
+
+    fn template(&self, mistakes: &mut Mistakes) -> Template {
+        let name = self.template.as_deref().unwrap_or(TEMPLATES[0].name);
+        let preamble = self.preamble.clone().unwrap_or_default();
+        let named = Template::named(name);
+        if named.is_none() && !name.contains(['.', '/']) {
+            let names = TEMPLATES.map(|template| template.name);
+            let told = format!(
+                "`{name}` is not a template{}; there are {}, or give a file (one without a dot in \
+                 its name as ./{name})",
+                did_you_mean(name, names),
+                names.join(", ")
+            );
+            mistakes.add("template", told);
+        }
+        // The text of a file is read by whoever may open files.
+        let of_file = || Template { name: name.to_owned(), ..Template::default() };
+        Template { preamble, ..named.unwrap_or_else(of_file) }
+    }
+
+    fn in_flight(&self, sizes: &[u32], own: bool, mistakes: &mut Mistakes) -> Vec<InFlight> {
+        let concurrency: Vec<u32> = match &self.block_concurrency {
+            Some(_) if own => {
+                mistakes.add("block_concurrency", "is not used: the loads are your own");
+                return Vec::new();
+            }
+            None if own => return Vec::new(),
+            Some(given) => given.clone(),
+            None => sizes.iter().map(|&size| published(size)).collect(),
+        };
+        if concurrency.len() != sizes.len() {
+            let told = format!(
+                "has {} numbers for {} block sizes; give one for each",
+                concurrency.len(),
+                sizes.len()
+            );
+            mistakes.add("block_concurrency", told);
+        }
+        if concurrency.contains(&0) {
+            mistakes.add("block_concurrency", "0 in flight measures nothing; give at least 1");
+        }
+        let pairs = sizes.iter().zip(concurrency);
+        pairs.map(|(&block_chars, concurrency)| InFlight { block_chars, concurrency }).collect()
+    }
+}
+
+/// Requests in flight in the published record, by the characters of a block; for sizes between
+/// its own that of the next larger one.
+fn published(block_chars: u32) -> u32 {
+    match block_chars {
+        0..=100 => 32,
+        101..=500 => 25,
+        _ => 16,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Plan;
+    use crate::spec::{Known, Spec, SpecError, WorkloadKeys};
+    use inferometer_load::PassPlan;
+    use inferometer_model::cell::CellPlan;
+
+    fn resolved(keys: BlockKeys, spec: Spec) -> Result<Plan, Vec<SpecError>> {
+        let workload = Some("blocks".to_owned());
+        let workload = WorkloadKeys { workload, blocks: keys, ..WorkloadKeys::default() };
+        let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+        Spec { workload, ..spec }.resolve(&known)
+    }
+
+    fn server() -> Spec {
+        Spec { target: Some("http://127.0.0.1:8000".to_owned()), ..Spec::default() }
+    }
+
+    fn concurrency(plan: &Plan, cell: CellPlan) -> String {
+        plan.passes_of(cell).iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn a_server_gets_the_grid_and_the_loads_of_the_published_record() {
+        let plan = resolved(BlockKeys::default(), server()).unwrap();
+        assert_eq!(plan.cells.len(), 25);
+        assert!(!plan.sampling.ignore_eos);
+        let in_flight: Vec<String> =
+            plan.cells.iter().step_by(5).map(|&cell| concurrency(&plan, cell)).collect();
+        let expected = [32, 25, 16, 16, 16].map(|count| format!("closed loop, {count} in flight"));
+        assert_eq!(in_flight, expected);
+        assert_eq!(plan.passes.iter().map(PassPlan::requests).collect::<Vec<_>>(), [Some(500)]);
+        let WorkloadPlan::Blocks { corpus, template, .. } = &plan.workload else { panic!() };
+        assert_eq!((corpus.as_str(), template.name.as_str()), ("shipped-zh", "continue-zh"));
+    }
+
+    #[test]
+    fn loads_of_ones_own_are_those_of_every_block() {
+        let given = Some(vec![crate::spec::Value::Number(8.0)]);
+        let spec = Spec { concurrency: given, ..server() };
+        let plan = resolved(BlockKeys::default(), spec.clone()).unwrap();
+        assert!(
+            plan.cells
+                .iter()
+                .all(|&cell| { concurrency(&plan, cell) == "closed loop, 8 in flight" })
+        );
+        let keys = BlockKeys { block_concurrency: Some(vec![1]), ..BlockKeys::default() };
+        let told = resolved(keys, spec).unwrap_err()[0].to_string();
+        assert!(told.contains("the loads are your own"), "{told}");
+    }
+
+    #[test]
+    fn every_mistake_is_told_with_its_key() {
+        let keys = BlockKeys {
+            block_sizes: Some(vec![100, 0]),
+            block_concurrency: Some(vec![4]),
+            template: Some("sumarise-zh".to_owned()),
+            max_output_tokens: Some(0),
+            ..BlockKeys::default()
+        };
+        let spec = Spec { input_lengths: Some(vec![128]), ..server() };
+        let told: Vec<String> =
+            resolved(keys, spec).unwrap_err().iter().map(ToString::to_string).collect();
+        for (key, words) in [
+            ("block_sizes", "0 is not a length"),
+            ("block_concurrency", "1 numbers for 2 block sizes"),
+            ("template", "did you mean `summarise-zh`"),
+            ("max_output_tokens", "is 0"),
+            ("input_lengths", "is in tokens"),
+        ] {
+            let found = told.iter().any(|told| told.starts_with(key) && told.contains(words));
+            assert!(found, "{key}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn keys_of_blocks_and_of_serving_runs_belong_to_their_workloads() {
+        let keys = WorkloadKeys {
+            blocks: BlockKeys { preamble: Some("x".to_owned()), ..BlockKeys::default() },
+            serving: crate::spec::ServingKeys { min_tokens: Some(2), ..Default::default() },
+            ..WorkloadKeys::default()
+        };
+        let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+        let spec = Spec { workload: keys, ..Spec::default() };
+        let told: Vec<String> =
+            spec.resolve(&known).unwrap_err().iter().map(ToString::to_string).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].contains("belongs to --workload blocks"), "{told:?}");
+        assert!(told[1].contains("belongs to --workload sharegpt"), "{told:?}");
+    }
+
+    #[test]
+    fn sharegpt_keeps_its_own_lengths_unless_a_grid_is_given() {
+        let known = Known { dialects: &[], models: &["chatglm3-6b"] };
+        let spec = |input_lengths| Spec {
+            workload: WorkloadKeys {
+                workload: Some("sharegpt".to_owned()),
+                dataset: Some("s.json".to_owned()),
+                ..WorkloadKeys::default()
+            },
+            input_lengths,
+            ..server()
+        };
+        let own = spec(None).resolve(&known).unwrap();
+        assert_eq!(own.cells, [CellPlan::OWN]);
+        assert_eq!(own.passes, [PassPlan::Saturated { requests: 1_000 }]);
+        let grid = spec(Some(vec![128])).resolve(&known).unwrap();
+        assert!(matches!(grid.workload, WorkloadPlan::Sharegpt { .. }));
+        assert_eq!(grid.passes.len(), 2);
+    }
+}

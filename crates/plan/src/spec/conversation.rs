@@ -1,0 +1,139 @@
+//! Conversations, from what was asked for.
+
+use serde::{Deserialize, Serialize};
+
+use super::values::Value;
+use super::{Mistakes, values};
+use inferometer_load::CountOf;
+use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
+use inferometer_load::distribution::Distribution;
+
+/// The keys of `--workload conversation`. Numbers are distributions, as
+/// [`Distribution::parse`] reads them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConversationKeys {
+    /// Conversations of a pass.
+    pub conversations: Option<u32>,
+    /// Turns of a conversation; of a data set's, the most.
+    pub turns: Option<Value>,
+    /// Time from the end of an answer to the next turn.
+    pub think_time: Option<Value>,
+    /// Tokens of a first turn.
+    pub first_turn_input: Option<Value>,
+    /// Tokens that each later turn adds.
+    pub turn_input: Option<Value>,
+    /// Tokens of each answer.
+    pub turn_output: Option<Value>,
+    /// What a concurrency counts: `conversations`, `requests`.
+    pub concurrency_of: Option<String>,
+}
+
+/// Conversations of a pass, where nothing else was asked for.
+const CONVERSATIONS: u32 = 32;
+/// Defaults of a synthetic conversation: a question with its context, then short ones.
+const TURNS: f64 = 4.0;
+const THINK_S: f64 = 1.0;
+const FIRST_INPUT: f64 = 512.0;
+const INPUT: f64 = 64.0;
+const OUTPUT: f64 = 128.0;
+
+impl ConversationKeys {
+    /// The conversations: of a file, or of seeded words.
+    pub(crate) fn resolve(
+        &self,
+        dataset: Option<&str>,
+        mistakes: &mut Mistakes,
+    ) -> ConversationPlan {
+        let turns = read("turns", self.turns.as_ref(), 1.0, tokens, mistakes);
+        let output = read("turn_output", self.turn_output.as_ref(), 1.0, tokens, mistakes);
+        let first_input =
+            read("first_turn_input", self.first_turn_input.as_ref(), 1.0, tokens, mistakes);
+        let input = read("turn_input", self.turn_input.as_ref(), 1.0, tokens, mistakes);
+        let think = read("think_time", self.think_time.as_ref(), 0.0, seconds, mistakes);
+        let or =
+            |given: Option<Distribution>, value| given.unwrap_or(Distribution::constant(value));
+        let turns = match dataset {
+            Some(dataset) => {
+                for (key, given) in [("first_turn_input", first_input), ("turn_input", input)] {
+                    if given.is_some() {
+                        mistakes.add(key, "is not used: turns of a data set have their own words");
+                    }
+                }
+                TurnsFrom::Sharegpt { dataset: dataset.to_owned(), turns, output }
+            }
+            None => TurnsFrom::Random {
+                turns: or(turns, TURNS),
+                first_input: or(first_input, FIRST_INPUT),
+                input: or(input, INPUT),
+                output: or(output, OUTPUT),
+            },
+        };
+        ConversationPlan {
+            conversations: mistakes.count("conversations", self.conversations, CONVERSATIONS),
+            think_time_s: or(think, THINK_S),
+            turns,
+        }
+    }
+
+    /// What a concurrency counts.
+    pub(crate) fn count_of(&self, mistakes: &mut Mistakes) -> CountOf {
+        match self.concurrency_of.as_deref() {
+            None | Some("conversations") => CountOf::Conversations,
+            Some("requests") => CountOf::Requests,
+            Some(other) => {
+                let problem = format!("`{other}` is not one of conversations, requests");
+                mistakes.add("concurrency_of", problem);
+                CountOf::Conversations
+            }
+        }
+    }
+
+    /// Every key that was given, where the workload has no conversations.
+    pub(crate) fn refuse(&self, mistakes: &mut Mistakes) {
+        for (key, given) in [
+            ("conversations", self.conversations.is_some()),
+            ("turns", self.turns.is_some()),
+            ("think_time", self.think_time.is_some()),
+            ("first_turn_input", self.first_turn_input.is_some()),
+            ("turn_input", self.turn_input.is_some()),
+            ("turn_output", self.turn_output.is_some()),
+            ("concurrency_of", self.concurrency_of.is_some()),
+        ] {
+            if given {
+                mistakes.add(key, "belongs to --workload conversation");
+            }
+        }
+    }
+}
+
+/// A distribution whose mean is at least `least`.
+fn read(
+    key: &'static str,
+    value: Option<&Value>,
+    least: f64,
+    number: fn(&str) -> Result<f64, &'static str>,
+    mistakes: &mut Mistakes,
+) -> Option<Distribution> {
+    let text = value?.to_string();
+    match Distribution::parse(&text, number) {
+        Ok(distribution) if distribution.mean() >= least => return Some(distribution),
+        Ok(_) => mistakes.add(key, format!("`{text}` has a mean below {least}")),
+        Err(problem) => mistakes.add(key, format!("`{text}` {problem}")),
+    }
+    None
+}
+
+fn tokens(text: &str) -> Result<f64, &'static str> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if (0.0..=1e7).contains(&number) => Ok(number),
+        _ => Err("is not a number; write 8, or a distribution such as uniform:2..8"),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, &'static str> {
+    if ["0", "0s", "0ms"].contains(&text.trim()) {
+        return Ok(0.0);
+    }
+    values::span(&Value::Text(text.to_owned())).map(|span| span.as_secs_f64())
+}

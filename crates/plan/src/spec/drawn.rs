@@ -1,0 +1,195 @@
+//! Lengths that vary and beginnings that are shared, from what was asked for.
+
+use serde::{Deserialize, Serialize};
+
+use super::Mistakes;
+use crate::parts::{DrawnPlan, Lengths, PrefixPlan};
+use inferometer_load::distribution::Distribution;
+
+/// The keys of the workloads `random` and `prefix`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DrawnKeys {
+    /// Lengths up to this share around those of the grid.
+    pub range_ratio: Option<f64>,
+    /// Input lengths by a distribution, or by a histogram's file.
+    pub input_distribution: Option<String>,
+    /// The same for output lengths.
+    pub output_distribution: Option<String>,
+    /// Tokens of a shared beginning: within the lengths of the grid, in front of those that a
+    /// distribution draws.
+    pub prefix_length: Option<u32>,
+    /// Groups of prompts that share a beginning.
+    pub prefix_groups: Option<u32>,
+    /// Prompts of a group in each pass.
+    pub prompts_per_group: Option<u32>,
+    /// How uneven groups are.
+    pub prefix_zipf: Option<f64>,
+    /// The share of requests that belong to a group.
+    pub warm_share: Option<f64>,
+}
+
+/// Groups of `prefix`, where no number was given.
+const GROUPS: u32 = 8;
+
+impl DrawnKeys {
+    /// Words of other lengths than the grid's, if that was asked for.
+    pub(crate) fn random(&self, mistakes: &mut Mistakes) -> Option<DrawnPlan> {
+        let Self { range_ratio, input_distribution, output_distribution, prefix_length, .. } = self;
+        let ratio = range_ratio.unwrap_or(0.0);
+        if !(0.0..1.0).contains(&ratio) {
+            mistakes.add("range_ratio", format!("{ratio} is not a share from 0 to below 1"));
+        }
+        let mut lengths = |key, given: &Option<String>| match given {
+            None => Lengths::Around { ratio },
+            Some(text) => own_lengths(text).unwrap_or_else(|problem| {
+                mistakes.add(key, format!("`{text}` {problem}"));
+                Lengths::Around { ratio }
+            }),
+        };
+        let input = lengths("input_distribution", input_distribution);
+        let output = lengths("output_distribution", output_distribution);
+        if range_ratio.is_some() && input.is_own() && output.is_own() {
+            mistakes.add("range_ratio", "is not used: both lengths have a distribution");
+        }
+        let prefix_length = prefix_length.unwrap_or(0);
+        let is_plain = ratio == 0.0 && !input.is_own() && !output.is_own() && prefix_length == 0;
+        (!is_plain).then_some(DrawnPlan { input, output, prefix_length })
+    }
+
+    /// Groups of prompts.
+    pub(crate) fn prefix(&self, mistakes: &mut Mistakes) -> PrefixPlan {
+        if self.prefix_length.is_none() {
+            mistakes.add("prefix_length", "is missing: how many tokens a group shares");
+        }
+        let mut positive = |key, given: Option<u32>, default| {
+            if given == Some(0) {
+                mistakes.add(key, "is 0; give at least 1");
+            }
+            given.unwrap_or(default)
+        };
+        let groups = positive("prefix_groups", self.prefix_groups, GROUPS);
+        let prefix_length = positive("prefix_length", self.prefix_length, 1);
+        positive("prompts_per_group", self.prompts_per_group, 1);
+        let zipf = self.prefix_zipf.unwrap_or(0.0);
+        if !(zipf.is_finite() && zipf >= 0.0) {
+            mistakes.add("prefix_zipf", format!("{zipf} is not a number from 0 on"));
+        }
+        let warm_share = self.warm_share.unwrap_or(1.0);
+        if !(0.0..=1.0).contains(&warm_share) {
+            mistakes.add("warm_share", format!("{warm_share} is not a share from 0 to 1"));
+        }
+        if self.prompts_per_group.is_some() && (zipf > 0.0 || warm_share < 1.0) {
+            mistakes.add(
+                "prompts_per_group",
+                "is the same for all groups: leave out --prefix-zipf and --warm-share, or give \
+                 --requests instead",
+            );
+        }
+        PrefixPlan { groups, prefix_length, zipf, warm_share }
+    }
+
+    /// Requests of a pass, where groups say how many.
+    pub(crate) fn requests(&self) -> Option<u32> {
+        let groups = self.prefix_groups.unwrap_or(GROUPS);
+        self.prompts_per_group.map(|prompts| prompts.saturating_mul(groups))
+    }
+
+    /// Every key that was given, where this workload does not use it.
+    pub(crate) fn refuse(&self, workload: &str, mistakes: &mut Mistakes) {
+        let random = ["random"].as_slice();
+        let prefix = ["prefix"].as_slice();
+        for (key, given, users) in [
+            ("range_ratio", self.range_ratio.is_some(), random),
+            ("input_distribution", self.input_distribution.is_some(), random),
+            ("output_distribution", self.output_distribution.is_some(), random),
+            ("prefix_length", self.prefix_length.is_some(), ["random", "prefix"].as_slice()),
+            ("prefix_groups", self.prefix_groups.is_some(), prefix),
+            ("prompts_per_group", self.prompts_per_group.is_some(), prefix),
+            ("prefix_zipf", self.prefix_zipf.is_some(), prefix),
+            ("warm_share", self.warm_share.is_some(), prefix),
+        ] {
+            if given && !users.contains(&workload) {
+                mistakes.add(key, format!("belongs to --workload {}", users.join(" and ")));
+            }
+        }
+    }
+}
+
+/// `histogram:FILE`, or a distribution of tokens.
+fn own_lengths(text: &str) -> Result<Lengths, String> {
+    if let Some(file) = text.strip_prefix("histogram:") {
+        return match file.is_empty() {
+            true => Err("names no file; write histogram:FILE".to_owned()),
+            false => Ok(Lengths::Histogram { file: file.to_owned() }),
+        };
+    }
+    let tokens = |text: &str| match text.parse::<f64>() {
+        Ok(tokens) if (0.0..=f64::from(super::MAX_LENGTH)).contains(&tokens) => Ok(tokens),
+        _ => Err("is not a number of tokens"),
+    };
+    Distribution::parse(text, tokens).map(Lengths::Drawn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::WorkloadKeys;
+    use crate::spec::workload::Asked;
+
+    fn resolved(keys: DrawnKeys, workload: &str) -> (crate::WorkloadPlan, Vec<String>) {
+        let mut mistakes = Mistakes::default();
+        let workload = Some(workload.to_owned());
+        let plan = WorkloadKeys { workload, drawn: keys, ..WorkloadKeys::default() }
+            .resolve(Asked::default(), &mut mistakes);
+        (plan, mistakes.0.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn random_words_are_plain_unless_something_varies() {
+        use crate::parts::WorkloadPlan::{Drawn, Random};
+        let of = |keys| resolved(keys, "random");
+        let none = DrawnKeys::default;
+        assert_eq!(of(none()), (Random, vec![]));
+        assert_eq!(of(DrawnKeys { range_ratio: Some(0.0), ..none() }).0, Random);
+        for keys in [
+            DrawnKeys { range_ratio: Some(0.5), ..none() },
+            DrawnKeys { prefix_length: Some(16), ..none() },
+            DrawnKeys { input_distribution: Some("lognormal:512,256".to_owned()), ..none() },
+            DrawnKeys { output_distribution: Some("histogram:x.txt".to_owned()), ..none() },
+        ] {
+            let (plan, mistakes) = of(keys);
+            assert!(matches!(plan, Drawn(_)) && mistakes.is_empty(), "{plan:?} {mistakes:?}");
+        }
+    }
+
+    #[test]
+    fn every_mistake_is_told_with_its_key() {
+        let text = |text: &str| Some(text.to_owned());
+        let (_, told) = resolved(
+            DrawnKeys {
+                range_ratio: Some(1.0),
+                input_distribution: text("normal:many,2"),
+                output_distribution: text("histogram:"),
+                prefix_groups: Some(2),
+                ..DrawnKeys::default()
+            },
+            "random",
+        );
+        for key in ["range_ratio", "input_distribution", "output_distribution", "prefix_groups"] {
+            assert!(told.iter().any(|told| told.starts_with(key)), "{key}: {told:?}");
+        }
+        let (_, told) = resolved(
+            DrawnKeys {
+                prompts_per_group: Some(4),
+                prefix_zipf: Some(1.0),
+                warm_share: Some(1.5),
+                ..DrawnKeys::default()
+            },
+            "prefix",
+        );
+        for key in ["prefix_length", "prompts_per_group", "warm_share"] {
+            assert!(told.iter().any(|told| told.starts_with(key)), "{key}: {told:?}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Levels as people write them: `8`, `60s@1..64`, `60s@1..64:exp`, `30s@2+30s@8`, and the stages of
+//! a plan file.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::values::{self, Value};
+use inferometer_load::{Curve, Level, Stage};
+
+/// The stages of a load: `30s@2,30s@8` in requests/s, or a table for each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Stages {
+    /// As a flag gives them.
+    Text(String),
+    /// As a plan file gives them.
+    Tables(Vec<StageTable>),
+}
+
+/// A `[[stages]]` table of a plan file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StageTable {
+    /// How long it lasts.
+    pub duration: Value,
+    /// Requests per second: `8`, or `2..8` for a ramp. This or the concurrency.
+    pub rate: Option<Value>,
+    /// Requests in flight, likewise.
+    pub concurrency: Option<Value>,
+}
+
+/// Stages, and what they are levels of.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Staged {
+    Rate(Level),
+    Concurrency(Level),
+}
+
+const PROBLEM: &str = "is not a load; write a number, or stages such as 30s@2+30s@8 (held) or \
+                       60s@1..64 (a ramp, 60s@1..64:exp an exponential one)";
+
+/// A rate in requests per second; `inf` is all at once.
+pub(crate) fn rate(value: &Value) -> Result<Level, &'static str> {
+    match value {
+        Value::Text(text) if text.contains('@') => stages(text, '+'),
+        _ => values::rate(value).map(Level::Constant),
+    }
+}
+
+/// A number in flight.
+pub(crate) fn concurrency(value: &Value) -> Result<Level, &'static str> {
+    match value {
+        Value::Text(text) if text.contains('@') => stages(text, '+'),
+        _ => match values::count(value) {
+            Ok(0) => Err("in flight measures nothing; give at least 1"),
+            Ok(count) => Ok(count.into()),
+            Err(_) => Err(PROBLEM),
+        },
+    }
+}
+
+/// All stages of one load.
+pub(crate) fn staged(stages_: &Stages) -> Result<Staged, &'static str> {
+    match stages_ {
+        Stages::Text(text) => stages(text, ',').map(Staged::Rate),
+        Stages::Tables(tables) => tables_level(tables),
+    }
+}
+
+fn tables_level(tables: &[StageTable]) -> Result<Staged, &'static str> {
+    const MIXED: &str = "has a rate in each stage, or a concurrency in each, and never both";
+    let level = |of: fn(&StageTable) -> Option<&Value>| {
+        let stage = |table: &StageTable| -> Result<Stage, &'static str> {
+            let duration = values::span(&table.duration)?;
+            stage(duration, &of(table).ok_or(MIXED)?.to_string())
+        };
+        checked(tables.iter().map(stage).collect::<Result<_, _>>()?)
+    };
+    let has_rate = tables.iter().any(|table| table.rate.is_some());
+    let has_concurrency = tables.iter().any(|table| table.concurrency.is_some());
+    match (has_rate, has_concurrency) {
+        (true, false) => level(|table| table.rate.as_ref()).map(Staged::Rate),
+        (false, true) => level(|table| table.concurrency.as_ref()).map(Staged::Concurrency),
+        _ => Err(MIXED),
+    }
+}
+
+fn stages(text: &str, separator: char) -> Result<Level, &'static str> {
+    let stage = |part: &str| -> Result<Stage, &'static str> {
+        let (duration, level) = part.split_once('@').ok_or(PROBLEM)?;
+        stage(values::span(&Value::Text(duration.to_owned()))?, level)
+    };
+    checked(text.split(separator).map(stage).collect::<Result<_, _>>()?)
+}
+
+fn stage(duration: Duration, level: &str) -> Result<Stage, &'static str> {
+    let (range, curve) = match level.trim().strip_suffix(":exp") {
+        Some(range) => (range, Curve::Exponential),
+        None => (level.trim(), Curve::Linear),
+    };
+    let (from, to) = range.split_once("..").unwrap_or((range, range));
+    let number = |text: &str| -> Result<f64, &'static str> {
+        let level: f64 = text.trim().parse().map_err(|_| PROBLEM)?;
+        if (0.0..=1e6).contains(&level) { Ok(level) } else { Err(PROBLEM) }
+    };
+    let (from, to) = (number(from)?, number(to)?);
+    if curve == Curve::Exponential && (from == 0.0 || to == 0.0) {
+        return Err("has an exponential ramp that begins or ends at 0, which takes forever");
+    }
+    Ok(Stage { duration, from, to, curve })
+}
+
+fn checked(stages: Vec<Stage>) -> Result<Level, &'static str> {
+    if stages.iter().all(|stage| stage.from == 0.0 && stage.to == 0.0) {
+        return Err("is 0 all the time; there is nothing to measure");
+    }
+    Ok(Level::Stages(stages))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(value: &str) -> Value {
+        Value::Text(value.to_owned())
+    }
+
+    #[test]
+    fn a_level_reads_back_as_it_is_shown() {
+        for written in ["8", "60s@1..64", "0.5s@1..64:exp", "30s@2+30s@8", "10s@0..5+60s@5"] {
+            assert_eq!(rate(&text(written)).unwrap().to_string(), written);
+            assert_eq!(concurrency(&text(written)).unwrap().to_string(), written);
+        }
+        assert_eq!(rate(&text("inf")), Ok(Level::Constant(f64::INFINITY)));
+    }
+
+    #[test]
+    fn what_is_no_level_is_refused() {
+        for wrong in ["", "many", "@5", "5s@", "5s@-1", "5s@0..8:exp", "5s@0", "5s@inf", "0s@5"] {
+            assert!(rate(&text(wrong)).is_err() && concurrency(&text(wrong)).is_err(), "{wrong}");
+        }
+        assert!(concurrency(&text("0")).is_err() && concurrency(&text("2.5")).is_err());
+    }
+
+    #[test]
+    fn a_flag_and_the_tables_of_a_plan_make_the_same_stages() {
+        let table = |duration: f64, rate: Option<&str>, concurrency: Option<&str>| StageTable {
+            duration: Value::Number(duration),
+            rate: rate.map(text),
+            concurrency: concurrency.map(text),
+        };
+        let flag = staged(&Stages::Text("30s@2, 1m@2..8".to_owned()));
+        let tables = vec![table(30.0, Some("2"), None), table(60.0, Some("2..8"), None)];
+        assert_eq!(staged(&Stages::Tables(tables)), flag);
+        let in_flight = vec![table(5.0, None, Some("3"))];
+        assert!(matches!(staged(&Stages::Tables(in_flight)), Ok(Staged::Concurrency(_))));
+        for wrong in [
+            vec![],
+            vec![table(5.0, Some("1"), None), table(5.0, None, Some("1"))],
+            vec![table(5.0, Some("1"), Some("1"))],
+            vec![table(5.0, None, None)],
+        ] {
+            assert!(staged(&Stages::Tables(wrong)).is_err());
+        }
+    }
+}

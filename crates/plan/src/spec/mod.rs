@@ -1,0 +1,165 @@
+//! A spec: what a person asked for, in a plan file or by flags, most of it left open. Resolving it
+//! gives a [`Plan`] with nothing left open, or every mistake at once.
+
+mod blocks;
+mod conversation;
+mod drawn;
+pub(crate) mod levels;
+mod mistakes;
+mod observe;
+mod rows;
+mod search;
+mod server;
+mod serving;
+mod trace;
+pub(crate) mod values;
+mod variants;
+mod workload;
+
+use serde::{Deserialize, Serialize};
+
+pub use blocks::BlockKeys;
+pub use conversation::ConversationKeys;
+pub use drawn::DrawnKeys;
+pub use levels::{StageTable, Stages};
+pub use observe::ObserveKeys;
+pub use rows::RowsKeys;
+pub use search::SearchSpec;
+pub use server::{CommandLine, ServerSpec};
+pub use serving::ServingKeys;
+pub use trace::TraceKeys;
+pub use values::{Value, url as parse_url};
+pub use variants::{TargetSpec, Variant, variants};
+pub use workload::{WORKLOADS, WorkloadKeys};
+
+pub(crate) use mistakes::Mistakes;
+pub use mistakes::SpecError;
+pub(crate) use workload::Asked;
+
+/// The keys of a plan file; the flags of `run` are the same with dashes. Everything is optional.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spec {
+    /// Address of the server under test; absent: the embedded engine.
+    pub target: Option<String>,
+    /// The server under test, where the run starts it itself.
+    pub server: Option<ServerSpec>,
+    /// Path to send requests to, where it is not the dialect's own.
+    pub endpoint: Option<String>,
+    /// Dialect by name, or `auto`.
+    pub dialect: Option<String>,
+    /// Model as the server knows it, or the embedded engine's.
+    pub model: Option<String>,
+    /// Profile of the embedded engine.
+    pub profile: Option<String>,
+    /// How much faster than real time the embedded engine plays.
+    pub speed: Option<Value>,
+    /// Tokenizer: a file, a folder or a hub id.
+    pub tokenizer: Option<String>,
+    /// Prompt lengths in tokens.
+    pub input_lengths: Option<Vec<u32>>,
+    /// Output lengths in tokens.
+    pub output_lengths: Option<Vec<u32>>,
+    /// Fit prompt and chat template together to the input length.
+    pub count_template: Option<bool>,
+    /// Send prompts as token ids.
+    pub token_ids: Option<bool>,
+    /// Empty the server's prefix cache before each pass.
+    pub reset_prefix_cache: Option<bool>,
+    /// Passes of each cell: `table`, `one_by_one`, `saturated`.
+    pub passes: Option<Vec<String>>,
+    /// Requests of the one by one pass.
+    pub one_by_one: Option<u32>,
+    /// Requests of every other pass.
+    pub requests: Option<u32>,
+    /// Closed loops with this many in flight, or stages of it.
+    pub concurrency: Option<Vec<Value>>,
+    /// Open loops at these rates, in requests/s, or stages of it.
+    pub rate: Option<Vec<Value>>,
+    /// One load in stages.
+    pub stages: Option<Stages>,
+    /// A file with the instants of arrivals.
+    pub replay: Option<String>,
+    /// How much faster than recorded.
+    pub replay_speed: Option<Value>,
+    /// The shape of the gaps between arrivals.
+    pub burstiness: Option<Value>,
+    /// The most in flight in an open loop.
+    pub max_in_flight: Option<u32>,
+    /// What becomes of requests that are due beyond it: `queue`, `drop`.
+    pub over_limit: Option<String>,
+    /// Time after which closed and open loops begin no further request.
+    pub duration: Option<Value>,
+    /// What is sent before each cell and not reported: a number of requests, or a time.
+    pub warmup: Option<Value>,
+    /// Rest after each pass.
+    pub cooldown: Option<Value>,
+    /// How often each cell is measured.
+    pub repeat: Option<u32>,
+    /// Repeat until figures are known this well.
+    pub until: Option<String>,
+    /// The most repeats.
+    pub max_repeats: Option<u32>,
+    /// Look for the highest load that meets the objectives. A plan without one keeps the hash
+    /// that it had before there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchSpec>,
+    /// Where prompts come from.
+    #[serde(flatten)]
+    pub workload: WorkloadKeys,
+    /// Makes every random choice.
+    pub seed: Option<u64>,
+    /// Keeps this run's prompts apart from every other's; absent: drawn anew.
+    pub salt: Option<String>,
+    /// Objectives judged on the run.
+    pub slo: Option<String>,
+    /// Objectives judged on each request.
+    pub goodput: Option<String>,
+    /// The most that one request may take.
+    pub timeout: Option<Value>,
+    /// The most that opening a connection may take.
+    pub connect_timeout: Option<Value>,
+    /// The most that may pass until the first token.
+    pub first_token_timeout: Option<Value>,
+    /// The most that may pass between two events of a stream.
+    pub event_timeout: Option<Value>,
+    /// Share of failed requests of a pass above which the run fails.
+    pub max_failures: Option<Value>,
+    /// Further headers, `Name: value`.
+    pub header: Option<Vec<String>>,
+    /// Further fields of the body.
+    pub extra_body: Option<serde_json::Map<String, serde_json::Value>>,
+    /// Softmax temperature.
+    pub temperature: Option<f64>,
+    /// Ask the server to go on after end-of-text.
+    pub ignore_eos: Option<bool>,
+    /// Ask for streams.
+    pub stream: Option<bool>,
+    /// Name of the environment variable that holds the key.
+    pub api_key_env: Option<String>,
+    /// PEM file with further authorities whose certificates are trusted.
+    pub ca_cert: Option<String>,
+    /// Trust whoever answers, whatever certificate it shows.
+    pub insecure: Option<bool>,
+    /// What is asked of the server and its cards while passes run.
+    #[serde(flatten)]
+    pub observe: ObserveKeys,
+    /// The database.
+    pub store: Option<String>,
+    /// The folder for reports and plots.
+    pub out: Option<String>,
+    /// A file for the requests as they are sent.
+    pub dump_workload: Option<String>,
+}
+
+/// Names that other rooms know and a spec may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Dialects.
+    pub dialects: &'a [&'a str],
+    /// Models of the embedded engine.
+    pub models: &'a [&'a str],
+}
+
+/// The longest prompt or output that is believed, in tokens: of plans, traces and histograms alike.
+pub const MAX_LENGTH: u32 = 10_000_000;

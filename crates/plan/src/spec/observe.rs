@@ -1,0 +1,136 @@
+//! Keys of a spec about what is asked beside the measurement: the server's metrics, its cards.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Mistakes, Value, values};
+use crate::parts::{MetricsAt, ObservePlan, Url};
+
+/// The keys about the server's metrics and its cards.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ObserveKeys {
+    /// Ask the server for its metrics while passes run.
+    pub server_metrics: Option<bool>,
+    /// Where they are: an address, or a path of the server.
+    pub metrics_url: Option<String>,
+    /// How long to wait between two questions.
+    pub metrics_period: Option<Value>,
+    /// Names of metrics that no known engine has, by quantity.
+    pub metrics_names: Option<BTreeMap<String, String>>,
+    /// The DCGM exporter of the server's machine.
+    pub dcgm_url: Option<String>,
+    /// The cards that the server uses, by their numbers.
+    pub cards: Option<Vec<u32>>,
+}
+
+/// More often would measure the asking.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+impl ObserveKeys {
+    pub(crate) fn resolve(&self, mistakes: &mut Mistakes) -> ObservePlan {
+        let usual = ObservePlan::default();
+        let asks = self.server_metrics.unwrap_or(true);
+        let given = [
+            ("metrics_url", self.metrics_url.is_some()),
+            ("metrics_names", self.metrics_names.is_some()),
+        ];
+        for (key, _) in given.into_iter().filter(|(_, given)| *given && !asks) {
+            mistakes.add(key, "is not used without server_metrics; leave out one of the two");
+        }
+        let metrics = match self.metrics_url.as_deref() {
+            _ if !asks => MetricsAt::Nowhere,
+            None => MetricsAt::Usual,
+            Some(path) if path.starts_with('/') => MetricsAt::Path(path.to_owned()),
+            Some(address) => address_of("metrics_url", address, mistakes)
+                .map_or(usual.metrics, MetricsAt::Address),
+        };
+        let period = mistakes.read("metrics_period", self.metrics_period.as_ref(), |value| {
+            match values::span(value)? {
+                period if period < SHORTEST => Err(
+                    "is too short: asking so often would disturb what is measured; 100ms at least",
+                ),
+                period => Ok(period),
+            }
+        });
+        if self.cards.as_ref().is_some_and(Vec::is_empty) {
+            mistakes.add("cards", "names no card; leave it out, or say which ones the server uses");
+        }
+        let dcgm = self.dcgm_url.as_deref();
+        ObservePlan {
+            metrics,
+            names: self.metrics_names.clone().unwrap_or_default(),
+            period: period.unwrap_or(usual.period),
+            dcgm: dcgm.and_then(|address| address_of("dcgm_url", address, mistakes)),
+            cards: self.cards.clone().map(|cards| cards.into_iter().collect()),
+        }
+    }
+}
+
+/// An address with its path; `/metrics` where it has none.
+fn address_of(key: &'static str, address: &str, mistakes: &mut Mistakes) -> Option<Url> {
+    match values::url(address) {
+        Ok(url) if url.prefix.is_empty() => Some(Url { prefix: "/metrics".to_owned(), ..url }),
+        Ok(url) => Some(url),
+        Err(problem) => {
+            mistakes.add(key, format!("`{}` {problem}", values::without_user(address)));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn resolved(keys: &ObserveKeys) -> (ObservePlan, Vec<String>) {
+        let mut mistakes = Mistakes::default();
+        let plan = keys.resolve(&mut mistakes);
+        (plan, mistakes.0.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn metrics_are_at_the_usual_path_another_one_another_address_or_not_asked_for() {
+        for (url, asks, expected) in [
+            (None, None, Some(MetricsAt::Usual)),
+            (None, Some(false), Some(MetricsAt::Nowhere)),
+            (Some("/m"), None, Some(MetricsAt::Path("/m".to_owned()))),
+            (Some("/m"), Some(false), None),
+            (Some("nowhere"), None, None),
+        ] {
+            let metrics_url = url.map(str::to_owned);
+            let keys = ObserveKeys { metrics_url, server_metrics: asks, ..Default::default() };
+            let (plan, told) = resolved(&keys);
+            assert_eq!(expected.as_ref().map(|_| &plan.metrics), expected.as_ref(), "{url:?}");
+            assert_eq!(told.is_empty(), expected.is_some(), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn cards_are_named_once_each_in_any_order_and_not_without_one() {
+        let of =
+            |cards: Vec<u32>| resolved(&ObserveKeys { cards: Some(cards), ..Default::default() });
+        let (plan, told) = of(vec![3, 1, 3]);
+        assert_eq!((plan.cards, told.len()), (Some(BTreeSet::from([1, 3])), 0));
+        assert!(of(Vec::new()).1[0].contains("cards"));
+        assert_eq!(resolved(&ObserveKeys::default()).0.cards, None);
+    }
+
+    #[test]
+    fn addresses_keep_their_path_and_have_a_usual_one() {
+        for (given, prefix) in [("http://a:9400", "/metrics"), ("http://a:9400/x/y", "/x/y")] {
+            let keys = ObserveKeys { dcgm_url: Some(given.to_owned()), ..Default::default() };
+            let (plan, told) = resolved(&keys);
+            assert_eq!((plan.dcgm.unwrap().prefix.as_str(), told.len()), (prefix, 0));
+        }
+        let keys = ObserveKeys {
+            metrics_period: Some(Value::Text("1ms".to_owned())),
+            ..Default::default()
+        };
+        assert!(resolved(&keys).1[0].contains("100ms"));
+    }
+}

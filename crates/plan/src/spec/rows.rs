@@ -1,0 +1,115 @@
+//! Which rows of one's own, from what was asked for.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Mistakes;
+use crate::parts::{RowsFormat, RowsPlan};
+use inferometer_model::suggest::did_you_mean;
+
+/// The keys of the workloads `jsonl`, `csv` and `parquet`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RowsKeys {
+    /// Which column holds which field: `prompt=question,output_tokens=length`.
+    pub columns: Option<String>,
+    /// Output length of rows that have none.
+    pub output_length: Option<u32>,
+    /// Whether each row is due at its own timestamp.
+    pub replay_rows: Option<bool>,
+}
+
+/// What a column can hold.
+const FIELDS: [&str; 6] = ["prompt", "messages", "token_ids", "output_tokens", "body", "timestamp"];
+
+impl RowsKeys {
+    /// The rows of this file.
+    pub(crate) fn resolve(
+        &self,
+        format: RowsFormat,
+        dataset: String,
+        mistakes: &mut Mistakes,
+    ) -> RowsPlan {
+        let mut columns = BTreeMap::new();
+        let given = self.columns.iter().flat_map(|text| text.split(','));
+        for pair in given {
+            match pair.split_once('=').map(|(field, name)| (field.trim(), name.trim())) {
+                Some((field, name)) if FIELDS.contains(&field) && !name.is_empty() => {
+                    if columns.insert(field.to_owned(), name.to_owned()).is_some() {
+                        mistakes.add("columns", format!("`{field}` is there twice"));
+                    }
+                }
+                Some((field, _)) => mistakes.add(
+                    "columns",
+                    format!(
+                        "`{pair}` names no field{}; there are {}",
+                        did_you_mean(field, FIELDS),
+                        FIELDS.join(", ")
+                    ),
+                ),
+                None => mistakes.add("columns", format!("`{pair}` is not FIELD=COLUMN")),
+            }
+        }
+        if columns.contains_key("timestamp") && !self.is_replayed() {
+            mistakes.add("columns", "names a `timestamp`, which only --replay-rows reads");
+        }
+        if self.output_length == Some(0) {
+            mistakes.add("output_length", "is 0; give at least 1");
+        }
+        let (output_length, timed) = (self.output_length, self.is_replayed());
+        RowsPlan { dataset, format, columns, output_length, timed }
+    }
+
+    /// Whether the rows' own instants are the load.
+    pub(crate) fn is_replayed(&self) -> bool {
+        self.replay_rows == Some(true)
+    }
+
+    /// Every key that was given, where the workload has no rows.
+    pub(crate) fn refuse(&self, mistakes: &mut Mistakes) {
+        for (key, given) in [
+            ("columns", self.columns.is_some()),
+            ("output_length", self.output_length.is_some()),
+            ("replay_rows", self.is_replayed()),
+        ] {
+            if given {
+                mistakes.add(key, "belongs to --workload jsonl, csv and parquet");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(columns: &str) -> (RowsPlan, Vec<String>) {
+        let mut mistakes = Mistakes::default();
+        let keys = RowsKeys { columns: Some(columns.to_owned()), ..RowsKeys::default() };
+        let plan = keys.resolve(RowsFormat::Csv, "x.csv".to_owned(), &mut mistakes);
+        (plan, mistakes.0.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn columns_are_pairs_of_field_and_name() {
+        let (plan, mistakes) = resolved("prompt=question, output_tokens=length");
+        assert_eq!(mistakes, Vec::<String>::new());
+        assert_eq!(plan.columns["prompt"], "question");
+        assert_eq!(plan.columns["output_tokens"], "length");
+    }
+
+    #[test]
+    fn what_is_no_pair_or_no_field_is_told() {
+        for (text, told) in [
+            ("question", "FIELD=COLUMN"),
+            ("promt=question", "did you mean `prompt`"),
+            ("prompt=", "names no field"),
+            ("prompt=a,prompt=b", "twice"),
+            ("timestamp=at", "--replay-rows"),
+        ] {
+            let (_, mistakes) = resolved(text);
+            assert!(mistakes[0].contains(told), "{text}: {mistakes:?}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! `[search]`: the highest load that meets the objectives, as a person asks for it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Value;
+
+/// The keys of `[search]`. Everything is optional.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SearchSpec {
+    /// What is made higher and higher: `rate`, `concurrency`.
+    pub over: Option<String>,
+    /// The share of requests that must meet the objectives of `goodput`.
+    pub attainment: Option<Value>,
+    /// The probability that the interval holds the edge.
+    pub confidence: Option<Value>,
+    /// How close together the ends of the interval are to lie.
+    pub precision: Option<Value>,
+    /// The lowest load that is tried.
+    pub from: Option<Value>,
+    /// The highest load that is tried.
+    pub to: Option<Value>,
+    /// The load of the first trial.
+    pub start: Option<Value>,
+    /// The factor from one load to the next while neither or each of them meets the objectives.
+    pub stride: Option<Value>,
+    /// The most requests of all trials.
+    pub max_requests: Option<u64>,
+    /// The most trials.
+    pub max_trials: Option<u32>,
+}

@@ -1,0 +1,349 @@
+//! `[server]`: the server that a plan starts itself, as a person writes it. A preset is the same
+//! table. Never starts anything.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::values::{self, Value};
+use crate::parts::LaunchPlan;
+
+/// The keys of `[server]`. Everything is optional, but a command must come from somewhere.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerSpec {
+    /// A preset that gives what is not said here: a name or a TOML file.
+    pub preset: Option<String>,
+    /// What a preset is, for lists.
+    pub description: Option<String>,
+    /// What to know before using it, for lists.
+    pub notes: Option<String>,
+    /// The program and its arguments, or a line for the shell.
+    pub command: Option<CommandLine>,
+    /// What `{model}` in the command stands for.
+    pub model: Option<String>,
+    /// The address that it listens on: `{host}` in the command.
+    pub host: Option<String>,
+    /// The port that it listens on: `{port}` in the command; absent: a free one.
+    pub port: Option<u16>,
+    /// Variables of its environment.
+    pub environment: Option<Map<String, Json>>,
+    /// The folder that it works in.
+    pub directory: Option<String>,
+    /// Arguments by name. A name in capitals is a variable of the environment.
+    pub arguments: Option<Map<String, Json>>,
+    /// Arguments whose values are gone through: lists by name, or a list of tables.
+    pub sweep: Option<Json>,
+    /// How lists by name are combined: `product`, `zip`.
+    pub sweep_mode: Option<String>,
+    /// A path that answers with success once it is ready.
+    pub ready_url: Option<String>,
+    /// A text in a line of its log once it is ready.
+    pub ready_line: Option<String>,
+    /// How long it may take until then.
+    pub ready_timeout: Option<Value>,
+    /// How long it may take to end gently.
+    pub grace: Option<Value>,
+    /// How much of its log is kept, in MiB.
+    pub log_limit_mib: Option<u32>,
+}
+
+/// A command as a list of words, or as a line for `sh -c`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum CommandLine {
+    /// A line for the shell; named arguments are appended to it.
+    Shell(String),
+    /// The program and its arguments, passed on as they are.
+    Words(Vec<String>),
+}
+
+/// Where the arguments by name go in a command; at its end where it does not say so.
+const ARGUMENTS: &str = "{arguments}";
+const MODEL: &str = "{model}";
+
+impl ServerSpec {
+    /// What is said here, and where nothing is said what `preset` says. Arguments and variables
+    /// are joined name by name.
+    #[must_use]
+    pub fn over(self, preset: &Self) -> Self {
+        let join = |ours: Option<Map<String, Json>>, theirs: &Option<Map<String, Json>>| {
+            let mut joined = theirs.clone().unwrap_or_default();
+            joined.extend(ours.unwrap_or_default());
+            Some(joined).filter(|joined| !joined.is_empty())
+        };
+        Self {
+            preset: self.preset,
+            description: None,
+            notes: None,
+            command: self.command.or_else(|| preset.command.clone()),
+            model: self.model.or_else(|| preset.model.clone()),
+            host: self.host.or_else(|| preset.host.clone()),
+            port: self.port.or(preset.port),
+            environment: join(self.environment, &preset.environment),
+            directory: self.directory.or_else(|| preset.directory.clone()),
+            arguments: join(self.arguments, &preset.arguments),
+            sweep: self.sweep.or_else(|| preset.sweep.clone()),
+            sweep_mode: self.sweep_mode.or_else(|| preset.sweep_mode.clone()),
+            ready_url: self.ready_url.or_else(|| preset.ready_url.clone()),
+            ready_line: self.ready_line.or_else(|| preset.ready_line.clone()),
+            ready_timeout: self.ready_timeout.or_else(|| preset.ready_timeout.clone()),
+            grace: self.grace.or_else(|| preset.grace.clone()),
+            log_limit_mib: self.log_limit_mib.or(preset.log_limit_mib),
+        }
+    }
+
+    /// Resolves what was left open.
+    ///
+    /// # Errors
+    /// Every mistake, each with its key.
+    pub fn resolve(&self) -> Result<LaunchPlan, Vec<String>> {
+        let mut mistakes = Vec::new();
+        let mut span = |key: &str, given: &Option<Value>, default_s: u64| match given {
+            None => Duration::from_secs(default_s),
+            Some(value) => values::span(value).unwrap_or_else(|problem| {
+                mistakes.push(format!("{key}: `{value}` {problem}"));
+                Duration::ZERO
+            }),
+        };
+        let ready_timeout = span("ready_timeout", &self.ready_timeout, 600);
+        let grace = span("grace", &self.grace, 30);
+        let mut environment = self.environment(&mut mistakes);
+        let mut flags = Vec::new();
+        let mut settings = BTreeMap::new();
+        for (name, value) in self.arguments.iter().flatten() {
+            if let Some(mistake) = wrong_argument(name, value) {
+                mistakes.push(format!("arguments: {mistake}"));
+            }
+            settings.insert(name.clone(), text_of(value));
+            if is_variable(name) {
+                environment.insert(name.clone(), text_of(value));
+            } else {
+                flags.extend(flag(name, value));
+            }
+        }
+        if self.sweep.is_some() {
+            mistakes.push("sweep: has to be gone through before a single run".to_owned());
+        }
+        if self.ready_url.as_ref().is_some_and(|path| !path.starts_with('/')) {
+            mistakes.push("ready_url: is a path on the server: it begins with /".to_owned());
+        }
+        let command = self.command_line(flags, &mut mistakes);
+        // Where nothing is said of readiness, the list of models is asked for.
+        let says_nothing = self.ready_url.is_none() && self.ready_line.is_none();
+        let plan = LaunchPlan {
+            command,
+            host: self.host.clone().unwrap_or_else(|| "127.0.0.1".to_owned()),
+            port: self.port.filter(|&port| port != 0),
+            environment,
+            directory: self.directory.clone(),
+            ready_url: self.ready_url.clone().or(says_nothing.then(|| "/v1/models".to_owned())),
+            ready_line: self.ready_line.clone(),
+            ready_timeout,
+            grace,
+            log_limit_bytes: u64::from(self.log_limit_mib.unwrap_or(64).max(1)) << 20,
+            settings,
+        };
+        if mistakes.is_empty() { Ok(plan) } else { Err(mistakes) }
+    }
+
+    fn environment(&self, mistakes: &mut Vec<String>) -> BTreeMap<String, String> {
+        let mut environment = BTreeMap::new();
+        for (name, value) in self.environment.iter().flatten() {
+            if name.is_empty() || name.contains(['=', '\0']) {
+                mistakes.push(format!("environment: `{name}` is not the name of a variable"));
+            }
+            if let Some(mistake) = wrong_argument(name, value) {
+                mistakes.push(format!("environment: {mistake}"));
+            }
+            environment.insert(name.clone(), text_of(value));
+        }
+        environment
+    }
+
+    fn command_line(&self, flags: Vec<String>, mistakes: &mut Vec<String>) -> Vec<String> {
+        let words = match &self.command {
+            None => {
+                mistakes.push(
+                    "command: is missing; give the command that starts the server, or a preset \
+                     (`inferometer presets` lists them)"
+                        .to_owned(),
+                );
+                return Vec::new();
+            }
+            Some(CommandLine::Words(words)) => words.clone(),
+            // The shell hands the named arguments on as they are, whatever is in them.
+            Some(CommandLine::Shell(line)) => {
+                ["sh", "-c", &format!("{line} \"$@\""), "sh"].map(str::to_owned).to_vec()
+            }
+        };
+        if words.first().is_none_or(|program| program.trim().is_empty()) {
+            mistakes.push("command: is empty".to_owned());
+        }
+        if words.iter().any(|word| word.contains(MODEL)) && self.model.is_none() {
+            let told = "model: is missing: the command has a place for it; give a path or a hub id";
+            mistakes.push(told.to_owned());
+        }
+        for word in words.iter().filter(|word| names_a_secret(flag_name(word))) {
+            mistakes.push(format!("command: {}", secret_told(flag_name(word))));
+        }
+        let model = self.model.as_deref().unwrap_or_default();
+        let has_place = words.iter().any(|word| word == ARGUMENTS);
+        let mut command: Vec<String> = words
+            .iter()
+            .flat_map(|word| {
+                if word == ARGUMENTS { flags.clone() } else { vec![word.replace(MODEL, model)] }
+            })
+            .collect();
+        if !has_place {
+            command.extend(flags);
+        }
+        command
+    }
+}
+
+/// `max-num-seqs` and 32 as `--max-num-seqs 32`; true is the flag alone, false is none.
+fn flag(name: &str, value: &Json) -> Vec<String> {
+    let flag = match name {
+        name if name.starts_with('-') => name.to_owned(),
+        name if name.chars().count() == 1 => format!("-{name}"),
+        name => format!("--{name}"),
+    };
+    match value {
+        Json::Bool(true) => vec![flag],
+        Json::Bool(false) => Vec::new(),
+        Json::Array(values) => std::iter::once(flag).chain(values.iter().map(text_of)).collect(),
+        value => vec![flag, text_of(value)],
+    }
+}
+
+/// A value as it stands on a command line.
+fn text_of(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Array(values) => values.iter().map(text_of).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
+}
+
+/// A name in capitals is a variable of the environment: how some engines take their arguments.
+fn is_variable(name: &str) -> bool {
+    let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    name.len() > 1 && name.chars().all(is_capital)
+}
+
+fn wrong_argument(name: &str, value: &Json) -> Option<String> {
+    if names_a_secret(name) {
+        return Some(secret_told(name));
+    }
+    match value {
+        Json::Null | Json::Object(_) => {
+            Some(format!("`{name}` is a table; write it as the text that the server expects"))
+        }
+        _ => None,
+    }
+}
+
+fn secret_told(name: &str) -> String {
+    format!(
+        "`{name}` looks like a secret, which would end up in results; the server has the \
+         environment of this command, put it there"
+    )
+}
+
+/// The name of a flag on a command line.
+fn flag_name(word: &str) -> &str {
+    word.split('=').next().filter(|_| word.starts_with("--")).map_or("", |name| &name[2..])
+}
+
+/// Whether a variable or a flag of this name usually holds a secret.
+fn names_a_secret(name: &str) -> bool {
+    let parts: Vec<String> = name.split(['-', '_']).map(str::to_lowercase).collect();
+    let ends_with = |words: &[&str]| {
+        parts.len() >= words.len() && parts[parts.len() - words.len()..].iter().eq(words)
+    };
+    ["password", "passwd", "secret", "credentials"].iter().any(|word| ends_with(&[word]))
+        || ends_with(&["api", "key"])
+        || ends_with(&["access", "key"])
+        || ends_with(&["hf", "token"])
+        || ends_with(&["api", "token"])
+        || ends_with(&["hub", "token"])
+        || ends_with(&["access", "token"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn spec(value: Json) -> ServerSpec {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn named_arguments_become_flags_where_the_command_has_a_place_for_them() {
+        let server = spec(json!({
+            "command": ["serve", "{model}", "--port", "{port}", "{arguments}", "--last"],
+            "model": "m",
+            "arguments": {"max-num-seqs": 32, "eager": true, "off": false, "c": 4,
+                          "-fa": "on", "modules": ["a", "b"], "OLLAMA_NUM_PARALLEL": 2},
+        }));
+        let plan = server.resolve().unwrap();
+        let command = plan.command.join(" ");
+        assert_eq!(
+            command,
+            "serve m --port {port} --max-num-seqs 32 --eager -c 4 -fa on --modules a b --last"
+        );
+        assert_eq!(plan.environment["OLLAMA_NUM_PARALLEL"], "2");
+        assert_eq!(plan.settings["max-num-seqs"], "32");
+        assert_eq!(plan.ready_url.as_deref(), Some("/v1/models"));
+    }
+
+    #[test]
+    fn a_line_for_the_shell_gets_arguments_that_it_does_not_read() {
+        let server =
+            spec(json!({"command": "X=1 exec serve", "arguments": {"json": "{\"a\": 1}"}}));
+        let command = server.resolve().unwrap().command;
+        assert_eq!(command, ["sh", "-c", "X=1 exec serve \"$@\"", "sh", "--json", "{\"a\": 1}"]);
+    }
+
+    #[test]
+    fn what_is_said_wins_over_the_preset_name_by_name() {
+        let preset =
+            spec(json!({"command": ["a"], "arguments": {"xx": 1, "yy": 2}, "grace": "5s"}));
+        let own = spec(json!({"arguments": {"yy": 3}, "ready_line": "up"})).over(&preset);
+        let plan = own.resolve().unwrap();
+        assert_eq!(plan.command, ["a", "--xx", "1", "--yy", "3"]);
+        assert_eq!((plan.grace.as_secs(), plan.ready_line.as_deref()), (5, Some("up")));
+        assert_eq!(plan.ready_url, None);
+    }
+
+    #[test]
+    fn every_mistake_is_told_and_no_secret_is_taken() {
+        let server = spec(json!({
+            "command": ["serve", "{model}", "--api-key=abc"],
+            "ready_timeout": "soon",
+            "ready_url": "health",
+            "environment": {"HF_TOKEN": "abc", "TOKENIZERS_PARALLELISM": "false"},
+            "arguments": {"limits": {"image": 1}, "max-num-batched-tokens": 8, "api-key": "abc"},
+        }));
+        let told = server.resolve().unwrap_err().join("\n");
+        for words in [
+            "ready_timeout: `soon`",
+            "ready_url",
+            "environment: `HF_TOKEN` looks like a secret",
+            "arguments: `api-key` looks like a secret",
+            "arguments: `limits` is a table",
+            "command: `api-key` looks like a secret",
+            "model: is missing",
+        ] {
+            assert!(told.contains(words), "{words}\n{told}");
+        }
+        assert_eq!(told.lines().count(), 7, "{told}");
+        assert!(!told.contains("abc"), "{told}");
+        let nothing = spec(json!({})).resolve().unwrap_err();
+        assert!(nothing[0].contains("inferometer presets"));
+    }
+}

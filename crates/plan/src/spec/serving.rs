@@ -1,0 +1,48 @@
+//! The options of `sharegpt` where conversations keep their own lengths.
+
+use serde::{Deserialize, Serialize};
+
+use super::Mistakes;
+use crate::parts::ServingLimits;
+
+/// The keys of a plan for the serving run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServingKeys {
+    /// Prompts and answers shorter than this are left out.
+    pub min_tokens: Option<u32>,
+    /// Longer prompts are left out.
+    pub max_prompt_tokens: Option<u32>,
+    /// Prompts longer than this with their answers are left out.
+    pub max_total_tokens: Option<u32>,
+}
+
+impl ServingKeys {
+    /// The limits.
+    pub(crate) fn resolve(&self, mistakes: &mut Mistakes) -> ServingLimits {
+        let of_vllm = ServingLimits::VLLM;
+        let limits = ServingLimits {
+            min_tokens: self.min_tokens.unwrap_or(of_vllm.min_tokens).max(1),
+            max_prompt_tokens: self.max_prompt_tokens.unwrap_or(of_vllm.max_prompt_tokens),
+            max_total_tokens: self.max_total_tokens.unwrap_or(of_vllm.max_total_tokens),
+        };
+        if limits.max_prompt_tokens < limits.min_tokens {
+            mistakes.add("max_prompt_tokens", "is below min_tokens: no conversation is left");
+        }
+        if limits.max_total_tokens < limits.min_tokens.saturating_mul(2) {
+            mistakes.add("max_total_tokens", "is below twice min_tokens: none is left");
+        }
+        limits
+    }
+
+    /// The keys that were given.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        [
+            ("min_tokens", self.min_tokens.is_some()),
+            ("max_prompt_tokens", self.max_prompt_tokens.is_some()),
+            ("max_total_tokens", self.max_total_tokens.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(key, given)| given.then_some(key))
+    }
+}

@@ -1,0 +1,116 @@
+//! What of a trace is played, from what was asked for.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::values::Value;
+use super::{Mistakes, values};
+use crate::parts::{TraceFormat, TracePlan, TraceWindow};
+use inferometer_model::suggest::did_you_mean;
+
+/// The keys of `--workload trace`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TraceKeys {
+    /// The format: `auto`, or one of [`TraceFormat::ALL`].
+    pub trace_format: Option<String>,
+    /// The part of the trace that is played: `10m..20m`, from its first row on.
+    pub trace_window: Option<String>,
+    /// How many times its requests are played in the same time.
+    pub trace_scale: Option<Value>,
+    /// Rows with more tokens, input and output together, are left out.
+    pub trace_max_tokens: Option<u32>,
+}
+
+impl TraceKeys {
+    /// The trace of this file.
+    pub(crate) fn resolve(&self, dataset: String, mistakes: &mut Mistakes) -> TracePlan {
+        let scale = mistakes.read("trace_scale", self.trace_scale.as_ref(), values::positive);
+        if self.trace_max_tokens.is_some_and(|most| most < 2) {
+            mistakes.add("trace_max_tokens", "leaves no request out of a token in and one out");
+        }
+        TracePlan {
+            dataset,
+            format: self.format(mistakes),
+            window: self.window(mistakes),
+            scale: scale.unwrap_or(1.0),
+            max_tokens: self.trace_max_tokens,
+        }
+    }
+
+    fn format(&self, mistakes: &mut Mistakes) -> Option<TraceFormat> {
+        let name = self.trace_format.as_deref().filter(|&name| name != "auto")?;
+        let known = TraceFormat::ALL.into_iter().find(|format| format.name() == name);
+        if known.is_none() {
+            let names = TraceFormat::ALL.map(TraceFormat::name);
+            let meant = did_you_mean(name, names);
+            let names = names.join(", ");
+            let problem =
+                format!("`{name}` is not a format of traces{meant}; there are auto, {names}");
+            mistakes.add("trace_format", problem);
+        }
+        known
+    }
+
+    fn window(&self, mistakes: &mut Mistakes) -> TraceWindow {
+        let Some(text) = &self.trace_window else { return TraceWindow::default() };
+        window(text).unwrap_or_else(|problem| {
+            mistakes.add("trace_window", format!("`{text}` {problem}"));
+            TraceWindow::default()
+        })
+    }
+
+    /// Every key that was given, where the workload is no trace.
+    pub(crate) fn refuse(&self, mistakes: &mut Mistakes) {
+        for (key, given) in [
+            ("trace_format", self.trace_format.is_some()),
+            ("trace_window", self.trace_window.is_some()),
+            ("trace_scale", self.trace_scale.is_some()),
+            ("trace_max_tokens", self.trace_max_tokens.is_some()),
+        ] {
+            if given {
+                mistakes.add(key, "belongs to --workload trace");
+            }
+        }
+    }
+}
+
+/// `10m..20m`, `..1h` or `30s..`.
+fn window(text: &str) -> Result<TraceWindow, &'static str> {
+    const PROBLEM: &str = "is not a window; write it as 10m..20m, ..1h or 30s..";
+    let (from, to) = text.split_once("..").ok_or(PROBLEM)?;
+    let end = |text: &str| -> Result<Option<Duration>, &'static str> {
+        match text.trim() {
+            "" => Ok(None),
+            "0" | "0s" => Ok(Some(Duration::ZERO)),
+            given => values::span(&Value::Text(given.to_owned())).map(Some),
+        }
+    };
+    let window = TraceWindow { from: end(from)?.unwrap_or_default(), to: end(to)? };
+    match window.to {
+        Some(to) if to <= window.from => Err("ends before it begins"),
+        _ => Ok(window),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_begins_and_ends_where_it_says() {
+        let minutes = |count: u64| Duration::from_secs(60 * count);
+        for (text, from, to) in [
+            ("10m..20m", minutes(10), Some(minutes(20))),
+            ("..1h", Duration::ZERO, Some(minutes(60))),
+            ("0..1h", Duration::ZERO, Some(minutes(60))),
+            ("2m..", minutes(2), None),
+        ] {
+            assert_eq!(window(text), Ok(TraceWindow { from, to }), "{text}");
+        }
+        for wrong in ["10m", "20m..10m", "a..b", "0..0"] {
+            assert!(window(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Values as people write them: `10s`, `1%`, `inf`, `http://host:8000/v1`.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{Url, Warmup};
+
+/// A number or a text, as a plan file or a flag may give it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// A number, whichever way it was written.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => Some(*number),
+        Value::Text(text) => text.trim().parse().ok(),
+    }
+}
+
+/// A positive span of time: `500ms`, `10s`, `2m`, `6h`; a bare number is seconds.
+pub fn span(value: &Value) -> Result<Duration, &'static str> {
+    const PROBLEM: &str = "is not a span of time; write it as 500ms, 10s, 2m or 6h";
+    let (figure, unit_s) = match value {
+        Value::Number(number) => (*number, 1.0),
+        Value::Text(text) => {
+            let text = text.trim();
+            let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+            let unit_s = match &text[split..] {
+                "ms" => 1e-3,
+                "" | "s" => 1.0,
+                "m" | "min" => 60.0,
+                "h" => 3600.0,
+                _ => return Err(PROBLEM),
+            };
+            (text[..split].trim().parse().map_err(|_| PROBLEM)?, unit_s)
+        }
+    };
+    let seconds = figure * unit_s;
+    if seconds > 0.0 && seconds <= 1e9 {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err("is out of range; a span of time is positive and shorter than 30 years")
+    }
+}
+
+/// A share between 0 and 1: `1%` or `0.01`.
+pub fn share(value: &Value) -> Result<f64, &'static str> {
+    let percent = match value {
+        Value::Text(text) => text.trim().strip_suffix('%'),
+        Value::Number(_) => None,
+    };
+    let share = match percent {
+        Some(figure) => figure.trim().parse::<f64>().ok().map(|figure| figure / 100.0),
+        None => number(value),
+    };
+    match share {
+        Some(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("is not a share; write it as 1% or 0.01"),
+    }
+}
+
+/// A positive number.
+pub fn positive(value: &Value) -> Result<f64, &'static str> {
+    match number(value) {
+        Some(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("is not a positive number"),
+    }
+}
+
+/// A whole number from 0 on.
+pub fn count(value: &Value) -> Result<u32, &'static str> {
+    match number(value) {
+        Some(number) if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) => {
+            Ok(number as u32)
+        }
+        _ => Err("is not a whole number from 0 on"),
+    }
+}
+
+/// A warm-up: a number of requests, or a span of time with its unit.
+pub fn warmup(value: &Value) -> Result<Warmup, &'static str> {
+    if let Ok(count) = count(value) {
+        return Ok(Warmup::Requests(count));
+    }
+    let duration = span(value)
+        .map_err(|_| "is not a warm-up; write a number of requests, or a time such as 10s")?;
+    Ok(Warmup::Time { duration })
+}
+
+/// A shape of arrivals: positive, or `inf` for equal gaps.
+pub fn burstiness(value: &Value) -> Result<f64, &'static str> {
+    match number(value) {
+        Some(shape) if shape >= 0.01 => Ok(shape),
+        _ => Err("is not a burstiness; write a number from 0.01 on (1 is Poisson), or `inf` for \
+                  equal gaps"),
+    }
+}
+
+/// A rate of arrival in requests per second: positive, or `inf` for all at once.
+pub fn rate(value: &Value) -> Result<f64, &'static str> {
+    match number(value) {
+        Some(rate) if rate > 0.0 => Ok(rate),
+        _ => Err("is not a rate; write requests per second, or `inf` for all at once"),
+    }
+}
+
+/// The address of a server, with or without `/v1` at the end.
+pub fn url(text: &str) -> Result<Url, String> {
+    let secure = text.starts_with("https://");
+    let scheme = if secure { "https://" } else { "http://" };
+    let Some(rest) = text.strip_prefix(scheme) else {
+        return Err(format!(
+            "is not the address of a server; write it as http://{}",
+            if text.is_empty() || text.contains("://") || text.contains('@') {
+                "127.0.0.1:8000"
+            } else {
+                text
+            }
+        ));
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    if authority.contains('@') {
+        return Err("holds a user or a password, which would end up in results; use --header or \
+                    --api-key-env"
+            .to_owned());
+    }
+    if path.contains(|c: char| c.is_control() || c == ' ') {
+        return Err("has a space in its path".to_owned());
+    }
+    if path.contains(['?', '#']) {
+        return Err("has a query; give the address of the server only".to_owned());
+    }
+    let (host, port) = split_port(authority, if secure { 443 } else { 80 })?;
+    let prefix = path.trim_end_matches('/');
+    let prefix = prefix.strip_suffix("/v1").unwrap_or(prefix).to_owned();
+    Ok(Url { secure, host, port, prefix })
+}
+
+fn split_port(authority: &str, usual: u16) -> Result<(String, u16), String> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, rest) = rest.split_once(']').ok_or("has `[` without `]`")?;
+            (host, rest.strip_prefix(':'))
+        }
+        None => match authority.rsplit_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    if host.is_empty() || host.contains(char::is_whitespace) {
+        return Err("names no host; write it as http://127.0.0.1:8000".to_owned());
+    }
+    let port = match port {
+        None => usual,
+        Some(port) => match port.parse() {
+            Ok(port) if port > 0 => port,
+            _ => return Err(format!("has the port `{port}`, which is not one from 1 to 65535")),
+        },
+    };
+    Ok((host.to_owned(), port))
+}
+
+/// An address as it may be shown: what stands before an `@` may be a password.
+pub(crate) fn without_user(address: &str) -> &str {
+    address.rsplit_once('@').map_or(address, |(_, rest)| rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(value: &str) -> Value {
+        Value::Text(value.to_owned())
+    }
+
+    #[test]
+    fn spans_are_read_with_their_units() {
+        for (written, ms) in [("500ms", 500), ("10s", 10_000), ("1.5", 1_500), ("2m", 120_000)] {
+            assert_eq!(span(&text(written)), Ok(Duration::from_millis(ms)), "{written}");
+        }
+        for wrong in ["", "ten", "5 parsecs", "-3s", "0", "NaN", "inf"] {
+            assert!(span(&text(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn shares_are_percent_or_fractions() {
+        assert_eq!(share(&text("1%")), Ok(0.01));
+        assert_eq!(share(&Value::Number(0.25)), Ok(0.25));
+        assert!(share(&text("101%")).is_err());
+        assert!(share(&text("a few")).is_err());
+    }
+
+    #[test]
+    fn addresses_lose_their_v1_and_keep_their_prefix() {
+        for (written, shown, host) in [
+            ("http://127.0.0.1:8000", "http://127.0.0.1:8000", "127.0.0.1:8000"),
+            ("http://127.0.0.1:8000/v1/", "http://127.0.0.1:8000", "127.0.0.1:8000"),
+            ("http://gpu.lan", "http://gpu.lan:80", "gpu.lan"),
+            ("http://gpu.lan:443", "http://gpu.lan:443", "gpu.lan:443"),
+            ("https://gpu.lan", "https://gpu.lan:443", "gpu.lan"),
+            ("https://gpu.lan:80/v1", "https://gpu.lan:80", "gpu.lan:80"),
+            ("http://[::1]:30000/llm/v1", "http://[::1]:30000/llm", "[::1]:30000"),
+        ] {
+            let url = url(written).unwrap();
+            assert_eq!((url.to_string().as_str(), url.host_field().as_str()), (shown, host));
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_advice() {
+        for (wrong, advice) in [
+            ("localhost:8000", "http://localhost:8000"),
+            ("", "http://127.0.0.1:8000"),
+            ("ftp://x", "http://127.0.0.1:8000"),
+            ("http://", "names no host"),
+            ("http://a:99999", "65535"),
+            ("http://user:secret@a", "--api-key-env"),
+            ("https://", "names no host"),
+        ] {
+            let problem = url(wrong).unwrap_err();
+            assert!(problem.contains(advice), "{wrong}: {problem}");
+            assert!(!problem.contains("secret"));
+        }
+    }
+}

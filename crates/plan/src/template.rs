@@ -1,0 +1,198 @@
+//! What is asked of a model about a block: text with named fields. Opens no file.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+/// A template and what stands in front of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Template {
+    /// The name of one of [`TEMPLATES`], or the file that it was read from.
+    pub name: String,
+    /// The text, with the fields `{text}` (the block) and `{num_completion}` (the characters
+    /// asked for); `{{` and `}}` are braces.
+    pub text: String,
+    /// What stands before it in every prompt, as it is; usually nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub preamble: String,
+}
+
+/// A template of our own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wording {
+    /// The name that selects it; it ends in its language.
+    pub name: &'static str,
+    /// The text.
+    pub text: &'static str,
+    /// What it asks for, in a few words.
+    pub asks: &'static str,
+}
+
+/// The templates of our own. The first is the published record's, to the character.
+pub static TEMPLATES: [Wording; 8] = [
+    Wording {
+        name: "continue-zh",
+        text: "\"\"\"\n{text}\n\"\"\"\n\n阅读上面的文本，续写后面的内容, 要求续写 {num_completion} 个字左右:\n",
+        asks: "go on with a text (Chinese; the published record's)",
+    },
+    Wording {
+        name: "continue-en",
+        text: "\"\"\"\n{text}\n\"\"\"\n\nRead the text above and continue it. Write about \
+               {num_completion} characters:\n",
+        asks: "go on with a text (English)",
+    },
+    Wording {
+        name: "repeat-zh",
+        text: "\"\"\"\n{text}\n\"\"\"\n\n重复上面的文本, 需要时从头再来, 直到写满 {num_completion} 个字左右:\n",
+        asks: "repeat a text, from its start again where it ends (Chinese)",
+    },
+    Wording {
+        name: "repeat-en",
+        text: "\"\"\"\n{text}\n\"\"\"\n\nRepeat the text above, from its start again where \
+               it ends, until you have written about {num_completion} characters:\n",
+        asks: "repeat a text, from its start again where it ends (English)",
+    },
+    Wording {
+        name: "summarise-zh",
+        text: "\"\"\"\n{text}\n\"\"\"\n\n阅读上面的文本, 总结其内容, 要求总结为 {num_completion} 个字左右:\n",
+        asks: "sum up a text (Chinese)",
+    },
+    Wording {
+        name: "summarise-en",
+        text: "\"\"\"\n{text}\n\"\"\"\n\nSummarise the text above in about \
+               {num_completion} characters:\n",
+        asks: "sum up a text (English)",
+    },
+    Wording {
+        name: "translate-zh",
+        text: "\"\"\"\n{text}\n\"\"\"\n\n将上面的文本翻译成英文, 要求译文 {num_completion} 个字符左右:\n",
+        asks: "translate a text into English (asked in Chinese)",
+    },
+    Wording {
+        name: "translate-en",
+        text: "\"\"\"\n{text}\n\"\"\"\n\nTranslate the text above into Chinese, in about \
+               {num_completion} characters:\n",
+        asks: "translate a text into Chinese (asked in English)",
+    },
+];
+
+/// What is wrong with a template.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// A field that nobody fills in.
+    #[error(
+        "has the field `{{{0}}}`, which is not one; there are {{text}} and {{num_completion}}, and \
+         {{{{ stands for a brace"
+    )]
+    UnknownField(String),
+    /// A brace that opens no field, or closes none.
+    #[error("has a single brace at character {0}; write {{{{ or }}}} for a brace")]
+    LoneBrace(usize),
+    /// A field that has to be there.
+    #[error("has no {{{0}}}: a template says where the block and the length asked for stand")]
+    MissingField(&'static str),
+}
+
+enum Part {
+    Literal(String),
+    Text,
+    NumCompletion,
+}
+
+impl Template {
+    /// One of our own.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let known = TEMPLATES.iter().find(|template| template.name == name)?;
+        Some(Self { name: name.to_owned(), text: known.text.to_owned(), preamble: String::new() })
+    }
+
+    /// Whether it can be filled in.
+    ///
+    /// # Errors
+    /// When a field is unknown or missing, or a brace is not one of a field.
+    pub fn check(&self) -> Result<(), TemplateError> {
+        let parts = parts(&self.text)?;
+        if !parts.iter().any(|part| matches!(part, Part::Text)) {
+            return Err(TemplateError::MissingField("text"));
+        }
+        if !parts.iter().any(|part| matches!(part, Part::NumCompletion)) {
+            return Err(TemplateError::MissingField("num_completion"));
+        }
+        Ok(())
+    }
+
+    /// The prompt for a block and a number of characters.
+    ///
+    /// # Errors
+    /// As [`Template::check`].
+    pub fn fill(&self, block: &str, wanted_chars: u32) -> Result<String, TemplateError> {
+        let mut out = self.preamble.clone();
+        for part in parts(&self.text)? {
+            match part {
+                Part::Literal(text) => out += &text,
+                Part::Text => out += block,
+                Part::NumCompletion => {
+                    let _ = write!(out, "{wanted_chars}");
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Characters of a prompt with a block of `block_chars`, template and preamble included.
+    ///
+    /// # Errors
+    /// As [`Template::check`].
+    pub fn prompt_chars(&self, block_chars: u32, wanted_chars: u32) -> Result<u64, TemplateError> {
+        let blocks = parts(&self.text)?.iter().filter(|part| matches!(part, Part::Text)).count();
+        let around = self.fill("", wanted_chars)?.chars().count() as u64;
+        Ok(around + u64::from(block_chars) * blocks as u64)
+    }
+}
+
+fn parts(text: &str) -> Result<Vec<Part>, TemplateError> {
+    let mut parts = Vec::new();
+    let mut literal = String::new();
+    let mut characters = text.chars().enumerate().peekable();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '{' | '}' if characters.next_if(|(_, next)| *next == character).is_some() => {
+                literal.push(character);
+            }
+            '{' => {
+                let mut name = String::new();
+                loop {
+                    match characters.next() {
+                        Some((_, '}')) => break,
+                        Some((_, inner)) if inner != '{' && inner != '\n' => name.push(inner),
+                        _ => return Err(TemplateError::LoneBrace(at + 1)),
+                    }
+                }
+                parts.push(Part::Literal(std::mem::take(&mut literal)));
+                parts.push(match name.as_str() {
+                    "text" => Part::Text,
+                    "num_completion" => Part::NumCompletion,
+                    _ => return Err(TemplateError::UnknownField(name)),
+                });
+            }
+            '}' => return Err(TemplateError::LoneBrace(at + 1)),
+            other => literal.push(other),
+        }
+    }
+    parts.push(Part::Literal(literal));
+    Ok(parts)
+}
+
+/// What no record says of a pass over text blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockPass {
+    /// Characters of a block.
+    pub block_chars: u32,
+    /// Characters asked for.
+    pub wanted_chars: u32,
+    /// Characters of each prompt: [`Template::prompt_chars`].
+    pub prompt_chars: u64,
+    /// Wall time, in nanoseconds since 1970, at which the run's monotonic axis has its origin.
+    pub origin_unix_ns: i64,
+}

@@ -1,0 +1,259 @@
+//! A distribution as it can be drawn: its cumulative distribution at a bounded number of ranks,
+//! with pointwise intervals, and a histogram. Never more points than were asked for, whatever the
+//! number of values.
+
+use super::sketch::Sketch;
+use super::{CONFIDENCE, quantile_ranks};
+use crate::Weighted;
+
+/// A distribution as it can be drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// How many values it stands for: the sum of their weights, rounded.
+    pub n: u64,
+    /// Whether it is over the exact values; else each is within [`super::RELATIVE_ERROR`].
+    pub exact: bool,
+    /// The cumulative distribution, ascending; the last is the largest value.
+    pub points: Vec<CurvePoint>,
+    /// Columns side by side, from the smallest value to the largest.
+    pub bins: Vec<Bin>,
+    /// Whether columns grow in width by the same factor each, but for the first, which then holds
+    /// everything that is not above its end.
+    pub growing: bool,
+}
+
+/// A point of a cumulative distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// The share of values that are not above it.
+    pub share: f64,
+    /// The value.
+    pub value: f64,
+    /// The 95 % order-statistic interval of the quantile `share`; absent where the sample has
+    /// none, and for values that are not independent.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// A column of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bin {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends; the value belongs to it.
+    pub to: f64,
+    /// The share of values in it.
+    pub share: f64,
+}
+
+/// Where values spread over more than this factor from the 5th percentile to the largest, columns
+/// grow in width, so that neither end is squeezed.
+const LOG_FROM_FACTOR: f64 = 20.0;
+
+/// What a curve is made of: values in their order.
+pub(super) enum Ordered<'a> {
+    /// Values that count once each.
+    Plain(&'a [f64]),
+    /// Values with weights, and the running sums of these.
+    Weighted(&'a [Weighted], Vec<f64>),
+    /// A sketch of them.
+    Sketch(&'a Sketch),
+}
+
+/// Whether values say something of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dependence {
+    /// Each is its own: there are intervals.
+    Independent,
+    /// Several are of one request: there are none.
+    Pooled,
+}
+
+impl<'a> Ordered<'a> {
+    /// Values with weights, sorted.
+    pub fn weighted(sorted: &'a [Weighted]) -> Self {
+        let mut sum = 0.0;
+        let sums = sorted.iter().map(|sample| {
+            sum += sample.weight;
+            sum
+        });
+        Self::Weighted(sorted, sums.collect())
+    }
+
+    fn n(&self) -> u64 {
+        match self {
+            Self::Plain(values) => values.len() as u64,
+            Self::Weighted(_, sums) => sums.last().map_or(0, |sum| sum.round() as u64),
+            Self::Sketch(sketch) => sketch.n(),
+        }
+    }
+
+    /// The value of a rank, from 1.
+    fn ranked(&self, rank: u64) -> f64 {
+        match self {
+            Self::Plain(values) => values[(rank as usize).clamp(1, values.len()) - 1],
+            Self::Weighted(values, sums) => {
+                let slack = sums.last().copied().unwrap_or_default() * 1e-12;
+                let at = sums.partition_point(|sum| sum + slack < rank as f64);
+                values[at.min(values.len() - 1)].value
+            }
+            Self::Sketch(sketch) => sketch.ranked(rank),
+        }
+    }
+
+    /// The share of values that are not above this one.
+    fn share_up_to(&self, value: f64) -> f64 {
+        match self {
+            Self::Plain(values) => {
+                values.partition_point(|other| *other <= value) as f64 / values.len() as f64
+            }
+            Self::Weighted(values, sums) => {
+                let below = values.partition_point(|other| other.value <= value);
+                below.checked_sub(1).map_or(0.0, |at| sums[at] / sums[sums.len() - 1])
+            }
+            Self::Sketch(sketch) => sketch.share_up_to(value),
+        }
+    }
+
+    /// The curve of at most so many points and columns; nothing of no values.
+    pub fn curve(&self, points: usize, bins: usize, of: Dependence) -> Option<Curve> {
+        let n = self.n();
+        if n == 0 {
+            return None;
+        }
+        let points: Vec<CurvePoint> = ranks(n, points)
+            .into_iter()
+            .map(|rank| {
+                let share = rank as f64 / n as f64;
+                let ranks = Some(share)
+                    .filter(|share| *share < 1.0 && of == Dependence::Independent)
+                    .and_then(|share| quantile_ranks(n, share, CONFIDENCE));
+                let interval = ranks.map(|(low, high)| [self.ranked(low), self.ranked(high)]);
+                CurvePoint { share, value: self.ranked(rank), interval }
+            })
+            .collect();
+        let exact = !matches!(self, Self::Sketch(_));
+        let (bins, growing) = self.bins(n, bins);
+        Some(Curve { n, exact, points, bins, growing })
+    }
+
+    /// The columns, and whether they grow.
+    fn bins(&self, n: u64, bins: usize) -> (Vec<Bin>, bool) {
+        let (first, last) = (self.ranked(1), self.ranked(n));
+        // The smallest may be zero, as gaps between tokens of one read are.
+        let low = [0.05, 0.25, 0.5].map(|q| self.ranked(((n as f64 * q) as u64).max(1)));
+        let low = low.into_iter().find(|value| *value > 0.0);
+        if first >= last || bins < 2 {
+            return (vec![Bin { from: first, to: last, share: 1.0 }], false);
+        }
+        let grows = low.filter(|low| last / low > LOG_FROM_FACTOR);
+        let edge = |at: usize| match grows {
+            _ if at == 0 => first,
+            _ if at == bins => last,
+            Some(low) => low * (last / low).powf((at - 1) as f64 / (bins - 1) as f64),
+            None => first + (last - first) * at as f64 / bins as f64,
+        };
+        let mut below = 0.0;
+        let bins = (0..bins).map(|at| {
+            let (from, to) = (edge(at), edge(at + 1));
+            let come = if at + 1 == bins { 1.0 } else { self.share_up_to(to) };
+            let share = come - below;
+            below = come;
+            Bin { from, to, share }
+        });
+        (bins.collect(), grows.is_some())
+    }
+}
+
+/// At most about `most` ranks of `n`, the first and the last among them: three quarters of them
+/// equally far apart, the others ever closer to the largest, for the tail is what is looked at.
+fn ranks(n: u64, most: usize) -> Vec<u64> {
+    let most = most.max(8) as u64;
+    if n <= most {
+        return (1..=n).collect();
+    }
+    let even = most * 3 / 4;
+    let tail = most - even;
+    let mut ranks: Vec<u64> = (0..even).map(|at| 1 + at * (n - 1) / (even - 1)).collect();
+    // From a tenth of the values down to the very last, by equal factors.
+    let above = n as f64 / 10.0;
+    ranks.extend(
+        (0..tail).map(|at| n - (above.powf(1.0 - at as f64 / (tail - 1) as f64) as u64).min(n - 1)),
+    );
+    ranks.push(n);
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Pool, Sample};
+
+    fn sample(values: impl IntoIterator<Item = f64>, kept: usize) -> Sample {
+        let mut sample = Sample::keeping(kept);
+        sample.extend(values);
+        sample
+    }
+
+    #[test]
+    fn few_values_are_a_point_each() {
+        let curve = sample([3.0, 1.0, 2.0, 2.0], 99).curve(100, 4).expect("values");
+        let points: Vec<(f64, f64)> = curve.points.iter().map(|p| (p.share, p.value)).collect();
+        assert_eq!(points, [(0.25, 1.0), (0.5, 2.0), (0.75, 2.0), (1.0, 3.0)]);
+        let shares: Vec<f64> = curve.bins.iter().map(|bin| bin.share).collect();
+        assert_eq!((curve.n, curve.exact, shares), (4, true, vec![0.25, 0.5, 0.0, 0.25]));
+        assert_eq!(sample([], 9).curve(100, 4), None);
+        let same = sample([7.0; 9], 99).curve(100, 4).expect("values");
+        assert_eq!(same.bins, [Bin { from: 7.0, to: 7.0, share: 1.0 }]);
+    }
+
+    #[test]
+    fn many_values_are_few_points_that_lie_on_their_distribution_and_end_at_the_largest() {
+        let values = || (0..100_000).map(|i| f64::from((i * 7_919) % 100_000 + 1));
+        let exact = sample(values(), 1 << 20).curve(200, 40).expect("values");
+        let sketched = sample(values(), 10).curve(200, 40).expect("values");
+        assert!(exact.exact && !sketched.exact);
+        for curve in [exact, sketched] {
+            assert!(curve.points.len() <= 201, "{}", curve.points.len());
+            let last = curve.points[curve.points.len() - 1];
+            assert_eq!((last.share, last.value, curve.n), (1.0, 100_000.0, 100_000));
+            for point in &curve.points {
+                let expected = point.share * 100_000.0;
+                assert!((point.value - expected).abs() <= 0.001 * expected + 1.0, "{point:?}");
+                if let Some([low, high]) = point.interval {
+                    assert!(low <= point.value && point.value <= high, "{point:?}");
+                }
+            }
+            let total: f64 = curve.bins.iter().map(|bin| bin.share).sum();
+            assert!((total - 1.0).abs() < 1e-9 && curve.bins.len() == 40);
+            let tail = curve.points.iter().filter(|point| point.share > 0.999).count();
+            assert!(tail > 20, "{tail}");
+        }
+    }
+
+    #[test]
+    fn values_that_spread_far_get_columns_that_grow_whatever_the_smallest_is() {
+        let values = (0..1_000).map(|i| if i < 10 { 0.0 } else { f64::from(i) / 100.0 });
+        let curve = sample(values.chain([500.0]), 1 << 20).curve(50, 20).expect("values");
+        assert!(curve.growing && curve.bins[0].from == 0.0 && curve.bins[19].to == 500.0);
+        assert!((curve.bins[0].share - 0.05).abs() < 0.01, "{:?}", curve.bins[0]);
+        let widths = curve.bins[1..].windows(2);
+        assert!(widths.into_iter().all(|two| two[1].to - two[1].from > two[0].to - two[0].from));
+    }
+
+    #[test]
+    fn pooled_values_count_by_their_weights_and_have_no_intervals() {
+        let mut pool = Pool::keeping(1 << 20);
+        pool.add_request(|gaps| {
+            gaps.extend(
+                [(10.0, 1.0), (20.0, 3.0)].map(|(value, weight)| Weighted { value, weight }),
+            );
+        });
+        let curve = pool.curve(100, 2).expect("values");
+        let points: Vec<(f64, f64)> = curve.points.iter().map(|p| (p.share, p.value)).collect();
+        assert_eq!(points, [(0.25, 10.0), (0.5, 20.0), (0.75, 20.0), (1.0, 20.0)]);
+        assert!(curve.points.iter().all(|point| point.interval.is_none()));
+        assert_eq!(curve.bins.iter().map(|bin| bin.share).collect::<Vec<_>>(), [0.25, 0.75]);
+    }
+}

@@ -1,0 +1,129 @@
+//! A histogram of spans in bounded memory, for what happens too often to be kept one by one.
+//!
+//! Never for a figure of a report: those are exact ([`crate`]). Values below 32 ns are exact,
+//! others are rounded up by at most 1/32.
+
+use std::time::Duration;
+
+/// Steps per octave.
+const STEPS: u64 = 32;
+/// Exact values, then the octaves from 2^5 to 2^63.
+const BUCKETS: usize = 32 + (64 - 5) * 32;
+
+/// Counts spans by their length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histogram {
+    counts: Vec<u64>,
+    n: u64,
+    max_ns: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { counts: vec![0; BUCKETS], n: 0, max_ns: 0 }
+    }
+}
+
+impl Histogram {
+    /// Counts one span.
+    pub fn add(&mut self, span: Duration) {
+        self.add_times(span, 1);
+    }
+
+    /// Counts one span so many times.
+    pub fn add_times(&mut self, span: Duration, times: u64) {
+        let ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        self.counts[bucket(ns)] += times;
+        self.n += times;
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// How many spans end in a bucket whose end is not above this one.
+    #[must_use]
+    pub fn count_up_to(&self, span: Duration) -> u64 {
+        let ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        self.counts.iter().enumerate().filter(|(at, _)| upper(*at) <= ns).map(|(_, n)| n).sum()
+    }
+
+    /// How many spans were counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.n
+    }
+
+    /// The longest span, exact; zero of none.
+    #[must_use]
+    pub fn max(&self) -> Duration {
+        Duration::from_nanos(self.max_ns)
+    }
+
+    /// The span that a share `q` of all spans does not exceed, rounded up to its bucket's end;
+    /// zero of none.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Duration {
+        let rank = ((q * self.n as f64).ceil() as u64).clamp(1, self.n.max(1));
+        let mut seen = 0;
+        for (index, count) in self.counts.iter().enumerate() {
+            seen += count;
+            if seen >= rank {
+                return Duration::from_nanos(upper(index).min(self.max_ns));
+            }
+        }
+        Duration::ZERO
+    }
+}
+
+fn bucket(ns: u64) -> usize {
+    if ns < STEPS {
+        return ns as usize;
+    }
+    let shift = u64::from(ns.ilog2() - STEPS.ilog2());
+    (STEPS + shift * STEPS + ((ns >> shift) - STEPS)) as usize
+}
+
+/// The largest value of a bucket.
+fn upper(index: usize) -> u64 {
+    let index = index as u64;
+    if index < STEPS {
+        return index;
+    }
+    let (shift, step) = ((index - STEPS) / STEPS, (index - STEPS) % STEPS);
+    // The last bucket ends at the largest number there is, where the sum would wrap.
+    ((u128::from(STEPS + step + 1) << shift) - 1) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quantiles_are_those_of_the_spans() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.quantile(0.5), Duration::ZERO);
+        for ns in 1..=20 {
+            histogram.add(Duration::from_nanos(ns));
+        }
+        assert_eq!(histogram.quantile(0.0), Duration::from_nanos(1));
+        assert_eq!(histogram.quantile(0.5), Duration::from_nanos(10));
+        assert_eq!(histogram.quantile(0.99), Duration::from_nanos(20));
+        assert_eq!((histogram.count(), histogram.max()), (20, Duration::from_nanos(20)));
+        histogram.add_times(Duration::from_nanos(30), 3);
+        let up_to = |ns| histogram.count_up_to(Duration::from_nanos(ns));
+        assert_eq!([0, 5, 20, 29, 30, u64::MAX].map(up_to), [0, 5, 20, 20, 23, 23]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_span_is_rounded_up_by_at_most_one_part_in_32(ns in any::<u64>()) {
+            let end = upper(bucket(ns));
+            prop_assert!(end >= ns && end - ns <= ns / 32);
+        }
+
+        #[test]
+        fn longer_spans_have_no_lower_bucket(a in any::<u64>(), b in any::<u64>()) {
+            prop_assert!(bucket(a.min(b)) <= bucket(a.max(b)));
+            prop_assert!(bucket(a.max(b)) < BUCKETS);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Values that several requests bring in numbers, such as the gaps between tokens: exact as long
+//! as they are few enough to be kept, a sketch beyond.
+
+use super::curve::{Curve, Dependence, Ordered};
+use super::parts::Parts;
+use super::sketch::Sketch;
+use super::weighted_percentile;
+use crate::Distribution;
+use crate::Weighted;
+
+/// How many samples (token events) are kept as they are: 32 MiB of them.
+pub const SAMPLES_KEPT: usize = 1 << 21;
+
+/// Pooled values. Memory is bounded: beyond [`SAMPLES_KEPT`] samples their percentiles are within
+/// [`super::RELATIVE_ERROR`] of the exact ones, and the distribution says so.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    kept: usize,
+    samples: Vec<Weighted>,
+    /// Where the samples went that are too many to be kept.
+    beyond: Option<Box<Sketch>>,
+    /// The requests, which are what is independent.
+    requests: Parts,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Self::keeping(SAMPLES_KEPT)
+    }
+}
+
+impl Pool {
+    /// A pool that keeps this many samples as they are.
+    #[must_use]
+    pub fn keeping(kept: usize) -> Self {
+        Self { kept, samples: Vec::new(), beyond: None, requests: Parts::default() }
+    }
+
+    /// Takes in the values of one request, which `append` adds to those that are there.
+    pub fn add_request(&mut self, append: impl FnOnce(&mut Vec<Weighted>)) {
+        let before = self.samples.len();
+        append(&mut self.samples);
+        let added = &self.samples[before..];
+        if !added.is_empty() {
+            let total = added.iter().map(|sample| sample.value * sample.weight).sum();
+            self.requests.add(total, added.iter().map(|sample| sample.weight).sum());
+        }
+        if self.beyond.is_some() || self.samples.len() > self.kept {
+            let sketch = self.beyond.get_or_insert_default();
+            self.samples.drain(..).for_each(|sample| sketch.add(sample.value, sample.weight));
+            // What is left is room for the next request, not for all that were kept before.
+            self.samples.shrink_to(self.kept.min(1 << 16));
+        }
+    }
+
+    /// How many samples it holds now.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// The values as they can be drawn, at most about so many points and columns; nothing of no
+    /// values. Values of one request are not independent, so there are no intervals.
+    #[must_use]
+    pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
+        match &self.beyond {
+            None => {
+                self.samples.sort_unstable_by(|a, b| {
+                    a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight))
+                });
+                Ordered::weighted(&self.samples).curve(points, bins, Dependence::Pooled)
+            }
+            Some(sketch) => Ordered::Sketch(sketch).curve(points, bins, Dependence::Pooled),
+        }
+    }
+
+    /// The distribution of the pooled values, or none of no values.
+    ///
+    /// The values of one request are not independent, so the mean's interval resamples whole
+    /// requests, and the order-statistic intervals, which would come out far too narrow, are
+    /// absent. `n` is the sum of the weights, rounded.
+    #[must_use]
+    pub fn distribution(mut self, seed: u64) -> Option<Distribution> {
+        // Sorted in full, so that records give the same figures to the last bit in any order.
+        self.samples.sort_unstable_by(|a, b| {
+            a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight))
+        });
+        let max = match &self.beyond {
+            None => self.samples.last()?.value,
+            Some(sketch) => sketch.max()?,
+        };
+        let percentile = |q: f64| match &self.beyond {
+            None => weighted_percentile(&self.samples, q),
+            Some(sketch) => sketch.quantile(q),
+        };
+        Some(Distribution {
+            mean: self.requests.mean(),
+            mean_ci: self.requests.interval(seed),
+            p50: percentile(0.50),
+            p50_ci: None,
+            p90: percentile(0.90),
+            p95: Some(percentile(0.95)),
+            p99: percentile(0.99),
+            p99_ci: None,
+            p999: Some(percentile(0.999)),
+            max,
+            n: self.requests.weight().round() as u64,
+            exact: self.beyond.is_none(),
+        })
+    }
+}

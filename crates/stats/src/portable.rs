@@ -1,0 +1,88 @@
+//! Functions of real numbers that give the same bits on every machine, for what a workload is drawn
+//! by: arrivals, lengths, think times. The standard library's come from the platform, and differ
+//! between platforms in the last digit; these are compiled from one source. Statistics, which
+//! decide nothing, never need them. Square roots and the four operations are exact everywhere.
+
+/// The natural logarithm.
+#[must_use]
+pub fn ln(x: f64) -> f64 {
+    libm::log(x)
+}
+
+/// `ln(1 + x)`, without losing the digits of a small `x`.
+#[must_use]
+pub fn ln_1p(x: f64) -> f64 {
+    libm::log1p(x)
+}
+
+/// The exponential function.
+#[must_use]
+pub fn exp(x: f64) -> f64 {
+    libm::exp(x)
+}
+
+/// The cosine of an angle in radians.
+#[must_use]
+pub fn cos(x: f64) -> f64 {
+    libm::cos(x)
+}
+
+/// `x` to the power of `y`.
+#[must_use]
+pub fn pow(x: f64, y: f64) -> f64 {
+    libm::pow(x, y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seed;
+    use inferometer_model::request::sha256_hex;
+
+    /// A function of a number from 0 to 1.
+    type OfUnit = fn(f64) -> f64;
+
+    const FUNCTIONS: [(&str, OfUnit); 5] = [
+        ("ln", |u| ln(1.0 - u)),
+        ("ln_1p", |u| ln_1p(4.0 * u)),
+        ("exp", |u| exp(20.0 * u - 10.0)),
+        ("cos", |u| cos(std::f64::consts::TAU * u)),
+        ("pow", |u| pow(u, 3.0 - 6.0 * u)),
+    ];
+
+    #[test]
+    fn every_bit_is_the_same_on_every_machine() {
+        let hash = |(name, function): (&str, OfUnit)| {
+            let mut rng = seed::rng(1, &["portable", name]);
+            let bits = (0..1_000).flat_map(|_| function(seed::unit(&mut rng)).to_le_bytes());
+            sha256_hex(&bits.collect::<Vec<u8>>())[..16].to_owned()
+        };
+        assert_eq!(
+            FUNCTIONS.map(hash),
+            [
+                "28dd62fa2c386c9e",
+                "abda5afdc4bb0a46",
+                "9370ac05f576c366",
+                "b73eec6581cfc4e2",
+                "e60661b949ec0580"
+            ]
+        );
+    }
+
+    #[test]
+    fn they_are_the_functions_that_they_are_called() {
+        let mut rng = seed::rng(2, &["portable"]);
+        for _ in 0..10_000 {
+            let u = seed::unit(&mut rng);
+            for (ours, other) in [
+                (ln(u), u.ln()),
+                (ln_1p(u), u.ln_1p()),
+                (exp(u), u.exp()),
+                (cos(u), u.cos()),
+                (pow(u, 0.7), u.powf(0.7)),
+            ] {
+                assert!((ours - other).abs() <= 4.0 * f64::EPSILON * other.abs().max(1.0), "{u}");
+            }
+        }
+    }
+}
