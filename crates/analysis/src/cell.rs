@@ -1,6 +1,7 @@
 //! One cell of the grid: its passes, and the four figures of the published tables.
 
 use inferometer_load::PassKind;
+use inferometer_metrics::{latency_per_output_token, latency_per_token};
 use inferometer_model::cell::CellPlan;
 use inferometer_stats::{self as stats, Spread};
 use serde::{Deserialize, Serialize};
@@ -101,9 +102,11 @@ pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> 
     let spread = CellSpread {
         requests_per_s: over(&loading, |pass| pass.requests_per_s),
         output_tokens_per_s: over(&loading, |pass| pass.output_tokens_per_s),
-        latency_per_token_ms: over(&alone, |pass| Some(pass.latency_per_token_ms?.mean)),
+        latency_per_token_ms: over(&alone, |pass| {
+            Some(pass.latency(&latency_per_token::DEFINITION)?.mean)
+        }),
         latency_per_output_token_ms: over(&alone, |pass| {
-            Some(pass.latency_per_output_token_ms?.mean)
+            Some(pass.latency(&latency_per_output_token::DEFINITION)?.mean)
         }),
     };
     let mean = |spread: Option<Spread>| spread.map(|spread| spread.mean);

@@ -1,12 +1,13 @@
 //! The classes of a pass: requests of several kinds in one workload (`turn 2`, `cold`), each with
 //! figures of its own beside those of the whole pass.
 
-use inferometer_metrics::{Timeline, e2e, tpot, ttft};
+use inferometer_metrics::Timeline;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::time::Nanos;
-use inferometer_stats::Distribution;
-use inferometer_stats::Sample;
 use serde::{Deserialize, Serialize};
+
+use crate::distributions::Distributions;
+use crate::per_request::PerRequest;
 
 /// The figures of the requests of one class within a pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,12 +25,9 @@ pub struct ClassSummary {
     pub input_tokens: Option<u64>,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
-    /// First visible output after the send.
-    pub ttft_ms: Option<Distribution>,
-    /// Time per output token after the first event.
-    pub tpot_ms: Option<Distribution>,
-    /// Last token event after the send.
-    pub e2e_ms: Option<Distribution>,
+    /// The distribution of each metric that classes have.
+    #[serde(flatten)]
+    pub latencies: Distributions,
 }
 
 /// Folds the records of a pass by class.
@@ -45,9 +43,7 @@ struct Class {
     /// Unknown from the first request on whose prompt nobody counted.
     input_tokens: Option<u64>,
     output_tokens: u64,
-    ttft_ms: Sample,
-    tpot_ms: Sample,
-    e2e_ms: Sample,
+    latencies: PerRequest,
 }
 
 impl ClassFold {
@@ -70,9 +66,7 @@ impl ClassFold {
             let counted = record.input_tokens().map(u64::from);
             class.input_tokens = class.input_tokens.zip(counted).map(|(sum, one)| sum + one);
             class.output_tokens += u64::from(timeline.output_tokens);
-            class.ttft_ms.extend(ttft::from_sent(timeline));
-            class.tpot_ms.extend(tpot::tpot_ms(timeline));
-            class.e2e_ms.extend(e2e::from_sent(timeline));
+            class.latencies.add(timeline);
         }
     }
 
@@ -86,9 +80,7 @@ impl ClassFold {
             outcomes: class.outcomes,
             input_tokens: class.input_tokens,
             output_tokens: class.output_tokens,
-            ttft_ms: class.ttft_ms.distribution(seed),
-            tpot_ms: class.tpot_ms.distribution(seed),
-            e2e_ms: class.e2e_ms.distribution(seed),
+            latencies: class.latencies.finish(seed),
         };
         self.0.into_iter().map(summary).collect()
     }
@@ -102,9 +94,7 @@ impl Class {
             window: None,
             input_tokens: Some(0),
             output_tokens: 0,
-            ttft_ms: Sample::default(),
-            tpot_ms: Sample::default(),
-            e2e_ms: Sample::default(),
+            latencies: PerRequest::new(|metric| metric.of_classes),
         }
     }
 
@@ -125,6 +115,7 @@ fn in_order(name: &str) -> (&str, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inferometer_metrics::{e2e, tpot, ttft};
     use inferometer_model::fixture::steady;
     use inferometer_model::outcome::Outcome;
 
@@ -154,11 +145,11 @@ mod tests {
         assert_eq!((second.input_tokens, second.output_tokens), (Some(16), 8));
         // Three at the same time, the longest for 100 ms, of which two count.
         assert_eq!(second.requests_per_s.map(f64::round), Some(20.0));
-        let mean = |of: Option<Distribution>| of.map(|of| (of.mean, of.n));
-        assert_eq!(mean(second.ttft_ms), Some((50.0, 2)));
-        assert_eq!(mean(second.tpot_ms), Some((10.0, 2)));
-        assert_eq!(mean(second.e2e_ms), Some((80.0, 2)));
-        assert_eq!(mean(classes[1].ttft_ms), Some((100.0, 1)));
+        let mean = |of: Option<inferometer_stats::Distribution>| of.map(|of| (of.mean, of.n));
+        assert_eq!(mean(second.latencies.get(&ttft::FROM_SENT).copied()), Some((50.0, 2)));
+        assert_eq!(mean(second.latencies.get(&tpot::DEFINITION).copied()), Some((10.0, 2)));
+        assert_eq!(mean(second.latencies.get(&e2e::FROM_SENT).copied()), Some((80.0, 2)));
+        assert_eq!(mean(classes[1].latencies.get(&ttft::FROM_SENT).copied()), Some((100.0, 1)));
     }
 
     #[test]

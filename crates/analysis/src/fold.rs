@@ -7,33 +7,18 @@ use crate::class::ClassFold;
 use crate::instrument::InstrumentFold;
 use crate::observed::{HardwareUse, ServerSays};
 use crate::pass::{Goodput, PassSummary};
+use crate::per_request::PerRequest;
 use crate::serving_run::ServingRunFold;
 use inferometer_load::PassKind;
 use inferometer_load::PassPlan;
 use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::{
-    Definition, Over, Plateau, Span, Timeline, Value, Window, concurrency, duration, e2e, goodput,
-    itl, latency_per_output_token, latency_per_token, send_delay, steady_state, throughput, tpot,
-    ttft,
+    Plateau, Span, Timeline, Window, concurrency, duration, goodput, steady_state, throughput,
 };
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::{Record, TokensFrom};
 use inferometer_model::sample::Observed;
 use inferometer_plan::template::BlockPass;
-use inferometer_stats::Distribution;
-use inferometer_stats::{Pool, Sample};
-
-/// The metrics whose distribution over requests a summary holds.
-static PER_REQUEST: [&Definition; 8] = [
-    &ttft::FROM_SENT,
-    &ttft::FROM_DUE,
-    &tpot::DEFINITION,
-    &e2e::FROM_SENT,
-    &e2e::FROM_DUE,
-    &send_delay::DEFINITION,
-    &latency_per_token::DEFINITION,
-    &latency_per_output_token::DEFINITION,
-];
 
 /// Folds the records of one pass, in any order, into its summary.
 ///
@@ -54,8 +39,7 @@ pub struct PassFold {
     outcomes: OutcomeCounts,
     tokens_from: Option<TokensFrom>,
     window: Window,
-    columns: [Sample; PER_REQUEST.len()],
-    itl: Pool,
+    latencies: PerRequest,
     classes: ClassFold,
     dialect: Dialect,
     observed: Observed,
@@ -94,8 +78,7 @@ impl PassFold {
             outcomes: OutcomeCounts::default(),
             tokens_from: None,
             window: Window { plateau, streamed, ..Window::default() },
-            columns: Default::default(),
-            itl: Pool::default(),
+            latencies: PerRequest::new(|_| true),
             classes: ClassFold::default(),
             dialect: Dialect::None,
             observed: Observed::default(),
@@ -163,13 +146,7 @@ impl PassFold {
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.window.in_flight.add(Span { send_start, ended, completed: complete });
         }
-        for (definition, column) in PER_REQUEST.iter().zip(&mut self.columns) {
-            if let (Value::Request(value), true) =
-                (definition.value, complete || definition.over == Over::Sent)
-            {
-                column.extend(value(&timeline));
-            }
-        }
+        self.latencies.add(&timeline);
         if complete {
             self.add_complete(&timeline);
         }
@@ -189,20 +166,14 @@ impl PassFold {
         self.window.input_tokens += input_tokens.map_or(0, u64::from);
         self.tokens_from =
             self.tokens_from.into_iter().chain(timeline.tokens_from).max_by_key(weakness);
-        self.itl.add_request(|gaps| itl::itl_ms(timeline, gaps));
     }
 
     /// The summary of what was taken in.
     #[must_use]
-    pub fn finish(mut self) -> PassSummary {
+    pub fn finish(self) -> PassSummary {
         let seed = self.seed;
         let objectives: Vec<&str> =
             self.objectives.iter().map(|objective| objective.text.as_str()).collect();
-        let mut column = |definition: &Definition| -> Option<Distribution> {
-            let at = PER_REQUEST.iter().position(|candidate| candidate.name == definition.name);
-            let at = at.expect("invariant: the summary's metrics are those of PER_REQUEST");
-            std::mem::take(&mut self.columns[at]).distribution(seed)
-        };
         let (blocks, serving_run) = match self.dialect {
             Dialect::None => (None, None),
             Dialect::Blocks(fold) => (Some(fold.finish(self.concurrency, seed)), None),
@@ -233,15 +204,7 @@ impl PassFold {
                 requests_per_s: goodput::requests_per_s(&self.window),
                 attainment: goodput::attainment(&self.window),
             }),
-            ttft_ms: column(&ttft::FROM_SENT),
-            tpot_ms: column(&tpot::DEFINITION),
-            itl_ms: self.itl.distribution(seed),
-            e2e_ms: column(&e2e::FROM_SENT),
-            ttft_from_due_ms: column(&ttft::FROM_DUE),
-            e2e_from_due_ms: column(&e2e::FROM_DUE),
-            send_delay_ms: column(&send_delay::DEFINITION),
-            latency_per_token_ms: column(&latency_per_token::DEFINITION),
-            latency_per_output_token_ms: column(&latency_per_output_token::DEFINITION),
+            latencies: self.latencies.finish(seed),
             classes: self.classes.finish(seed),
             blocks,
             serving_run,

@@ -1,7 +1,7 @@
 //! Objectives judged on the passes of a run.
 
 use inferometer_load::PassKind;
-use inferometer_metrics::slo::{Objective, SloMetric, Statistic};
+use inferometer_metrics::slo::{JudgedMetric, Objective, Statistic};
 
 use crate::cell::Cell;
 use crate::pass::PassSummary;
@@ -40,31 +40,19 @@ fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResu
 
 /// What was measured of a pass, in the metric's unit.
 pub(crate) fn measure(
-    metric: SloMetric,
+    metric: JudgedMetric,
     statistic: Option<Statistic>,
     pass: &PassSummary,
 ) -> Option<f64> {
-    let values = match metric {
-        SloMetric::RequestsPerS => return pass.requests_per_s,
-        SloMetric::OutputTokensPerS => return pass.output_tokens_per_s,
-        SloMetric::Failures => {
-            let failed = pass.outcomes.failed() as f64;
-            return (pass.planned > 0).then(|| 100.0 * failed / pass.planned as f64);
-        }
-        SloMetric::Ttft => pass.ttft_ms,
-        SloMetric::Tpot => pass.tpot_ms,
-        SloMetric::Itl => pass.itl_ms,
-        SloMetric::E2e => pass.e2e_ms,
-        SloMetric::TtftFromDue => pass.ttft_from_due_ms,
-        SloMetric::E2eFromDue => pass.e2e_from_due_ms,
-        SloMetric::SendDelay => pass.send_delay_ms,
-    };
-    statistic?.of(&values?)
+    match metric.is_distribution() {
+        true => statistic?.of(pass.latency(metric.definition())?),
+        false => pass.figure(metric.definition()),
+    }
 }
 
 /// Whether a metric speaks of how much a pass brings, which one by one says nothing of where
 /// there is a pass that loads the server.
-pub(crate) fn speaks_of(metric: SloMetric, pass: &PassSummary, cell_is_loaded: bool) -> bool {
+pub(crate) fn speaks_of(metric: JudgedMetric, pass: &PassSummary, cell_is_loaded: bool) -> bool {
     !(cell_is_loaded && metric.is_throughput() && pass.kind == PassKind::OneByOne)
 }
 

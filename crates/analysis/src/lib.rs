@@ -4,8 +4,10 @@
 
 pub mod blocks;
 pub mod class;
+pub mod distributions;
 pub mod instrument;
 pub mod observed;
+mod per_request;
 pub mod serving_run;
 
 pub mod pass;

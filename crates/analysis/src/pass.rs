@@ -1,7 +1,7 @@
 //! The figures of one pass, as results hold them. They are computed by [`crate::fold`].
 
 use inferometer_load::PassKind;
-use inferometer_metrics::SteadyState;
+use inferometer_metrics::{Definition, SteadyState, failures, throughput};
 use inferometer_model::cell::which;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::TokensFrom;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blocks::BlockFigures;
 use crate::class::ClassSummary;
+use crate::distributions::Distributions;
 use crate::instrument::Instrument;
 use crate::observed::{HardwareUse, ServerSays};
 use crate::serving_run::ServingRun;
@@ -60,24 +61,9 @@ pub struct PassSummary {
     /// Requests that met every objective on requests; absent where the plan has none.
     #[serde(default)]
     pub goodput: Option<Goodput>,
-    /// First visible output after the send.
-    pub ttft_ms: Option<Distribution>,
-    /// Time per output token after the first event.
-    pub tpot_ms: Option<Distribution>,
-    /// Gaps between tokens, pooled over tokens.
-    pub itl_ms: Option<Distribution>,
-    /// Last token event after the send.
-    pub e2e_ms: Option<Distribution>,
-    /// First visible output after the due time.
-    pub ttft_from_due_ms: Option<Distribution>,
-    /// Last token event after the due time.
-    pub e2e_from_due_ms: Option<Distribution>,
-    /// Send after the due time: the client's own share.
-    pub send_delay_ms: Option<Distribution>,
-    /// Latency / (input + output tokens).
-    pub latency_per_token_ms: Option<Distribution>,
-    /// Latency / output tokens.
-    pub latency_per_output_token_ms: Option<Distribution>,
+    /// The distribution of each metric that has one value per request or token.
+    #[serde(flatten)]
+    pub latencies: Distributions,
     /// Figures of each class of requests, where the workload has several.
     #[serde(default)]
     pub classes: Vec<ClassSummary>,
@@ -98,6 +84,27 @@ pub struct PassSummary {
 }
 
 impl PassSummary {
+    /// The distribution of a metric, if it was measured.
+    #[must_use]
+    pub fn latency(&self, metric: &Definition) -> Option<&Distribution> {
+        self.latencies.get(metric)
+    }
+
+    /// A figure of the pass as a whole that objectives may name, in the metric's unit.
+    #[must_use]
+    pub fn figure(&self, metric: &Definition) -> Option<f64> {
+        let failed_pct = || {
+            let failed = self.outcomes.failed() as f64;
+            (self.planned > 0).then(|| 100.0 * failed / self.planned as f64)
+        };
+        match metric.name {
+            name if name == throughput::REQUESTS.name => self.requests_per_s,
+            name if name == throughput::OUTPUT_TOKENS.name => self.output_tokens_per_s,
+            name if name == failures::DEFINITION.name => failed_pct(),
+            _ => None,
+        }
+    }
+
     /// Whether it is a trial of a search that was cut off, or that the user interrupted.
     #[must_use]
     pub fn is_cut_off(&self) -> bool {

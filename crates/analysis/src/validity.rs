@@ -6,6 +6,7 @@ use crate::cell::Cell;
 use crate::pass::PassSummary;
 use crate::verdict::Validity;
 use inferometer_load::PassKind;
+use inferometer_metrics::{e2e, itl, send_delay, tpot, ttft};
 use inferometer_stats::Distribution;
 
 /// The largest error bound of a median, as a share of it.
@@ -72,19 +73,19 @@ fn nothing(pass: &PassSummary) -> Option<Breach> {
 }
 
 fn ttft(pass: &PassSummary) -> Option<Breach> {
-    bounded(pass, "TTFT", pass.instrument.ttft_bound_us?, pass.ttft_ms?)
+    bounded(pass, "TTFT", pass.instrument.ttft_bound_us?, *pass.latency(&ttft::FROM_SENT)?)
 }
 
 fn tpot(pass: &PassSummary) -> Option<Breach> {
-    bounded(pass, "TPOT", pass.instrument.tpot_bound_us?, pass.tpot_ms?)
+    bounded(pass, "TPOT", pass.instrument.tpot_bound_us?, *pass.latency(&tpot::DEFINITION)?)
 }
 
 fn itl(pass: &PassSummary) -> Option<Breach> {
-    bounded(pass, "ITL", pass.instrument.itl_bound_us?, pass.itl_ms?)
+    bounded(pass, "ITL", pass.instrument.itl_bound_us?, *pass.latency(&itl::DEFINITION)?)
 }
 
 fn e2e(pass: &PassSummary) -> Option<Breach> {
-    bounded(pass, "E2E", pass.instrument.e2e_bound_us?, pass.e2e_ms?)
+    bounded(pass, "E2E", pass.instrument.e2e_bound_us?, *pass.latency(&e2e::FROM_SENT)?)
 }
 
 /// The worse breach of the limits of a figure's median and 99th percentile.
@@ -129,7 +130,7 @@ fn send_delay(pass: &PassSummary) -> Option<Breach> {
     if pass.kind != PassKind::Open {
         return None;
     }
-    let delay_ms = pass.send_delay_ms?.p99;
+    let delay_ms = pass.latency(&send_delay::DEFINITION)?.p99;
     // All at once has no gaps to keep: only the delay itself is judged.
     // A replay has the rate at which its requests came due.
     let replayed = || pass.duration_s.map(|seconds| pass.planned as f64 / seconds);

@@ -1,6 +1,6 @@
 //! Concurrency: requests in flight, exact by a sweep line. Never one-second buckets.
 
-use super::{Definition, Over, Unit, Value, Window, duration};
+use super::{Definition, Judged, Over, Unit, Value, Window, duration};
 
 /// The most requests in flight.
 pub static PEAK: Definition = Definition {
@@ -16,6 +16,10 @@ pub static PEAK: Definition = Definition {
     source: "Inferometer.",
     version: 1,
     value: Value::Pass(peak_requests),
+    title: "Peak concurrency",
+    result_key: None,
+    of_classes: false,
+    judged: Judged::No,
 };
 
 /// Requests in flight on average.
@@ -24,6 +28,7 @@ pub static MEAN: Definition = Definition {
     formula: "integral of requests in flight / duration",
     notes: "Weighted by time.",
     value: Value::Pass(mean),
+    title: "Mean concurrency",
     ..PEAK
 };
 

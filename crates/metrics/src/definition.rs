@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use inferometer_model::time::Nanos;
 use inferometer_stats::Weighted;
 
 use super::{Origin, Timeline, Window};
@@ -32,6 +33,55 @@ pub struct Definition {
     /// The formula, as a function.
     #[serde(skip)]
     pub value: Value,
+    /// The name in tables and plots, such as `TTFT`.
+    #[serde(skip)]
+    pub title: &'static str,
+    /// The key of its distribution in the results of a pass, such as `ttft_ms`; absent where
+    /// results hold none.
+    #[serde(skip)]
+    pub result_key: Option<&'static str>,
+    /// Whether the results of each class of requests hold its distribution too.
+    #[serde(skip)]
+    pub of_classes: bool,
+    /// Whether objectives may name it.
+    #[serde(skip)]
+    pub judged: Judged,
+}
+
+/// Whether objectives may name a metric.
+#[derive(Clone, Copy, Debug)]
+pub enum Judged {
+    /// They may not.
+    No,
+    /// On the figures of a pass only.
+    OnPasses,
+    /// On the figures of a pass, and on each request.
+    OnRequests(OnRequests),
+}
+
+/// How a request is judged by a metric.
+#[derive(Clone, Copy, Debug)]
+pub struct OnRequests {
+    /// The value of a completed request; a request without one does not meet an upper limit.
+    pub value: fn(&Timeline<'_>) -> Option<f64>,
+    /// The least that the value of a request in flight can come to.
+    pub at_least: fn(&Pending) -> f64,
+    /// Whether it can only be judged on a stream.
+    pub needs_stream: bool,
+}
+
+/// A request in flight at an instant, at best: as if its first token, where none had come, and its
+/// end came then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// When it was due.
+    pub due: Nanos,
+    /// When it was sent; absent where it had not been.
+    pub sent: Option<Nanos>,
+    /// When its first token came, or would have to come now.
+    pub first: Nanos,
+    /// The instant.
+    pub at: Nanos,
 }
 
 /// Which way is better.
@@ -78,6 +128,9 @@ pub enum Unit {
     /// A share, from 0 to 1.
     #[serde(rename = "share")]
     Share,
+    /// A share in percent.
+    #[serde(rename = "%")]
+    Percent,
 }
 
 impl fmt::Display for Unit {
@@ -90,6 +143,7 @@ impl fmt::Display for Unit {
             Self::RequestsPerSecond => "requests/s",
             Self::Requests => "requests",
             Self::Share => "share",
+            Self::Percent => "%",
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Duration of a pass: the window of its rates. Never the time that was planned.
 
-use super::{Definition, Over, Unit, Value, Window};
+use super::{Definition, Judged, Over, Unit, Value, Window};
 
 /// Duration.
 pub static DEFINITION: Definition = Definition {
@@ -15,6 +15,10 @@ pub static DEFINITION: Definition = Definition {
     source: "Inferometer; T of the published tables.",
     version: 1,
     value: Value::Pass(duration_s),
+    title: "Duration",
+    result_key: None,
+    of_classes: false,
+    judged: Judged::No,
 };
 
 /// Seconds from the first send to the last end.

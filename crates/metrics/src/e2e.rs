@@ -1,6 +1,6 @@
 //! E2E: end-to-end latency. Never stretched by a late usage event.
 
-use super::{Definition, Direction, Origin, Over, Timeline, Unit, Value};
+use super::{Definition, Direction, Judged, OnRequests, Origin, Over, Timeline, Unit, Value};
 
 /// E2E from the send: what the published tables call latency.
 pub static FROM_SENT: Definition = Definition {
@@ -14,6 +14,14 @@ pub static FROM_SENT: Definition = Definition {
     source: "Inferometer; the `latency` of the published tables.",
     version: 1,
     value: Value::Request(from_sent),
+    title: "E2E",
+    result_key: Some("e2e_ms"),
+    of_classes: true,
+    judged: Judged::OnRequests(OnRequests {
+        value: from_sent,
+        at_least: |request| request.sent.map_or(0.0, |sent| request.at.ms_after(sent)),
+        needs_stream: false,
+    }),
 };
 
 /// E2E from the due time.
@@ -24,6 +32,14 @@ pub static FROM_DUE: Definition = Definition {
     notes: "Includes the client's own queueing and connecting.",
     source: "Inferometer; after Tene, coordinated omission.",
     value: Value::Request(from_due),
+    title: "E2E from due",
+    result_key: Some("e2e_from_due_ms"),
+    of_classes: false,
+    judged: Judged::OnRequests(OnRequests {
+        value: from_due,
+        at_least: |request| request.at.ms_after(request.due),
+        needs_stream: false,
+    }),
     ..FROM_SENT
 };
 

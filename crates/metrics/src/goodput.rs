@@ -1,6 +1,6 @@
 //! Goodput: requests that met every objective on requests. Never an objective on percentiles.
 
-use super::{Definition, Direction, Over, Unit, Value, Window, duration};
+use super::{Definition, Direction, Judged, Over, Unit, Value, Window, duration};
 
 /// Goodput.
 pub static DEFINITION: Definition = Definition {
@@ -14,6 +14,10 @@ pub static DEFINITION: Definition = Definition {
     source: "Inferometer; after Zhong et al., DistServe (OSDI 2024).",
     version: 1,
     value: Value::Pass(requests_per_s),
+    title: "Goodput",
+    result_key: None,
+    of_classes: false,
+    judged: Judged::No,
 };
 
 /// Attainment.
@@ -23,6 +27,7 @@ pub static ATTAINMENT: Definition = Definition {
     unit: Unit::Share,
     notes: "Failed and dropped requests count as not met. Absent without --goodput.",
     value: Value::Pass(attainment),
+    title: "SLO attainment",
     ..DEFINITION
 };
 

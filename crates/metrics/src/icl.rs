@@ -2,7 +2,7 @@
 
 use inferometer_stats::Weighted;
 
-use super::{Definition, Direction, Over, Timeline, Unit, Value};
+use super::{Definition, Direction, Judged, Over, Timeline, Unit, Value};
 
 /// ICL.
 pub static DEFINITION: Definition = Definition {
@@ -17,6 +17,10 @@ pub static DEFINITION: Definition = Definition {
     source: "AIPerf's name; vLLM, SGLang and EvalScope report it as ITL.",
     version: 1,
     value: Value::Pooled(icl_ms),
+    title: "ICL",
+    result_key: None,
+    of_classes: false,
+    judged: Judged::No,
 };
 
 /// Appends each gap between token events, in milliseconds.

@@ -2,7 +2,7 @@
 
 use inferometer_stats::Weighted;
 
-use super::{Definition, Direction, Over, Timeline, Unit, Value};
+use super::{Definition, Direction, Judged, Over, Timeline, Unit, Value};
 
 /// ITL.
 pub static DEFINITION: Definition = Definition {
@@ -18,6 +18,10 @@ pub static DEFINITION: Definition = Definition {
     source: "Inferometer; SGLang's native backend spreads gaps likewise, vLLM reports ICL.",
     version: 1,
     value: Value::Pooled(itl_ms),
+    title: "ITL",
+    result_key: Some("itl_ms"),
+    of_classes: false,
+    judged: Judged::OnPasses,
 };
 
 /// Appends each gap in milliseconds per token, weighted by the tokens it was spread over. The

@@ -1,6 +1,6 @@
 //! Latency per output token, as the published tables print it. Never corrected for the prompt.
 
-use super::{Definition, Direction, Origin, Over, Timeline, Unit, Value, e2e};
+use super::{Definition, Direction, Judged, Origin, Over, Timeline, Unit, Value, e2e};
 
 /// Latency per output token.
 pub static DEFINITION: Definition = Definition {
@@ -14,6 +14,10 @@ pub static DEFINITION: Definition = Definition {
     source: "vLLM 0.2 benchmark_serving.py; the published tables.",
     version: 1,
     value: Value::Request(latency_ms_per_output_token),
+    title: "Latency per output token",
+    result_key: Some("latency_per_output_token_ms"),
+    of_classes: false,
+    judged: Judged::No,
 };
 
 /// Milliseconds of E2E per output token.

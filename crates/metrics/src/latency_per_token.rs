@@ -1,6 +1,6 @@
 //! Latency per token, as the published tables print it: prompt and output tokens alike.
 
-use super::{Definition, Direction, Origin, Over, Timeline, Unit, Value, e2e};
+use super::{Definition, Direction, Judged, Origin, Over, Timeline, Unit, Value, e2e};
 
 /// Latency per token.
 pub static DEFINITION: Definition = Definition {
@@ -15,6 +15,10 @@ pub static DEFINITION: Definition = Definition {
     source: "vLLM 0.2 benchmark_serving.py; the published tables.",
     version: 1,
     value: Value::Request(latency_ms_per_token),
+    title: "Latency per token",
+    result_key: Some("latency_per_token_ms"),
+    of_classes: false,
+    judged: Judged::No,
 };
 
 /// Milliseconds of E2E per token of prompt and output.

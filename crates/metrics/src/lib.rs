@@ -3,7 +3,7 @@
 //! A metric is a pure function of recorded instants and token counts. Words such as "ITL" mean
 //! different things in different tools, so that a name without a definition is worth nothing:
 //! the definitions are printed by `inferometer metrics` and stored beside the numbers. To add a
-//! metric, write its file and name its definitions in `DEFINITIONS`.
+//! metric, write its file and name its definitions in [`registry`].
 //!
 //! Never here: a clock, a histogram, a decision about what is good.
 
@@ -18,6 +18,7 @@ mod timeline;
 mod token_curve;
 mod window;
 
+pub mod registry;
 pub mod request_objective;
 pub mod slo;
 pub mod spans;
@@ -39,54 +40,22 @@ pub mod send_delay;
 
 pub mod concurrency;
 pub mod duration;
+pub mod failures;
 pub mod goodput;
 pub mod steady_state;
 pub mod throughput;
 
 pub use arrival_widths::arrival_widths;
-pub use definition::{Definition, Direction, Over, Unit, Value};
+pub use definition::{Definition, Direction, Judged, OnRequests, Over, Pending, Unit, Value};
 pub use in_flight::{InFlight, SPANS_KEPT, Span};
 pub use origin::Origin;
 pub use plateau::Plateau;
+pub use registry::definitions;
 pub use request_figures::{Fate, RequestFigures};
 pub use steady_state::SteadyState;
 pub use timeline::{Timeline, TokenEvent};
 pub use token_curve::TokenCurve;
 pub use window::Window;
-
-/// Every definition, in the order in which people read them.
-#[must_use]
-pub fn definitions() -> &'static [&'static Definition] {
-    &DEFINITIONS
-}
-
-static DEFINITIONS: [&Definition; 25] = [
-    &ttft::FROM_SENT,
-    &ttft::FROM_DUE,
-    &ttfot::FROM_SENT,
-    &ttfot::FROM_DUE,
-    &e2e::FROM_SENT,
-    &e2e::FROM_DUE,
-    &tpot::DEFINITION,
-    &itl::DEFINITION,
-    &icl::DEFINITION,
-    &per_user_speed::DEFINITION,
-    &normalised_latency::DEFINITION,
-    &latency_per_token::DEFINITION,
-    &latency_per_output_token::DEFINITION,
-    &send_delay::DEFINITION,
-    &throughput::REQUESTS,
-    &throughput::INPUT_TOKENS,
-    &throughput::OUTPUT_TOKENS,
-    &throughput::TOTAL_TOKENS,
-    &steady_state::REQUESTS,
-    &steady_state::OUTPUT_TOKENS,
-    &goodput::DEFINITION,
-    &goodput::ATTAINMENT,
-    &concurrency::PEAK,
-    &concurrency::MEAN,
-    &duration::DEFINITION,
-];
 
 #[cfg(test)]
 mod tests;

@@ -8,5 +8,6 @@ pub static DEFINITION: Definition = Definition {
     notes: "The same value as latency per output token, under the name that papers use.",
     source: "Yu et al., Orca (OSDI 2022); Kwon et al., vLLM (SOSP 2023).",
     value: Value::Request(latency_per_output_token::latency_ms_per_output_token),
+    title: "Normalised latency",
     ..latency_per_output_token::DEFINITION
 };

@@ -1,6 +1,6 @@
 //! Per-user speed: the tokens per second that one user sees. Never a server's total.
 
-use super::{Definition, Direction, Origin, Over, Timeline, Unit, Value, e2e};
+use super::{Definition, Direction, Judged, Origin, Over, Timeline, Unit, Value, e2e};
 
 /// Per-user speed.
 pub static DEFINITION: Definition = Definition {
@@ -14,6 +14,10 @@ pub static DEFINITION: Definition = Definition {
     source: "Inferometer; `tokens-speed-per-request` of the text-block logs, as inferred.",
     version: 1,
     value: Value::Request(tokens_per_s),
+    title: "Per-user speed",
+    result_key: None,
+    of_classes: false,
+    judged: Judged::No,
 };
 
 /// Output tokens per second of E2E.

@@ -1,11 +1,15 @@
 //! The figures of one request, with which objectives are judged. Never a statistic over requests.
 
-use std::time::Duration;
-
 use inferometer_model::outcome::Outcome;
 use inferometer_model::time::Nanos;
 
-use super::{Timeline, e2e, send_delay, tpot, ttft};
+use crate::definition::{Definition, OnRequests, Pending};
+use crate::registry;
+use crate::slo::JudgedMetric;
+use crate::timeline::Timeline;
+
+/// The most metrics that a request is judged by.
+pub const MOST_JUDGED: usize = 12;
 
 /// How far a request came in a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,18 +36,12 @@ pub struct RequestFigures {
     pub ended: Option<Nanos>,
     /// Whether it completed.
     pub complete: bool,
-    /// [`ttft::from_sent`].
-    pub ttft_ms: Option<f64>,
-    /// [`tpot::tpot_ms`].
-    pub tpot_ms: Option<f64>,
-    /// [`e2e::from_sent`].
-    pub e2e_ms: Option<f64>,
-    /// [`ttft::from_due`].
-    pub ttft_from_due_ms: Option<f64>,
-    /// [`e2e::from_due`].
-    pub e2e_from_due_ms: Option<f64>,
-    /// [`send_delay::send_delay_ms`].
-    pub send_delay_ms: Option<f64>,
+    /// When it was sent; absent where it was not.
+    pub sent: Option<Nanos>,
+    /// When its first visible output came.
+    pub first: Option<Nanos>,
+    /// What it is judged by, in the order of [`registry::judged_on_requests`].
+    pub values: [Option<f64>; MOST_JUDGED],
 }
 
 impl RequestFigures {
@@ -57,12 +55,9 @@ impl RequestFigures {
             due: record.due,
             ended: record.ended,
             complete: record.outcome.is_complete(),
-            ttft_ms: ttft::from_sent(timeline),
-            tpot_ms: tpot::tpot_ms(timeline),
-            e2e_ms: e2e::from_sent(timeline),
-            ttft_from_due_ms: ttft::from_due(timeline),
-            e2e_from_due_ms: e2e::from_due(timeline),
-            send_delay_ms: send_delay::send_delay_ms(timeline),
+            sent: record.send_start,
+            first: timeline.first_visible().map(|first| timeline.events[first].arrival),
+            values: values(|how| (how.value)(timeline)),
         };
         match record.outcome {
             Outcome::Cancelled => found.cut_off(found.ended.unwrap_or(found.due)),
@@ -82,29 +77,43 @@ impl RequestFigures {
         at: Nanos,
     ) -> Self {
         let at = at.max(sent.unwrap_or(due)).max(due);
-        let first = first.map_or(at, |first| first.min(at));
+        let earliest_first = first.map_or(at, |first| first.min(at));
+        let pending = Pending { due, sent, first: earliest_first, at };
         Self {
             index,
             fate: Fate::CutOff,
             due,
             ended: Some(at),
             complete: true,
-            ttft_ms: Some(sent.map_or(0.0, |sent| first.ms_after(sent))),
-            tpot_ms: Some(0.0),
-            e2e_ms: Some(sent.map_or(0.0, |sent| at.ms_after(sent))),
-            ttft_from_due_ms: Some(first.ms_after(due)),
-            e2e_from_due_ms: Some(at.ms_after(due)),
-            send_delay_ms: Some(sent.unwrap_or(at).ms_after(due)),
+            sent,
+            first,
+            values: values(|how| Some((how.at_least)(&pending))),
         }
+    }
+
+    /// The same with another value of a metric.
+    ///
+    /// # Panics
+    /// If requests are not judged by the metric.
+    #[must_use]
+    pub fn with(mut self, metric: &Definition, value: Option<f64>) -> Self {
+        let at = registry::judged_on_requests().position(|(known, _)| known.name == metric.name);
+        self.values[at.expect("invariant: requests are judged by the metric")] = value;
+        self
+    }
+
+    /// Its value of a metric; absent where it has none, or where requests have none.
+    #[must_use]
+    pub fn value(&self, metric: JudgedMetric) -> Option<f64> {
+        let mut judged = registry::judged_on_requests();
+        self.values[judged.position(|(known, _)| known.name == metric.name())?]
     }
 
     /// The same request as it was at an instant before its end, at best.
     #[must_use]
     pub fn cut_off(&self, at: Nanos) -> Self {
-        let later = |ms: f64| self.due + Duration::from_secs_f64(ms.max(0.0) * 1e-3);
-        let sent = self.send_delay_ms.map(later).filter(|sent| *sent <= at);
-        let first = self.ttft_from_due_ms.map(later);
-        Self::in_flight(self.index, self.due, sent, first, at)
+        let sent = self.sent.filter(|sent| *sent <= at);
+        Self::in_flight(self.index, self.due, sent, self.first, at)
     }
 
     /// What a trial that is cut off at an instant knows of it.
@@ -124,4 +133,12 @@ impl RequestFigures {
     pub fn has_ended(&self, at: Nanos) -> bool {
         self.ended.is_none_or(|ended| ended <= at)
     }
+}
+
+fn values(value: impl Fn(&OnRequests) -> Option<f64>) -> [Option<f64>; MOST_JUDGED] {
+    let mut values = [None; MOST_JUDGED];
+    for (slot, (_, how)) in values.iter_mut().zip(registry::judged_on_requests()) {
+        *slot = value(how);
+    }
+    values
 }

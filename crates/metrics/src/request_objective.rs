@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::slo::{Comparison, LimitUnit, SloMetric, limit_of, split};
-use crate::{Timeline, e2e, send_delay, tpot, ttft};
+use crate::slo::{Comparison, JudgedMetric, LimitUnit, limit_of, split};
+use crate::{Timeline, registry};
 use inferometer_model::suggest::did_you_mean;
 
 /// An objective that each request meets or not.
@@ -14,7 +14,7 @@ pub struct RequestObjective {
     /// As it was written.
     pub text: String,
     /// The metric, which has one value per request.
-    pub metric: SloMetric,
+    pub metric: JudgedMetric,
     /// Which side of the limit is met.
     pub comparison: Comparison,
     /// The limit in milliseconds.
@@ -34,8 +34,8 @@ pub enum GoodputError {
     NoComparison(String),
     /// No metric of this name has one value per request.
     #[error("`{text}`: no request has a value `{name}`{}; each has {}{}",
-        did_you_mean(name, METRICS.map(|(metric, _)| metric.name())),
-        METRICS.map(|(metric, _)| metric.name()).join(", "),
+        did_you_mean(name, names()),
+        names().collect::<Vec<_>>().join(", "),
         if name.contains("_p") { "; statistics are judged on the run by --slo" } else { "" })]
     UnknownMetric {
         /// The objective.
@@ -50,18 +50,10 @@ pub enum GoodputError {
     BadLimit(String),
 }
 
-/// A metric's value for one request.
-type OfRequest = fn(&Timeline<'_>) -> Option<f64>;
-
 /// The metrics that have one value per request.
-const METRICS: [(SloMetric, OfRequest); 6] = [
-    (SloMetric::Ttft, ttft::from_sent),
-    (SloMetric::Tpot, tpot::tpot_ms),
-    (SloMetric::E2e, e2e::from_sent),
-    (SloMetric::TtftFromDue, ttft::from_due),
-    (SloMetric::E2eFromDue, e2e::from_due),
-    (SloMetric::SendDelay, send_delay::send_delay_ms),
-];
+fn names() -> impl Iterator<Item = &'static str> {
+    registry::judged_on_requests().map(|(metric, _)| metric.name)
+}
 
 /// Reads objectives on requests, separated by commas.
 ///
@@ -84,10 +76,10 @@ fn objective(text: &str) -> Result<RequestObjective, GoodputError> {
     }
     let (name, comparison, limit) =
         split(text).ok_or_else(|| GoodputError::NoComparison(text.to_owned()))?;
-    let (metric, _) =
-        METRICS.into_iter().find(|(metric, _)| metric.name() == name).ok_or_else(|| {
-            GoodputError::UnknownMetric { text: text.to_owned(), name: name.to_owned() }
-        })?;
+    let metric =
+        JudgedMetric::of_name(name).filter(|metric| metric.on_requests().is_some()).ok_or_else(
+            || GoodputError::UnknownMetric { text: text.to_owned(), name: name.to_owned() },
+        )?;
     let (limit, unit) =
         limit_of(metric, limit).ok_or_else(|| GoodputError::BadLimit(text.to_owned()))?;
     Ok(RequestObjective { text: text.to_owned(), metric, comparison, limit, unit })
@@ -99,19 +91,15 @@ impl RequestObjective {
     /// other value that is absent is not met.
     #[must_use]
     pub fn is_met(&self, timeline: &Timeline<'_>) -> bool {
-        let value = METRICS
-            .into_iter()
-            .find(|(metric, _)| *metric == self.metric)
-            .and_then(|(_, value)| value(timeline));
-        let nothing_followed = self.metric == SloMetric::Tpot && timeline.first_visible().is_some();
+        let value = self.metric.on_requests().and_then(|how| (how.value)(timeline));
         timeline.record.outcome.is_complete()
-            && value.map_or(nothing_followed, |value| self.comparison.holds(value, self.limit))
+            && value.is_some_and(|value| self.comparison.holds(value, self.limit))
     }
 
     /// Whether it can only be judged on a stream.
     #[must_use]
     pub fn needs_stream(&self) -> bool {
-        matches!(self.metric, SloMetric::Ttft | SloMetric::Tpot | SloMetric::TtftFromDue)
+        self.metric.on_requests().is_some_and(|how| how.needs_stream)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Send delay: the client's own share of a latency. Never the server's.
 
-use super::{Definition, Direction, Origin, Over, Timeline, Unit, Value};
+use super::{Definition, Direction, Judged, OnRequests, Origin, Over, Timeline, Unit, Value};
 
 /// Send delay.
 pub static DEFINITION: Definition = Definition {
@@ -15,6 +15,14 @@ pub static DEFINITION: Definition = Definition {
     source: "Inferometer.",
     version: 1,
     value: Value::Request(send_delay_ms),
+    title: "Send delay",
+    result_key: Some("send_delay_ms"),
+    of_classes: false,
+    judged: Judged::OnRequests(OnRequests {
+        value: send_delay_ms,
+        at_least: |request| request.sent.unwrap_or(request.at).ms_after(request.due),
+        needs_stream: false,
+    }),
 };
 
 /// Milliseconds from the due time to the send.

@@ -2,7 +2,13 @@
 //!
 //! Never here: objectives on single requests (goodput is another metric).
 
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::definition::{Definition, Judged, OnRequests, Unit, Value};
+use crate::registry;
 
 use inferometer_stats::Distribution;
 
@@ -17,7 +23,7 @@ pub struct Objective {
     /// As it was written.
     pub text: String,
     /// The metric that is judged.
-    pub metric: SloMetric,
+    pub metric: JudgedMetric,
     /// The statistic of it; only metrics with one value per request have one.
     pub statistic: Option<Statistic>,
     /// Which side of the limit is met.
@@ -28,73 +34,85 @@ pub struct Objective {
     pub unit: LimitUnit,
 }
 
-/// The metrics that objectives can be set on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SloMetric {
-    /// [`PassSummary::ttft_ms`]
-    Ttft,
-    /// [`PassSummary::tpot_ms`]
-    Tpot,
-    /// [`PassSummary::itl_ms`]
-    Itl,
-    /// [`PassSummary::e2e_ms`]
-    E2e,
-    /// [`PassSummary::ttft_from_due_ms`]
-    TtftFromDue,
-    /// [`PassSummary::e2e_from_due_ms`]
-    E2eFromDue,
-    /// [`PassSummary::send_delay_ms`]
-    SendDelay,
-    /// [`PassSummary::requests_per_s`]
-    RequestsPerS,
-    /// [`PassSummary::output_tokens_per_s`]
-    OutputTokensPerS,
-    /// The share of planned requests that did not complete, in percent.
-    Failures,
-}
+/// A metric that objectives may name. It is written by its name.
+#[derive(Clone, Copy, Debug)]
+pub struct JudgedMetric(&'static Definition);
 
-impl SloMetric {
-    /// Every metric, in the order in which messages list them.
-    pub const ALL: [Self; 10] = [
-        Self::Ttft,
-        Self::Tpot,
-        Self::Itl,
-        Self::E2e,
-        Self::TtftFromDue,
-        Self::E2eFromDue,
-        Self::SendDelay,
-        Self::RequestsPerS,
-        Self::OutputTokensPerS,
-        Self::Failures,
-    ];
+impl JudgedMetric {
+    /// The metric of this name, if objectives may name it.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        registry::judged().find(|metric| metric.name == name).map(Self)
+    }
+
+    /// A metric that objectives may name.
+    ///
+    /// # Panics
+    /// If they may not.
+    #[must_use]
+    pub fn of(metric: &'static Definition) -> Self {
+        assert!(!matches!(metric.judged, Judged::No), "invariant: {} is judged", metric.name);
+        Self(metric)
+    }
+
+    /// The names of all of them, in the order in which messages list them.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        registry::judged().map(|metric| metric.name)
+    }
 
     /// The name in objectives.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Ttft => "ttft",
-            Self::Tpot => "tpot",
-            Self::Itl => "itl",
-            Self::E2e => "e2e",
-            Self::TtftFromDue => "ttft_from_due",
-            Self::E2eFromDue => "e2e_from_due",
-            Self::SendDelay => "send_delay",
-            Self::RequestsPerS => "requests_per_s",
-            Self::OutputTokensPerS => "output_tokens_per_s",
-            Self::Failures => "failures",
+        self.0.name
+    }
+
+    /// Its definition.
+    #[must_use]
+    pub fn definition(self) -> &'static Definition {
+        self.0
+    }
+
+    /// How a request is judged by it; absent where requests have no value of their own.
+    #[must_use]
+    pub fn on_requests(self) -> Option<&'static OnRequests> {
+        match &self.0.judged {
+            Judged::OnRequests(how) => Some(how),
+            Judged::No | Judged::OnPasses => None,
         }
     }
 
     /// Whether it is a rate: requests or tokens per second.
     #[must_use]
     pub fn is_throughput(self) -> bool {
-        matches!(self, Self::RequestsPerS | Self::OutputTokensPerS)
+        matches!(self.0.unit, Unit::RequestsPerSecond | Unit::TokensPerSecond)
     }
 
     /// Whether it has one value per request or token, so that a statistic must be named.
-    fn is_distribution(self) -> bool {
-        !self.is_throughput() && self != Self::Failures
+    #[must_use]
+    pub fn is_distribution(self) -> bool {
+        !matches!(self.0.value, Value::Pass(_))
+    }
+}
+
+impl PartialEq for JudgedMetric {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
+impl Eq for JudgedMetric {}
+
+impl Serialize for JudgedMetric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.name)
+    }
+}
+
+impl<'de> Deserialize<'de> for JudgedMetric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = Cow::<'de, str>::deserialize(deserializer)?;
+        Self::of_name(&name)
+            .ok_or_else(|| D::Error::custom(format!("`{name}` is not a metric of objectives")))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Steady state: the figures of the interval in which as many requests are in flight as the load
 //! holds. Counts tokens, never chunks. Never a guess where there is no plateau.
 
-use super::{Definition, Direction, Over, Plateau, Unit, Value, Window};
+use super::{Definition, Direction, Judged, Over, Plateau, Unit, Value, Window};
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,10 @@ pub static OUTPUT_TOKENS: Definition = Definition {
     source: "Inferometer.",
     version: 1,
     value: Value::Pass(output_tokens_per_s),
+    title: "Output tokens per second, steady state",
+    result_key: None,
+    of_classes: false,
+    judged: Judged::No,
 };
 
 /// Requests per second at the plateau.
@@ -55,6 +59,7 @@ pub static REQUESTS: Definition = Definition {
     formula: "requests that completed within the window / its duration",
     unit: Unit::RequestsPerSecond,
     value: Value::Pass(requests_per_s),
+    title: "Requests per second, steady state",
     ..OUTPUT_TOKENS
 };
 

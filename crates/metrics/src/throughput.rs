@@ -1,6 +1,6 @@
 //! Throughput: requests and tokens per second of a pass. Never a failed request's tokens.
 
-use super::{Definition, Direction, Over, Unit, Value, Window, duration};
+use super::{Definition, Direction, Judged, Over, Unit, Value, Window, duration};
 
 /// Requests per second.
 pub static REQUESTS: Definition = Definition {
@@ -15,6 +15,10 @@ pub static REQUESTS: Definition = Definition {
     source: "Inferometer; the published tables.",
     version: 1,
     value: Value::Pass(requests_per_s),
+    title: "Requests per second",
+    result_key: None,
+    of_classes: false,
+    judged: Judged::OnPasses,
 };
 
 /// Prompt tokens per second.
@@ -23,6 +27,8 @@ pub static INPUT_TOKENS: Definition = Definition {
     formula: "prompt tokens of the completed requests / duration",
     unit: Unit::TokensPerSecond,
     value: Value::Pass(input_tokens_per_s),
+    title: "Input tokens per second",
+    judged: Judged::No,
     ..REQUESTS
 };
 
@@ -31,6 +37,8 @@ pub static OUTPUT_TOKENS: Definition = Definition {
     name: "output_tokens_per_s",
     formula: "output tokens of the completed requests / duration",
     value: Value::Pass(output_tokens_per_s),
+    title: "Output tokens per second",
+    judged: Judged::OnPasses,
     ..INPUT_TOKENS
 };
 
@@ -39,6 +47,7 @@ pub static TOTAL_TOKENS: Definition = Definition {
     name: "total_tokens_per_s",
     formula: "prompt and output tokens of the completed requests / duration",
     value: Value::Pass(total_tokens_per_s),
+    title: "Tokens per second",
     ..INPUT_TOKENS
 };
 

@@ -1,6 +1,6 @@
 //! TPOT: time per output token after the first event. Never divided by a count of events.
 
-use super::{Definition, Direction, Over, Timeline, Unit, Value};
+use super::{Definition, Direction, Judged, OnRequests, Over, Timeline, Unit, Value};
 
 /// TPOT.
 pub static DEFINITION: Definition = Definition {
@@ -15,6 +15,14 @@ pub static DEFINITION: Definition = Definition {
     source: "Inferometer; equals vLLM's where the first event carries one token.",
     version: 1,
     value: Value::Request(tpot_ms),
+    title: "TPOT",
+    result_key: Some("tpot_ms"),
+    of_classes: true,
+    judged: Judged::OnRequests(OnRequests {
+        value: tpot_or_nothing,
+        at_least: |_| 0.0,
+        needs_stream: true,
+    }),
 };
 
 /// Milliseconds per output token after the first event.
@@ -23,6 +31,12 @@ pub fn tpot_ms(timeline: &Timeline<'_>) -> Option<f64> {
     let (first, tokens) = tokens_after_first(timeline)?;
     let last = timeline.events.last()?.arrival;
     Some(last.ms_after(timeline.events[first].arrival) / tokens)
+}
+
+/// TPOT, by which a request is judged: 0 where the whole answer came with its first event, for then no
+/// time between tokens can be too long.
+fn tpot_or_nothing(timeline: &Timeline<'_>) -> Option<f64> {
+    tpot_ms(timeline).or_else(|| timeline.first_visible().map(|_| 0.0))
 }
 
 /// The position of the event at which TTFT ends, and the tokens after it that TPOT is over.

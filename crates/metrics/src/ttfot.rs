@@ -2,7 +2,7 @@
 
 use inferometer_model::record::EventKind;
 
-use super::{Definition, Direction, Origin, Over, Timeline, Unit, Value};
+use super::{Definition, Direction, Judged, Origin, Over, Timeline, Unit, Value};
 
 /// TTFOT from the send.
 pub static FROM_SENT: Definition = Definition {
@@ -17,6 +17,10 @@ pub static FROM_SENT: Definition = Definition {
     source: "Inferometer; AIPerf calls it time to first output token.",
     version: 1,
     value: Value::Request(from_sent),
+    title: "TTFOT",
+    result_key: None,
+    of_classes: false,
+    judged: Judged::No,
 };
 
 /// TTFOT from the due time.
@@ -25,6 +29,7 @@ pub static FROM_DUE: Definition = Definition {
     formula: "first event with answer text - due",
     origin: Some(Origin::Due),
     value: Value::Request(from_due),
+    title: "TTFOT from due",
     ..FROM_SENT
 };
 

@@ -1,6 +1,6 @@
 //! TTFT: time to first token. Never counted to a role-only or empty first event.
 
-use super::{Definition, Direction, Origin, Over, Timeline, Unit, Value};
+use super::{Definition, Direction, Judged, OnRequests, Origin, Over, Timeline, Unit, Value};
 
 /// TTFT from the send.
 pub static FROM_SENT: Definition = Definition {
@@ -14,6 +14,14 @@ pub static FROM_SENT: Definition = Definition {
     source: "Inferometer; vLLM and AIPerf mean the same, counted from before connecting.",
     version: 1,
     value: Value::Request(from_sent),
+    title: "TTFT",
+    result_key: Some("ttft_ms"),
+    of_classes: true,
+    judged: Judged::OnRequests(OnRequests {
+        value: from_sent,
+        at_least: |request| request.sent.map_or(0.0, |sent| request.first.ms_after(sent)),
+        needs_stream: true,
+    }),
 };
 
 /// TTFT from the due time.
@@ -24,6 +32,14 @@ pub static FROM_DUE: Definition = Definition {
     notes: "Includes the client's own queueing and connecting. Absent without streaming.",
     source: "Inferometer; after Tene, coordinated omission.",
     value: Value::Request(from_due),
+    title: "TTFT from due",
+    result_key: Some("ttft_from_due_ms"),
+    of_classes: false,
+    judged: Judged::OnRequests(OnRequests {
+        value: from_due,
+        at_least: |request| request.first.ms_after(request.due),
+        needs_stream: true,
+    }),
     ..FROM_SENT
 };
 

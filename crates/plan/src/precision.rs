@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_metrics::slo::{SloError, SloMetric, Statistic, quantity};
+use inferometer_metrics::slo::{JudgedMetric, SloError, Statistic, quantity};
 
 /// How well a figure is to be known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -11,7 +11,7 @@ pub struct Precision {
     /// As it was written.
     pub text: String,
     /// The metric.
-    pub metric: SloMetric,
+    pub metric: JudgedMetric,
     /// The statistic of it; only metrics with one value per request have one.
     pub statistic: Option<Statistic>,
     /// Half the width of the 95 % interval over the repeats, as a share of their mean.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::cell::Cell;
 use crate::imported::Imported;
-use crate::judge::measure;
 use crate::pass::PassSummary;
 use crate::prediction::Columns;
 use crate::summary::Summary;
 use crate::verdict::Validity;
 use inferometer_load::PassKind;
-use inferometer_metrics::slo::{SloMetric, Statistic};
+use inferometer_metrics::slo::Statistic;
+use inferometer_metrics::{Definition, e2e, tpot, ttft};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::Severity;
 use inferometer_plan::Plan;
@@ -35,13 +35,13 @@ const OF_LENGTHS: [&str; 6] = [
 ];
 
 /// The figures of each pass that are compared. Throughput is that of the table's columns.
-const OF_PASSES: [(SloMetric, Statistic); 6] = [
-    (SloMetric::Ttft, Statistic::P50),
-    (SloMetric::Ttft, Statistic::P99),
-    (SloMetric::Tpot, Statistic::P50),
-    (SloMetric::Tpot, Statistic::P99),
-    (SloMetric::E2e, Statistic::P50),
-    (SloMetric::E2e, Statistic::P99),
+static OF_PASSES: [(&Definition, Statistic); 6] = [
+    (&ttft::FROM_SENT, Statistic::P50),
+    (&ttft::FROM_SENT, Statistic::P99),
+    (&tpot::DEFINITION, Statistic::P50),
+    (&tpot::DEFINITION, Statistic::P99),
+    (&e2e::FROM_SENT, Statistic::P50),
+    (&e2e::FROM_SENT, Statistic::P99),
 ];
 
 /// One side of a comparison.
@@ -232,7 +232,7 @@ fn identity(summary: &Summary) -> Option<String> {
 
 /// Whether a figure is one that a comparison can have.
 pub(super) fn is_compared(figure: &str) -> bool {
-    let of_passes = OF_PASSES.iter().map(|(metric, of)| format!("{}_{}", metric.name(), of.name()));
+    let of_passes = OF_PASSES.iter().map(|(metric, of)| format!("{}_{}", metric.name, of.name()));
     Columns::NAMES.contains(&figure) || of_passes.into_iter().any(|known| known == figure)
 }
 
@@ -286,9 +286,9 @@ fn of_cell(cell: &Cell) -> Vec<Series> {
     let several = loads.iter().filter(|(_, kind)| *kind != PassKind::OneByOne).count() > 1;
     for (load, kind) in loads {
         let passes = || cell.passes.iter().filter(|pass| pass.load == load);
-        for (metric, statistic) in OF_PASSES {
-            let figure = format!("{}_{}", metric.name(), statistic.name());
-            let values = passes().filter_map(|pass| measure(metric, Some(statistic), pass));
+        for (metric, statistic) in &OF_PASSES {
+            let figure = format!("{}_{}", metric.name, statistic.name());
+            let values = passes().filter_map(|pass| statistic.of(pass.latency(metric)?));
             series.push(of_pass(load, figure, false, values.collect()));
         }
         if several && kind != PassKind::OneByOne {
@@ -311,9 +311,9 @@ fn of_stated(summary: &Summary, imported: &Imported) -> Vec<Series> {
         summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
     let mut series = Vec::new();
     for ((cell, pass), stated) in passes.zip(&imported.passes) {
-        for (metric, statistic) in OF_PASSES {
-            let figure = format!("{}_{}", metric.name(), statistic.name());
-            let missing = measure(metric, Some(statistic), pass).is_none();
+        for (metric, statistic) in &OF_PASSES {
+            let figure = format!("{}_{}", metric.name, statistic.name());
+            let missing = pass.latency(metric).and_then(|of| statistic.of(of)).is_none();
             if let Some(value) = stated.agreeing.get(&figure).filter(|_| missing) {
                 let of_pass = of_pass(&pass.load, figure, false, vec![*value]);
                 series.push(Series { cell: Some(cell.plan()), ..of_pass });

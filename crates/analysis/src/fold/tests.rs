@@ -3,6 +3,9 @@
 use super::*;
 use crate::cell::cell;
 use inferometer_load::Bound;
+use inferometer_metrics::{
+    e2e, itl, latency_per_output_token, latency_per_token, send_delay, tpot, ttft,
+};
 use inferometer_model::fixture::{ms, steady, stream};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::EventKind::Text;
@@ -51,24 +54,30 @@ fn only_completed_requests_make_figures_and_all_are_counted() {
 fn each_figure_is_that_of_its_metric() {
     let got = fold(&SATURATED, true, &pass());
     for (name, distribution, mean, max, n) in [
-        ("ttft", got.ttft_ms, 69.0, 98.0, 2),
-        ("ttft_from_due", got.ttft_from_due_ms, 69.0, 98.0, 2),
-        ("tpot", got.tpot_ms, 17.5, 25.0, 2),
+        ("ttft", got.latencies.get(&ttft::FROM_SENT).copied(), 69.0, 98.0, 2),
+        ("ttft_from_due", got.latencies.get(&ttft::FROM_DUE).copied(), 69.0, 98.0, 2),
+        ("tpot", got.latencies.get(&tpot::DEFINITION).copied(), 17.5, 25.0, 2),
         // Two gaps of 10 ms and four of 25 ms.
-        ("itl", got.itl_ms, 20.0, 25.0, 6),
-        ("e2e", got.e2e_ms, 129.0, 198.0, 2),
-        ("e2e_from_due", got.e2e_from_due_ms, 129.0, 198.0, 2),
+        ("itl", got.latencies.get(&itl::DEFINITION).copied(), 20.0, 25.0, 6),
+        ("e2e", got.latencies.get(&e2e::FROM_SENT).copied(), 129.0, 198.0, 2),
+        ("e2e_from_due", got.latencies.get(&e2e::FROM_DUE).copied(), 129.0, 198.0, 2),
         // The request that failed was sent, and late.
-        ("send_delay", got.send_delay_ms, 4.0 / 3.0, 4.0, 3),
+        ("send_delay", got.latencies.get(&send_delay::DEFINITION).copied(), 4.0 / 3.0, 4.0, 3),
         // 60 / (8 + 3) and 198 / (8 + 5).
         (
             "latency_per_token",
-            got.latency_per_token_ms,
+            got.latencies.get(&latency_per_token::DEFINITION).copied(),
             (60.0 / 11.0 + 198.0 / 13.0) / 2.0,
             198.0 / 13.0,
             2,
         ),
-        ("latency_per_output_token", got.latency_per_output_token_ms, 29.8, 39.6, 2),
+        (
+            "latency_per_output_token",
+            got.latencies.get(&latency_per_output_token::DEFINITION).copied(),
+            29.8,
+            39.6,
+            2,
+        ),
     ] {
         let got = distribution.unwrap_or_else(|| panic!("{name} is absent"));
         assert_eq!(
@@ -92,10 +101,23 @@ fn the_order_of_records_changes_nothing() {
 #[test]
 fn whole_bodies_have_latencies_and_no_token_times() {
     let got = fold(&SATURATED, false, &pass());
-    assert_eq!((got.ttft_ms, got.tpot_ms, got.itl_ms), (None, None, None));
-    assert_eq!((got.ttft_from_due_ms, got.instrument.arrival_width_us), (None, None));
-    assert_eq!(got.e2e_ms.map(|e2e| round(e2e.mean)), Some(129.0));
-    assert_eq!(got.latency_per_output_token_ms.map(|l| round(l.max)), Some(39.6));
+    assert_eq!(
+        (
+            got.latencies.get(&ttft::FROM_SENT).copied(),
+            got.latencies.get(&tpot::DEFINITION).copied(),
+            got.latencies.get(&itl::DEFINITION).copied()
+        ),
+        (None, None, None)
+    );
+    assert_eq!(
+        (got.latencies.get(&ttft::FROM_DUE).copied(), got.instrument.arrival_width_us),
+        (None, None)
+    );
+    assert_eq!(got.latencies.get(&e2e::FROM_SENT).map(|e2e| round(e2e.mean)), Some(129.0));
+    assert_eq!(
+        got.latencies.get(&latency_per_output_token::DEFINITION).map(|l| round(l.max)),
+        Some(39.6)
+    );
 }
 
 #[test]
@@ -117,7 +139,14 @@ fn a_pass_of_requests_that_were_never_sent_has_no_figures() {
     let got = fold(&SATURATED, true, &[skipped]);
     assert_eq!((got.planned, got.outcomes.skipped), (1, 1));
     assert_eq!((got.duration_s, got.requests_per_s, got.mean_concurrency), (None, None, None));
-    assert_eq!((got.ttft_ms, got.send_delay_ms, got.tokens_from), (None, None, None));
+    assert_eq!(
+        (
+            got.latencies.get(&ttft::FROM_SENT).copied(),
+            got.latencies.get(&send_delay::DEFINITION).copied(),
+            got.tokens_from
+        ),
+        (None, None, None)
+    );
     assert_eq!(got.peak_concurrency, Some(0));
     assert_eq!(fold(&SATURATED, true, &[]).peak_concurrency, None, "nothing is known");
 }
@@ -265,7 +294,7 @@ fn a_whole_body_that_nobody_counted_is_not_one_token() {
     let got = fold(&SATURATED, false, std::slice::from_ref(&record));
     assert_eq!(got.outcomes.complete, 1);
     assert_eq!((got.output_tokens_per_s, got.tokens_from), (None, None));
-    assert!(got.latency_per_output_token_ms.is_none());
+    assert!(got.latencies.get(&latency_per_output_token::DEFINITION).is_none());
     record.tokens_tokenizer = Some(7);
     let got = fold(&SATURATED, false, &[record]);
     assert_eq!((got.output_tokens, got.tokens_from), (7, Some(TokensFrom::Tokenizer)));

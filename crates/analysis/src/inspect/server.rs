@@ -3,6 +3,7 @@
 
 use crate::observed::{ServerLatency, ServerSays};
 use crate::pass::PassSummary;
+use inferometer_metrics::{itl, ttft};
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::record::TokensFrom;
 use inferometer_stats::Distribution;
@@ -27,9 +28,9 @@ pub fn server_findings(pass: &PassSummary) -> Vec<Finding> {
     findings.extend(cached(says));
     let completed = pass.outcomes.complete as f64;
     let gaps = pass.output_tokens as f64 - completed;
-    let ttft = (pass.ttft_ms.as_ref(), says.ttft_ms, completed);
+    let ttft = (pass.latency(&ttft::FROM_SENT), says.ttft_ms, completed);
     // Gaps are those between tokens only where the server's own count says how many there were.
-    let itl = (pass.itl_ms.as_ref().filter(|_| is_counted(pass)), says.itl_ms, gaps);
+    let itl = (pass.latency(&itl::DEFINITION).filter(|_| is_counted(pass)), says.itl_ms, gaps);
     for (name, words, (client, server, count)) in
         [("ttft", "time to first token", ttft), ("itl", "time between tokens", itl)]
     {
@@ -161,7 +162,7 @@ mod tests {
         pass.outcomes.complete = 100;
         pass.output_tokens = 1_000;
         pass.tokens_from = Some(TokensFrom::Usage);
-        pass.ttft_ms = Some(distribution(100.0, 90.0));
+        *pass.latencies.entry(&ttft::FROM_SENT) = Some(distribution(100.0, 90.0));
         pass.server = Some(ServerSays {
             scrapes: 5,
             took_ms_min: 2.0,
@@ -206,9 +207,9 @@ mod tests {
     fn a_median_between_two_lumps_may_be_either() {
         let server = ServerLatency { mean: 98.0, p50_above: 40.0, p50_below: Some(60.0), n: 100.0 };
         let mut pass = pass(server, 1_000.0);
-        pass.ttft_ms.as_mut().unwrap().p50_ci = Some([50.0, 120.0]);
+        pass.latencies.entry(&ttft::FROM_SENT).as_mut().unwrap().p50_ci = Some([50.0, 120.0]);
         assert_eq!(codes(&pass), Vec::<String>::new());
-        pass.ttft_ms.as_mut().unwrap().p50_ci = Some([80.0, 120.0]);
+        pass.latencies.entry(&ttft::FROM_SENT).as_mut().unwrap().p50_ci = Some([80.0, 120.0]);
         assert_eq!(codes(&pass), ["server_ttft_differs"]);
     }
 
@@ -216,7 +217,7 @@ mod tests {
     fn times_between_tokens_are_compared_where_both_sides_count_tokens() {
         let server = ServerLatency { mean: 98.0, p50_above: 80.0, p50_below: None, n: 100.0 };
         let mut slow = pass(server, 1_000.0);
-        slow.itl_ms = Some(distribution(30.0, 30.0));
+        *slow.latencies.entry(&itl::DEFINITION) = Some(distribution(30.0, 30.0));
         slow.server.as_mut().unwrap().itl_ms = Some(ServerLatency { n: 900.0, ..server });
         assert_eq!(codes(&slow), ["server_itl_differs"]);
         slow.tokens_from = Some(TokensFrom::Events);

@@ -2,6 +2,7 @@
 
 use inferometer_load::{Bound, PassPlan};
 use inferometer_metrics::slo::parse;
+use inferometer_metrics::{e2e, itl, send_delay, tpot, ttft};
 use inferometer_model::fixture::steady;
 use inferometer_model::outcome::Outcome;
 use inferometer_stats::Distribution;
@@ -72,7 +73,7 @@ fn a_limit_itself_is_met_only_where_it_says_so() {
 #[test]
 fn nothing_to_measure_is_not_met() {
     let mut cells = cells();
-    cells[0].passes[0].ttft_ms = None;
+    *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = None;
     let result = &judge(&parse("ttft_p99<500ms").expect("valid"), &cells)[0];
     assert_eq!((result.measured, result.met), (None, false));
 }
@@ -101,13 +102,13 @@ fn each_objective_is_judged_on_its_own_figure() {
             n: 9,
         })
     };
-    pass.ttft_ms = figure();
-    pass.tpot_ms = figure();
-    pass.itl_ms = figure();
-    pass.e2e_ms = figure();
-    pass.ttft_from_due_ms = figure();
-    pass.e2e_from_due_ms = figure();
-    pass.send_delay_ms = figure();
+    *pass.latencies.entry(&ttft::FROM_SENT) = figure();
+    *pass.latencies.entry(&tpot::DEFINITION) = figure();
+    *pass.latencies.entry(&itl::DEFINITION) = figure();
+    *pass.latencies.entry(&e2e::FROM_SENT) = figure();
+    *pass.latencies.entry(&ttft::FROM_DUE) = figure();
+    *pass.latencies.entry(&e2e::FROM_DUE) = figure();
+    *pass.latencies.entry(&send_delay::DEFINITION) = figure();
     pass.requests_per_s = Some(81.0);
     pass.output_tokens_per_s = Some(91.0);
     for (objective, measured) in [

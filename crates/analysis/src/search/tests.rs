@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use super::*;
 use inferometer_load::{Bound, PassPlan};
-use inferometer_metrics::RequestFigures;
 use inferometer_metrics::request_objective as goodput;
 use inferometer_metrics::slo;
+use inferometer_metrics::{RequestFigures, Timeline, e2e, tpot, ttft};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::fixture::stream;
+use inferometer_model::record::EventKind;
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::{Criterion, Judged, Over, SearchPlan, criteria};
 use inferometer_stats::seed::{rng, unit};
@@ -182,9 +184,9 @@ fn figures(due: f64, ended: f64, ttft: f64) -> RequestFigures {
         due: at(due),
         ended: Some(at(ended)),
         complete: true,
-        ttft_ms: Some(ttft),
         ..RequestFigures::default()
     }
+    .with(&ttft::FROM_SENT, Some(ttft))
 }
 
 fn folded(requests: impl Iterator<Item = RequestFigures>) -> Trial {
@@ -230,15 +232,17 @@ fn a_server_that_gets_ever_more_behind_is_found_out_before_a_limit_is_missed() {
 #[test]
 fn a_percentile_is_a_share_of_requests_and_failures_miss_it() {
     let judged = |text: &str, figures: &RequestFigures| of_slo(text)[0].judge(figures).met;
-    let good =
-        RequestFigures { tpot_ms: Some(20.0), e2e_ms: Some(900.0), ..figures(0.0, 1.0, 40.0) };
+    let good = figures(0.0, 1.0, 40.0)
+        .with(&tpot::DEFINITION, Some(20.0))
+        .with(&e2e::FROM_SENT, Some(900.0));
     assert!(judged("ttft_p99<41ms", &good) && !judged("ttft_p99<40ms", &good));
     assert!(judged("ttft_p99<=40ms", &good) && judged("e2e_p50<1s", &good));
     let failed = RequestFigures { complete: false, ..good };
     assert!(!judged("ttft_p99<41ms", &failed) && !judged("failures<1%", &failed));
     // One event has no time between tokens; a whole body has no first token.
-    assert!(judged("tpot_p90<1ms", &figures(0.0, 1.0, 40.0)));
-    assert!(!judged("tpot_p90<1ms", &RequestFigures { ttft_ms: None, tpot_ms: None, ..good }));
+    let single = stream(0.0, &[(5.0, EventKind::Text, Some(1))]);
+    let of = |streamed| RequestFigures::of(&Timeline::new(&single, streamed));
+    assert!(judged("tpot_p90<1ms", &of(true)) && !judged("tpot_p90<1ms", &of(false)));
     let needed = |text: &str| of_slo(text)[0].needed();
     assert_eq!([needed("ttft_p99<1s"), needed("ttft_p50<1s")], [Some(0.99), Some(0.5)]);
     assert!((needed("failures<2%").unwrap() - 0.98).abs() < 1e-12);
@@ -249,9 +253,9 @@ fn objectives_on_requests_are_one_criterion_and_a_mean_has_one_on_failures_besid
     let goodput = goodput::parse("ttft<50ms,tpot<25ms").unwrap();
     let both = criteria(&[], &goodput, 0.9, None).unwrap();
     assert_eq!((both.len(), both[0].needed()), (1, Some(0.9)));
-    let slow = RequestFigures { tpot_ms: Some(26.0), ..figures(0.0, 1.0, 40.0) };
+    let slow = figures(0.0, 1.0, 40.0).with(&tpot::DEFINITION, Some(26.0));
     assert!(!both[0].judge(&slow).met);
-    assert!(both[0].judge(&RequestFigures { tpot_ms: Some(24.0), ..slow }).met);
+    assert!(both[0].judge(&slow.with(&tpot::DEFINITION, Some(24.0))).met);
     let mean = of_slo("ttft_mean<50ms");
     assert_eq!((mean.len(), mean[0].needed(), mean[1].needed()), (2, None, Some(0.99)));
 }
@@ -316,13 +320,9 @@ fn a_mean_is_searched_by_its_interval() {
 fn queued(requests: u32, each_ms: f64) -> Vec<RequestFigures> {
     let one = |index: u32| {
         let (due, ended) = (f64::from(index), f64::from(index + 1) * each_ms);
-        RequestFigures {
-            index,
-            ttft_from_due_ms: Some(ended - due),
-            e2e_ms: Some(ended - due),
-            send_delay_ms: Some(0.0),
-            ..figures(due, ended, ended - due)
-        }
+        let origin = figures(due, ended, ended - due);
+        RequestFigures { index, sent: Some(origin.due), first: origin.ended, ..origin }
+            .with(&e2e::FROM_SENT, Some(ended - due))
     };
     (0..requests).map(one).collect()
 }
@@ -500,9 +500,8 @@ fn a_search_that_begins_far_too_high_comes_down_for_few_requests() {
             due += -unit(&mut rng).max(1e-12).ln() / asked.load * 1e3;
             free = free.max(due) + 50.0;
             let ttft = free - due;
-            let origin =
-                RequestFigures { index, send_delay_ms: Some(0.0), ..figures(due, free, ttft) };
-            RequestFigures { ttft_from_due_ms: Some(ttft), ..origin }
+            let origin = figures(due, free, ttft);
+            RequestFigures { index, sent: Some(origin.due), first: origin.ended, ..origin }
         };
         let requests: Vec<RequestFigures> = (0..asked.requests as u32).map(&mut one).collect();
         let at = certain_at(&watcher, &requests).unwrap_or(Nanos(u64::MAX));

@@ -6,6 +6,7 @@ use crate::fold::PassFold;
 use crate::instrument::Instrument;
 use inferometer_load::{Bound, PassPlan};
 use inferometer_load::{CountOf, Script};
+use inferometer_metrics::itl;
 use inferometer_model::fixture::{ms, steady};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::process::Process;
@@ -82,7 +83,8 @@ fn a_figure_of_zero_has_no_share_to_hold_a_bound_against() {
     let pass = &mut cells[0].passes[0];
     let bound = Distribution { p50: 100.0, ..pass.instrument.itl_bound_us.expect("a bound") };
     pass.instrument.itl_bound_us = Some(bound);
-    pass.itl_ms = pass.itl_ms.map(|itl| Distribution { p50: 0.0, ..itl });
+    *pass.latencies.entry(&itl::DEFINITION) =
+        pass.latencies.get(&itl::DEFINITION).map(|itl| Distribution { p50: 0.0, ..*itl });
     assert_eq!(judge(&cells).0, Validity::Valid);
 }
 

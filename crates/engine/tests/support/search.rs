@@ -6,6 +6,7 @@ use inferometer_analysis::search::{
 use inferometer_engine::{Engine, EngineConfig, Finish, VirtualRecord, simulate};
 use inferometer_load::load_model;
 use inferometer_load::{Bound, PassPlan};
+use inferometer_metrics::{e2e, send_delay, tpot, ttft};
 use inferometer_metrics::{Fate, RequestFigures};
 use inferometer_metrics::{request_objective as goodput, slo};
 use inferometer_plan::search::{Criterion, criteria};
@@ -74,19 +75,23 @@ fn figures(index: u32, found: &VirtualRecord) -> RequestFigures {
     let (first, last) = (ms(found.first_token), ms(found.last_token));
     let tokens = f64::from(found.output) - 1.0;
     let between = first.zip(last).filter(|_| tokens > 0.0);
+    let tpot_ms = between.map(|(first, last)| (last - first) / tokens);
     RequestFigures {
         index,
         fate: Fate::Ended,
         due: found.due,
         ended: Some(found.ended),
         complete: found.finish != Finish::Ignored,
-        ttft_ms: first,
-        tpot_ms: between.map(|(first, last)| (last - first) / tokens),
-        e2e_ms: last,
-        ttft_from_due_ms: first,
-        e2e_from_due_ms: last,
-        send_delay_ms: Some(0.0),
+        sent: Some(found.due),
+        first: found.first_token.map(|first| found.due + first.since(found.sent)),
+        ..RequestFigures::default()
     }
+    .with(&ttft::FROM_SENT, first)
+    .with(&tpot::DEFINITION, tpot_ms.or(first.map(|_| 0.0)))
+    .with(&e2e::FROM_SENT, last)
+    .with(&ttft::FROM_DUE, first)
+    .with(&e2e::FROM_DUE, last)
+    .with(&send_delay::DEFINITION, Some(0.0))
 }
 
 /// The interval of a fine sweep: each load gets as many requests, and what may go wrong is shared

@@ -2,7 +2,10 @@
 
 use inferometer_model::suggest::did_you_mean;
 
-use super::{Comparison, LimitUnit, Objective, SloMetric, Statistic};
+use crate::definition::Unit;
+use crate::registry;
+
+use super::{Comparison, JudgedMetric, LimitUnit, Objective, Statistic};
 
 /// Why a text is no list of objectives.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -19,7 +22,7 @@ pub enum SloError {
     /// No metric of this name.
     #[error("`{text}`: there is no metric `{name}`{}; known are {}",
         did_you_mean(name, spellings().iter().map(String::as_str)),
-        SloMetric::ALL.map(SloMetric::name).join(", "))]
+        JudgedMetric::names().collect::<Vec<_>>().join(", "))]
     UnknownMetric {
         /// The objective.
         text: String,
@@ -34,7 +37,7 @@ pub enum SloError {
         /// The objective.
         text: String,
         /// The metric that it names.
-        metric: SloMetric,
+        metric: JudgedMetric,
     },
     /// A statistic of a metric with one value.
     #[error("`{text}` names a statistic, but {metric} has one value per pass: write {metric} \
@@ -43,7 +46,7 @@ pub enum SloError {
         /// The objective.
         text: String,
         /// The metric that it names.
-        metric: SloMetric,
+        metric: JudgedMetric,
     },
     /// The limit is not a number of the metric's kind.
     #[error("`{text}` has no limit that can be read: after the comparison comes {}",
@@ -52,7 +55,7 @@ pub enum SloError {
         /// The objective.
         text: String,
         /// The metric that it names.
-        metric: SloMetric,
+        metric: JudgedMetric,
     },
 }
 
@@ -101,7 +104,7 @@ pub fn split(text: &str) -> Option<(&str, Comparison, &str)> {
 }
 
 /// The metric and, where it has one, the statistic behind its last underscore.
-pub fn quantity(text: &str, name: &str) -> Result<(SloMetric, Option<Statistic>), SloError> {
+pub fn quantity(text: &str, name: &str) -> Result<(JudgedMetric, Option<Statistic>), SloError> {
     let text = || text.to_owned();
     if let Some(metric) = metric_of(name) {
         return match metric.is_distribution() {
@@ -123,31 +126,31 @@ pub fn quantity(text: &str, name: &str) -> Result<(SloMetric, Option<Statistic>)
     }
 }
 
-fn metric_of(name: &str) -> Option<SloMetric> {
-    SloMetric::ALL.into_iter().find(|metric| metric.name() == name)
+fn metric_of(name: &str) -> Option<JudgedMetric> {
+    JudgedMetric::of_name(name)
 }
 
 /// The limit in the metric's unit, and the unit in which it was written.
-pub fn limit_of(metric: SloMetric, limit: &str) -> Option<(f64, LimitUnit)> {
+pub fn limit_of(metric: JudgedMetric, limit: &str) -> Option<(f64, LimitUnit)> {
     let number_ends = limit.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     let (number, unit) = limit.split_at(number_ends.unwrap_or(limit.len()));
-    let unit = match (metric, unit.trim()) {
-        (SloMetric::Failures, "%") => LimitUnit::Percent,
-        (SloMetric::RequestsPerS | SloMetric::OutputTokensPerS, "" | "/s") => LimitUnit::PerSecond,
-        (metric, "us") if metric.is_distribution() => LimitUnit::Microseconds,
-        (metric, "ms") if metric.is_distribution() => LimitUnit::Milliseconds,
-        (metric, "s") if metric.is_distribution() => LimitUnit::Seconds,
+    let unit = match (metric.definition().unit, unit.trim()) {
+        (Unit::Percent, "%") => LimitUnit::Percent,
+        (Unit::RequestsPerSecond | Unit::TokensPerSecond, "" | "/s") => LimitUnit::PerSecond,
+        (Unit::Milliseconds, "us") => LimitUnit::Microseconds,
+        (Unit::Milliseconds, "ms") => LimitUnit::Milliseconds,
+        (Unit::Milliseconds, "s") => LimitUnit::Seconds,
         _ => return None,
     };
     Some((number.parse::<f64>().ok()? * unit.in_metric_units(), unit))
 }
 
 /// What a limit of the metric looks like.
-fn expected(metric: SloMetric) -> &'static str {
-    match metric {
-        SloMetric::Failures => "a percentage, as in `failures<1%`",
-        SloMetric::RequestsPerS => "a number per second, as in `requests_per_s>4.5`",
-        SloMetric::OutputTokensPerS => "a number per second, as in `output_tokens_per_s>2000`",
+fn expected(metric: JudgedMetric) -> &'static str {
+    match metric.definition().unit {
+        Unit::Percent => "a percentage, as in `failures<1%`",
+        Unit::RequestsPerSecond => "a number per second, as in `requests_per_s>4.5`",
+        Unit::TokensPerSecond => "a number per second, as in `output_tokens_per_s>2000`",
         _ => "a time in us, ms or s, as in `ttft_p99<500ms`",
     }
 }
@@ -155,7 +158,7 @@ fn expected(metric: SloMetric) -> &'static str {
 /// Everything that can stand before a comparison.
 fn spellings() -> Vec<String> {
     let mut spellings = Vec::new();
-    for metric in SloMetric::ALL {
+    for metric in registry::judged().map(JudgedMetric::of) {
         let name = metric.name();
         if metric.is_distribution() {
             spellings

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_metrics::RequestFigures;
 use inferometer_metrics::request_objective::RequestObjective;
-use inferometer_metrics::slo::{Comparison, Objective, SloMetric, Statistic};
+use inferometer_metrics::slo::{Comparison, JudgedMetric, Objective, Statistic};
+use inferometer_metrics::{RequestFigures, failures};
 
 /// What must hold of all requests that a server gets at a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ enum Kind {
 /// A metric of one request, and what it must stay below.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Limit {
-    metric: SloMetric,
+    metric: JudgedMetric,
     comparison: Comparison,
     limit_ms: f64,
 }
@@ -121,7 +121,7 @@ pub fn criteria(
 
 fn of_objective(objective: &Objective) -> Result<Criterion, CriterionError> {
     let Objective { text, metric, statistic, comparison, limit: value, .. } = objective;
-    let kind = if *metric == SloMetric::Failures {
+    let kind = if metric.definition().name == failures::DEFINITION.name {
         is_upper(*comparison, text)?;
         Kind::Completed { needed: 1.0 - value / 100.0 }
     } else {
@@ -155,19 +155,19 @@ fn share_of(statistic: Statistic) -> Share {
 }
 
 fn limit(
-    metric: SloMetric,
+    metric: JudgedMetric,
     comparison: Comparison,
     limit_ms: f64,
     text: &str,
 ) -> Result<Limit, CriterionError> {
     is_upper(comparison, text)?;
-    match metric {
-        SloMetric::RequestsPerS | SloMetric::OutputTokensPerS | SloMetric::Failures => {
-            Err(CriterionError::NotALimit(text.to_owned()))
-        }
-        SloMetric::Itl => Err(CriterionError::OverTokens(text.to_owned())),
-        metric => Ok(Limit { metric, comparison, limit_ms }),
+    if !metric.is_distribution() {
+        return Err(CriterionError::NotALimit(text.to_owned()));
     }
+    if metric.on_requests().is_none() {
+        return Err(CriterionError::OverTokens(text.to_owned()));
+    }
+    Ok(Limit { metric, comparison, limit_ms })
 }
 
 fn is_upper(comparison: Comparison, text: &str) -> Result<(), CriterionError> {
@@ -183,23 +183,9 @@ fn trimmed(percent: f64) -> String {
 }
 
 impl Limit {
-    /// The value of a request that completed; infinite where it has none. An answer that came at
-    /// once has no time between tokens that could be too long.
+    /// The value of a request that completed; infinite where it has none.
     fn value(&self, figures: &RequestFigures) -> f64 {
-        let nothing_followed = figures.ttft_ms.map(|_| 0.0);
-        let value = match self.metric {
-            SloMetric::Ttft => figures.ttft_ms,
-            SloMetric::Tpot => figures.tpot_ms.or(nothing_followed),
-            SloMetric::E2e => figures.e2e_ms,
-            SloMetric::TtftFromDue => figures.ttft_from_due_ms,
-            SloMetric::E2eFromDue => figures.e2e_from_due_ms,
-            SloMetric::SendDelay => figures.send_delay_ms,
-            SloMetric::Itl
-            | SloMetric::RequestsPerS
-            | SloMetric::OutputTokensPerS
-            | SloMetric::Failures => None,
-        };
-        value.unwrap_or(f64::INFINITY)
+        figures.value(self.metric).unwrap_or(f64::INFINITY)
     }
 }
 
@@ -247,9 +233,8 @@ impl Criterion {
     /// Whether it can only be judged on a stream.
     #[must_use]
     pub fn needs_stream(&self) -> bool {
-        let on_tokens = |limit: &Limit| {
-            matches!(limit.metric, SloMetric::Ttft | SloMetric::Tpot | SloMetric::TtftFromDue)
-        };
+        let on_tokens =
+            |limit: &Limit| limit.metric.on_requests().is_some_and(|how| how.needs_stream);
         match &self.kind {
             Kind::Completed { .. } => false,
             Kind::Mean { limit } => on_tokens(limit),

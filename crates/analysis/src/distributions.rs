@@ -1,0 +1,95 @@
+//! Distributions by metric, in the order and under the keys of the registry of metrics.
+
+use std::fmt;
+
+use inferometer_metrics::{Definition, registry};
+use inferometer_stats::Distribution;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The distribution of each metric that results hold, or nothing where it was not measured. In JSON
+/// each stands under its metric's `result_key`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distributions(Vec<(&'static str, Option<Distribution>)>);
+
+impl Default for Distributions {
+    /// Nothing measured, of every metric that results of a pass hold.
+    fn default() -> Self {
+        Self(registry::in_results().map(|(key, _)| (key, None)).collect())
+    }
+}
+
+impl Distributions {
+    /// Those of these metrics, in this order; metrics that results do not hold are left out.
+    pub fn of(
+        values: impl IntoIterator<Item = (&'static Definition, Option<Distribution>)>,
+    ) -> Self {
+        let keyed = values.into_iter().filter_map(|(metric, of)| Some((metric.result_key?, of)));
+        Self(keyed.collect())
+    }
+
+    /// The distribution of a metric, if it was measured.
+    #[must_use]
+    pub fn get(&self, metric: &Definition) -> Option<&Distribution> {
+        let key = metric.result_key?;
+        self.0.iter().find(|(known, _)| *known == key)?.1.as_ref()
+    }
+
+    /// The distribution of a metric that results hold, to be changed.
+    ///
+    /// # Panics
+    /// If results do not hold it.
+    pub fn entry(&mut self, metric: &Definition) -> &mut Option<Distribution> {
+        let key = metric.result_key.expect("invariant: results hold the metric");
+        let at = self.0.iter().position(|(known, _)| *known == key);
+        let at = at.unwrap_or_else(|| {
+            self.0.push((key, None));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
+    }
+
+    /// Every metric that was measured, with its distribution.
+    pub fn measured(&self) -> impl Iterator<Item = (&'static Definition, &Distribution)> {
+        registry::in_results().filter_map(|(_, metric)| Some((metric, self.get(metric)?)))
+    }
+}
+
+impl Serialize for Distributions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, distribution) in &self.0 {
+            map.serialize_entry(key, distribution)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Distributions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Distributions;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("distributions by the keys of metrics")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Distributions, A::Error> {
+                let mut found = Vec::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    match registry::in_results().find(|(known, _)| *known == key) {
+                        Some((key, _)) => found.push((key, map.next_value()?)),
+                        // The other fields of the document that these stand among.
+                        None => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                Ok(Distributions(found))
+            }
+        }
+
+        deserializer.deserialize_map(Keys)
+    }
+}

@@ -1,0 +1,59 @@
+//! The values of metrics that requests and tokens have, gathered over a pass or a class.
+
+use inferometer_metrics::{Definition, Over, Timeline, Value, registry};
+use inferometer_stats::{Pool, Sample};
+
+use crate::distributions::Distributions;
+
+/// A column for each metric whose distribution results hold.
+#[derive(Clone, Debug)]
+pub(crate) struct PerRequest(Vec<(&'static Definition, Column)>);
+
+#[derive(Clone, Debug)]
+enum Column {
+    /// One value per request.
+    Requests(Sample),
+    /// Several values per request.
+    Pooled(Pool),
+}
+
+impl PerRequest {
+    /// Columns for those of the metrics that are wanted.
+    pub(crate) fn new(is_wanted: impl Fn(&Definition) -> bool) -> Self {
+        let column = |metric: &'static Definition| match metric.value {
+            Value::Request(_) => Some((metric, Column::Requests(Sample::default()))),
+            Value::Pooled(_) => Some((metric, Column::Pooled(Pool::default()))),
+            Value::Pass(_) => None,
+        };
+        let wanted = registry::in_results().map(|(_, metric)| metric).filter(|it| is_wanted(it));
+        Self(wanted.filter_map(column).collect())
+    }
+
+    /// Takes in a request, by each metric that counts it.
+    pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
+        let is_complete = timeline.record.outcome.is_complete();
+        for (metric, column) in &mut self.0 {
+            if !is_complete && metric.over == Over::Completed {
+                continue;
+            }
+            match (metric.value, column) {
+                (Value::Request(value), Column::Requests(sample)) => sample.extend(value(timeline)),
+                (Value::Pooled(append), Column::Pooled(pool)) => {
+                    pool.add_request(|values| append(timeline, values));
+                }
+                _ => unreachable!("invariant: a column is of its metric's kind"),
+            }
+        }
+    }
+
+    /// The distributions; `seed` makes the resamples of intervals.
+    pub(crate) fn finish(self, seed: u64) -> Distributions {
+        Distributions::of(self.0.into_iter().map(|(metric, column)| {
+            let distribution = match column {
+                Column::Requests(sample) => sample.distribution(seed),
+                Column::Pooled(pool) => pool.distribution(seed),
+            };
+            (metric, distribution)
+        }))
+    }
+}

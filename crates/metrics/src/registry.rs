@@ -1,0 +1,86 @@
+//! Every metric, in one list: a further one is its file and a line here.
+//!
+//! What a metric is used for stands in its [`Definition`]: whether results hold its distribution,
+//! and whether objectives may name it. Folding, objectives, goodput, searches, comparisons, results,
+//! tables and lists go through this list.
+
+use crate::definition::{Definition, Judged, OnRequests};
+use crate::{
+    concurrency, duration, e2e, failures, goodput, icl, itl, latency_per_output_token,
+    latency_per_token, normalised_latency, per_user_speed, send_delay, steady_state, throughput,
+    tpot, ttfot, ttft,
+};
+
+static DEFINITIONS: [&Definition; 26] = [
+    &ttft::FROM_SENT,
+    &tpot::DEFINITION,
+    &itl::DEFINITION,
+    &e2e::FROM_SENT,
+    &ttft::FROM_DUE,
+    &e2e::FROM_DUE,
+    &send_delay::DEFINITION,
+    &latency_per_token::DEFINITION,
+    &latency_per_output_token::DEFINITION,
+    &ttfot::FROM_SENT,
+    &ttfot::FROM_DUE,
+    &icl::DEFINITION,
+    &per_user_speed::DEFINITION,
+    &normalised_latency::DEFINITION,
+    &throughput::REQUESTS,
+    &throughput::INPUT_TOKENS,
+    &throughput::OUTPUT_TOKENS,
+    &throughput::TOTAL_TOKENS,
+    &failures::DEFINITION,
+    &steady_state::REQUESTS,
+    &steady_state::OUTPUT_TOKENS,
+    &goodput::DEFINITION,
+    &goodput::ATTAINMENT,
+    &concurrency::PEAK,
+    &concurrency::MEAN,
+    &duration::DEFINITION,
+];
+
+/// Every definition, in the order in which results and lists show them.
+#[must_use]
+pub fn definitions() -> &'static [&'static Definition] {
+    &DEFINITIONS
+}
+
+/// The metrics whose distribution the results of a pass hold, each with its key there.
+pub fn in_results() -> impl Iterator<Item = (&'static str, &'static Definition)> {
+    DEFINITIONS.iter().filter_map(|metric| Some((metric.result_key?, *metric)))
+}
+
+/// The metrics that objectives on a run may name.
+pub fn judged() -> impl Iterator<Item = &'static Definition> {
+    DEFINITIONS.iter().copied().filter(|metric| !matches!(metric.judged, Judged::No))
+}
+
+/// The metrics that objectives on single requests may name, each with how a request is judged.
+pub fn judged_on_requests() -> impl Iterator<Item = (&'static Definition, &'static OnRequests)> {
+    DEFINITIONS.iter().filter_map(|metric| match &metric.judged {
+        Judged::OnRequests(how) => Some((*metric, how)),
+        Judged::No | Judged::OnPasses => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::request_figures::MOST_JUDGED;
+
+    #[test]
+    fn names_and_keys_of_results_are_told_apart() {
+        let names: BTreeSet<&str> = definitions().iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), definitions().len());
+        let keys: BTreeSet<&str> = in_results().map(|(key, _)| key).collect();
+        assert_eq!(keys.len(), in_results().count());
+    }
+
+    #[test]
+    fn a_request_has_room_for_every_metric_that_it_is_judged_by() {
+        assert!(judged_on_requests().count() <= MOST_JUDGED, "raise MOST_JUDGED");
+    }
+}
