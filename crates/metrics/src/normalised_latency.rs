@@ -9,5 +9,6 @@ pub static DEFINITION: Definition = Definition {
     source: "Yu et al., Orca (OSDI 2022); Kwon et al., vLLM (SOSP 2023).",
     value: Value::Request(latency_per_output_token::latency_ms_per_output_token),
     title: "Normalised latency",
+    result_key: None,
     ..latency_per_output_token::DEFINITION
 };
