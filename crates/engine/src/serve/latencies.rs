@@ -7,7 +7,7 @@ use inferometer_model::exposition::{
     Buckets, Exposition, FIRST_TOKEN_S, FURTHER_TOKEN_S, Kind, REQUEST_S,
 };
 
-use crate::engine::Finish;
+use crate::request::Finish;
 
 /// The latencies of all requests so far.
 #[derive(Debug)]

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use super::FrontConfig;
 use super::latencies::Latencies;
 use super::words::seed;
-use crate::engine::{Engine, Stats};
-use crate::policy::{Scheduler, scheduler};
+use crate::engine::Engine;
 use crate::prefix_cache::block_hashes;
+use crate::step::Stats;
 
 /// What every answer may need to know of the server.
 pub(super) struct Host {
@@ -61,7 +61,7 @@ impl Host {
             simulated: simulated(engine, config),
             tokenizer,
             shared_block: resolved.prefix_caching.then_some(resolved.block_size),
-            is_v1: scheduler(&resolved.profile) == Ok(Scheduler::VllmV1),
+            is_v1: engine.scheduler().has_v1_metrics(),
         }
     }
 }
@@ -125,7 +125,7 @@ pub(super) enum Call {
 pub(super) struct Job {
     pub(super) prompt_tokens: u32,
     /// The whole blocks of the prompt by their contents, where they are shared.
-    pub(super) blocks: Vec<u64>,
+    pub(super) block_hashes: Vec<u64>,
     pub(super) max_tokens: u32,
     /// Why the output ends when it has `max_tokens`.
     pub(super) finish_reason: &'static str,
@@ -148,9 +148,9 @@ impl Job {
             _ => (asked.max_tokens, "length"),
         };
         let (prompt_tokens, stream) = (prompt.tokens, asked.stream);
-        let blocks = host.shared_block.map(|size| block_hashes(&prompt.ids, size));
-        let blocks = blocks.unwrap_or_default();
-        Self { prompt_tokens, blocks, max_tokens, finish_reason, stream, seed, form }
+        let block_hashes = host.shared_block.map(|size| block_hashes(&prompt.ids, size));
+        let block_hashes = block_hashes.unwrap_or_default();
+        Self { prompt_tokens, block_hashes, max_tokens, finish_reason, stream, seed, form }
     }
 }
 
