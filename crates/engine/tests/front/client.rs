@@ -48,10 +48,10 @@ pub struct Call {
     pub leave: Option<Nanos>,
     /// Responses after which it is content.
     pub expected: usize,
-    conn: Option<ConnId>,
+    pub conn: Option<ConnId>,
     pub reads: Vec<(Nanos, Vec<u8>)>,
     pub responses: usize,
-    parser: ResponseParser,
+    pub parser: ResponseParser,
     pub end: Option<&'static str>,
 }
 
