@@ -1,4 +1,4 @@
-//! What a server says of itself: health, version, models, metrics; and its tokenizer.
+//! Health, version, models, metrics and tokenizer of the server.
 
 use serde_json::json;
 
