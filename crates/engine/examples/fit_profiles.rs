@@ -7,14 +7,14 @@ use std::error::Error;
 use std::fs;
 
 use inferometer_engine::EngineConfig;
+use inferometer_engine::Weights;
 use inferometer_engine::fit::{
     MeasuredBlock, MeasuredTable, Outputs, PARAMETERS, PUBLISHED, RowError, TGI_CONSTANTS,
-    V100_CONSTANTS, block_error_percent, block_errors, constants_of, error_percent, errors, fit,
-    fit_blocks, leave_blocks_out, leave_lengths_out, leave_table_out, parameter, parse_blocks,
-    parse_rows, round_start, seen, serving_run,
+    V100_CONSTANTS, block_error_percent, block_errors, constants_of, coverage, error_percent,
+    errors, fit, fit_blocks, leave_blocks_out, leave_lengths_out, leave_table_out, parameter,
+    parse_blocks, parse_rows, round_start, serving_run,
 };
-use inferometer_engine::model::Weights;
-use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role, Seen, profile};
+use inferometer_engine::profile::{ColumnErrors, Coverage, Profile, Provenance, Role, profile};
 
 /// Requests of the passes, as documented for the tables.
 const REQUESTS: (u32, u32) = (399, 10);
@@ -58,7 +58,7 @@ fn held_against(profile: &Profile, table: &MeasuredTable, role: Role) -> Outcome
         role,
         rows: table.rows.len() as u32,
         requests: REQUESTS,
-        seen: seen(profile, table)?,
+        seen: coverage(profile, table)?,
         errors: told("fitted", &found),
         left_out_lengths: ColumnErrors::new(),
         left_out_table: ColumnErrors::new(),
@@ -138,7 +138,7 @@ fn v100() -> Outcome<Profile> {
         role: Role::Fitted,
         rows: blocks.len() as u32,
         requests: range(|row| row.block.completed),
-        seen: Seen {
+        seen: Coverage {
             input_tokens: range(|row| row.block.prompt),
             output_tokens: range(|row| row.block.mean_output as u32),
             sequences: (1, in_flight),
@@ -159,7 +159,7 @@ fn v100() -> Outcome<Profile> {
         role: Role::HeldOut,
         rows: 1,
         requests: (1000, 1000),
-        seen: Seen {
+        seen: Coverage {
             input_tokens: (4, 1024),
             output_tokens: (4, 1024),
             sequences: (1, 256),

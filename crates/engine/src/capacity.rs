@@ -1,17 +1,17 @@
-//! How many KV blocks fit beside weights and activations, as vLLM finds out by a profiling run.
+//! How many KV blocks fit beside weights and activations, which vLLM measures by a profiling run.
 
-use crate::config::Resolved;
+use crate::config::ResolvedConfig;
 use crate::error::EngineError;
-use crate::model::Weights;
+use crate::weights::Weights;
 
 /// KV blocks of an engine, on each of its cards alike.
 ///
 /// `floor((utilization x memory - peak) / block bytes)`, where the peak is that of a prompt step of
-/// `max_num_batched_tokens`: weights, what is there in any case, and activations.
+/// `max_num_batched_tokens`: weights, a fixed amount, and activations.
 ///
 /// # Errors
 /// When not a single block fits.
-pub fn kv_blocks(config: &Resolved) -> Result<u32, EngineError> {
+pub fn kv_blocks(config: &ResolvedConfig) -> Result<u32, EngineError> {
     let usable = config.card.memory_bytes as f64 * config.gpu_memory_utilization;
     let peak = profiling_peak_bytes(config);
     let blocks = ((usable - peak) / block_bytes(config)).floor();
@@ -26,7 +26,7 @@ pub fn kv_blocks(config: &Resolved) -> Result<u32, EngineError> {
     Ok(blocks as u32)
 }
 
-fn block_bytes(config: &Resolved) -> f64 {
+fn block_bytes(config: &ResolvedConfig) -> f64 {
     let cards = config.tensor_parallel_size;
     // Key and value heads that do not divide by the cards are replicated on them.
     let share = f64::from(config.model.kv_heads.div_ceil(cards)) / f64::from(config.model.kv_heads);
@@ -35,14 +35,14 @@ fn block_bytes(config: &Resolved) -> f64 {
 }
 
 /// The share of the layers that the fullest stage has.
-fn share_of_layers(config: &Resolved) -> f64 {
+fn share_of_layers(config: &ResolvedConfig) -> f64 {
     let layers = config.model.layers;
     f64::from(layers.div_ceil(config.pipeline_parallel_size)) / f64::from(layers)
 }
 
 /// Weights on the fullest card: of several stages the first has the input embedding, the last the
 /// output projection.
-fn weight_bytes(config: &Resolved) -> f64 {
+fn weight_bytes(config: &ResolvedConfig) -> f64 {
     let (model, weights) = (&config.model, config.weights);
     let bytes = if config.pipeline_parallel_size == 1 {
         model.weight_bytes(weights)
@@ -53,7 +53,7 @@ fn weight_bytes(config: &Resolved) -> f64 {
     bytes / f64::from(config.tensor_parallel_size)
 }
 
-fn profiling_peak_bytes(config: &Resolved) -> f64 {
+fn profiling_peak_bytes(config: &ResolvedConfig) -> f64 {
     let cards = f64::from(config.tensor_parallel_size);
     let constants = &config.profile.constants;
     let tokens = f64::from(config.limits.max_num_batched_tokens);
@@ -70,7 +70,7 @@ fn profiling_peak_bytes(config: &Resolved) -> f64 {
 
 /// The AWQ kernel writes one partial output per part before it adds them up; the widest product,
 /// gate and up projection together, is the peak.
-fn split_k_bytes(config: &Resolved, tokens: f64) -> f64 {
+fn split_k_bytes(config: &ResolvedConfig, tokens: f64) -> f64 {
     match (&config.profile.kernels.awq, config.weights) {
         (Some(awq), Weights::Awq) => {
             let width = 2.0 * f64::from(config.model.intermediate);

@@ -1,20 +1,19 @@
-//! How far a prediction may be off, from the errors that a profile states of itself. It predicts
+//! How far a prediction may be off, computed from the errors in a profile's provenance. It predicts
 //! nothing.
 
 use inferometer_model::cell::CellPlan;
 
-use crate::config::Resolved;
-use crate::profile::{ColumnErrors, Provenance, Seen};
+use crate::config::ResolvedConfig;
+use crate::profile::{ColumnErrors, Coverage, Provenance};
 
-/// The factor of what is not calibrated: a data sheet alone is off by as much and more.
+/// Half-width of an uncalibrated interval as a factor: a data sheet alone is off by as much.
 const UNCALIBRATED_FACTOR: f64 = 2.0;
-/// Where no error of rows that were left out is stated, those fitted count this much more.
+/// Errors of fitted rows are multiplied by this where no errors of left-out rows are stated.
 const IN_SAMPLE_FACTOR: f64 = 1.5;
-/// Fewer rows than this are met nearly exactly by what is fitted to them: their errors say nothing
-/// of other rows.
+/// A fit meets fewer rows than this nearly exactly, so their errors say nothing of other rows.
 const FEWEST_ROWS: u32 = 8;
 
-/// The columns that profiles state errors of.
+/// The columns for which profiles state errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorColumn {
     /// Requests and output tokens per second.
@@ -32,13 +31,13 @@ impl ErrorColumn {
     }
 }
 
-/// How sure a prediction of a cell is.
+/// The expected error of the predictions of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confidence {
     /// Nine of ten figures are expected within this many percent.
     throughput_pct: Option<f64>,
     latency_pct: Option<f64>,
-    /// Why it is a guess; absent where measured errors back it.
+    /// Why it is a guess; absent where errors of measured rows stand behind it.
     pub uncalibrated: Option<String>,
 }
 
@@ -50,7 +49,7 @@ impl Confidence {
             ErrorColumn::Throughput => self.throughput_pct,
             ErrorColumn::Latency => self.latency_pct,
         };
-        // A column of which no measured row speaks is a guess like any other.
+        // A column that no measured row has is a guess as well.
         let Some(percent) = percent.filter(|_| self.uncalibrated.is_none()) else {
             return [predicted / UNCALIBRATED_FACTOR, predicted * UNCALIBRATED_FACTOR];
         };
@@ -59,18 +58,20 @@ impl Confidence {
     }
 }
 
-/// How sure a profile is of a cell in which at most `sequences` run at once.
+/// The expected error of a profile for a cell in which at most `sequences` run at once.
 ///
 /// A model that the profile was held against has the errors of its own rows with their lengths left
 /// out of the fit; any other has the mean of those of whole tables left out.
 #[must_use]
-pub fn confidence(config: &Resolved, cell: CellPlan, sequences: u32) -> Confidence {
+pub fn confidence(config: &ResolvedConfig, cell: CellPlan, sequences: u32) -> Confidence {
     let all = config.profile.provenance.iter();
     let tables: Vec<&Provenance> =
         all.filter(|provenance| provenance.weights == config.weights).collect();
     let uncalibrated = match tables.as_slice() {
         [] => Some(format!("no row of {} weights was fitted", config.weights)),
-        tables => config.unseen_form().or_else(|| outside(config, tables, cell, sequences)),
+        tables => {
+            config.uncalibrated_form().or_else(|| not_covered(config, tables, cell, sequences))
+        }
     };
     let own = tables.iter().find(|provenance| provenance.table == config.model.name);
     let p90 = |column: ErrorColumn| {
@@ -99,9 +100,9 @@ pub fn confidence(config: &Resolved, cell: CellPlan, sequences: u32) -> Confiden
     }
 }
 
-/// What of a cell lies outside of what the tables cover together.
-fn outside(
-    config: &Resolved,
+/// The first property of a cell that lies outside of what the tables cover together.
+fn not_covered(
+    config: &ResolvedConfig,
     tables: &[&Provenance],
     cell: CellPlan,
     sequences: u32,
@@ -110,14 +111,14 @@ fn outside(
     if !tables.iter().any(|table| table.seen.cards == cards) {
         return Some(format!("no row on {cards} cards was fitted"));
     }
-    let seen = |range: fn(&Seen) -> (u32, u32)| {
+    let covered = |range: fn(&Coverage) -> (u32, u32)| {
         let ranges = || tables.iter().map(|table| range(&table.seen));
         (ranges().map(|r| r.0).min().unwrap_or(0), ranges().map(|r| r.1).max().unwrap_or(0))
     };
     let checks = [
-        ("input tokens", cell.input_length, seen(|seen| seen.input_tokens)),
-        ("output tokens", cell.output_length, seen(|seen| seen.output_tokens)),
-        ("sequences at once", sequences, seen(|seen| seen.sequences)),
+        ("input tokens", cell.input_length, covered(|seen| seen.input_tokens)),
+        ("output tokens", cell.output_length, covered(|seen| seen.output_tokens)),
+        ("sequences at once", sequences, covered(|seen| seen.sequences)),
     ];
     checks.into_iter().find_map(|(what, value, (low, high))| {
         let inside = (low..=high).contains(&value);
@@ -194,7 +195,7 @@ mod tests {
         type Change = fn(&mut EngineConfig);
         let cases: [(&str, Change); 4] = [
             ("fp32", |c| c.dtype = Some(crate::config::Dtype::Float32)),
-            ("squeezellm", |c| c.weights = Some(crate::model::Weights::SqueezeLlm)),
+            ("squeezellm", |c| c.weights = Some(crate::weights::Weights::SqueezeLlm)),
             ("2 pipeline stages", |c| c.pipeline_parallel_size = Some(2)),
             ("mixture of experts", |c| {
                 c.model = crate::model::model("mixtral-8x7b").unwrap();
@@ -209,7 +210,7 @@ mod tests {
             let found = confidence(&resolved, cell, 100);
             assert!(found.uncalibrated.clone().unwrap().contains(why), "{found:?}");
             assert_eq!(found.interval(ErrorColumn::Throughput, 10.0), [5.0, 20.0]);
-            assert!(resolved.caveats().iter().any(|told| told.contains(why)), "{why}");
+            assert!(resolved.caveats().iter().any(|caveat| caveat.contains(why)), "{why}");
         }
     }
 
@@ -221,8 +222,8 @@ mod tests {
             (512, 512, 2000, "2000 sequences"),
         ] {
             let found = of("chatglm3-6b", input, output, sequences);
-            let told = found.uncalibrated.clone().unwrap();
-            assert!(told.contains(why) && told.contains("fitted rows"), "{told}");
+            let reason = found.uncalibrated.clone().unwrap();
+            assert!(reason.contains(why) && reason.contains("fitted rows"), "{reason}");
             assert_eq!(found.interval(ErrorColumn::Latency, 10.0), [5.0, 20.0]);
         }
     }

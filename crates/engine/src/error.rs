@@ -1,24 +1,26 @@
 //! What can be wrong with a configuration or a profile: one closed enum.
 
-use crate::model::Weights;
+use std::fmt;
 
-/// Why an engine cannot be made as asked.
+use crate::weights::Weights;
+
+/// Why an engine cannot be made as requested.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EngineError {
     /// No model of this name.
     #[error("--model: no model named `{name}`; known are {known}, or give a path to a config.json")]
     UnknownModel {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// The names there are.
+        /// All known names, joined by commas.
         known: String,
     },
     /// No profile of this name.
     #[error("--profile: no profile named `{name}`; known are {known}, or give a path to a file")]
     UnknownProfile {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// The names there are.
+        /// All known names, joined by commas.
         known: String,
     },
     /// A profile names a card that is not known.
@@ -28,7 +30,7 @@ pub enum EngineError {
         profile: String,
         /// The card it names.
         card: String,
-        /// The names there are.
+        /// All known names, joined by commas.
         known: String,
     },
     /// A file that cannot be read.
@@ -36,10 +38,10 @@ pub enum EngineError {
     Unreadable {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The message of the operating system.
         reason: String,
     },
-    /// A file that is not what it should be.
+    /// A file whose contents are invalid.
     #[error("{path}: {reason}")]
     Malformed {
         /// The file.
@@ -48,10 +50,7 @@ pub enum EngineError {
         reason: String,
     },
     /// An engine version without a scheduler here.
-    #[error(
-        "profile {profile}: no scheduler for {engine} {version}; there are those of vllm 0.2.x, \
-         vllm from 0.8 on and tgi 1.3.x"
-    )]
+    #[error("profile {profile}: no scheduler for {engine} {version}; there are those of {known}")]
     UnknownEngine {
         /// The profile.
         profile: String,
@@ -59,20 +58,22 @@ pub enum EngineError {
         engine: String,
         /// And its version.
         version: String,
+        /// The engines and versions that have one.
+        known: String,
     },
-    /// Weights whose kernel the profile has no constants for.
+    /// The profile has no constants for the kernel of these weights.
     #[error(
         "--quantization: profile {profile} has no constants for {weights} weights; it has {known}"
     )]
     KernelNotCalibrated {
         /// The profile.
         profile: String,
-        /// The weights asked for.
+        /// The requested weights.
         weights: Weights,
-        /// Those it can do.
+        /// Those that it has constants for.
         known: String,
     },
-    /// A value outside of what the engine takes.
+    /// A value that the engine does not accept.
     #[error("{flag} {found}: {expected}")]
     Invalid {
         /// The option.
@@ -98,7 +99,7 @@ pub enum EngineError {
         /// What the engine may use of one card.
         usable_gb: f64,
     },
-    /// A fault that cannot be read.
+    /// A `--fault` that cannot be parsed.
     #[error("--fault {found}: {expected}")]
     Fault {
         /// What was given.
@@ -111,13 +112,24 @@ pub enum EngineError {
     Socket {
         /// The address.
         address: String,
-        /// What the system said.
+        /// The message of the operating system.
         reason: String,
     },
-    /// A tokenizer that cannot make the engine's texts.
+    /// The tokenizer failed to make the output texts.
     #[error("the engine's texts: {0}")]
     Tokenizer(#[from] inferometer_model::tokenizer::TokenizerError),
-    /// The server ended because it was told to.
+    /// An injected fault ended the server.
     #[error("the server died of an injected fault")]
     Died,
+}
+
+impl EngineError {
+    /// A value of an option that the engine does not accept.
+    pub(crate) fn invalid(
+        flag: &'static str,
+        found: impl fmt::Display,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Invalid { flag, found: found.to_string(), expected: expected.into() }
+    }
 }

@@ -1,21 +1,20 @@
-//! Paged KV memory: how many blocks are free. Contents and addresses are never kept, since nothing
-//! here depends on which block a sequence holds; where an engine shares beginnings of prompts, which
-//! of them are in memory.
+//! Paged KV memory: counts free blocks, and knows which prompt blocks the prefix cache holds. No
+//! contents and no addresses, since no cost depends on which block a sequence holds.
 
-use crate::prefix_cache::{Prefix, PrefixCache};
+use crate::prefix_cache::{CacheHit, Prefix, PrefixCache};
 
-/// What a prompt can hope for.
+/// Whether the blocks of a prompt can be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
-    /// It fits now.
+pub enum AllocStatus {
+    /// Enough blocks are free.
     Now,
-    /// It fits when others have ended.
+    /// Enough blocks are free when other sequences have ended.
     Later,
-    /// It does not fit into all the blocks there are.
+    /// All blocks together are too few.
     Never,
 }
 
-/// Tokens of the largest block there is.
+/// Tokens of the largest block.
 const LARGEST_BLOCK: usize = 32;
 
 /// Blocks of a fixed number of tokens.
@@ -25,13 +24,13 @@ pub struct BlockManager {
     total: u32,
     free: u32,
     watermark: u32,
-    /// Beginnings of prompts that are known, in blocks that are held or free.
+    /// Prompt blocks that are cached, held or free.
     cache: Option<PrefixCache>,
 }
 
 impl BlockManager {
-    /// This many free blocks. One in a hundred is held back from prompts, so that sequences which
-    /// were just let in are not evicted at once.
+    /// This many free blocks. One in a hundred is reserved: prompts may not take it (vLLM's
+    /// watermark), so that sequences which were just admitted are not preempted at once.
     #[must_use]
     pub fn new(total: u32, block_size: u32) -> Self {
         let sizes = [8, 16, LARGEST_BLOCK as u32];
@@ -42,81 +41,79 @@ impl BlockManager {
         Self { block_size, total, free: total, watermark: total / 100, cache: None }
     }
 
-    /// The same blocks, of which those of prompts are kept for others until they are needed.
+    /// The same blocks with a prefix cache: those of prompts stay cached until they are needed.
     #[must_use]
     pub fn with_prefix_cache(mut self) -> Self {
         self.cache = Some(PrefixCache::default());
         self
     }
 
-    /// How many blocks from the beginning of a prompt, `most` at most, are in memory, and how many
-    /// of those are free.
+    /// How many blocks from the start of a prompt, `most` at most, are cached.
     #[must_use]
-    pub fn known(&self, prefix: &Prefix, most: u32) -> (u32, u32) {
-        self.cache.as_ref().map_or((0, 0), |cache| cache.find(prefix, most as usize))
+    pub fn cached(&self, prefix: &Prefix, most: u32) -> CacheHit {
+        self.cache.as_ref().map_or_else(CacheHit::default, |cache| cache.lookup(prefix, most))
     }
 
-    /// A sequence takes the first so many blocks of its prompt, which are in memory.
-    pub fn hold(&mut self, prefix: &mut Prefix, blocks: u32) {
-        let (_, idle) = self.known(prefix, blocks);
+    /// A sequence takes the first `blocks` blocks of its prompt, which are cached.
+    pub fn acquire_cached(&mut self, prefix: &mut Prefix, blocks: u32) {
+        let CacheHit { idle, .. } = self.cached(prefix, blocks);
         if let Some(cache) = &mut self.cache {
-            cache.hold(prefix, blocks);
+            cache.acquire(prefix, blocks);
             self.free -= idle;
         }
     }
 
-    /// A sequence has computed so many tokens of its prompt: others may use its whole blocks.
-    pub fn offer(&mut self, prefix: &mut Prefix, tokens: u32) {
+    /// A sequence has computed `tokens` tokens of its prompt: others may share its whole blocks.
+    pub fn cache_computed(&mut self, prefix: &mut Prefix, tokens: u32) {
         let blocks = tokens / self.block_size;
         if let Some(cache) = &mut self.cache {
-            cache.offer(prefix, blocks);
+            cache.insert(prefix, blocks);
         }
     }
 
-    /// Gives back the blocks of a sequence, shared ones as well: they are free when the last holder
-    /// lets go.
-    pub fn release_shared(&mut self, prefix: &mut Prefix, held: u32) {
+    /// Frees the `held` blocks of a sequence, but for shared ones that another sequence holds.
+    pub fn release_prefix(&mut self, prefix: &mut Prefix, held: u32) {
         let Some(cache) = &mut self.cache else { return self.release(held) };
-        let freed = held - cache.let_go(prefix);
+        let freed = held - cache.release(prefix);
         self.release(freed);
     }
 
-    /// Blocks that nobody holds.
+    /// Blocks that no sequence holds.
     #[must_use]
     pub fn free(&self) -> u32 {
         self.free
     }
 
-    /// Blocks that this many tokens fill.
+    /// Blocks for this many tokens.
     #[must_use]
     pub fn blocks(&self, tokens: u32) -> u32 {
-        // A shift: this is asked of every sequence in every step.
+        // A shift: this is computed for every sequence in every step.
         let whole = tokens >> self.block_size.trailing_zeros();
         whole + u32::from(tokens & (self.block_size - 1) > 0)
     }
 
-    /// Whether a prompt of this many tokens can be let in.
+    /// Whether a prompt of this many tokens can be admitted.
     #[must_use]
-    pub fn room(&self, tokens: u32) -> Room {
-        let keep = self.blocks(tokens) + self.watermark;
-        if self.total < keep {
-            Room::Never
-        } else if self.free < keep {
-            Room::Later
+    pub fn can_allocate(&self, tokens: u32) -> AllocStatus {
+        let needed = self.blocks(tokens) + self.watermark;
+        if self.total < needed {
+            AllocStatus::Never
+        } else if self.free < needed {
+            AllocStatus::Later
         } else {
-            Room::Now
+            AllocStatus::Now
         }
     }
 
-    /// Takes the blocks of a prompt and says how many. There must be [`Room::Now`].
+    /// Takes the blocks of a prompt and returns how many; requires [`AllocStatus::Now`].
     pub fn allocate(&mut self, tokens: u32) -> u32 {
         let blocks = self.blocks(tokens);
-        self.free = self.free.checked_sub(blocks).expect("invariant: a prompt let in has room");
+        self.free = self.free.checked_sub(blocks).expect("invariant: an admitted prompt has room");
         blocks
     }
 
     /// Whether a sequence may grow by a token. A block must be free even where the last one has
-    /// room, since vLLM 0.2.x looks no closer.
+    /// room, since vLLM 0.2.x checks no more than that.
     #[must_use]
     pub fn can_append(&self) -> bool {
         self.free > 0
@@ -125,19 +122,19 @@ impl BlockManager {
     /// Grows the blocks that a sequence holds to this many tokens.
     pub fn append(&mut self, held: &mut u32, tokens: u32) {
         let more = self.blocks(tokens).saturating_sub(*held);
-        self.free = self.free.checked_sub(more).expect("invariant: can_append was asked");
+        self.free = self.free.checked_sub(more).expect("invariant: can_append was true");
         *held += more;
         if let Some(cache) = &mut self.cache {
-            cache.forget_down_to(self.free);
+            cache.evict_down_to(self.free);
         }
     }
 
-    /// How many times in a row, `most` at most, each of some sequences can grow by a token with
-    /// `spare` blocks free at its turn beside the one that it may take. `tokens` is what each is to
-    /// hold after the first time; it holds the blocks of all but the last of them.
+    /// How many decode steps in a row, `most` at most, there are blocks for, when each sequence
+    /// needs `spare` free blocks at its turn beside the one that it may take. `tokens` gives what
+    /// each sequence holds after the first step; it has the blocks for all but the last of these.
     #[must_use]
-    pub fn growths(&self, tokens: impl Iterator<Item = u32>, most: u32, spare: u32) -> u32 {
-        // A sequence takes a block when its tokens begin one: sequences by the time until then.
+    pub fn steps_with_room(&self, tokens: impl Iterator<Item = u32>, most: u32, spare: u32) -> u32 {
+        // A sequence takes a block when its next token begins one: sequences by steps until then.
         let size = self.block_size;
         let mask = size - 1;
         let mut takes_after = [0_u32; LARGEST_BLOCK];
@@ -146,30 +143,30 @@ impl BlockManager {
             takes_after[(1_u32.wrapping_sub(tokens) & mask) as usize] += 1;
             per_round += 1;
         }
-        // Every round of as many times as a block has tokens, each sequence takes one block.
+        // In each round of `size` steps every sequence takes one block.
         let rounds = match self.free.saturating_sub(spare).checked_div(per_round) {
             None => return most,
-            Some(enough_for) => enough_for.min(most / size),
+            Some(rounds) => rounds.min(most / size),
         };
         let mut free = self.free - rounds * per_round;
-        for time in rounds * size..most {
-            let taken = takes_after[(time & mask) as usize];
-            // With one to spare, the last in turn finds a block free even where it takes none.
+        for step in rounds * size..most {
+            let taken = takes_after[(step & mask) as usize];
+            // The last sequence in turn needs the spare block free even where it takes none.
             if free < taken + spare {
-                return time;
+                return step;
             }
             free -= taken;
         }
         most
     }
 
-    /// Gives blocks back.
+    /// Frees blocks.
     pub fn release(&mut self, held: u32) {
         self.free += held;
-        assert!(self.free <= self.total, "invariant: no block is given back twice");
+        assert!(self.free <= self.total, "invariant: no block is freed twice");
     }
 
-    /// Blocks there are.
+    /// All blocks.
     #[must_use]
     pub fn total(&self) -> u32 {
         self.total
@@ -193,13 +190,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_watermark_is_kept_from_prompts_but_not_from_growth() {
+    fn the_watermark_is_reserved_from_prompts_but_not_from_growth() {
         let mut kv = BlockManager::new(200, 16);
-        assert_eq!(kv.room(198 * 16), Room::Now);
-        assert_eq!(kv.room(198 * 16 + 1), Room::Never);
+        assert_eq!(kv.can_allocate(198 * 16), AllocStatus::Now);
+        assert_eq!(kv.can_allocate(198 * 16 + 1), AllocStatus::Never);
         let mut held = kv.allocate(197 * 16);
-        assert_eq!(kv.room(16), Room::Now);
-        assert_eq!(kv.room(17), Room::Later);
+        assert_eq!(kv.can_allocate(16), AllocStatus::Now);
+        assert_eq!(kv.can_allocate(17), AllocStatus::Later);
         for tokens in 197 * 16 + 1..=200 * 16 {
             kv.append(&mut held, tokens);
         }
@@ -209,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn growths_are_those_of_growing_one_token_after_the_other() {
+    fn steps_with_room_are_those_of_growing_one_token_after_the_other() {
         for (size, total, prompts, most) in [
             (16, 40, &[1_u32, 16, 17, 31, 32, 33][..], 1000),
             (8, 100, &[5, 5, 5], 1000),
@@ -220,7 +217,7 @@ mod tests {
         ] {
             let mut kv = BlockManager::new(total, size);
             let mut held: Vec<u32> = prompts.iter().map(|&tokens| kv.allocate(tokens)).collect();
-            let found = kv.growths(prompts.iter().map(|&tokens| tokens + 1), most, 1);
+            let found = kv.steps_with_room(prompts.iter().map(|&tokens| tokens + 1), most, 1);
             let mut times = 0;
             'growing: while times < most {
                 for (held, prompt) in held.iter_mut().zip(prompts) {

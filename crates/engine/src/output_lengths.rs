@@ -1,8 +1,8 @@
 //! Lengths of outputs that end by themselves, from nothing but their mean. No randomness.
 
-/// So many output lengths of at most `most` tokens with this mean: an end that is equally likely
-/// after every token, cut at the most. They are quantiles of that distribution, in an order without
-/// a trend.
+/// `count` output lengths of at most `most` tokens with this mean. Their distribution is geometric
+/// (the text ends after each token with the same probability), cut at `most`; they are quantiles of
+/// it, in an order without a trend.
 #[must_use]
 pub fn output_lengths(mean: f64, most: u32, count: u32) -> Vec<u32> {
     let quantile = |scale: f64, at: u32| {

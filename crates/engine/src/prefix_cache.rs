@@ -1,23 +1,23 @@
-//! Which blocks of prompts are in memory already, by the hash of all that stands up to their end, as
-//! vLLM since 0.8 keeps them. It counts references and picks what is forgotten first; blocks
-//! themselves are counted elsewhere, and those of outputs are never kept.
+//! The prefix cache of vLLM since 0.8: which KV blocks of prompts are in memory, each by the hash of
+//! all tokens up to its end. It counts references and evicts the least recently used; it never
+//! counts blocks (that is `kv`) and never caches those of outputs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The whole blocks of a prompt, and those of them that a sequence holds by name.
+/// The whole blocks of a sequence's prompt, and those of them that it holds in the cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prefix {
     /// A hash for each whole block, which depends on all blocks before it.
     pub hashes: Vec<u64>,
-    /// Those of which the sequence holds the block that is known by it.
+    /// Hashes of the cached blocks that the sequence holds.
     held: Vec<u64>,
-    /// How many of the hashes have been offered to the cache since the sequence was let in.
-    offered: usize,
+    /// How many of the hashes were inserted into the cache since the sequence was admitted.
+    inserted: usize,
 }
 
 impl Prefix {
-    /// The prefix of a prompt that holds nothing yet; nothing for a prompt without a whole block.
+    /// The prefix of a waiting sequence, which holds nothing; `None` without a whole block.
     #[must_use]
     pub fn new(hashes: Vec<u64>) -> Option<Box<Self>> {
         let prefix = Self { hashes, ..Self::default() };
@@ -25,7 +25,7 @@ impl Prefix {
     }
 }
 
-/// A hash for each whole block of so many tokens.
+/// A hash for each whole block of `block_size` tokens.
 #[must_use]
 pub fn block_hashes(tokens: &[u32], block_size: u32) -> Vec<u64> {
     let mut before = 0_u64;
@@ -39,84 +39,97 @@ pub fn block_hashes(tokens: &[u32], block_size: u32) -> Vec<u64> {
     blocks.map(hash).collect()
 }
 
-/// A block whose contents are known.
+/// A cached block.
 #[derive(Clone, Debug)]
-struct Known {
+struct CachedBlock {
     /// Sequences that hold it.
     holders: u32,
-    /// When the last of them let go.
+    /// When the last of them released it, on the cache's clock.
     idle_since: u64,
 }
 
-/// The blocks that are known.
+/// The blocks of a prefix that were found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheHit {
+    /// How many, from the start of the prompt.
+    pub blocks: u32,
+    /// How many of them no sequence holds.
+    pub idle: u32,
+}
+
+/// The cached blocks.
 #[derive(Clone, Debug, Default)]
 pub struct PrefixCache {
-    known: HashMap<u64, Known>,
-    /// Those that nobody holds, the longest idle first.
+    blocks: HashMap<u64, CachedBlock>,
+    /// Hashes of those that no sequence holds, the longest idle first.
     idle: BTreeMap<u64, u64>,
+    /// Counts releases.
     clock: u64,
 }
 
 impl PrefixCache {
-    /// How many blocks from the beginning, `most` at most, are known, and how many of those nobody
-    /// holds.
+    /// The cached blocks from the start of a prompt, `most` at most.
     #[must_use]
-    pub fn find(&self, prefix: &Prefix, most: usize) -> (u32, u32) {
-        let known = prefix.hashes.iter().take(most).map_while(|hash| self.known.get(hash));
-        known.fold((0, 0), |(found, idle), known| (found + 1, idle + u32::from(known.holders == 0)))
+    pub fn lookup(&self, prefix: &Prefix, most: u32) -> CacheHit {
+        let hashes = prefix.hashes.iter().take(most as usize);
+        let cached = hashes.map_while(|hash| self.blocks.get(hash));
+        cached.fold(CacheHit::default(), |hit, block| CacheHit {
+            blocks: hit.blocks + 1,
+            idle: hit.idle + u32::from(block.holders == 0),
+        })
     }
 
-    /// A sequence takes the first so many blocks of its prompt, which are all known.
-    pub fn hold(&mut self, prefix: &mut Prefix, blocks: u32) {
+    /// A sequence takes the first `blocks` blocks of its prompt, which are all cached.
+    pub fn acquire(&mut self, prefix: &mut Prefix, blocks: u32) {
         for hash in &prefix.hashes[..blocks as usize] {
-            let known = self.known.get_mut(hash).expect("invariant: it was found");
-            if known.holders == 0 {
-                self.idle.remove(&known.idle_since);
+            let block = self.blocks.get_mut(hash).expect("invariant: the lookup found it");
+            if block.holders == 0 {
+                self.idle.remove(&block.idle_since);
             }
-            known.holders += 1;
+            block.holders += 1;
             prefix.held.push(*hash);
         }
-        prefix.offered = blocks as usize;
+        prefix.inserted = blocks as usize;
     }
 
-    /// A sequence has computed this many whole blocks of its prompt. What another has computed at
-    /// the same time is known by the other's block.
-    pub fn offer(&mut self, prefix: &mut Prefix, blocks: u32) {
+    /// A sequence has computed the first `blocks` whole blocks of its prompt. Where another sequence
+    /// has inserted an equal block before, that one stays in the cache.
+    pub fn insert(&mut self, prefix: &mut Prefix, blocks: u32) {
         let until = prefix.hashes.len().min(blocks as usize);
-        while prefix.offered < until {
-            let hash = prefix.hashes[prefix.offered];
-            self.known.entry(hash).or_insert_with(|| {
+        while prefix.inserted < until {
+            let hash = prefix.hashes[prefix.inserted];
+            self.blocks.entry(hash).or_insert_with(|| {
                 prefix.held.push(hash);
-                Known { holders: 1, idle_since: 0 }
+                CachedBlock { holders: 1, idle_since: 0 }
             });
-            prefix.offered += 1;
+            prefix.inserted += 1;
         }
     }
 
-    /// A sequence lets go of all its blocks; the last of a prompt is forgotten first. Says how many
-    /// of them others hold still.
-    pub fn let_go(&mut self, prefix: &mut Prefix) -> u32 {
-        prefix.offered = 0;
-        let mut kept = 0;
+    /// A sequence releases all its cached blocks, the last of its prompt first, so that this one is
+    /// evicted first. Returns how many of them other sequences still hold.
+    pub fn release(&mut self, prefix: &mut Prefix) -> u32 {
+        prefix.inserted = 0;
+        let mut still_held = 0;
         while let Some(hash) = prefix.held.pop() {
-            let known = self.known.get_mut(&hash).expect("invariant: what is held is known");
-            known.holders -= 1;
-            if known.holders == 0 {
+            let block = self.blocks.get_mut(&hash).expect("invariant: a held block is cached");
+            block.holders -= 1;
+            if block.holders == 0 {
                 self.clock += 1;
-                known.idle_since = self.clock;
+                block.idle_since = self.clock;
                 self.idle.insert(self.clock, hash);
             } else {
-                kept += 1;
+                still_held += 1;
             }
         }
-        kept
+        still_held
     }
 
-    /// Forgets the longest idle until at most so many are.
-    pub fn forget_down_to(&mut self, blocks: u32) {
-        while self.idle.len() > blocks as usize {
+    /// Evicts the longest idle blocks until at most `idle_blocks` idle ones are left.
+    pub fn evict_down_to(&mut self, idle_blocks: u32) {
+        while self.idle.len() > idle_blocks as usize {
             if let Some((_, hash)) = self.idle.pop_first() {
-                self.known.remove(&hash);
+                self.blocks.remove(&hash);
             }
         }
     }
@@ -130,8 +143,12 @@ mod tests {
         *Prefix::new(block_hashes(tokens, 2)).unwrap()
     }
 
+    fn hit(blocks: u32, idle: u32) -> CacheHit {
+        CacheHit { blocks, idle }
+    }
+
     #[test]
-    fn a_block_is_known_by_all_that_stands_before_it() {
+    fn the_hash_of_a_block_depends_on_all_tokens_before_it() {
         assert_eq!(block_hashes(&[1, 2, 3, 4, 5], 2).len(), 2);
         let (one, other) = (block_hashes(&[1, 2, 3, 4], 2), block_hashes(&[9, 2, 3, 4], 2));
         assert!(one[0] != other[0] && one[1] != other[1]);
@@ -140,35 +157,35 @@ mod tests {
     }
 
     #[test]
-    fn what_was_computed_is_found_until_it_is_forgotten_from_its_end() {
+    fn computed_blocks_are_found_until_they_are_evicted_from_the_end_of_their_prompt() {
         let mut cache = PrefixCache::default();
         let mut first = prefix(&[1, 2, 3, 4, 5, 6]);
-        assert_eq!(cache.find(&first, 3), (0, 0));
-        cache.offer(&mut first, 2);
+        assert_eq!(cache.lookup(&first, 3), hit(0, 0));
+        cache.insert(&mut first, 2);
         let mut second = prefix(&[1, 2, 3, 4, 9, 9]);
-        assert_eq!(cache.find(&second, 3), (2, 0));
-        assert_eq!(cache.find(&second, 1), (1, 0));
-        cache.hold(&mut second, 2);
-        cache.let_go(&mut first);
-        assert_eq!(cache.find(&first, 3), (2, 0), "the second still holds both");
-        cache.forget_down_to(0);
-        assert_eq!(cache.find(&first, 3), (2, 0), "what is held is not forgotten");
-        cache.let_go(&mut second);
-        assert_eq!(cache.find(&first, 3), (2, 2));
-        cache.forget_down_to(1);
-        assert_eq!(cache.find(&first, 3), (1, 1));
+        assert_eq!(cache.lookup(&second, 3), hit(2, 0));
+        assert_eq!(cache.lookup(&second, 1), hit(1, 0));
+        cache.acquire(&mut second, 2);
+        cache.release(&mut first);
+        assert_eq!(cache.lookup(&first, 3), hit(2, 0), "the second still holds both");
+        cache.evict_down_to(0);
+        assert_eq!(cache.lookup(&first, 3), hit(2, 0), "a held block is not evicted");
+        cache.release(&mut second);
+        assert_eq!(cache.lookup(&first, 3), hit(2, 2));
+        cache.evict_down_to(1);
+        assert_eq!(cache.lookup(&first, 3), hit(1, 1));
     }
 
     #[test]
-    fn what_two_compute_at_once_is_known_by_the_first_of_them() {
+    fn of_a_block_that_two_sequences_compute_at_once_the_first_is_cached() {
         let mut cache = PrefixCache::default();
         let (mut first, mut second) = (prefix(&[1, 2]), prefix(&[1, 2]));
-        cache.offer(&mut first, 1);
-        cache.offer(&mut second, 1);
-        cache.let_go(&mut second);
-        cache.forget_down_to(0);
-        assert_eq!(cache.find(&second, 1), (1, 0));
-        cache.let_go(&mut first);
-        assert_eq!(cache.find(&second, 1), (1, 1));
+        cache.insert(&mut first, 1);
+        cache.insert(&mut second, 1);
+        cache.release(&mut second);
+        cache.evict_down_to(0);
+        assert_eq!(cache.lookup(&second, 1), hit(1, 0));
+        cache.release(&mut first);
+        assert_eq!(cache.lookup(&second, 1), hit(1, 1));
     }
 }

@@ -1,5 +1,6 @@
-//! Profiles: the constants of an engine version on a card, and which measured rows they come from.
-//! A profile is data (TOML); what its constants mean stands in [`crate::cost`].
+//! Profiles: the constants of an engine version on a card, and the measured rows they were fitted to.
+//! A profile is data (TOML), and a new one is a file in `data/profiles` and a line in `PROFILES`.
+//! [`crate::cost`] defines what the constants mean.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,12 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::card::{Card, card, cards};
 use crate::error::EngineError;
-use crate::model::{ModelSpec, Weights};
+use crate::model::ModelSpec;
+use crate::weights::Weights;
 
 /// The version of the format. A reader refuses versions that it does not know.
 pub const PROFILE_SCHEMA: u32 = 1;
 
-/// An engine on a card, calibrated.
+/// An engine version on a card, calibrated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -24,7 +26,7 @@ pub struct Profile {
     pub name: String,
     /// The card, by name.
     pub card: String,
-    /// How many of it share the model where nothing else is asked for.
+    /// How many of it share the model by default.
     #[serde(default = "one")]
     pub cards: u32,
     /// The engine, such as `vllm`.
@@ -41,7 +43,7 @@ pub struct Profile {
     /// The products of quantised kernels, by weights.
     #[serde(default)]
     pub kernels: Kernels,
-    /// Which rows the constants were held against, and how well they did.
+    /// The measured rows, what they were used for, and the errors of the predictions.
     #[serde(default)]
     pub provenance: Vec<Provenance>,
 }
@@ -56,8 +58,8 @@ pub struct Constants {
     /// itself is held up by the launches when there is little to compute.
     pub layer_floor_us: f64,
     /// Time of the host per square root of the sequences of a step, in microseconds: an engine that
-    /// hands its batch to workers in other processes, a card each. The root is what both small and
-    /// large batches were seen to cost, no law of any code.
+    /// hands its batch to workers in other processes, one per card. The square root is empirical: it
+    /// fits small and large batches, and no code of the engine implies it.
     #[serde(default)]
     pub batch_root_us: f64,
     /// Time per sequence, layer and query head of a step, in nanoseconds.
@@ -145,7 +147,7 @@ pub struct Provenance {
     /// Requests of the saturated pass, and of the one by one, that were assumed.
     pub requests: (u32, u32),
     /// What the rows cover.
-    pub seen: Seen,
+    pub seen: Coverage,
     /// Absolute errors in percent, per column.
     pub errors: ColumnErrors,
     /// The same of each row predicted by a fit to all tables without the rows of its input length,
@@ -156,8 +158,8 @@ pub struct Provenance {
     /// other table has rows of its kernel.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_table: ColumnErrors,
-    /// Where a few rows gave multipliers over another profile only: the widest of its errors of
-    /// rows left out, for the few make it no surer.
+    /// Where a few rows only gave multipliers over another profile: the largest left-out errors of
+    /// that profile, since a few rows cannot make them smaller.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_of_start: ColumnErrors,
 }
@@ -165,10 +167,10 @@ pub struct Provenance {
 /// Errors by column: `output_tokens_per_s`, `latency_per_output_token_ms`.
 pub type ColumnErrors = BTreeMap<String, ErrorPercent>;
 
-/// The least and the most of what rows cover.
+/// The ranges that measured rows cover, each as (least, most).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Seen {
+pub struct Coverage {
     /// Tokens of the prompts.
     pub input_tokens: (u32, u32),
     /// Tokens of the outputs.
@@ -245,7 +247,7 @@ impl Profile {
         }
     }
 
-    /// Values that no card can have are refused: they would make costs that are not.
+    /// Refuses values that no card can have, which would give negative or infinite costs.
     fn check(&self) -> Result<(), String> {
         let c = &self.constants;
         let mut shares = vec![

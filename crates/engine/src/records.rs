@@ -1,5 +1,5 @@
-//! A pass in virtual time as the records that a load generator would have written of it. Nothing is
-//! sent, so instants are exact and the instrument adds nothing.
+//! A pass in virtual time, as the records that a load generator would have written of it. Nothing is
+//! sent: instants are exact, and the client adds no delay.
 
 use inferometer_load::LoadModel;
 use inferometer_load::PassPlan;
@@ -8,16 +8,17 @@ use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
 use inferometer_model::time::Nanos;
 
-use crate::engine::{Engine, Finish};
-use crate::virtual_time::{Asked, TokensAt, VirtualRecord, simulate_seen};
+use crate::engine::Engine;
+use crate::request::{EngineRequest, Finish};
+use crate::virtual_time::{TokenArrival, VirtualRecord, simulate_with};
 
-/// Requests of a pass above which a stream is kept as its first token and all the others together:
-/// gaps between tokens are then the mean of each request.
+/// Passes of more requests than this store of each stream the first token and all others as one
+/// event, so that gaps between tokens are the mean of each request.
 pub const DETAILED_REQUESTS: usize = 20_000;
 
-/// Which pass it is.
+/// The pass that is simulated.
 #[derive(Clone, Copy, Debug)]
-pub struct PassPlace<'a> {
+pub struct PassContext<'a> {
     /// The cell.
     pub cell: CellPlan,
     /// The pass.
@@ -28,37 +29,37 @@ pub struct PassPlace<'a> {
     pub streamed: bool,
 }
 
-/// A pass that was played.
-pub struct PlayedPass {
-    found: Vec<VirtualRecord>,
-    seen: Seen,
+/// The result of a simulated pass.
+pub struct SimulatedPass {
+    requests: Vec<VirtualRecord>,
+    tokens: TokenLog,
 }
 
 /// Tokens that came together: when, and how many.
 type Tokens = (Nanos, u32);
 
-/// Tokens as they came, in one line while requests are few: sorting them by request is left until
-/// it is asked for.
+/// The tokens of all requests. While requests are few, in the order in which they came; they are
+/// grouped by request only when records are made.
 #[derive(Default)]
-struct Seen {
-    line: Vec<(u32, Tokens)>,
-    /// Of many requests, by request; empty before.
-    in_brief: Vec<Vec<Tokens>>,
+struct TokenLog {
+    in_order: Vec<(u32, Tokens)>,
+    /// Above [`DETAILED_REQUESTS`]: by request, at most two entries each. Empty before.
+    by_request: Vec<Vec<Tokens>>,
     requests: usize,
 }
 
-impl Seen {
-    fn tokens(&mut self, TokensAt { request, at, count }: TokensAt) {
+impl TokenLog {
+    fn add(&mut self, TokenArrival { request, at, count }: TokenArrival) {
         self.requests = self.requests.max(request + 1);
         if self.requests <= DETAILED_REQUESTS {
-            self.line.push((request as u32, (at, count)));
+            self.in_order.push((request as u32, (at, count)));
             return;
         }
-        if self.in_brief.is_empty() {
-            self.in_brief = by_request(&std::mem::take(&mut self.line), self.requests);
+        if self.by_request.is_empty() {
+            self.by_request = group(&std::mem::take(&mut self.in_order), self.requests);
         }
-        self.in_brief.resize(self.requests, Vec::new());
-        let stream = &mut self.in_brief[request];
+        self.by_request.resize(self.requests, Vec::new());
+        let stream = &mut self.by_request[request];
         match stream.as_mut_slice() {
             [_, .., last] => *last = (at, last.1 + count),
             _ => stream.push((at, count)),
@@ -66,87 +67,91 @@ impl Seen {
     }
 }
 
-fn by_request(line: &[(u32, Tokens)], requests: usize) -> Vec<Vec<Tokens>> {
+fn group(in_order: &[(u32, Tokens)], requests: usize) -> Vec<Vec<Tokens>> {
     let mut streams = vec![Vec::new(); requests];
-    for &(request, tokens) in line {
+    for &(request, tokens) in in_order {
         streams[request as usize].push(tokens);
     }
     streams
 }
 
-/// Plays a pass against an idle engine.
-pub fn play(
+/// Simulates a pass on an idle engine.
+pub fn simulate_pass(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
-    source: &mut dyn Iterator<Item = Asked>,
-    place: PassPlace<'_>,
-) -> PlayedPass {
-    let (max_in_flight, _) = place.pass.limit();
-    let mut seen = Seen::default();
-    // Nobody sees the tokens of an answer that comes as a whole.
-    let found = if place.streamed {
-        simulate_seen(engine, load, source, max_in_flight, |tokens| seen.tokens(tokens))
+    source: &mut dyn Iterator<Item = EngineRequest>,
+    context: PassContext<'_>,
+) -> SimulatedPass {
+    let (max_in_flight, _) = context.pass.limit();
+    let mut tokens = TokenLog::default();
+    // An answer that is not streamed arrives as a whole: when its tokens were made is not recorded.
+    let requests = if context.streamed {
+        simulate_with(engine, load, source, max_in_flight, |arrival| tokens.add(arrival))
     } else {
-        simulate_seen(engine, load, source, max_in_flight, |_| ())
+        simulate_with(engine, load, source, max_in_flight, |_| ())
     };
-    PlayedPass { found, seen }
+    SimulatedPass { requests, tokens }
 }
 
-impl PlayedPass {
-    /// What a load generator would have written of it, in the order of starts.
+impl SimulatedPass {
+    /// The records that a load generator would have written, in the order of starts.
     #[must_use]
-    pub fn records(&self, place: PassPlace<'_>) -> Vec<Record> {
-        let in_line = by_request(&self.seen.line, self.found.len());
-        let streams = if self.seen.in_brief.is_empty() { &in_line } else { &self.seen.in_brief };
-        let stages = place.pass.stages();
-        let numbered = self.found.iter().zip(0..);
-        let record = |(found, index): (&VirtualRecord, u32)| {
-            let whole = [(found.ended, found.output)];
+    pub fn records(&self, context: PassContext<'_>) -> Vec<Record> {
+        let TokenLog { in_order, by_request, .. } = &self.tokens;
+        let grouped = group(in_order, self.requests.len());
+        let streams = if by_request.is_empty() { &grouped } else { by_request };
+        let stages = context.pass.stages();
+        let record = |(request, index): (&VirtualRecord, u32)| {
+            let whole = [(request.ended, request.output)];
             let stream = match streams.get(index as usize) {
-                Some(stream) if place.streamed => stream,
-                _ if place.streamed || found.output == 0 => &[][..],
+                Some(stream) if context.streamed => stream,
+                _ if context.streamed || request.output == 0 => &[][..],
                 _ => &whole,
             };
-            let record = record(found, stream, place, index);
-            let class = stages.class(found.due, record.class.clone());
+            let record = record(request, stream, context, index);
+            let class = stages.class(request.due, record.class.clone());
             Record { class, ..record }
         };
-        numbered.map(record).collect()
+        self.requests.iter().zip(0..).map(record).collect()
     }
 }
 
 fn record(
-    found: &VirtualRecord,
-    stream: &[(Nanos, u32)],
-    place: PassPlace<'_>,
+    request: &VirtualRecord,
+    stream: &[Tokens],
+    context: PassContext<'_>,
     index: u32,
 ) -> Record {
-    let is_ignored = found.finish == Finish::Ignored;
+    let is_ignored = request.finish == Finish::Ignored;
     let at = |at: Nanos| Read { kernel: Some(at), user: at, empty_before: at, bytes: 0 };
-    let event = |(read, &(_, tokens)): (u32, &(Nanos, u32))| Event {
+    let event = |(read, &(_, tokens)): (u32, &Tokens)| Event {
         read,
         kind: EventKind::Text,
         chars: tokens,
         tokens: Some(tokens),
     };
     Record {
-        asked_input: place.cell.input_length,
-        asked_output: place.cell.output_length,
-        picked: Some(found.sent),
-        send_start: Some(found.sent),
-        sent: Some(found.sent),
+        asked_input: context.cell.input_length,
+        asked_output: context.cell.output_length,
+        picked: Some(request.sent),
+        send_start: Some(request.sent),
+        sent: Some(request.sent),
         headers: stream.first().map(|first| first.0),
         reads: stream.iter().map(|&(instant, _)| at(instant)).collect(),
         events: (0..).zip(stream).map(event).collect(),
-        ended: Some(found.ended),
-        // A prompt that the engine has no room for is refused.
+        ended: Some(request.ended),
+        // The engine refuses a prompt for which it has no room.
         outcome: if is_ignored { Outcome::Rejected { status: 400 } } else { Outcome::Complete },
         status: Some(if is_ignored { 400 } else { 200 }),
         finish_reason: Some(
-            if found.finish == Finish::Stop { "stop" } else { "length" }.to_owned(),
+            if request.finish == Finish::Stop { "stop" } else { "length" }.to_owned(),
         ),
-        usage: Usage { prompt: Some(found.prompt), completion: Some(found.output), cached: None },
-        ..Record::planned(place.number, index, found.due)
+        usage: Usage {
+            prompt: Some(request.prompt),
+            completion: Some(request.output),
+            cached: None,
+        },
+        ..Record::planned(context.number, index, request.due)
     }
 }
 
@@ -156,14 +161,15 @@ mod tests {
     use crate::config::EngineConfig;
     use inferometer_load::load_model;
 
-    /// The records of so many requests at once.
+    /// The records of requests that are all sent at once.
     fn records(requests: u32, streamed: bool) -> Vec<Record> {
         let mut engine = Engine::new(EngineConfig::of_model("chatglm3-6b").unwrap()).unwrap();
         let pass = PassPlan::Saturated { requests };
         let cell = CellPlan { input_length: 64, output_length: 5 };
-        let place = PassPlace { cell, pass: &pass, number: 0, streamed };
-        let mut lengths = std::iter::repeat(Asked::from((64, 5)));
-        play(&mut engine, &mut *load_model(&pass, 0), &mut lengths, place).records(place)
+        let context = PassContext { cell, pass: &pass, number: 0, streamed };
+        let mut lengths = std::iter::repeat(EngineRequest::from((64, 5)));
+        simulate_pass(&mut engine, &mut *load_model(&pass, 0), &mut lengths, context)
+            .records(context)
     }
 
     #[test]
@@ -180,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_of_many_requests_are_kept_in_brief_and_lose_no_token() {
+    fn streams_of_many_requests_are_merged_and_lose_no_token() {
         let found = records(DETAILED_REQUESTS as u32 + 500, true);
         let last = found.last().unwrap();
         assert_eq!(last.events.len(), 2);

@@ -1,5 +1,5 @@
 //! The load of a text-block log: a closed loop over requests of one prompt length whose outputs end
-//! by themselves. It reads no log and judges nothing.
+//! by themselves. It reads no log.
 
 use inferometer_load::load_model;
 use inferometer_load::{Bound, PassPlan};
@@ -9,24 +9,25 @@ use crate::config::EngineConfig;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::output_lengths::output_lengths;
-use crate::virtual_time::{Lengths, simulate};
+use crate::request::Lengths;
+use crate::virtual_time::simulate;
 
-/// One block of a log: what was asked of the engine. The log states means; lengths of outputs are
-/// spread around theirs as [`output_lengths`] spreads them, which is an assumption.
+/// One block of a log: the load of the engine. The log states mean output lengths only; that single
+/// lengths are distributed as [`output_lengths`] distributes them is an assumption.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TextBlock {
     /// Tokens of every prompt.
     pub prompt: u32,
     /// Mean tokens of the outputs.
     pub mean_output: f64,
-    /// Requests that are kept in flight.
+    /// Requests in flight.
     pub in_flight: u32,
     /// Requests that were completed.
     pub completed: u32,
 }
 
 impl TextBlock {
-    /// Its requests in their order, under an engine's limit of tokens.
+    /// The lengths of its requests in order, under an engine's limit of tokens.
     pub fn lengths(&self, max_model_len: u32) -> impl Iterator<Item = Lengths> + use<> {
         let prompt = self.prompt;
         let max_tokens = max_model_len.saturating_sub(prompt).max(1);
@@ -34,7 +35,7 @@ impl TextBlock {
         outputs.into_iter().map(move |ends_after| Lengths { prompt, max_tokens, ends_after })
     }
 
-    /// How it is sent.
+    /// The load model.
     #[must_use]
     pub fn pass(&self) -> PassPlan {
         PassPlan::closed(self.in_flight, Bound::requests(self.completed))

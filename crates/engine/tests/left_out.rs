@@ -2,12 +2,12 @@
 //! without them has today.
 
 use inferometer_engine::EngineConfig;
+use inferometer_engine::Weights;
 use inferometer_engine::fit::{
     MeasuredTable, Outputs, TGI_CONSTANTS, V100_CONSTANTS, block_error_percent, constants_of,
     error_percent, fit, leave_blocks_out, leave_lengths_out, leave_table_out, parse_blocks,
     parse_rows, round_start,
 };
-use inferometer_engine::model::Weights;
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, profile};
 
 /// Percent by which they may differ: fits end a little apart where floating point, or the constants

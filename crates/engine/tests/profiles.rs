@@ -8,7 +8,7 @@ use inferometer_engine::fit::{
 use inferometer_engine::profile::{
     ColumnErrors, ErrorPercent, Profile, Provenance, Role, profile, profiles,
 };
-use inferometer_engine::{EngineConfig, model, table_ending};
+use inferometer_engine::{EngineConfig, model, table_with_mean_output};
 use inferometer_model::cell::CellPlan;
 
 fn rows(engine: &str, table: &str) -> Vec<MeasuredRow> {
@@ -55,8 +55,9 @@ fn predicted(profile: &Profile, provenance: &Provenance) -> Vec<RowError> {
     assert_eq!(measured.len() as u32, provenance.rows);
     let errors = measured.iter().map(|row| {
         config.max_model_len = Some(row.max_model_len);
-        let found = table_ending(&config, row.cell, row.mean_output, one_by_one, requests)
-            .expect("a row that runs");
+        let found =
+            table_with_mean_output(&config, row.cell, row.mean_output, one_by_one, requests)
+                .expect("a row that runs");
         let latency_ms = found.latency_per_output_token_ms.expect("some output");
         RowError {
             output_tokens_per_s: found.output_tokens_per_s / row.output_tokens_per_s - 1.0,

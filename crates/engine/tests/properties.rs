@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use inferometer_engine::prefix_cache::block_hashes;
 use inferometer_engine::profile::profile;
 use inferometer_engine::{
-    Engine, EngineConfig, Finish, RequestId, Step, StepKind, VirtualRecord, simulate,
-    simulate_seen, table,
+    Engine, EngineConfig, EngineRequest, Finish, Lengths, RequestId, Step, StepKind, VirtualRecord,
+    simulate, simulate_with, table,
 };
 use inferometer_load::Bound;
 use inferometer_load::{AtOnce, Closed, Level, Open};
@@ -86,7 +86,9 @@ impl Witness {
                 let id = RequestId(self.added);
                 // Prompts of a family begin alike, as far as the shorter goes.
                 let tokens: Vec<u32> = (0..prompt).map(|at| at * 4 + family).collect();
-                self.engine.add_known(id, prompt, output, output, block_hashes(&tokens, 16));
+                let lengths = Lengths::from((prompt, output));
+                let block_hashes = block_hashes(&tokens, 16);
+                self.engine.add(id, EngineRequest { lengths, block_hashes });
                 self.open.insert(id, (prompt, output, 0));
                 self.added += 1;
                 Vec::new()
@@ -201,7 +203,7 @@ proptest! {
 fn pressure_on_memory_evicts_and_an_abort_frees_what_was_held() {
     let mut engine = small_engine(8);
     for id in 0..8 {
-        engine.add(RequestId(id), 100, 200);
+        engine.add(RequestId(id), (100, 200));
     }
     for _ in 0..150 {
         engine.step().unwrap();
@@ -219,7 +221,7 @@ fn pressure_on_memory_evicts_and_an_abort_frees_what_was_held() {
 #[test]
 fn output_stops_where_the_engine_s_limit_is() {
     let mut engine = Engine::new(EngineConfig::of_model("qwen-14b").unwrap()).unwrap();
-    engine.add(RequestId(0), 1024, 2048);
+    engine.add(RequestId(0), (1024, 2048));
     let last = std::iter::from_fn(|| engine.step()).last().unwrap().outputs[0];
     assert_eq!((last.tokens_so_far, last.finished), (1025, Some(Finish::Stop)));
 }
@@ -227,7 +229,7 @@ fn output_stops_where_the_engine_s_limit_is() {
 #[test]
 fn a_prompt_above_the_limit_is_ignored_at_no_cost() {
     let mut engine = Engine::new(EngineConfig::of_model("qwen-14b").unwrap()).unwrap();
-    engine.add(RequestId(7), 2049, 10);
+    engine.add(RequestId(7), (2049, 10));
     let step = engine.step().unwrap();
     assert_eq!((step.duration.as_nanos(), step.kind), (0, StepKind::Prompt));
     assert_eq!(step.outputs[0].finished, Some(Finish::Ignored));
@@ -241,7 +243,7 @@ fn stepped(engine: &mut Engine, arrivals: &[(u64, u32, u32)]) -> Vec<VirtualReco
     let mut coming = arrivals.iter().peekable();
     loop {
         while let Some(&(due, prompt, output)) = coming.next_if(|arrival| arrival.0 <= now.0) {
-            engine.add(RequestId(records.len() as u64), prompt, output);
+            engine.add(RequestId(records.len() as u64), (prompt, output));
             let due = Nanos(due);
             let (first_token, last_token, output) = (None, None, 0);
             let (sent, ended, finish) = (due, due, Finish::Ignored);
@@ -308,10 +310,13 @@ proptest! {
 #[test]
 fn most_steps_of_a_long_output_are_skipped() {
     let mut engine = chatglm();
-    engine.add(RequestId(0), 100, 1000);
+    engine.add(RequestId(0), (100, 1000));
     engine.step().expect("a prompt step");
-    assert_eq!(engine.run(std::time::Duration::MAX).map(|run| run.steps), Some(998));
-    assert!(engine.run(std::time::Duration::MAX).is_none(), "the last step ends a sequence");
+    assert_eq!(engine.steady_steps(std::time::Duration::MAX).map(|it| it.steps), Some(998));
+    assert!(
+        engine.steady_steps(std::time::Duration::MAX).is_none(),
+        "the last step ends a sequence"
+    );
 }
 
 fn chatglm() -> Engine {
@@ -347,7 +352,7 @@ fn what_is_due_beyond_the_most_in_flight_waits_for_an_end() {
     let arrivals = [0, 1_000, 2_000].into_iter().map(Nanos);
     let mut load = Open::new(arrivals, Bound::requests(3));
     let mut lengths = std::iter::repeat((128, 4));
-    let records = simulate_seen(&mut chatglm(), &mut load, &mut lengths, Some(1), |_| ());
+    let records = simulate_with(&mut chatglm(), &mut load, &mut lengths, Some(1), |_| ());
     assert_eq!(records[0].sent, Nanos(0));
     assert_eq!((records[1].due, records[1].sent), (Nanos(1_000), records[0].ended));
     assert_eq!((records[2].due, records[2].sent), (Nanos(2_000), records[1].ended));

@@ -7,7 +7,7 @@ use crate::event::Ended;
 /// A launch that failed. Nothing of the server is left when one is returned.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// Somebody else listens where the server should.
+    /// Another process listens at the server's address.
     #[error(
         "{address} is taken: {by} listens there; end it, choose another `port`, or leave `port` \
          out to get a free one"
@@ -15,23 +15,23 @@ pub enum LaunchError {
     PortTaken {
         /// `host:port`.
         address: String,
-        /// Who it is, in words.
+        /// What listens there, as text.
         by: String,
     },
-    /// No port is free, or the host is none of this machine.
+    /// No port is free, or the host is no address of this machine.
     #[error("server: no port can be had on {host}: {source}")]
     NoPort {
         /// The address to listen on.
         host: String,
-        /// What the system said.
+        /// The message of the operating system.
         source: std::io::Error,
     },
-    /// The guard or a file of it could not be made.
+    /// The guard could not be started, or one of its files not created.
     #[error("server: {what}: {source}")]
     System {
         /// What was tried.
         what: String,
-        /// What the system said.
+        /// The message of the operating system.
         source: std::io::Error,
     },
     /// The command could not be started.
@@ -39,11 +39,11 @@ pub enum LaunchError {
     NotStarted {
         /// The program.
         command: String,
-        /// What the system said.
+        /// The message of the operating system.
         reason: String,
     },
     /// It ended before it was ready.
-    #[error("server: ended ({}) before it was ready{}; its log: {}", ended.how, words(ended), log.display())]
+    #[error("server: ended ({}) before it was ready{}; its log: {}", ended.how, log_excerpt(ended), log.display())]
     EndedEarly {
         /// How.
         ended: Box<Ended>,
@@ -51,18 +51,18 @@ pub enum LaunchError {
         log: PathBuf,
     },
     /// It took longer than allowed.
-    #[error("server: not ready after {after_s} s (ready_timeout): {missing}{}; its log: {}", words(ended), log.display())]
+    #[error("server: not ready after {after_s} s (ready_timeout): {missing}{}; its log: {}", log_excerpt(ended), log.display())]
     NeverReady {
-        /// The time that it had, in seconds.
+        /// The timeout, in seconds.
         after_s: u64,
-        /// What did not come.
+        /// What was missing.
         missing: String,
-        /// How it was ended then.
+        /// How it was ended.
         ended: Box<Ended>,
         /// All that it wrote.
         log: PathBuf,
     },
-    /// The user did not want to wait any longer.
+    /// The user interrupted the wait.
     #[error("server: interrupted before it was ready")]
     Interrupted,
     /// The guard was killed, and may have left the server behind.
@@ -73,9 +73,9 @@ pub enum LaunchError {
     Preset(String),
 }
 
-/// The last lines of a log as the rest of a sentence, after its first errors where they are not
+/// The last lines of a log as the end of a sentence, preceded by its first errors where these are not
 /// among them.
-pub(crate) fn words(ended: &Ended) -> String {
+pub(crate) fn log_excerpt(ended: &Ended) -> String {
     let Ended { first_errors, last_lines, .. } = ended;
     if last_lines.is_empty() {
         return "; it wrote nothing".to_owned();

@@ -1,4 +1,4 @@
-//! What a guard is told, once, and what it tells, a JSON document per line. Values only.
+//! The messages between a launching process and its guard, one JSON document per line. Values only.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,56 +6,56 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What a guard is to start and how it is to end it: the first line of its standard input. What
-/// follows is thrown away; the end of the input is the order to end.
+/// What a guard starts and how it ends it: the first line of its standard input. The rest of the input
+/// is ignored; its end tells the guard to end the server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Variables beside those of this program.
+    /// Environment variables in addition to those of this program.
     pub environment: BTreeMap<String, String>,
-    /// Where it works; absent: where we do.
+    /// Its working directory; absent: that of this program.
     pub directory: Option<String>,
-    /// The text in a line of the log that says that it is ready.
+    /// A line of the log that contains this text means that the server is ready.
     pub ready_line: Option<String>,
-    /// The file for its log.
+    /// The file of its log.
     pub log: PathBuf,
-    /// Bytes of the log that are kept.
+    /// The most bytes of the log that are stored.
     pub log_limit_bytes: u64,
-    /// The file for its use of the machine.
+    /// The file of its resource use.
     pub usage: PathBuf,
-    /// Time to end gently.
+    /// Time between SIGTERM and SIGKILL.
     pub grace: Duration,
 }
 
-/// What a guard says on its standard output.
+/// What a guard writes on its standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Event {
     /// The server could not be started.
     NotStarted(String),
-    /// The server runs under this number.
+    /// The server runs with this process id.
     Started(u32),
-    /// The line that says that it is ready was seen.
+    /// The ready line was in the log.
     ReadyLine,
-    /// What it writes, now and then, so that somebody who waits sees that it works.
+    /// A line of its log, at most one per second, so that a user who waits sees progress.
     Line(String),
-    /// What it uses.
+    /// Its resource use.
     Usage(Usage),
-    /// Its first process has ended; what it left behind is being ended.
+    /// Its first process has ended; the guard is ending the processes that it left behind.
     Ended(Ended),
 }
 
-/// What the processes of a server use of this machine.
+/// The resource use of all processes of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// Processor time so far, of all processes, in seconds.
     pub cpu_s: f64,
-    /// Memory that they hold, in bytes: pages that several share count for each.
+    /// Resident memory, in bytes; pages that several processes share count for each.
     pub rss_bytes: u64,
-    /// The most memory that was seen.
+    /// The largest `rss_bytes` so far.
     pub peak_rss_bytes: u64,
-    /// How many processes there are.
+    /// Number of processes.
     pub processes: u64,
 }
 
@@ -68,6 +68,6 @@ pub struct Ended {
     pub first_errors: Vec<String>,
     /// The last lines of its log.
     pub last_lines: Vec<String>,
-    /// Bytes of its log that were not kept.
+    /// Bytes of its log that were not stored.
     pub log_left_out_bytes: u64,
 }

@@ -1,5 +1,5 @@
-//! The process between us and a server: starts it, keeps its log, and ends it with all that
-//! descends from it when our end of its standard input closes. Never outlives them.
+//! The guard process: starts a server, writes its log, and ends it with all its descendants when the
+//! guard's standard input closes. It ends when none of them is left.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeReader, Read, Write};
@@ -17,33 +17,35 @@ use crate::event::{Ended, Event, Order, Usage};
 use crate::log::Log;
 use crate::tree::Tree;
 
-/// How often the use of the machine is looked at: the look costs some milliseconds.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How long to wait for the last words of a server that has ended, which a child may delay.
-const LAST_WORDS: Duration = Duration::from_millis(300);
-/// How often processes that do not end are ended again.
-const END_AGAIN: Duration = Duration::from_millis(100);
-/// How often a line of the log is passed on at most.
+/// How often resource use is sampled: a sample costs some milliseconds.
+const SAMPLE_EVERY: Duration = Duration::from_secs(2);
+/// How long to wait for the rest of the log of a server that has ended; a child may hold it open.
+const LOG_TIMEOUT: Duration = Duration::from_millis(300);
+/// How often remaining processes are signalled again.
+const SIGNAL_EVERY: Duration = Duration::from_millis(100);
+/// The least time between two lines of the log that are passed on.
 const LINE_EVERY: Duration = Duration::from_secs(1);
-/// Pieces of the log that may wait for the disk; beyond that the server waits.
+/// Pieces of the log that may wait for the disk; when there are more, the server has to wait.
 const LOG_QUEUE: usize = 64;
 
-/// What happens to a guard.
-enum Happened {
-    Wrote(Vec<u8>),
+/// What the guard waits for.
+enum GuardEvent {
+    /// The server wrote to its log.
+    Output(Vec<u8>),
     LogEnded,
     /// The server's first process has ended.
     Exited(String),
     /// No descendant is left.
     AllGone,
-    /// Whoever asked for the server does not want it any more, or is gone.
+    /// The launching process has closed the input or ended, or the guard got a signal.
     End,
 }
 
-/// Guards a server, as the first line of standard input says, until nothing of it is left.
+/// Runs as the guard of the server that the first line of standard input describes, until none of its
+/// processes is left.
 ///
 /// # Errors
-/// When what it was told cannot be read, or the system refuses what a guard needs.
+/// When that line cannot be parsed, or the operating system refuses what a guard needs.
 pub fn guard() -> io::Result<()> {
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
@@ -51,19 +53,19 @@ pub fn guard() -> io::Result<()> {
     adopt_orphans()?;
     let usage_file = File::create(&order.usage)?;
     let log = Log::new(File::create(&order.log)?, order.log_limit_bytes);
-    let (sender, happened) = sync_channel(LOG_QUEUE);
+    let (sender, events) = sync_channel(LOG_QUEUE);
     let on_signal = sender.clone();
-    // Somebody who ends the guard means the server.
-    ctrlc::set_handler(move || drop(on_signal.try_send(Happened::End)))
+    // A signal to the guard means the server.
+    ctrlc::set_handler(move || drop(on_signal.try_send(GuardEvent::End)))
         .map_err(io::Error::other)?;
     let (reader, pid) = match start(&order) {
         Ok(started) => started,
         Err(error) => {
-            tell(&Event::NotStarted(error.to_string()));
+            send(&Event::NotStarted(error.to_string()));
             return Ok(());
         }
     };
-    tell(&Event::Started(pid));
+    send(&Event::Started(pid));
     watch(pid, reader, &sender);
     let mut guard = Guard {
         pid,
@@ -78,12 +80,12 @@ pub fn guard() -> io::Result<()> {
         ending: Ending::NotYet,
     };
     guard.usage_line("unix_s,cpu_s,rss_bytes,processes");
-    guard.play(&happened);
+    guard.run(&events);
     guard.log.finish()
 }
 
-/// Starts the server in a group of its own, out of reach of the keyboard, with one pipe for all
-/// that it writes, so that its order is kept.
+/// Starts the server in a process group of its own, which Ctrl-C does not reach, with one pipe for
+/// standard output and standard error, so that their order is preserved.
 fn start(order: &Order) -> io::Result<(PipeReader, u32)> {
     let (reader, writer) = io::pipe()?;
     let (program, arguments) = order.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -102,17 +104,17 @@ fn start(order: &Order) -> io::Result<(PipeReader, u32)> {
     Ok((reader, child.id()))
 }
 
-/// Three threads that only wait: for the log, for our standard input, for children.
-fn watch(pid: u32, mut reader: PipeReader, sender: &SyncSender<Happened>) {
+/// Three threads that only wait: for the log, for standard input, for children.
+fn watch(pid: u32, mut reader: PipeReader, sender: &SyncSender<GuardEvent>) {
     let log = sender.clone();
     std::thread::spawn(move || {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(count @ 1..) = reader.read(&mut buffer) {
-            if log.send(Happened::Wrote(buffer[..count].to_vec())).is_err() {
+            if log.send(GuardEvent::Output(buffer[..count].to_vec())).is_err() {
                 return;
             }
         }
-        let _ = log.send(Happened::LogEnded);
+        let _ = log.send(GuardEvent::LogEnded);
     });
     let input = sender.clone();
     std::thread::spawn(move || {
@@ -120,16 +122,16 @@ fn watch(pid: u32, mut reader: PipeReader, sender: &SyncSender<Happened>) {
         while io::stdin().read_line(&mut buffer).is_ok_and(|count| count > 0) {
             buffer.clear();
         }
-        let _ = input.send(Happened::End);
+        let _ = input.send(GuardEvent::End);
     });
     let children = sender.clone();
     std::thread::spawn(move || {
         while let Ok(Some((ended, status))) = reap_any_child() {
-            if ended == pid && children.send(Happened::Exited(status.to_string())).is_err() {
+            if ended == pid && children.send(GuardEvent::Exited(status.to_string())).is_err() {
                 return;
             }
         }
-        let _ = children.send(Happened::AllGone);
+        let _ = children.send(GuardEvent::AllGone);
     });
 }
 
@@ -148,34 +150,34 @@ struct Guard {
     ending: Ending,
 }
 
-/// How far the end is.
+/// How far the end of the server is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     NotYet,
-    /// Its first process was told; the others when that has ended.
-    Gently {
+    /// SIGTERM was sent to the first process, and to the others when that had ended.
+    Terminating {
         until: Nanos,
-        told_others: bool,
+        sent_to_all: bool,
     },
-    Firmly,
+    Killing,
 }
 
 impl Guard {
-    fn play(&mut self, happened: &Receiver<Happened>) {
+    fn run(&mut self, events: &Receiver<GuardEvent>) {
         let mut exited = false;
-        let mut look_at = monotonic_now() + LOOK_EVERY;
+        let mut sample_at = monotonic_now() + SAMPLE_EVERY;
         loop {
-            match happened.recv_timeout(self.patience(look_at)) {
-                Ok(Happened::Wrote(bytes)) => self.wrote(&bytes),
-                Ok(Happened::LogEnded) => self.log_ended = true,
-                Ok(Happened::Exited(how)) => {
+            match events.recv_timeout(self.wait_time(sample_at)) {
+                Ok(GuardEvent::Output(bytes)) => self.add_output(&bytes),
+                Ok(GuardEvent::LogEnded) => self.log_ended = true,
+                Ok(GuardEvent::Exited(how)) => {
                     exited = true;
-                    self.hear_last_words(happened);
-                    self.tell_end(how);
-                    self.begin_to_end();
+                    self.read_rest_of_log(events);
+                    self.send_end(how);
+                    self.start_ending();
                 }
-                Ok(Happened::End) => self.begin_to_end(),
-                Ok(Happened::AllGone) => self.all_gone = true,
+                Ok(GuardEvent::End) => self.start_ending(),
+                Ok(GuardEvent::AllGone) => self.all_gone = true,
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -183,58 +185,58 @@ impl Guard {
                 return;
             }
             let now = monotonic_now();
-            if now >= look_at {
-                self.look();
-                look_at = now + LOOK_EVERY;
+            if now >= sample_at {
+                self.sample_usage();
+                sample_at = now + SAMPLE_EVERY;
             }
-            self.go_on_ending(now, exited);
+            self.continue_ending(now, exited);
         }
     }
 
-    fn patience(&self, look_at: Nanos) -> Duration {
-        let until_look = look_at.since(monotonic_now());
-        if self.ending == Ending::NotYet { until_look } else { until_look.min(END_AGAIN) }
+    fn wait_time(&self, sample_at: Nanos) -> Duration {
+        let until_sample = sample_at.since(monotonic_now());
+        if self.ending == Ending::NotYet { until_sample } else { until_sample.min(SIGNAL_EVERY) }
     }
 
-    fn wrote(&mut self, bytes: &[u8]) {
+    fn add_output(&mut self, bytes: &[u8]) {
         let mut last = None;
         let ready = self.order.ready_line.as_deref().filter(|_| !self.ready_line_seen);
         let mut is_ready = false;
-        let kept = self.log.push(bytes, |line| {
+        let written = self.log.push(bytes, |line| {
             is_ready |= ready.is_some_and(|wanted| line.contains(wanted));
             last = Some(line.to_owned());
         });
-        if let Err(error) = kept {
-            tell(&Event::Line(format!("(the log cannot be written: {error})")));
+        if let Err(error) = written {
+            send(&Event::Line(format!("(the log cannot be written: {error})")));
         }
         if is_ready {
             self.ready_line_seen = true;
-            tell(&Event::ReadyLine);
+            send(&Event::ReadyLine);
         }
         let now = monotonic_now();
         if let Some(line) = last.filter(|_| now.since(self.line_at) >= LINE_EVERY) {
             self.line_at = now;
-            tell(&Event::Line(line));
+            send(&Event::Line(line));
         }
     }
 
-    /// What the server wrote before it ended may still be on its way.
-    fn hear_last_words(&mut self, happened: &Receiver<Happened>) {
-        let until = monotonic_now() + LAST_WORDS;
+    /// Output from before the end of the server may still be in the pipe.
+    fn read_rest_of_log(&mut self, events: &Receiver<GuardEvent>) {
+        let until = monotonic_now() + LOG_TIMEOUT;
         while !self.log_ended {
-            match happened.recv_timeout(until.since(monotonic_now())) {
-                Ok(Happened::Wrote(bytes)) => self.wrote(&bytes),
-                Ok(Happened::LogEnded) => self.log_ended = true,
-                Ok(Happened::AllGone) => self.all_gone = true,
-                // The end follows in any case.
-                Ok(Happened::End | Happened::Exited(_)) => {}
+            match events.recv_timeout(until.since(monotonic_now())) {
+                Ok(GuardEvent::Output(bytes)) => self.add_output(&bytes),
+                Ok(GuardEvent::LogEnded) => self.log_ended = true,
+                Ok(GuardEvent::AllGone) => self.all_gone = true,
+                // The server is ended in any case.
+                Ok(GuardEvent::End | GuardEvent::Exited(_)) => {}
                 Err(_) => return,
             }
         }
     }
 
-    fn tell_end(&mut self, how: String) {
-        tell(&Event::Ended(Ended {
+    fn send_end(&mut self, how: String) {
+        send(&Event::Ended(Ended {
             how,
             first_errors: self.log.first_errors(),
             last_lines: self.log.last_lines(),
@@ -242,62 +244,63 @@ impl Guard {
         }));
     }
 
-    fn look(&mut self) {
+    fn sample_usage(&mut self) {
         let usage = Tree::of(std::process::id()).usage();
         self.peak_rss_bytes = self.peak_rss_bytes.max(usage.rss_bytes);
         let usage = Usage { peak_rss_bytes: self.peak_rss_bytes, ..usage };
         let unix_s = wall_clock_ns() as f64 * 1e-9;
         let Usage { cpu_s, rss_bytes, processes, .. } = usage;
         self.usage_line(&format!("{unix_s:.3},{cpu_s:.2},{rss_bytes},{processes}"));
-        tell(&Event::Usage(usage));
+        send(&Event::Usage(usage));
     }
 
-    /// The series is for people; the totals are told in any case.
+    /// The file is for people; the totals reach the launching process without it.
     fn usage_line(&mut self, line: &str) {
         let _ = writeln!(self.usage_file, "{line}");
     }
 
-    fn begin_to_end(&mut self) {
+    fn start_ending(&mut self) {
         if self.ending != Ending::NotYet {
             return;
         }
-        self.look();
+        self.sample_usage();
         let until = monotonic_now() + self.order.grace;
-        self.ending = Ending::Gently { until, told_others: false };
+        self.ending = Ending::Terminating { until, sent_to_all: false };
         let _ = end_process(self.pid, EndSignal::Gently);
     }
 
-    /// First the server alone, which knows best how to end its own; when it has ended, what it
-    /// left behind; after the grace whatever is there, again and again, for it may start others.
-    fn go_on_ending(&mut self, now: Nanos, exited: bool) {
+    /// SIGTERM first goes to the server's first process alone, which knows best how to end its own
+    /// children; when that has ended, to the processes that it left behind. After the grace period
+    /// SIGKILL goes to all that are left, repeatedly, since they may start others.
+    fn continue_ending(&mut self, now: Nanos, exited: bool) {
         match self.ending {
             Ending::NotYet => {}
-            Ending::Gently { until, .. } if now >= until => self.ending = Ending::Firmly,
-            Ending::Gently { until, told_others: false } if exited => {
-                self.ending = Ending::Gently { until, told_others: true };
-                tell_all(EndSignal::Gently);
+            Ending::Terminating { until, .. } if now >= until => self.ending = Ending::Killing,
+            Ending::Terminating { until, sent_to_all: false } if exited => {
+                self.ending = Ending::Terminating { until, sent_to_all: true };
+                signal_all(EndSignal::Gently);
             }
-            Ending::Gently { .. } => {}
-            Ending::Firmly => tell_all(EndSignal::Firmly),
+            Ending::Terminating { .. } => {}
+            Ending::Killing => signal_all(EndSignal::Firmly),
         }
     }
 }
 
-/// Sends a signal to every descendant. One that has ended meanwhile is no error.
-fn tell_all(signal: EndSignal) {
+/// Sends a signal to every descendant; one that has ended meanwhile is no error.
+fn signal_all(signal: EndSignal) {
     for pid in Tree::of(std::process::id()).pids() {
         let _ = end_process(pid, signal);
     }
 }
 
-/// Tells whoever asked for the server. If they are gone, our input says so.
-fn tell(event: &Event) {
+/// Sends an event to the launching process. If that has ended, the end of the input shows it.
+fn send(event: &Event) {
     let mut out = io::stdout().lock();
     let line = serde_json::to_string(event).expect("invariant: an event is plain data");
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// Reads what a guard tells.
+/// Reads the events that a guard sends.
 pub(crate) fn listen(from: impl Read) -> impl Iterator<Item = Event> {
     BufReader::new(from)
         .lines()

@@ -1,13 +1,14 @@
-//! Servers as processes: started, known to be ready, watched, and ended with everything that they
-//! have started, however this program ends.
+//! Servers as processes: starts them, waits until they are ready, watches them, and ends them with all
+//! processes that they started, however this program ends.
 //!
-//! A server is never our own child. Between us and it stands a *guard*: this program once more,
-//! whose standard input we hold open. The guard is the server's parent, and the system makes every
-//! orphan among the server's descendants its child, whatever session they put themselves into. When
-//! its input ends, which the system sees to even if we are killed, it ends them all.
+//! A server is never a child of the measuring process. Between the two runs a *guard*: a second
+//! process of this program, whose standard input the first one holds open. The guard is the parent of
+//! the server and, as a subreaper, of every orphan among the server's descendants, whatever session
+//! they are in. When its input ends, which the kernel ensures even if the first process is killed,
+//! the guard ends them all.
 //!
-//! Nothing here knows dialects, requests or what is measured, and nothing runs while a pass is
-//! measured but a look at `/proc` every two seconds, in the guard.
+//! Nothing here knows dialects, requests or what is measured. While a pass is measured nothing runs
+//! but a look at `/proc` every two seconds, in the guard.
 
 mod error;
 mod event;
@@ -22,4 +23,4 @@ pub mod preset;
 
 pub use error::LaunchError;
 pub use event::{Ended, Usage};
-pub use server::{Launched, Patience, Place};
+pub use server::{LaunchedServer, ReadyWait, ServerFiles};

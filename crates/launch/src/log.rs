@@ -1,24 +1,23 @@
-//! The log of a server: its beginning and its end, whatever is written between. Never more than it
-//! may hold.
+//! The log of a server, of bounded size: its beginning and its end. Never more bytes than the limit.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 
-/// Lines that are told when a server ends.
+/// Last lines that are reported when a server ends.
 const LAST_LINES: usize = 12;
 /// Lines with an error, the first of which is often the cause of all that follow.
 const FIRST_ERRORS: usize = 2;
-/// Bytes of each that are told.
+/// Characters of each that are reported.
 const LINE_BYTES: usize = 300;
-/// The end of a long log that is kept in memory until the server has ended: at most this.
+/// The most bytes of the end of a long log that are held in memory until the server has ended.
 const MOST_TAIL_BYTES: u64 = 1 << 20;
 
-/// A bounded log. What was said first (versions, arguments, memory) and what was said last (why it
-/// ended) are kept; what lies between them is counted, and the file says how much it was.
+/// A log of bounded size. It stores the beginning (versions, arguments, memory) and the end (why the
+/// server ended); what lies between is counted, and the file states how many bytes that were.
 pub(crate) struct Log {
     file: File,
-    /// Bytes that the file still takes.
+    /// Bytes that may still be written to the file.
     room: u64,
     tail: VecDeque<u8>,
     tail_limit: usize,
@@ -47,9 +46,9 @@ impl Log {
         }
     }
 
-    /// Takes what was written; whole lines are shown to `seen`.
-    pub(crate) fn push(&mut self, bytes: &[u8], seen: impl FnMut(&str)) -> io::Result<()> {
-        self.lines.push(bytes, seen);
+    /// Adds output of the server; calls `on_line` with each line that it completes.
+    pub(crate) fn push(&mut self, bytes: &[u8], on_line: impl FnMut(&str)) -> io::Result<()> {
+        self.lines.push(bytes, on_line);
         let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
         self.room -= fits as u64;
         self.tail.extend(&bytes[fits..]);
@@ -59,7 +58,7 @@ impl Log {
         self.file.write_all(&bytes[..fits])
     }
 
-    /// The last lines, the open one too.
+    /// The last lines, including one without an end.
     pub(crate) fn last_lines(&self) -> Vec<String> {
         let open = (!self.lines.open.is_empty()).then(|| readable(&self.lines.open));
         self.lines.last.iter().cloned().chain(open).collect()
@@ -70,12 +69,12 @@ impl Log {
         self.lines.errors.clone()
     }
 
-    /// Bytes that are in no file.
+    /// Bytes that are not stored.
     pub(crate) fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Writes the end behind the beginning.
+    /// Writes the end of the log after its beginning.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         if self.left_out > 0 {
             let left_out = self.left_out;
@@ -90,9 +89,9 @@ impl Log {
 }
 
 impl Lines {
-    fn push(&mut self, bytes: &[u8], mut seen: impl FnMut(&str)) {
+    fn push(&mut self, bytes: &[u8], mut on_line: impl FnMut(&str)) {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
-            // A line without an end is not kept beyond what is ever told of it.
+            // A line without an end takes no more memory than is ever reported of it.
             let room = (4 * LINE_BYTES).saturating_sub(self.open.len());
             self.open.extend_from_slice(&piece[..piece.len().min(room)]);
             if !piece.ends_with(b"\n") {
@@ -103,7 +102,7 @@ impl Lines {
             if line.is_empty() {
                 continue;
             }
-            seen(&line);
+            on_line(&line);
             if self.errors.len() < FIRST_ERRORS && names_an_error(&line) {
                 self.errors.push(line.clone());
             }
@@ -116,14 +115,14 @@ impl Lines {
 }
 
 /// Whether a line looks like the message of an error: `ValueError: no such model`, `error: ...`,
-/// `thread 'main' panicked at ...`. A wrong guess costs a line that says too much.
+/// `thread 'main' panicked at ...`. A wrong guess costs one line too many in a report.
 fn names_an_error(line: &str) -> bool {
     let is_quiet = ["WARN", "INFO", "DEBUG"].iter().any(|level| line.contains(level));
     let words = ["Error: ", "error: ", "Exception: ", " panicked at ", "out of memory"];
     !is_quiet && words.iter().any(|words| line.contains(words))
 }
 
-/// The text of a line: without colours and other control characters, not longer than is told.
+/// The text of a line without colours and other control characters, cut to the reported length.
 fn readable(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let mut clean = String::new();
@@ -168,8 +167,8 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("line 0\nline 1\n"), "{text}");
         assert!(text.ends_with("line 998\nline 999\n"), "{text}");
-        let told = format!("[... {} bytes of the log were left out here ...]", log.left_out());
-        assert!(text.contains(&told), "{text}");
+        let notice = format!("[... {} bytes of the log were left out here ...]", log.left_out());
+        assert!(text.contains(&notice), "{text}");
         let written: u64 = (0..1_000).map(|n| format!("line {n}\n").len() as u64).sum();
         assert_eq!(log.left_out(), written - 400);
         assert_eq!(log.last_lines().len(), LAST_LINES);
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_fits_is_kept_as_it_is_however_it_is_cut() {
+    fn a_log_that_fits_is_stored_unchanged_however_it_is_cut() {
         let (_folder, path, mut log) = log(4_000);
         let mut seen = Vec::new();
         for byte in b"one\n\x1b[32mtwo\x1b[0m\n10%\r99%\nthree" {
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_errors_are_kept_however_much_follows() {
+    fn the_first_errors_are_reported_however_much_follows() {
         let (_folder, _, mut log) = log(4_000);
         for line in [
             "INFO: retrying after error: busy",

@@ -1,4 +1,5 @@
-//! Presets: what is known of engines, as `[server]` tables in TOML. Never starts anything.
+//! Presets: how to start known engines, as `[server]` tables in TOML. A new one is a file in `presets`
+//! and a line here. Never starts anything.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use inferometer_plan::spec::ServerSpec;
 
 use crate::error::LaunchError;
 
-/// The presets that this program carries: name and file.
+/// The built-in presets: name and file.
 const PRESETS: [(&str, &str); 12] = [
     ("inferometer", include_str!("../presets/inferometer.toml")),
     ("vllm", include_str!("../presets/vllm.toml")),
@@ -58,7 +59,7 @@ fn parse(name: &str, text: &str) -> Result<ServerSpec, LaunchError> {
     Ok(spec)
 }
 
-/// A `[server]` table with what its preset says where it says nothing.
+/// A `[server]` table whose absent keys are filled in from its preset.
 ///
 /// # Errors
 /// As [`preset`].
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_gives_a_command_that_says_where_to_listen() {
+    fn every_preset_gives_a_command_with_the_address_to_listen_on() {
         for (name, _) in presets() {
             let spec = preset(name).unwrap();
             assert!(spec.description.is_some() && spec.notes.is_some(), "{name}");
@@ -87,21 +88,21 @@ mod tests {
                 ..ServerSpec::default()
             };
             let plan = complete(own).unwrap().resolve().unwrap_or_else(|e| panic!("{name}: {e:?}"));
-            let said = format!("{:?} {:?}", plan.command, plan.environment);
-            assert!(said.contains("{port}") && said.contains("{host}"), "{name}: {said}");
+            let text = format!("{:?} {:?}", plan.command, plan.environment);
+            assert!(text.contains("{port}") && text.contains("{host}"), "{name}: {text}");
             assert!(plan.ready_url.is_some() || plan.ready_line.is_some(), "{name}");
         }
     }
 
     #[test]
-    fn a_name_that_is_none_is_told_with_the_one_that_was_meant() {
-        let told = preset("vlm").unwrap_err().to_string();
-        assert!(told.contains("did you mean `vllm`?"), "{told}");
+    fn an_unknown_name_is_refused_with_a_suggestion() {
+        let message = preset("vlm").unwrap_err().to_string();
+        assert!(message.contains("did you mean `vllm`?"), "{message}");
         assert!(preset("no-such-file.toml").unwrap_err().to_string().contains("cannot be read"));
     }
 
     #[test]
-    fn a_file_of_ones_own_is_a_preset() {
+    fn a_users_own_file_is_a_preset() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mine.toml");
         std::fs::write(&path, "command = ['serve']\nready_line = 'up'\n").unwrap();

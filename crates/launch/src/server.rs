@@ -1,5 +1,5 @@
-//! A launched server as its user has it: waited for until it is ready, asked whether it lives,
-//! ended. Never a process of its own: that is the guard's.
+//! A launched server, as the launching process sees it: waits until it is ready, checks whether it
+//! still runs, ends it. It is never a child of this process: that is the guard's part.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -20,52 +20,52 @@ use crate::error::LaunchError;
 use crate::event::{Ended, Event, Order, Usage};
 use crate::guard::listen;
 
-/// How often a server that starts is asked whether it is ready.
-const ASK_EVERY: Duration = Duration::from_millis(250);
-/// How long each such question may take.
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// How often a user who waits is told of it.
-const TELL_EVERY: Duration = Duration::from_secs(15);
-/// Beyond its grace, how long a server may need to be ended firmly.
-const FIRM_END: Duration = Duration::from_secs(20);
+/// How often a starting server is checked for readiness.
+const CHECK_EVERY: Duration = Duration::from_millis(250);
+/// The timeout of each check.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the wait is reported to the user.
+const REPORT_EVERY: Duration = Duration::from_secs(15);
+/// After the grace period, how long to wait for a server to be killed.
+const KILL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Where the files of a launched server go.
+/// The files of a launched server.
 #[derive(Clone, Debug)]
-pub struct Place {
-    /// What it writes.
+pub struct ServerFiles {
+    /// Its log: standard output and standard error.
     pub log: PathBuf,
-    /// What it uses of the machine, as CSV.
+    /// Its resource use, as CSV.
     pub usage: PathBuf,
 }
 
-/// What waiting listens to.
-pub struct Patience<'a> {
-    /// The user does not want to wait any more.
+/// The user's side of waiting for a server.
+pub struct ReadyWait<'a> {
+    /// Set when the user interrupts.
     pub stop: &'a AtomicBool,
-    /// Tells the user how it goes.
-    pub say: &'a dyn Fn(&str),
+    /// Shows a line of progress to the user.
+    pub report: &'a dyn Fn(&str),
 }
 
-/// A server that this run started. It ends with this value, with all that it started, and with
-/// this process, however that ends.
-pub struct Launched {
+/// A server that was started here. The server and all its descendants end when this value is dropped
+/// and when this process ends, however that happens.
+pub struct LaunchedServer {
     guard: Child,
-    /// The server ends when this closes, which the system does even if we are killed.
+    /// The server ends when this closes, which the kernel does even if this process is killed.
     lifeline: Option<ChildStdin>,
     events: Receiver<Event>,
     plan: LaunchPlan,
-    place: Place,
+    files: ServerFiles,
     ended: Option<Ended>,
     usage: Usage,
     line_seen: bool,
     last_line: Option<String>,
-    /// Where it listens.
+    /// The address at which it listens.
     pub url: Url,
     /// The command line that started it, with everything filled in.
     pub command: Vec<String>,
 }
 
-impl Launched {
+impl LaunchedServer {
     /// Starts a server. `program` with `arguments` is this program as a guard.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl Launched {
     pub fn start(
         plan: &LaunchPlan,
         (program, argument): (&Path, &str),
-        place: &Place,
+        files: &ServerFiles,
     ) -> Result<Self, LaunchError> {
         let url = address(plan)?;
         let fill = |word: &String| {
@@ -86,16 +86,16 @@ impl Launched {
             environment: plan.environment.iter().map(|(name, v)| (name.clone(), fill(v))).collect(),
             directory: plan.directory.clone(),
             ready_line: plan.ready_line.clone(),
-            log: place.log.clone(),
+            log: files.log.clone(),
             log_limit_bytes: plan.log_limit_bytes,
-            usage: place.usage.clone(),
+            usage: files.usage.clone(),
             grace: plan.grace,
         };
         let mut guard = spawn(program.as_os_str(), argument)?;
         let lifeline = guard.stdin.take().map(|mut input| {
-            // A guard that is gone already says so by the end of what it tells.
-            let told = serde_json::to_string(&order).expect("invariant: an order is plain data");
-            let _ = writeln!(input, "{told}");
+            // If the guard has ended already, the end of its output shows it.
+            let line = serde_json::to_string(&order).expect("invariant: an order is plain data");
+            let _ = writeln!(input, "{line}");
             input
         });
         let (sender, events) = channel();
@@ -111,7 +111,7 @@ impl Launched {
             lifeline,
             events,
             plan: plan.clone(),
-            place: place.clone(),
+            files: files.clone(),
             ended: None,
             usage: Usage::default(),
             line_seen: false,
@@ -121,22 +121,22 @@ impl Launched {
         })
     }
 
-    /// Waits until the server is ready: until the path of its plan answers with success, and the
-    /// line of its plan was written, as far as the plan names them.
+    /// Waits until the server is ready: until the ready URL of its plan answers with success and its
+    /// log has the ready line, as far as the plan has them.
     ///
     /// # Errors
-    /// When it cannot be started, ends, takes longer than it may, or the user interrupts. It is
-    /// ended then, with all that it started.
-    pub fn wait_until_ready(&mut self, patience: &Patience<'_>) -> Result<(), LaunchError> {
+    /// When it cannot be started, ends, exceeds the timeout, or the user interrupts. It is ended
+    /// then, with all its descendants.
+    pub fn wait_until_ready(&mut self, wait: &ReadyWait<'_>) -> Result<(), LaunchError> {
         let began = monotonic_now();
-        let mut told_at = began;
+        let mut reported_at = began;
         loop {
-            match self.events.recv_timeout(ASK_EVERY) {
+            match self.events.recv_timeout(CHECK_EVERY) {
                 Ok(Event::NotStarted(reason)) => {
                     let command = self.plan.command.first().cloned().unwrap_or_default();
                     return Err(LaunchError::NotStarted { command, reason });
                 }
-                Ok(event) => self.note(event),
+                Ok(event) => self.apply(event),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) if self.ended.is_none() => {
                     return Err(LaunchError::GuardLost);
@@ -147,10 +147,10 @@ impl Launched {
                 self.end();
                 return Err(LaunchError::EndedEarly {
                     ended: Box::new(ended),
-                    log: self.place.log.clone(),
+                    log: self.files.log.clone(),
                 });
             }
-            if patience.stop.load(Ordering::Relaxed) {
+            if wait.stop.load(Ordering::Relaxed) {
                 self.end();
                 return Err(LaunchError::Interrupted);
             }
@@ -159,22 +159,22 @@ impl Launched {
             if now.since(began) >= self.plan.ready_timeout {
                 return Err(self.never_ready(missing));
             }
-            if now.since(told_at) >= TELL_EVERY {
-                told_at = now;
+            if now.since(reported_at) >= REPORT_EVERY {
+                reported_at = now;
                 let line = self.last_line.as_deref().unwrap_or("nothing yet");
                 let waited = now.since(began).as_secs();
-                (patience.say)(&format!("  {waited} s; it says: {line}"));
+                (wait.report)(&format!("  {waited} s; it says: {line}"));
             }
         }
     }
 
-    /// What of the plan's readiness is not there yet.
+    /// Which of the plan's conditions of readiness is not met yet.
     fn missing(&self) -> Option<String> {
         if let Some(line) = self.plan.ready_line.as_ref().filter(|_| !self.line_seen) {
             return Some(format!("no line of its log held `{line}`"));
         }
         let path = self.plan.ready_url.as_deref()?;
-        let answer = Server::reach(&self.url, Vec::new(), ANSWER_WITHIN, &Trust::Known)
+        let answer = Server::reach(&self.url, Vec::new(), CHECK_TIMEOUT, &Trust::Known)
             .and_then(|server| server.get(path));
         match answer {
             Ok(answer) if (200..300).contains(&answer.status) => None,
@@ -189,11 +189,11 @@ impl Launched {
             after_s: self.plan.ready_timeout.as_secs(),
             missing,
             ended: Box::new(self.ended.take().unwrap_or_default()),
-            log: self.place.log.clone(),
+            log: self.files.log.clone(),
         }
     }
 
-    fn note(&mut self, event: Event) {
+    fn apply(&mut self, event: Event) {
         match event {
             Event::ReadyLine => self.line_seen = true,
             Event::Line(line) => self.last_line = Some(line),
@@ -203,10 +203,10 @@ impl Launched {
         }
     }
 
-    /// How the server ended, if it has. A guard that was killed counts as its end.
+    /// How the server ended, if it has; also when its guard was killed.
     pub fn has_ended(&mut self) -> Option<&Ended> {
         while let Ok(event) = self.events.try_recv() {
-            self.note(event);
+            self.apply(event);
         }
         if self.ended.is_none() && self.guard.try_wait().is_ok_and(|status| status.is_some()) {
             let how = "its guard process was ended; look whether the server still runs".to_owned();
@@ -215,55 +215,55 @@ impl Launched {
         self.ended.as_ref()
     }
 
-    /// How the server ended, if it has or does so within this time: its connections break before
-    /// its guard has heard its last words.
+    /// How the server ended, if it has or does so within this time: its connections break before the
+    /// guard has read the end of its log.
     pub fn ends_within(&mut self, span: Duration) -> Option<&Ended> {
         let until = monotonic_now() + span;
         while self.has_ended().is_none() {
             match self.events.recv_timeout(until.since(monotonic_now())) {
-                Ok(event) => self.note(event),
+                Ok(event) => self.apply(event),
                 Err(_) => break,
             }
         }
         self.has_ended()
     }
 
-    /// What it uses of the machine, as it was last seen.
+    /// Its resource use, as last reported.
     pub fn usage(&mut self) -> Usage {
         self.has_ended();
         self.usage
     }
 
-    /// Where its files are.
+    /// Its files.
     #[must_use]
-    pub fn place(&self) -> &Place {
-        &self.place
+    pub fn files(&self) -> &ServerFiles {
+        &self.files
     }
 
-    /// Its files have other names now.
-    pub fn moved_to(&mut self, place: Place) {
-        self.place = place;
+    /// Records that the files were moved.
+    pub fn set_files(&mut self, files: ServerFiles) {
+        self.files = files;
     }
 
-    /// How the last words of a server are said in an error: how it ended and its last lines.
+    /// How a server ended, with the last lines of its log, for an error message.
     #[must_use]
-    pub fn last_words(ended: &Ended) -> String {
-        format!("{}{}", ended.how, crate::error::words(ended))
+    pub fn end_message(ended: &Ended) -> String {
+        format!("{}{}", ended.how, crate::error::log_excerpt(ended))
     }
 
-    /// Ends the server, gently and then firmly, and waits until nothing of it is left.
+    /// Ends the server, by SIGTERM and then SIGKILL, and waits until none of its processes is left.
     pub fn end(&mut self) -> Option<Ended> {
         self.lifeline.take();
-        let until = monotonic_now() + self.plan.grace + FIRM_END;
+        let until = monotonic_now() + self.plan.grace + KILL_TIMEOUT;
         loop {
             match self.events.recv_timeout(until.since(monotonic_now())) {
-                Ok(event) => self.note(event),
-                // The guard has ended: nothing of the server is left.
+                Ok(event) => self.apply(event),
+                // The guard has ended, so no process of the server is left.
                 Err(RecvTimeoutError::Disconnected) => {
                     let _ = self.guard.wait();
                     break;
                 }
-                // A process that the system itself cannot end; the guard goes on trying.
+                // A process that the kernel cannot end; the guard goes on trying.
                 Err(RecvTimeoutError::Timeout) => break,
             }
         }
@@ -271,7 +271,7 @@ impl Launched {
     }
 }
 
-impl Drop for Launched {
+impl Drop for LaunchedServer {
     fn drop(&mut self) {
         self.end();
     }
@@ -282,7 +282,7 @@ fn spawn(program: &OsStr, argument: &str) -> Result<Child, LaunchError> {
         .arg(argument)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // An interruption by the keyboard is ours to handle, not its.
+        // Ctrl-C at the terminal must reach this process only, not the guard.
         .process_group(0)
         .spawn()
         .map_err(|source| LaunchError::System {
@@ -291,7 +291,7 @@ fn spawn(program: &OsStr, argument: &str) -> Result<Child, LaunchError> {
         })
 }
 
-/// Where the server will listen; nobody else may.
+/// The address at which the server will listen; refused if another program listens there.
 fn address(plan: &LaunchPlan) -> Result<Url, LaunchError> {
     let host = plan.reached_at().to_owned();
     let port = match plan.port {
@@ -300,7 +300,7 @@ fn address(plan: &LaunchPlan) -> Result<Url, LaunchError> {
             .map_err(|source| LaunchError::NoPort { host: plan.host.clone(), source })?,
     };
     let url = Url::plain(host, port);
-    let Ok(other) = Server::reach(&url, Vec::new(), ANSWER_WITHIN, &Trust::Known) else {
+    let Ok(other) = Server::reach(&url, Vec::new(), CHECK_TIMEOUT, &Trust::Known) else {
         return Ok(url);
     };
     let by = probe(&other).map_or_else(|_| "another program".to_owned(), |found| found.line());

@@ -7,7 +7,7 @@ use inferometer_net::proc_units;
 
 use crate::event::Usage;
 
-/// One process, as `/proc/PID/stat` says it (proc_pid_stat(5)).
+/// One process, from `/proc/PID/stat` (proc_pid_stat(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     pid: u32,
@@ -27,11 +27,11 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Looks at all processes of the machine.
+    /// Reads all processes of the machine.
     pub(crate) fn of(root: u32) -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        // One that ends while it is looked at is left out.
+        // A process that ends meanwhile is left out.
         let all = numbers
             .filter_map(|pid: u32| parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?));
         Self::among(root, all)
@@ -57,7 +57,7 @@ impl Tree {
         Self { root: found, descendants }
     }
 
-    /// The numbers of the descendants.
+    /// The process ids of the descendants.
     pub(crate) fn pids(&self) -> impl Iterator<Item = u32> {
         self.descendants.iter().map(|process| process.pid)
     }

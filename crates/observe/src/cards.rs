@@ -1,5 +1,5 @@
-//! The cards of a machine: what they are, and what they do. A source that is not there is no
-//! error; one that stops to answer is.
+//! The cards of a machine: their properties and samples of their state. A source that does not exist
+//! is no error; one that stops answering is. A new source is a file in `cards` and a line here.
 
 mod dcgm;
 mod nvml;
@@ -13,23 +13,22 @@ use inferometer_model::target::Card;
 
 pub use dcgm::Dcgm;
 
-/// A source of what cards do.
-pub trait Cards: Send {
-    /// What the cards are.
+/// A source of samples of cards.
+pub trait CardSource: Send {
+    /// The properties of the cards.
     fn cards(&self) -> Vec<Card>;
 
-    /// What each of them does now, or in words why nothing can be said. What a card does not say
-    /// is absent.
+    /// A sample of each card, or why there is none, as text. What a card does not report is absent.
     fn sample(&mut self) -> Vec<Result<CardSample, String>>;
 }
 
-/// A source whose cards have other numbers than it gives them.
+/// A source whose card numbers are shifted by `first`.
 struct Renumbered {
-    source: Box<dyn Cards>,
+    source: Box<dyn CardSource>,
     first: u32,
 }
 
-impl Cards for Renumbered {
+impl CardSource for Renumbered {
     fn cards(&self) -> Vec<Card> {
         let cards = self.source.cards().into_iter();
         cards.map(|card| Card { index: self.first + card.index, ..card }).collect()
@@ -37,15 +36,14 @@ impl Cards for Renumbered {
 
     fn sample(&mut self) -> Vec<Result<CardSample, String>> {
         let renumbered = |card: CardSample| CardSample { index: self.first + card.index, ..card };
-        self.source.sample().into_iter().map(|said| said.map(renumbered)).collect()
+        self.source.sample().into_iter().map(|sample| sample.map(renumbered)).collect()
     }
 }
 
-/// Sources that each number their cards from 0, so that no two cards have one number: those of the
-/// first keep theirs, the next ones go on from there.
-fn side_by_side(sources: Vec<Box<dyn Cards>>) -> Vec<Box<dyn Cards>> {
+/// Numbers the cards of all sources consecutively, since each source numbers its own from 0.
+fn number_consecutively(sources: Vec<Box<dyn CardSource>>) -> Vec<Box<dyn CardSource>> {
     let mut first = 0;
-    let mut numbered: Vec<Box<dyn Cards>> = Vec::new();
+    let mut numbered: Vec<Box<dyn CardSource>> = Vec::new();
     for source in sources {
         let next = source.cards().iter().map(|card| card.index + 1).max().unwrap_or(0);
         numbered.push(Box::new(Renumbered { source, first }));
@@ -54,34 +52,34 @@ fn side_by_side(sources: Vec<Box<dyn Cards>>) -> Vec<Box<dyn Cards>> {
     numbered
 }
 
-/// A source of whose cards only some are asked for.
-struct Chosen {
-    source: Box<dyn Cards>,
+/// A source reduced to some of its cards.
+struct Selected {
+    source: Box<dyn CardSource>,
     numbers: BTreeSet<u32>,
 }
 
-impl Cards for Chosen {
+impl CardSource for Selected {
     fn cards(&self) -> Vec<Card> {
         let cards = self.source.cards().into_iter();
         cards.filter(|card| self.numbers.contains(&card.index)).collect()
     }
 
     fn sample(&mut self) -> Vec<Result<CardSample, String>> {
-        let is_chosen = |said: &Result<CardSample, String>| {
-            said.as_ref().map_or(true, |card| self.numbers.contains(&card.index))
+        let is_selected = |sample: &Result<CardSample, String>| {
+            sample.as_ref().map_or(true, |card| self.numbers.contains(&card.index))
         };
-        self.source.sample().into_iter().filter(is_chosen).collect()
+        self.source.sample().into_iter().filter(is_selected).collect()
     }
 }
 
-/// The cards with these numbers alone.
+/// Only the cards with these numbers.
 ///
 /// # Errors
-/// When one of them is not seen, in words.
-pub fn chosen(
-    sources: Vec<Box<dyn Cards>>,
+/// When one of them does not exist, as text.
+pub fn select_cards(
+    sources: Vec<Box<dyn CardSource>>,
     numbers: &BTreeSet<u32>,
-) -> Result<Vec<Box<dyn Cards>>, String> {
+) -> Result<Vec<Box<dyn CardSource>>, String> {
     let seen: BTreeSet<u32> =
         sources.iter().flat_map(|it| it.cards()).map(|card| card.index).collect();
     if let Some(number) = numbers.iter().find(|number| !seen.contains(number)) {
@@ -91,20 +89,20 @@ pub fn chosen(
     }
     let any = |cards: Vec<Card>| cards.iter().any(|card| numbers.contains(&card.index));
     let used = sources.into_iter().filter(|it| any(it.cards()));
-    Ok(used.map(|source| Box::new(Chosen { source, numbers: numbers.clone() }) as _).collect())
+    Ok(used.map(|source| Box::new(Selected { source, numbers: numbers.clone() }) as _).collect())
 }
 
-/// The cards of this machine: NVIDIA's by NVML, AMD's by the system's own files.
+/// The cards of this machine: NVIDIA's by NVML, AMD's by the driver's files in `/sys`.
 #[must_use]
-pub fn of_this_machine() -> Vec<Box<dyn Cards>> {
-    let mut sources: Vec<Box<dyn Cards>> = Vec::new();
+pub fn local_cards() -> Vec<Box<dyn CardSource>> {
+    let mut sources: Vec<Box<dyn CardSource>> = Vec::new();
     if let Some(nvml) = nvml::NvmlCards::find() {
         sources.push(Box::new(nvml));
     }
     if let Some(amd) = sysfs::AmdCards::find(Path::new("/sys/class/drm")) {
         sources.push(Box::new(amd));
     }
-    side_by_side(sources)
+    number_consecutively(sources)
 }
 
 #[cfg(test)]
@@ -114,7 +112,7 @@ mod tests {
     /// Cards of one maker, by their numbers.
     struct Maker(&'static str, Vec<u32>);
 
-    impl Cards for Maker {
+    impl CardSource for Maker {
         fn cards(&self) -> Vec<Card> {
             let card = |&index| Card { index, source: self.0.to_owned(), ..Card::default() };
             self.1.iter().map(card).collect()
@@ -127,31 +125,35 @@ mod tests {
     }
 
     #[test]
-    fn cards_of_several_makers_keep_apart_though_each_begins_with_0() {
+    fn cards_of_several_makers_have_different_numbers_though_each_begins_with_0() {
         let makers = [Maker("a", vec![0, 1]), Maker("b", vec![0]), Maker("c", vec![0])];
-        let mut sources = side_by_side(makers.into_iter().map(|it| Box::new(it) as _).collect());
+        let mut sources =
+            number_consecutively(makers.into_iter().map(|it| Box::new(it) as _).collect());
         let known: Vec<u32> =
             sources.iter().flat_map(|it| it.cards()).map(|card| card.index).collect();
-        let said: Vec<u32> = sources
+        let sampled: Vec<u32> = sources
             .iter_mut()
             .flat_map(|it| it.sample())
-            .filter_map(|said| Some(said.ok()?.index))
+            .filter_map(|sample| Some(sample.ok()?.index))
             .collect();
-        assert_eq!((known, said), (vec![0, 1, 2, 3], vec![0, 1, 2, 3]));
+        assert_eq!((known, sampled), (vec![0, 1, 2, 3], vec![0, 1, 2, 3]));
     }
 
     #[test]
-    fn only_cards_that_are_named_are_asked_and_one_that_is_not_there_is_told() {
-        let sources = || -> Vec<Box<dyn Cards>> {
-            side_by_side(vec![Box::new(Maker("a", vec![0, 1])), Box::new(Maker("b", vec![0]))])
+    fn only_selected_cards_are_sampled_and_one_that_does_not_exist_is_an_error() {
+        let sources = || -> Vec<Box<dyn CardSource>> {
+            number_consecutively(vec![
+                Box::new(Maker("a", vec![0, 1])),
+                Box::new(Maker("b", vec![0])),
+            ])
         };
-        let mut one = chosen(sources(), &BTreeSet::from([1])).unwrap();
+        let mut one = select_cards(sources(), &BTreeSet::from([1])).unwrap();
         assert_eq!((one.len(), one[0].cards()[0].index), (1, 1));
-        let said: Vec<u32> =
-            one[0].sample().into_iter().filter_map(|said| Some(said.ok()?.index)).collect();
-        assert_eq!(said, [1]);
-        let told = |sources| chosen(sources, &BTreeSet::from([1, 9])).err().unwrap();
-        assert!(told(sources()).contains("card 9 is not seen; there is: 0, 1, 2"));
-        assert!(told(Vec::new()).contains("there is: none"));
+        let sampled: Vec<u32> =
+            one[0].sample().into_iter().filter_map(|sample| Some(sample.ok()?.index)).collect();
+        assert_eq!(sampled, [1]);
+        let error = |sources| select_cards(sources, &BTreeSet::from([1, 9])).err().unwrap();
+        assert!(error(sources()).contains("card 9 is not seen; there is: 0, 1, 2"));
+        assert!(error(Vec::new()).contains("there is: none"));
     }
 }

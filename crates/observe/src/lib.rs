@@ -1,9 +1,9 @@
-//! What servers and machines say of themselves while passes run: a server's metrics, the cards'
-//! clocks and power, and what the machine is.
+//! Samples of servers and machines while passes run: a server's metrics, the clocks and power of its
+//! cards, and the properties of this machine.
 //!
-//! An [`Observer`] asks on a thread of its own, by blocking questions, so that the load generator
-//! neither waits for an answer nor reads one. Nothing here computes a figure: samples go into the
-//! run log as they came, and `core` makes of them what a report shows.
+//! An [`Observer`] polls on a thread of its own, by blocking requests, so that the load generator
+//! neither waits for a response nor parses one. Nothing here computes a figure: samples go into the
+//! run log unchanged, and reports are computed from the log.
 
 mod exposition;
 mod names;
@@ -16,8 +16,8 @@ mod observer;
 
 pub use exposition::{Metric, metrics};
 
-pub use cards::{Cards, Dcgm, chosen, of_this_machine};
+pub use cards::{CardSource, Dcgm, local_cards, select_cards};
 pub use host::environment;
-pub use names::Names;
+pub use names::MetricNames;
 pub use observer::Observer;
 pub use scrape::Scrape;

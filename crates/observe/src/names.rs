@@ -1,5 +1,5 @@
-//! Which names of metrics mean what, as data, and what a server's text says by them. Never asks a
-//! server.
+//! The names of metrics by engine (`names.toml`), and reading a server's text by them. A new engine is
+//! a table in that file. No I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,18 +8,18 @@ use serde::Deserialize;
 
 use crate::exposition::{Metric, metrics};
 
-/// The names that are known.
+/// The built-in names.
 const KNOWN: &str = include_str!("names.toml");
 
-/// One name, or several of which the first that is there counts.
+/// One name, or alternatives of which the first that a server has counts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Spelling {
     One(String),
-    Several(Vec<String>),
+    Alternatives(Vec<String>),
 }
 
-/// What a name stands for.
+/// The quantity that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(untagged)]
 enum Meaning {
@@ -27,75 +27,81 @@ enum Meaning {
     Latency(Latency),
 }
 
-/// One way to spell a quantity: names that are added up.
+/// One spelling of a quantity: the sum of the metrics of these names.
 #[derive(Clone, Debug)]
-struct Way {
+struct Formula {
     meaning: Meaning,
     names: Vec<String>,
-    /// Whose it is: the user's own counts only where all its names are there.
-    whose: Whose,
+    /// Where it comes from: the user's own counts only if the server has all its names.
+    origin: Origin,
 }
 
-/// Who gave a name.
+/// Where a name comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
-    Known,
-    Users,
+enum Origin {
+    BuiltIn,
+    User,
 }
 
 /// Names with their meanings, the preferred ones first.
 #[derive(Clone, Debug)]
-pub struct Names {
-    ways: Vec<Way>,
+pub struct MetricNames {
+    formulas: Vec<Formula>,
 }
 
-/// Whether histograms are read too: they are long.
+/// Whether histograms are read as well: they are long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Histograms {
-    /// They are.
+    /// Histograms, gauges and counters.
     Read,
-    /// Only gauges and counters are.
-    Left,
+    /// Gauges and counters only.
+    Skip,
 }
 
-impl Names {
-    /// The names that are known, but for quantities of which `own` ones of the user say what they
-    /// are: a quantity, and a name or a sum of names.
+impl MetricNames {
+    /// The built-in names, but for quantities that `own` defines: the user's names by quantity, each a
+    /// name or a sum of names.
     ///
     /// # Errors
     /// When there is no such quantity.
     pub fn with(own: &BTreeMap<String, String>) -> Result<Self, String> {
-        let mut ways = Vec::new();
+        let mut formulas = Vec::new();
         for (quantity, name) in own {
-            let whose = Whose::Users;
-            ways.push(Way { meaning: meaning(quantity)?, names: terms(name), whose });
+            let origin = Origin::User;
+            formulas.push(Formula { meaning: meaning(quantity)?, names: terms(name), origin });
         }
-        let is_own = |way: &Way| ways.iter().any(|own| own.meaning == way.meaning);
-        let known: Vec<Way> = Self::known().ways.into_iter().filter(|way| !is_own(way)).collect();
-        ways.extend(known);
-        Ok(Self { ways })
+        let is_own = |formula: &Formula| formulas.iter().any(|own| own.meaning == formula.meaning);
+        let known: Vec<Formula> =
+            Self::known().formulas.into_iter().filter(|formula| !is_own(formula)).collect();
+        formulas.extend(known);
+        Ok(Self { formulas })
     }
 
-    /// The names that are known.
+    /// The built-in names.
     #[must_use]
     pub fn known() -> Self {
         let engines: BTreeMap<String, BTreeMap<String, Spelling>> =
-            toml::from_str(KNOWN).expect("invariant: the names that the program carries");
-        let mut ways = Vec::new();
+            toml::from_str(KNOWN).expect("invariant: the built-in names parse");
+        let mut formulas = Vec::new();
         for (quantity, spelling) in engines.into_values().flatten() {
-            let meaning = meaning(&quantity).expect("invariant: quantities of the own names");
+            let meaning =
+                meaning(&quantity).expect("invariant: the built-in names have known quantities");
             let spellings = match spelling {
                 Spelling::One(name) => vec![name],
-                Spelling::Several(names) => names,
+                Spelling::Alternatives(names) => names,
             };
-            let whose = Whose::Known;
-            ways.extend(spellings.iter().map(|name| Way { meaning, names: terms(name), whose }));
+            let origin = Origin::BuiltIn;
+            formulas.extend(spellings.iter().map(|name| Formula {
+                meaning,
+                names: terms(name),
+                origin,
+            }));
         }
-        Self { ways }
+        Self { formulas }
     }
 
-    /// The user's own names of which a text knows nothing. A counter that has counted nothing yet
-    /// may be only announced, by a comment.
+    /// The user's own names that a text does not have. A counter without a value yet may only occur in
+    /// a comment.
     pub(crate) fn unknown_to(&self, text: &str) -> Vec<&str> {
         let base = |name: &str| histogram_of(name).map(str::to_owned);
         let samples = metrics(text).flat_map(|m| [Some(m.name.to_owned()), base(m.name)]);
@@ -107,24 +113,27 @@ impl Names {
             let without_total = name.strip_suffix("_total").unwrap_or(name);
             known.contains(name) || known.contains(without_total)
         };
-        let own = self.ways.iter().filter(|way| way.whose == Whose::Users);
-        own.flat_map(|way| &way.names).map(String::as_str).filter(|name| !is_there(name)).collect()
+        let own = self.formulas.iter().filter(|formula| formula.origin == Origin::User);
+        own.flat_map(|formula| &formula.names)
+            .map(String::as_str)
+            .filter(|name| !is_there(name))
+            .collect()
     }
 
-    /// What a server's text says; empty where none of the names occurs.
+    /// The values in a server's text; empty where none of the names occurs.
     #[must_use]
     pub fn read(&self, text: &str, histograms: Histograms) -> ServerSample {
-        // A server with several engines has a line for each, told apart by labels.
+        // A server with several engines has a line for each, distinguished by labels.
         let mut found: BTreeMap<&str, Vec<Metric<'_>>> = BTreeMap::new();
-        for way in &self.ways {
-            for name in &way.names {
+        for formula in &self.formulas {
+            for name in &formula.names {
                 found.entry(name).or_default();
             }
         }
         for metric in metrics(text) {
             let base = match histograms {
                 Histograms::Read => histogram_of(metric.name),
-                Histograms::Left => None,
+                Histograms::Skip => None,
             };
             let name = if found.contains_key(metric.name) { Some(metric.name) } else { base };
             if let Some(lines) = name.and_then(|name| found.get_mut(name)) {
@@ -132,15 +141,15 @@ impl Names {
             }
         }
         let mut sample = ServerSample::default();
-        for way in &self.ways {
+        for formula in &self.formulas {
             let lines: Vec<Metric<'_>> =
-                way.names.iter().flat_map(|name| &found[name.as_str()]).copied().collect();
+                formula.names.iter().flat_map(|name| &found[name.as_str()]).copied().collect();
             let has_lines = |name: &String| !found[name.as_str()].is_empty();
-            let is_whole = way.whose == Whose::Known || way.names.iter().all(has_lines);
+            let is_whole = formula.origin == Origin::BuiltIn || formula.names.iter().all(has_lines);
             if lines.is_empty() || !is_whole {
                 continue;
             }
-            match way.meaning {
+            match formula.meaning {
                 Meaning::Value(quantity) => {
                     if let Some(value) = value(quantity, &lines) {
                         sample.values.entry(quantity).or_insert(value);
@@ -157,7 +166,7 @@ impl Names {
     }
 }
 
-/// The quantity of a name in a table.
+/// The quantity of a key in a table.
 fn meaning(quantity: &str) -> Result<Meaning, String> {
     let name = toml::Value::String(quantity.to_owned());
     name.try_into().map_err(|_| {

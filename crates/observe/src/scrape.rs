@@ -1,23 +1,23 @@
-//! One question for a server's metrics. Never more than one at a time, never again at once.
+//! One scrape of a server's metrics. It never retries.
 
 use inferometer_drive::control::Server;
 use inferometer_model::sample::ServerSample;
 
-use crate::names::{Histograms, Names};
+use crate::names::{Histograms, MetricNames};
 
-/// Where a server's metrics are, and what they mean.
+/// The address of a server's metrics, and the names to look for.
 #[derive(Clone)]
 pub struct Scrape {
     server: Server,
     path: String,
-    names: Names,
+    names: MetricNames,
 }
 
 impl Scrape {
     /// Metrics at a path of a server.
     #[must_use]
-    pub fn new(server: Server, path: impl Into<String>, names: Names) -> Self {
-        // A server that trickles its answer must not hold up a pass.
+    pub fn new(server: Server, path: impl Into<String>, names: MetricNames) -> Self {
+        // A server that sends its answer slowly must not hold up a pass.
         let server = Server { deadline: Some(server.timeout), ..server };
         Self { server, path: path.into(), names }
     }
@@ -31,7 +31,7 @@ impl Scrape {
     /// The whole text.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// Why there is none, as text.
     pub(crate) fn text(&self) -> Result<String, String> {
         let answer = self.server.get(&self.path).map_err(|error| error.to_string())?;
         if answer.status != 200 {
@@ -40,14 +40,14 @@ impl Scrape {
         String::from_utf8(answer.body).map_err(|_| format!("{}: no text came", self.address()))
     }
 
-    /// Asks once, to know whether there is something, and all that the user has a name for.
+    /// Scrapes once, to check that known metrics are there, and all those that the user named.
     ///
     /// # Errors
-    /// Why nothing is said that is understood, or what is missing, in words.
+    /// Why no known metric was found, or which are missing, as text.
     pub fn check(&self) -> Result<(), String> {
         let text = self.text()?;
         match self.names.unknown_to(&text).as_slice() {
-            [] => self.understood(&text, Histograms::Read).map(drop),
+            [] => self.parse(&text, Histograms::Read).map(drop),
             missing => Err(format!(
                 "{}: metrics_names: there is no metric `{}`",
                 self.address(),
@@ -56,15 +56,15 @@ impl Scrape {
         }
     }
 
-    /// What the server says.
+    /// Scrapes the server.
     ///
     /// # Errors
-    /// Why it says nothing that is understood, in words.
+    /// Why no known metric was found, as text.
     pub(crate) fn sample(&self, histograms: Histograms) -> Result<ServerSample, String> {
-        self.understood(&self.text()?, histograms)
+        self.parse(&self.text()?, histograms)
     }
 
-    fn understood(&self, text: &str, histograms: Histograms) -> Result<ServerSample, String> {
+    fn parse(&self, text: &str, histograms: Histograms) -> Result<ServerSample, String> {
         let sample = self.names.read(text, histograms);
         if sample.values.is_empty() && sample.histograms.is_empty() {
             return Err(format!("{}: holds no metric that is known", self.address()));

@@ -21,13 +21,12 @@ use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::sample::Observed;
 use inferometer_model::target::{Environment, Target, Tool};
 use inferometer_model::time::Nanos;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
-use inferometer_store::{
-    Ending, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store, into_stored,
-};
+use inferometer_store::{Ending, PassBegin, RunHeader, RunRecording, RunState, Store, into_stored};
 
 const SECOND_NS: i64 = 1_000_000_000;
 const FIRST_START_NS: i64 = 1_795_000_000 * SECOND_NS;
@@ -86,35 +85,32 @@ fn plan(spec: &Spec) -> Result<Plan, Box<dyn Error>> {
 
 fn write_run(store: &mut Store, number: u32, requests: u32) -> Result<(), Box<dyn Error>> {
     let header = header(number)?;
-    let run = store.begin_run(&header)?;
-    let log = LogHeader::new(run.as_str(), header.origin_unix_ns);
-    let mut log = LogWriter::create(store.log_path(&run), &log)?;
+    let mut recording = RunRecording::begin(store, &header)?;
     let mut cells: BTreeMap<u32, Vec<_>> = BTreeMap::new();
     for pass in 0..PASSES {
         let count = requests / PASSES;
         let plan = PassPlan::Saturated { requests: count };
         let length = if pass < PASSES / 2 { 128 } else { 512 };
         let cell = CellPlan { input_length: length, output_length: TOKENS };
-        log.begin_pass(&PassBegin { pass, cell, plan: plan.clone(), repeat: 1 + pass % 2 })?;
+        recording.begin_pass(&PassBegin {
+            pass,
+            cell,
+            plan: plan.clone(),
+            repeat: 1 + pass % 2,
+        })?;
         let mut fold = PassFold::new(&plan, true, 0).of_repeat(1 + pass % 2);
-        for first in (0..count).step_by(10_000) {
-            let indices = first..(first + 10_000).min(count);
-            let records: Vec<Record> =
-                indices.map(|index| into_stored(record(number, pass, index, length))).collect();
-            for record in &records {
-                log.append(record)?;
-                fold.add(record);
-            }
-            store.index_requests(&run, &records)?;
+        for index in 0..count {
+            let record = into_stored(record(number, pass, index, length));
+            fold.add(&record);
+            recording.append(record)?;
         }
-        log.end_pass(Ending::Complete)?;
+        recording.end_pass(Ending::Complete, None, &Observed::default())?;
         cells.entry(length).or_default().push(fold.finish());
     }
-    log.finish(Ending::Complete)?;
     let summary = Summary {
         schema: SUMMARY_SCHEMA.to_owned(),
         tool: Tool { name: "inferometer".to_owned(), version: header.tool_version.clone() },
-        run_id: run.to_string(),
+        run_id: recording.run().to_string(),
         started_at: String::new(),
         plan_hash: header.plan.hash(),
         workload_hash: "none".to_owned(),
@@ -130,7 +126,8 @@ fn write_run(store: &mut Store, number: u32, requests: u32) -> Result<(), Box<dy
         errors: None,
     };
     let ended = header.started_unix_ns + 600 * SECOND_NS;
-    Ok(store.finish_run(&run, &summary, RunState::Complete, ended)?)
+    recording.finish(Ending::Complete, &summary, RunState::Complete, ended)?;
+    Ok(())
 }
 
 /// A request of some milliseconds, whose instants scatter as those of real ones do.

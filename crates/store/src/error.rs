@@ -1,19 +1,18 @@
-//! Everything that can go wrong in keeping runs. Messages name the file, what was found and what
-//! to do; nothing here decides whether to go on.
+//! All errors of the store. Messages name the file, what was found and what to do.
 
 use std::path::{Path, PathBuf};
 
-/// What went wrong in keeping a run or in reading it again.
+/// Why a run could not be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The operating system refused.
+    /// A file operation failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// What was tried: `create`, `read`, ...
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A log of this name is there already; logs are never overwritten.
@@ -207,7 +206,7 @@ pub enum StoreError {
         run: String,
         /// Which document.
         what: &'static str,
-        /// What the parser says.
+        /// The error of the parser.
         source: serde_json::Error,
     },
     /// The database refused.
@@ -215,7 +214,7 @@ pub enum StoreError {
     Database {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
 }

@@ -1,11 +1,12 @@
-//! Where runs are kept: an append-only log of raw records for each run, and SQLite as its index.
+//! Stored runs: an append-only log of raw records for each run, and SQLite as its index.
 //!
 //! The log ([`log`]) is the product: every figure can be computed from it again. The database
-//! ([`Store`]) knows which runs there are, holds their results and one row for each request, and
-//! answers questions in SQL. Both formats are described in `docs/store.md`.
+//! ([`Store`]) lists the runs and holds their results and one row for each request, for queries in
+//! SQL. A run is written through [`RunRecording`], and its log is read by [`passes`].
+//! `docs/store.md` describes both formats.
 //!
-//! No clock is read here and no secret is kept here: times come from the caller, and what the
-//! caller does not hand over cannot be stored.
+//! No clock is read here and no secret is stored here: the caller passes times in, and nothing is
+//! stored that it does not pass in.
 
 mod error;
 pub use inferometer_model::utc;
@@ -16,6 +17,8 @@ mod db;
 
 mod live_note;
 
+mod recording;
+
 pub use db::{
     GridRow, ImportHeader, Note, RunFilter, RunHeader, RunId, RunKind, RunRow, RunState, Store,
     StoredRun,
@@ -23,5 +26,7 @@ pub use db::{
 pub use error::StoreError;
 pub use live_note::LiveNote;
 pub use log::{
-    Ending, Entry, LogHeader, LogReader, LogWriter, PassBegin, PassEnd, as_stored, into_stored,
+    Ending, Entry, LogHeader, LogReader, LogWriter, LoggedPass, PassBegin, PassEnd, PassItem,
+    PassStream, Passes, as_stored, into_stored, passes,
 };
+pub use recording::RunRecording;

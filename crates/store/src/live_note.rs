@@ -1,6 +1,6 @@
-//! What a run says of itself while it goes on, beside its log: what is under way and not recorded
-//! yet. A small file that is written anew every second, and gone when the run is over. No figure
-//! comes from it, and a run without it is whole.
+//! The progress of the current pass of a run, for readers in other processes: what is not in the log
+//! yet. A small file beside the log, rewritten every second and removed at the end of the run. No
+//! figure is computed from it, and a run does not need it.
 
 use std::fs;
 use std::path::Path;
@@ -10,27 +10,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 
-/// The note.
+/// The progress of the current pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveNote {
     /// When it was written, in nanoseconds since the Unix epoch.
     pub at_unix_ns: u64,
-    /// The pass that goes on.
+    /// The current pass.
     pub pass: u32,
-    /// Requests begun.
+    /// Requests that have started.
     pub begun: u64,
-    /// Requests that are over.
+    /// Requests that have ended.
     pub ended: u64,
-    /// Chunks with output that came: of how many tokens is known when a request is over.
+    /// Chunks with output that arrived. How many tokens they hold is known when a request has ended.
     pub chunks: u64,
-    /// The same per second since the note before; absent in the first.
+    /// Chunks per second since the previous note; absent in the first.
     pub chunks_per_s: Option<f64>,
-    /// What the server and the cards said last.
-    pub said: Option<Sample>,
+    /// The last sample of the server and of the cards.
+    #[serde(rename = "said")]
+    pub last_sample: Option<Sample>,
 }
 
 impl LiveNote {
-    /// Writes it whole or not at all, so that a reader never meets half of one.
+    /// Writes it atomically, so that a reader never sees half a note.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -41,15 +42,15 @@ impl LiveNote {
         fs::rename(&fresh, path).map_err(StoreError::io("write", path))
     }
 
-    /// Reads it; nothing where there is none, or one of another version of this program.
+    /// Reads it; `None` where there is none, or one of another version of this program.
     #[must_use]
     pub fn read(path: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(path).ok()?).ok()
     }
 
-    /// Takes it away, if there is one.
+    /// Removes it, if there is one.
     pub fn remove(path: &Path) {
-        // It is of no use any more, and does no harm where it stays.
+        // A note that cannot be removed does no harm.
         let _ = fs::remove_file(path);
     }
 }
@@ -63,10 +64,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("20261120-051233-ab12.live");
         assert_eq!(LiveNote::read(&path), None);
-        let said = Some(Sample::default());
+        let last_sample = Some(Sample::default());
         let chunks_per_s = Some(0.1);
-        let note =
-            LiveNote { pass: 3, begun: 9, ended: 4, chunks_per_s, said, ..LiveNote::default() };
+        let note = LiveNote {
+            pass: 3,
+            begun: 9,
+            ended: 4,
+            chunks_per_s,
+            last_sample,
+            ..LiveNote::default()
+        };
         note.write(&path).unwrap();
         note.write(&path).unwrap();
         assert_eq!(LiveNote::read(&path), Some(note));

@@ -8,7 +8,7 @@ use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
 use inferometer_model::time::Nanos;
 use inferometer_store::log::as_stored;
-use inferometer_store::{Ending, Entry, LogHeader, LogReader, LogWriter, PassBegin};
+use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, passes};
 
 /// SplitMix64 (Steele, Lea, Flood 2014): noise that is the same in every run of the test.
 struct Noise(u64);
@@ -94,10 +94,7 @@ fn bytes_per_token(requests: u32, tokens: u32, flush_every: u32, looks: Looks) -
     }
     writer.end_pass(Ending::Complete).unwrap();
     writer.finish(Ending::Complete).unwrap();
-    let stored = LogReader::open(&path).unwrap().filter_map(|entry| match entry.unwrap() {
-        Entry::Record(record) => Some(*record),
-        _ => None,
-    });
+    let stored = passes(&path).unwrap().flat_map(|pass| pass.unwrap().records);
     assert!(stored.eq(records.iter().map(as_stored)));
     let bytes = std::fs::metadata(&path).unwrap().len();
     bytes as f64 / f64::from(requests * tokens)

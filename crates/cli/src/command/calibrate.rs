@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use inferometer_engine::EngineConfig;
+use inferometer_engine::Weights;
 use inferometer_engine::fit::{
-    MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, error_percent, errors, fit_scaled,
-    fit_scales, leave_lengths_out, seen,
+    MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, coverage, error_percent, errors,
+    fit_scaled, fit_scales, leave_lengths_out,
 };
-use inferometer_engine::model::Weights;
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role};
 
 use super::engine_flags::EngineFlags;
@@ -102,7 +102,7 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
         role: Role::Fitted,
         rows: table.rows.len() as u32,
         requests: (table.requests, 1),
-        seen: seen(&fitted, &table).map_err(Failure::usage)?,
+        seen: coverage(&fitted, &table).map_err(Failure::usage)?,
         errors: percent(&in_sample),
         left_out_lengths: percent(&errors_left_out),
         left_out_table: ColumnErrors::new(),

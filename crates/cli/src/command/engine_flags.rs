@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use inferometer_engine::model::Weights;
+use inferometer_engine::Weights;
 use inferometer_engine::{Dtype, EngineConfig};
 use serde::Serialize;
 

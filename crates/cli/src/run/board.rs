@@ -128,7 +128,15 @@ impl Board {
                 Some((chunks - before.chunks) as f64 * 1e9 / ns as f64)
             });
             let said = shown.said.clone();
-            Some(LiveNote { at_unix_ns, pass, begun, ended, chunks, chunks_per_s, said })
+            Some(LiveNote {
+                at_unix_ns,
+                pass,
+                begun,
+                ended,
+                chunks,
+                chunks_per_s,
+                last_sample: said,
+            })
         })
     }
 

@@ -112,7 +112,7 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
         .try_for_each(read_recording)?;
     plan.passes.iter_mut().for_each(PassPlan::count_what_is_due);
     plan.workload.template_mut().map_or(Ok(()), read_template)?;
-    inferometer_observe::Names::with(&plan.observe.names)
+    inferometer_observe::MetricNames::with(&plan.observe.names)
         .map_err(|told| Failure::usage(format!("metrics_names: {told}")))?;
     check_counts(spec, &plan)?;
     let mut headers = spec.headers().map_err(told)?;

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use inferometer_drive::control::Server;
 use inferometer_net::tls::Trust;
-use inferometer_observe::{Cards, Dcgm, Names, Observer, Scrape, chosen, of_this_machine};
+use inferometer_observe::{
+    CardSource, Dcgm, MetricNames, Observer, Scrape, local_cards, select_cards,
+};
 use inferometer_plan::{MetricsAt, Plan, Url};
 
 use super::target::Ready;
@@ -29,11 +31,11 @@ pub fn observer(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Observe
     let scrape = scrape(plan, trust, ready)?;
     let cards = cards(plan, trust, ready)?;
     let cards_named = plan.observe.cards.is_some();
-    Ok(Observer { scrape, cards, cards_named, period: plan.observe.period, told: None })
+    Ok(Observer { scrape, cards, cards_named, period: plan.observe.period, on_sample: None })
 }
 
 fn scrape(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Option<Scrape>, Failure> {
-    let names = Names::with(&plan.observe.names).map_err(Failure::not_carried_out)?;
+    let names = MetricNames::with(&plan.observe.names).map_err(Failure::not_carried_out)?;
     let server = Server { timeout: TIMEOUT, ..ready.server.clone() };
     let told =
         |why: String| Failure::not_carried_out(format!("metrics_url (--metrics-url): {why}"));
@@ -60,16 +62,21 @@ fn scrape(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Option<Scrape
     Ok(Some(scrape))
 }
 
-fn cards(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Vec<Box<dyn Cards>>, Failure> {
+fn cards(
+    plan: &Plan,
+    trust: &Trust,
+    ready: &mut Ready,
+) -> Result<Vec<Box<dyn CardSource>>, Failure> {
     // A server elsewhere uses none of the cards of this machine.
     let is_here = ready.server.address.ip().is_loopback();
-    let seen: Vec<Box<dyn Cards>> = match &plan.observe.dcgm {
+    let seen: Vec<Box<dyn CardSource>> = match &plan.observe.dcgm {
         Some(url) => {
             let told = |why| Failure::not_carried_out(format!("dcgm_url (--dcgm-url): {why}"));
-            let scrape = Scrape::new(other(url, trust, ready).map_err(told)?, "", Names::known());
+            let scrape =
+                Scrape::new(other(url, trust, ready).map_err(told)?, "", MetricNames::known());
             vec![Box::new(Dcgm::reach(scrape).map_err(told)?)]
         }
-        None if is_here && !ready.target.simulated => of_this_machine(),
+        None if is_here && !ready.target.simulated => local_cards(),
         None => Vec::new(),
     };
     let is_asked_for = plan.observe.dcgm.is_some() || plan.observe.cards.is_some();
@@ -81,7 +88,7 @@ fn cards(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Vec<Box<dyn Ca
     }
     let Some(numbers) = &plan.observe.cards else { return Ok(seen) };
     let told = |why| Failure::not_carried_out(format!("cards (--cards): {why}"));
-    chosen(seen, numbers).map_err(told)
+    select_cards(seen, numbers).map_err(told)
 }
 
 /// Another address than the target's. It gets the target's headers, which may hold a key, only

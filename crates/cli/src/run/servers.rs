@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use inferometer_launch::{LaunchError, Launched, Patience, Place, Usage};
+use inferometer_launch::{LaunchError, LaunchedServer, ReadyWait, ServerFiles, Usage};
 use inferometer_plan::{LaunchPlan, Url};
 
 use super::progress::Progress;
@@ -35,7 +35,7 @@ pub struct Servers {
 
 struct Running {
     plan: LaunchPlan,
-    server: Launched,
+    server: LaunchedServer,
 }
 
 /// What starting a server needs beside its plan.
@@ -74,7 +74,7 @@ impl Servers {
         let Some(mut dead) = dead else { return Ok(()) };
         dead.server.end();
         let at = LaunchPlan { port: Some(dead.server.url.port), ..dead.plan.clone() };
-        let folder = dead.server.place().log.parent().unwrap_or(start.folder).to_owned();
+        let folder = dead.server.files().log.parent().unwrap_or(start.folder).to_owned();
         drop(dead.server);
         start.progress.say("the server is started again");
         self.start(&dead.plan, &at, Start { folder: &folder, ..start }).map(drop)
@@ -88,7 +88,7 @@ impl Servers {
     ) -> Result<Url, Failure> {
         self.started += 1;
         let name = format!("server-{}-{}", std::process::id(), self.started);
-        let place = Place {
+        let place = ServerFiles {
             log: folder.join(format!("{name}.log")),
             usage: folder.join(format!("{name}-usage.csv")),
         };
@@ -100,9 +100,9 @@ impl Servers {
             error => Failure::not_carried_out(error),
         };
         let guard = (program.as_path(), SERVER_GUARD);
-        let mut server = Launched::start(at, guard, &place).map_err(failed)?;
+        let mut server = LaunchedServer::start(at, guard, &place).map_err(failed)?;
         progress.say(&format!("starting {}", server.command.join(" ")));
-        let patience = Patience { stop, say: &|line| progress.say(line) };
+        let patience = ReadyWait { stop, report: &|line| progress.say(line) };
         server.wait_until_ready(&patience).map_err(failed)?;
         let url = server.url.clone();
         self.running = Some(Running { plan: plan.clone(), server });
@@ -117,7 +117,7 @@ impl Servers {
             Failures::Some => server.ends_within(LAST_BREATH),
             Failures::None => server.has_ended(),
         };
-        ended.map(Launched::last_words)
+        ended.map(LaunchedServer::end_message)
     }
 
     /// Puts the files of the server beside the others of a run. They are the same files, so that
@@ -127,18 +127,18 @@ impl Servers {
     /// When they cannot be.
     pub fn keep_files_in(&mut self, folder: &Path) -> Result<(), Failure> {
         let Some(running) = &mut self.running else { return Ok(()) };
-        let place = running.server.place().clone();
+        let place = running.server.files().clone();
         let moved = |from: &Path, name: &str| -> Result<PathBuf, Failure> {
             let to = folder.join(name);
             link(from, &to).map(|()| to.clone()).map_err(|error| {
                 Failure::not_carried_out(format!("{}: cannot be written: {error}", to.display()))
             })
         };
-        let place = Place {
+        let place = ServerFiles {
             log: moved(&place.log, "server.log")?,
             usage: moved(&place.usage, "server-usage.csv")?,
         };
-        running.server.moved_to(place);
+        running.server.set_files(place);
         Ok(())
     }
 

@@ -176,7 +176,7 @@ pub fn carry_out(
     let board = options.board.clone();
     board.begin(head::on_board(&run, &header), most_passes(plan));
     let heard = board.clone();
-    observer.told = Some(Box::new(move |sample| heard.heard(sample)));
+    observer.on_sample = Some(Box::new(move |sample| heard.heard(sample)));
     let _screen = options.tui.then(|| Screen::open(board.clone())).transpose()?;
     let recording = Recording { store, run, log, counter, template, board, origin_unix_ns };
     let session = Session {

@@ -21,63 +21,32 @@
 //!   token of the batch in every step, on the host (`model_executor/sampling_metadata.py`).
 //! - `reread`: decoding attention of vLLM 0.2.x reads keys and values again for each query head,
 //!   out of the cache where heads share them.
-//! - `chain`: few sequences are split into parts of 512 tokens; a part is read token after token by
-//!   one block of threads, so a batch too small to fill the card waits for it.
+//! - `chain`: few sequences are split into parts of 512 tokens; one block of threads reads a part
+//!   token after token, so a batch too small to fill the card waits for it.
 //!
 //! Tensor parallelism divides products, attention and KV, and adds two reductions per layer. A step
-//! goes through all pipeline stages in turn, with a hand-over between them. Of a mixture of experts,
-//! those weights stream by whose expert is touched by a token of the step.
+//! goes through all pipeline stages in turn, with a transfer between them. Of a mixture of experts,
+//! a step reads the weights of those experts that one of its tokens is routed to.
 
+mod shape;
+
+mod decode;
 mod products;
 mod reduction;
 
 use std::time::Duration;
 
-use crate::config::Resolved;
+use crate::config::ResolvedConfig;
+pub(crate) use decode::DecodeCost;
+use decode::{captured, nanoseconds};
 use products::Products;
 use reduction::Reduction;
+pub use shape::StepShape;
 
 /// Tokens of a part of a sequence, and the most blocks of threads (sequences x heads) for which
 /// vLLM 0.2.x splits sequences into parts (`model_executor/layers/attention.py`).
 const PART_TOKENS: f64 = 512.0;
 const SPLIT_UP_TO: f64 = 512.0;
-
-/// The work of one step: all that its cost depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StepShape {
-    /// Prompts are computed.
-    Prompt {
-        /// Number of prompts.
-        sequences: u32,
-        /// Tokens of the longest; the others are padded to it.
-        longest: u32,
-        /// Sum of the squares of their lengths.
-        squares: u64,
-    },
-    /// Prompts are computed in parts, beside sequences that each get a token.
-    Mixed {
-        /// Number of sequences.
-        sequences: u32,
-        /// Tokens that are computed.
-        rows: u32,
-        /// Sequences that get a token.
-        sampled: u32,
-        /// Tokens whose keys and values decoding and later parts of prompts read.
-        context: u64,
-        /// Sum over parts of prompts of the square of the tokens at their end less that at their
-        /// beginning.
-        squares: u64,
-    },
-    /// Every sequence gets a token.
-    Decode {
-        /// Number of sequences.
-        sequences: u32,
-        /// Tokens of all of them, those included whose keys and values this step makes.
-        context: u64,
-        /// Those of them that are output.
-        generated: u64,
-    },
-}
 
 /// The cost of steps of one model under one profile.
 #[derive(Clone, Debug)]
@@ -99,7 +68,7 @@ pub struct CostModel {
 impl CostModel {
     /// The cost under a resolved configuration.
     #[must_use]
-    pub fn new(config: &Resolved) -> Self {
+    pub fn new(config: &ResolvedConfig) -> Self {
         let (constants, card, model) = (&config.profile.constants, &config.card, &config.model);
         let cards = f64::from(config.tensor_parallel_size);
         let layers = f64::from(model.layers);
@@ -107,8 +76,9 @@ impl CostModel {
         let reread = constants.kv_reread_efficiency * card.bandwidth_bytes_per_s;
         let width = model.attention_width() / cards;
         let kv_heads = f64::from(model.kv_heads.div_ceil(config.tensor_parallel_size));
-        let wider = config.weights.bytes_per_activation() / 2.0;
-        let kv_bytes = model.kv_bytes_per_token() * kv_heads / f64::from(model.kv_heads) * wider;
+        // Of single precision every number has twice the bytes.
+        let scale = config.weights.bytes_per_activation() / 2.0;
+        let kv_bytes = model.kv_bytes_per_token() * kv_heads / f64::from(model.kv_heads) * scale;
         let heads = f64::from(model.heads) / cards;
         let flops = constants.dense_efficiency * config.flops_per_s();
         Self {
@@ -118,7 +88,7 @@ impl CostModel {
             batch_root_s: constants.batch_root_us * 1e-6,
             sequence_s: constants.sequence_layer_head_ns * 1e-9 * layers * heads,
             output_token_s: constants.output_token_ns * 1e-9,
-            context_token_s: (kv_bytes / bandwidth).max(4.0 * layers * width * wider / reread),
+            context_token_s: (kv_bytes / bandwidth).max(4.0 * layers * width * scale / reread),
             chain_token_s: constants.chain_token_ns * 1e-9 * layers,
             heads,
             prompt_square_s: 2.0 * layers * width / flops,
@@ -155,7 +125,7 @@ impl CostModel {
         Duration::from_nanos(nanoseconds(self.seconds(shape)))
     }
 
-    /// What decode steps of a number of sequences cost, whatever their context.
+    /// The cost of decode steps of `sequences` sequences, as a function of their context.
     pub(crate) fn decode(&self, sequences: u32) -> DecodeCost {
         let rows = if self.cuda_graphs { captured(sequences) } else { sequences };
         let sequences = f64::from(sequences);
@@ -182,72 +152,11 @@ impl CostModel {
     }
 }
 
-/// The cost of decode steps of one number of sequences.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DecodeCost {
-    sequences: f64,
-    host_s: f64,
-    products_s: f64,
-    floor_s: f64,
-    output_token_s: f64,
-    context_token_s: f64,
-    /// A chain's time per token of context in the batch, and its most.
-    chain_context_token_s: f64,
-    chain_most_s: f64,
-}
-
-impl DecodeCost {
-    fn seconds(&self, context: f64, generated: f64) -> f64 {
-        let chain_s = (context * self.chain_context_token_s).min(self.chain_most_s);
-        let attention = (context * self.context_token_s).max(chain_s);
-        let device_s = (self.products_s + attention).max(self.floor_s);
-        self.host_s + generated * self.output_token_s + device_s
-    }
-
-    /// Goes through `most` steps of the same sequences, each with a token more than before, as
-    /// long as a step begins before `limit_ns`. Steps and the nanoseconds that they take are those
-    /// of pricing one after the other.
-    pub(crate) fn run(&self, most: u32, context: u64, generated: u64, limit_ns: u64) -> (u32, u64) {
-        let (mut context, mut generated) = (context as f64, generated as f64);
-        let (mut steps, mut spent_ns) = (0, 0);
-        while steps < most && spent_ns < limit_ns {
-            spent_ns += nanoseconds(self.seconds(context, generated));
-            context += self.sequences;
-            generated += self.sequences;
-            steps += 1;
-        }
-        (steps, spent_ns)
-    }
-}
-
-/// Whole nanoseconds, halves rounded up.
-fn nanoseconds(seconds: f64) -> u64 {
-    (seconds * 1e9 + 0.5) as u64
-}
-
-/// The batch size of the captured graph that a decode step of so many sequences runs in: 1, 2, 4
-/// and the multiples of 8 up to 256 (`vllm/worker/model_runner.py`). Larger batches run as they
-/// are.
-fn captured(sequences: u32) -> u32 {
-    match sequences {
-        0..=2 | 257.. => sequences,
-        3..=4 => 4,
-        5..=256 => sequences.next_multiple_of(8),
-    }
-}
-
-/// The 1.5-norm of two times: more than the larger, less than the sum, since reading weights and
-/// multiplying by them overlap in part.
-fn overlapped(a: f64, b: f64) -> f64 {
-    let sum = a * a.sqrt() + b * b.sqrt();
-    (sum * sum).cbrt()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::{Dtype, EngineConfig};
-    use crate::model::Weights;
+    use crate::weights::Weights;
 
     impl CostModel {
         fn products_of(&self, (rows, sampled): (f64, f64)) -> f64 {
@@ -363,21 +272,6 @@ mod tests {
             let wide = cost.products_of((32.0, 32.0)) / alike.products_of((32.0, 32.0));
             assert!(wide > 2.0, "{wide}");
         }
-    }
-
-    #[test]
-    fn batches_are_padded_to_the_captured_graphs() {
-        for (batch, padded) in [(1, 1), (2, 2), (3, 4), (5, 8), (8, 8), (49, 56), (256, 256)] {
-            assert_eq!(captured(batch), padded);
-        }
-        assert_eq!(captured(257), 257);
-    }
-
-    #[test]
-    fn what_overlaps_takes_more_than_the_larger_and_less_than_both() {
-        assert!((overlapped(3.0, 0.0) - 3.0).abs() < 1e-12);
-        let one = overlapped(1.0, 1.0);
-        assert!((one - 2_f64.powf(2.0 / 3.0)).abs() < 1e-12, "{one}");
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Products of activations and weights: which bytes stream by, which operations are done.
+//! The time of products of activations and weights: bytes that are read, operations that are done.
+//! No attention.
 
-use super::overlapped;
-use crate::config::Resolved;
-use crate::model::{Experts, Weights};
+use crate::config::ResolvedConfig;
+use crate::model::Experts;
 use crate::profile::{AwqKernel, GptqKernel};
+use crate::weights::Weights;
 
 /// Bytes that the sampler of vLLM 0.2.x moves for each logit of a sampled row: it is written in half
 /// precision (2) and divided by the temperature (4), probabilities and their logarithms are made of
@@ -12,11 +13,11 @@ use crate::profile::{AwqKernel, GptqKernel};
 /// cannot tell the cost of a vocabulary from that of heads.
 const SAMPLER_BYTES_PER_LOGIT: f64 = 46.0;
 
-/// The products of one step, per kernel, and what is made of their last ones.
+/// The products of one step under the kernel of its weights, and sampling from their logits.
 #[derive(Clone, Debug)]
 pub(super) struct Products {
     kernel: Kernel,
-    /// Parameters that a token passes through.
+    /// Parameters of the layers that one token is multiplied with.
     linear: f64,
     /// Those of one expert, of models that have experts.
     expert: f64,
@@ -40,7 +41,7 @@ enum Kernel {
 }
 
 impl Products {
-    pub(super) fn new(config: &Resolved) -> Self {
+    pub(super) fn new(config: &ResolvedConfig) -> Self {
         let cards = f64::from(config.tensor_parallel_size);
         let kernels = &config.profile.kernels;
         let kernel = match config.weights {
@@ -74,8 +75,8 @@ impl Products {
         }
     }
 
-    /// Parameters of the layers that stream by when this many rows pass through.
-    fn streamed(&self, rows: f64) -> f64 {
+    /// Parameters of the layers that are read from memory for this many rows.
+    fn parameters_read(&self, rows: f64) -> f64 {
         self.experts.map_or(self.linear, |experts| {
             let more = experts.distinct(rows) - f64::from(experts.per_token);
             self.linear + more * self.expert
@@ -89,7 +90,7 @@ impl Products {
         let products_s = match &self.kernel {
             Kernel::Dense => {
                 let work = 2.0 * (self.linear * rows + self.head * sampled);
-                let read = self.parameter_bytes * (self.streamed(rows) + self.head);
+                let read = self.parameter_bytes * (self.parameters_read(rows) + self.head);
                 overlapped(read / self.bandwidth, work / self.flops)
             }
             Kernel::Gptq(kernel) => self.gptq(kernel, rows) + self.dense(self.head, sampled),
@@ -104,16 +105,16 @@ impl Products {
     }
 
     fn gptq(&self, kernel: &GptqKernel, rows: f64) -> f64 {
-        let streamed = self.streamed(rows);
-        let bytes = streamed * self.parameter_bytes;
+        let parameters = self.parameters_read(rows);
+        let bytes = parameters * self.parameter_bytes;
         if rows <= f64::from(kernel.max_rows) {
             let read = bytes / (kernel.bandwidth_efficiency * self.card_bandwidth);
             let work = 2.0 * self.linear * rows / (kernel.dense_efficiency * self.card_flops);
             overlapped(read, work)
         } else {
-            let written = bytes + 2.0 * streamed;
+            let written = bytes + 2.0 * parameters;
             let dequantise = written / (kernel.dequantise_efficiency * self.card_bandwidth);
-            let read = self.head_parameter_bytes * streamed / self.bandwidth;
+            let read = self.head_parameter_bytes * parameters / self.bandwidth;
             dequantise + overlapped(read, 2.0 * self.linear * rows / self.flops)
         }
     }
@@ -121,10 +122,29 @@ impl Products {
     fn awq(&self, kernel: &AwqKernel, rows: f64) -> f64 {
         let tile = f64::from(kernel.tile_rows);
         let padded = (rows / tile).ceil() * tile;
-        let bytes = self.streamed(rows) * self.parameter_bytes;
+        let bytes = self.parameters_read(rows) * self.parameter_bytes;
         overlapped(
             bytes / (kernel.bandwidth_efficiency * self.card_bandwidth),
             2.0 * self.linear * padded / (kernel.dense_efficiency * self.card_flops),
         )
+    }
+}
+
+/// The 1.5-norm of two times: more than the larger, less than the sum, since reading weights and
+/// multiplying by them overlap in part.
+fn overlapped(a: f64, b: f64) -> f64 {
+    let sum = a * a.sqrt() + b * b.sqrt();
+    (sum * sum).cbrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_overlaps_takes_more_than_the_larger_and_less_than_both() {
+        assert!((overlapped(3.0, 0.0) - 3.0).abs() < 1e-12);
+        let one = overlapped(1.0, 1.0);
+        assert!((one - 2_f64.powf(2.0 / 3.0)).abs() < 1e-12, "{one}");
     }
 }

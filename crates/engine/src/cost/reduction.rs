@@ -1,10 +1,10 @@
-//! What cards hand to each other: two reductions per layer between tensor-parallel ones, after
-//! attention and after the MLP, and the residual stream from one pipeline stage to the next.
-//! Figures are the card's link; those between stages are not calibrated.
+//! The time of transfers between cards: two reductions per layer between tensor-parallel cards, after
+//! attention and after the MLP, and the residual stream from one pipeline stage to the next. Speeds
+//! are those of the card's link; those between stages are not calibrated.
 
-use crate::config::Resolved;
+use crate::config::ResolvedConfig;
 
-/// What is handed over in one step.
+/// The transfers of one step.
 #[derive(Clone, Debug)]
 pub(super) struct Reduction {
     empty_s: f64,
@@ -12,13 +12,13 @@ pub(super) struct Reduction {
 }
 
 impl Reduction {
-    pub(super) fn new(config: &Resolved) -> Self {
+    pub(super) fn new(config: &ResolvedConfig) -> Self {
         let cards = f64::from(config.tensor_parallel_size);
         let hidden = f64::from(config.model.hidden) * config.weights.bytes_per_activation();
         let link = config.card.link_bytes_per_s * config.profile.constants.link_efficiency;
         let latency_s = config.card.link_latency_us * 1e-6;
-        let next = f64::from(config.pipeline_parallel_size - 1);
-        let (empty_s, row_s) = (next * latency_s, next * hidden / link);
+        let transfers = f64::from(config.pipeline_parallel_size - 1);
+        let (empty_s, row_s) = (transfers * latency_s, transfers * hidden / link);
         if config.tensor_parallel_size == 1 {
             return Self { empty_s, row_s };
         }

@@ -8,8 +8,8 @@ use crate::error::EngineError;
 use crate::profile::{ColumnErrors, Profile};
 use crate::text_blocks::TextBlock;
 
-/// The logarithmic error beyond which a row counts less and less. A log leaves out what its failed
-/// requests cost, so that some rows are far off whatever the constants, and should not bend them.
+/// Logarithmic errors above this weigh less and less. A log leaves out the cost of its failed
+/// requests, so some rows are far off under all constants and must not distort them.
 const ROBUST: f64 = 0.02;
 
 /// A block of a log, as it was measured.
@@ -17,9 +17,9 @@ const ROBUST: f64 = 0.02;
 pub struct MeasuredBlock {
     /// Characters of a block of text.
     pub block_characters: u32,
-    /// Characters that were asked for.
+    /// Characters of the requested output.
     pub asked_characters: u32,
-    /// What that was for the engine.
+    /// The load that it was for the engine.
     pub block: TextBlock,
     /// Output tokens per second.
     pub output_tokens_per_s: f64,
@@ -82,7 +82,7 @@ pub fn block_errors(
     blocks.iter().map(error).collect()
 }
 
-/// Fits the named constants of a profile to blocks, all others kept.
+/// Fits the named constants of a profile to blocks; all others stay as they are.
 ///
 /// # Errors
 /// As [`super::fit`].
@@ -102,8 +102,8 @@ pub fn fit_blocks(
     })
 }
 
-/// Errors of every block under fits without those of its block length, then without those that
-/// asked for as much.
+/// Errors of every block under a fit without the blocks of its block length, then under one without
+/// the blocks of its requested length.
 ///
 /// # Errors
 /// As [`super::fit`].
@@ -118,10 +118,10 @@ pub fn leave_blocks_out(
     let asked: fn(&MeasuredBlock) -> u32 = |row| row.asked_characters;
     for length_of in [block, asked] {
         for length in blocks.iter().map(length_of).collect::<BTreeSet<u32>>() {
-            let (out, kept): (Vec<_>, Vec<_>) =
+            let (left_out, others): (Vec<_>, Vec<_>) =
                 blocks.iter().copied().partition(|row| length_of(row) == length);
-            let fitted = fit_blocks(start, config, &kept, names)?;
-            found.extend(block_errors(&fitted, config, &out)?);
+            let fitted = fit_blocks(start, config, &others, names)?;
+            found.extend(block_errors(&fitted, config, &left_out)?);
         }
     }
     Ok(found)

@@ -1,5 +1,5 @@
-//! Calibration: constants of a profile from measured rows of tables. It searches; what the
-//! constants mean stands in [`crate::cost`].
+//! Calibration: fits the constants of a profile to measured rows. [`crate::cost`] defines what the
+//! constants mean.
 
 mod blocks;
 mod parameter;
@@ -16,25 +16,25 @@ pub use parameter::{PARAMETERS, Parameter, parameter};
 pub use rows::{MeasuredRow, Outputs, parse_rows};
 pub use scale::{SCALES, fit_scaled, fit_scales};
 pub use serving::{PUBLISHED, ServingFigures, serving_run};
-pub use validate::{leave_lengths_out, leave_table_out, seen};
+pub use validate::{coverage, leave_lengths_out, leave_table_out};
 
 use crate::config::EngineConfig;
 use crate::error::EngineError;
-use crate::model::Weights;
 use crate::profile::{ColumnErrors, ErrorPercent, Profile};
-use crate::virtual_time;
+use crate::table::table_with_mean_output;
+use crate::weights::Weights;
 use inferometer_stats::percentile;
 use solve::least_squares;
 
 /// Requests of the one by one pass where outputs end by themselves.
 const ENDING_ONE_BY_ONE: u32 = 10;
 
-/// How firmly the search of a profile's constants is held to where it starts (a ridge; the residual
-/// of one unit on its axis). Rows scatter by about one percent, so a sixth of a unit weighs as much as
-/// one row: a fortieth of a bandwidth, a third of a time. Without it the fit follows the scatter of
-/// few rows, and rows that are left out are missed by up to twice as much.
+/// Weight of a ridge that holds the search of a profile's constants to its start: the residual of one
+/// unit on a parameter's axis. Rows scatter by about one percent, so a sixth of a unit weighs as much
+/// as one row: a fortieth of a bandwidth, a third of a time. Without the ridge the fit follows the
+/// scatter of few rows, and errors of left-out rows are up to twice as large.
 const TETHER: f64 = 0.06;
-/// The same for the blocks of a log, whose few constants its many rows tell apart.
+/// The same for the blocks of a log, whose many rows determine few constants.
 const BLOCKS_TETHER: f64 = 0.003;
 
 /// Measured rows of one model, and how they were made.
@@ -66,7 +66,7 @@ pub struct RowError {
     pub latency_per_output_token_ms: f64,
 }
 
-/// Holds a profile against measured rows.
+/// Compares the predictions of a profile with measured rows.
 ///
 /// # Errors
 /// When a row's configuration is one that the engine would refuse to start with.
@@ -77,13 +77,8 @@ pub fn errors(profile: &Profile, table: &MeasuredTable) -> Result<Vec<RowError>,
         config.max_model_len = Some(row.max_model_len);
         // Requests that do not end by themselves are all alike.
         let one_by_one = if row.mean_output.is_some() { ENDING_ONE_BY_ONE } else { 1 };
-        let found = virtual_time::table_ending(
-            &config,
-            row.cell,
-            row.mean_output,
-            one_by_one,
-            table.requests,
-        )?;
+        let found =
+            table_with_mean_output(&config, row.cell, row.mean_output, one_by_one, table.requests)?;
         // A row without output is as wrong as can be.
         let latency_ms = found.latency_per_output_token_ms.unwrap_or(f64::MAX);
         Ok(RowError {
@@ -94,9 +89,9 @@ pub fn errors(profile: &Profile, table: &MeasuredTable) -> Result<Vec<RowError>,
     table.rows.iter().map(error).collect()
 }
 
-/// Fits the named constants of a profile to the rows of some tables, all others kept.
+/// Fits the named constants of a profile to the rows of some tables; all others stay as they are.
 ///
-/// The sum of squared logarithmic errors of throughput and latency is made small, every constant
+/// Minimises the sum of squared logarithmic errors of throughput and latency, with every constant
 /// within its bounds.
 ///
 /// # Errors
@@ -110,12 +105,12 @@ pub fn fit(
     for table in tables {
         errors(start, table)?;
     }
-    search(start, names, TETHER, |profile, held| residuals(profile, tables, held))
+    search(start, names, TETHER, |profile, ridge| residuals(profile, tables, ridge))
 }
 
-/// Searches the named constants, all others kept, for which the squares of residuals are least.
-/// `residuals` adds to those that hold the search to its start by `tether`, and gives nothing where
-/// a profile cannot run.
+/// Searches the named constants for the least sum of squared residuals; all others stay as they are.
+/// `residuals` appends to the residuals of the ridge, whose weight is `tether`, and returns `None`
+/// where the engine cannot start with a profile.
 fn search(
     start: &Profile,
     names: &[&str],
@@ -126,21 +121,20 @@ fn search(
     let with = |point: &[f64]| {
         let mut profile = start.clone();
         for (parameter, x) in parameters.iter().zip(point) {
-            (parameter.set)(&mut profile, parameter.value(*x));
+            (parameter.set)(&mut profile, parameter.value_at(*x));
         }
         profile
     };
     let origin: Vec<f64> =
-        parameters.iter().map(|parameter| parameter.place((parameter.get)(start))).collect();
+        parameters.iter().map(|parameter| parameter.axis_of((parameter.get)(start))).collect();
     let point = least_squares(&origin, |point| {
-        let held = point.iter().zip(&origin).map(|(x, o)| tether * (x - o)).collect();
-        residuals(&with(point), held)
+        let ridge = point.iter().zip(&origin).map(|(x, o)| tether * (x - o)).collect();
+        residuals(&with(point), ridge)
     });
     Ok(with(&point))
 }
 
-/// Logarithmic errors of every row, after those that are there already; nothing where the profile
-/// cannot run a row.
+/// Appends the logarithmic errors of every row; `None` where the engine cannot start with the profile.
 fn residuals(
     profile: &Profile,
     tables: &[MeasuredTable],
@@ -155,9 +149,9 @@ fn residuals(
     residuals.iter().all(|residual| residual.is_finite()).then_some(residuals)
 }
 
-/// A profile from which the search for the named constants begins: round numbers, so that a
-/// constant on which the rows that are left in say little is not taken from those that are left out.
-/// Constants without one begin where the profile that is built upon has them.
+/// The profile at which the search for the named constants starts: round numbers, so that no constant
+/// of a fit without some rows is taken from these rows. Constants that have no round number start at
+/// their values in `profile`.
 #[must_use]
 pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
     let mut start = profile.clone();
@@ -171,7 +165,7 @@ pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
     start
 }
 
-/// The constants that rows of these weights tell apart.
+/// The constants that rows of these weights determine.
 #[must_use]
 pub fn constants_of(weights: Weights) -> &'static [&'static str] {
     match weights {
@@ -200,7 +194,7 @@ const SHARED: [&str; 8] = [
     "chain_token_ns",
     "activation_bytes_per_token_hidden",
 ];
-/// Where the search begins: near what both tables say of sixteen bits, rounded to one or two digits.
+/// Where the search starts: near the fit to both sixteen-bit tables, with one or two digits.
 const ROUND: [(&str, f64); 13] = [
     ("step_us", 4000.0),
     ("sequence_layer_head_ns", 150.0),
@@ -216,7 +210,7 @@ const ROUND: [(&str, f64); 13] = [
     ("awq.bandwidth_efficiency", 0.5),
     ("awq.dense_efficiency", 0.15),
 ];
-/// Where it begins elsewhere under TGI: its step is hardly the host's.
+/// Where it starts elsewhere under TGI, whose step takes little time of the host.
 const ROUND_TGI: [(&str, f64); 2] = [("step_us", 100.0), ("awq.bandwidth_efficiency", 0.15)];
 /// GPTQ's own.
 const GPTQ: [&str; 3] =

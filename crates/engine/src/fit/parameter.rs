@@ -7,13 +7,13 @@ use crate::profile::Profile;
 pub struct Parameter {
     /// Its key in the profile.
     pub name: &'static str,
-    /// The least that it can be.
+    /// The least value.
     pub low: f64,
-    /// The most.
+    /// The greatest value.
     pub high: f64,
-    /// Reads it; a kernel that the profile has not gives its lower bound.
+    /// Reads it; the lower bound where the profile has no such kernel.
     pub get: fn(&Profile) -> f64,
-    /// Sets it; nothing happens where the profile has not that kernel.
+    /// Sets it; does nothing where the profile has no such kernel.
     pub set: fn(&mut Profile, f64),
 }
 
@@ -45,7 +45,7 @@ macro_rules! kernel {
     };
 }
 
-/// All of them.
+/// All constants that can be fitted.
 pub static PARAMETERS: [Parameter; 17] = [
     constant!(step_us, 10.0, 20_000.0),
     constant!(layer_floor_us, 1.0, 1_000.0),
@@ -82,14 +82,16 @@ pub fn parameter(name: &str) -> Result<&'static Parameter, EngineError> {
 }
 
 impl Parameter {
-    /// The value at a place on the unbounded axis of the search: logarithmic between the bounds.
-    pub(super) fn value(&self, place: f64) -> f64 {
-        let share = 1.0 / (1.0 + (-place).exp());
+    /// The value at a point on the unbounded axis of the search: logistic in the logarithm of the
+    /// value, between the bounds.
+    pub(super) fn value_at(&self, x: f64) -> f64 {
+        let share = 1.0 / (1.0 + (-x).exp());
         self.low * (self.high / self.low).powf(share)
     }
 
-    /// The place of a value, kept off the bounds, where the search could not move.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    /// The point of a value on that axis, at some distance from the bounds, where the search could
+    /// not move.
+    pub(super) fn axis_of(&self, value: f64) -> f64 {
         let share = (value / self.low).ln() / (self.high / self.low).ln();
         let share = share.clamp(0.02, 0.98);
         (share / (1.0 - share)).ln()
@@ -101,10 +103,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_comes_back_from_its_place() {
+    fn a_value_comes_back_from_the_axis() {
         for parameter in &PARAMETERS {
             let value = (parameter.low * parameter.high).sqrt();
-            let back = parameter.value(parameter.place(value));
+            let back = parameter.value_at(parameter.axis_of(value));
             assert!((back / value - 1.0).abs() < 1e-12, "{}", parameter.name);
         }
     }

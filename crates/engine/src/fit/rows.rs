@@ -22,7 +22,7 @@ pub struct MeasuredRow {
 /// How the outputs of measured rows ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outputs {
-    /// After the tokens that were asked for.
+    /// After the requested number of tokens.
     AsAsked,
     /// At the end of the text; their mean is tokens/s / requests/s.
     EndByThemselves,

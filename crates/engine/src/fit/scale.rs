@@ -1,23 +1,23 @@
-//! Calibration by few rows: three multipliers over a profile that is known, since two rows cannot
-//! tell eight constants apart.
+//! Calibration by few rows: fits three multipliers over the constants of a given profile, since two
+//! rows cannot determine eight constants.
 
 use super::solve::least_squares;
 use super::{MeasuredTable, fit, residuals};
 use crate::error::EngineError;
 use crate::profile::Profile;
 
-/// How little the search is held to factors of one: they move freely where rows speak.
+/// Weight of the ridge at factors of one: small, so that rows decide wherever they can.
 const TETHER: f64 = 0.003;
 /// The largest factor, either way.
 const MOST: f64 = 4.0;
-/// The share of what a data sheet promises that no product reaches.
+/// The greatest share of a data sheet's speed that any product reaches.
 const SHARE_MOST: f64 = 0.98;
 
 /// Names of the multipliers, in order: the host's time, the memory's bandwidth, the products.
 pub const SCALES: [&str; 3] = ["host", "bandwidth", "products"];
 
-/// Fits a multiplier each to the host's constants, to bandwidths and to products; everything else
-/// is kept.
+/// Fits one multiplier each for the host's constants, bandwidths and products; all else stays as it
+/// is.
 ///
 /// # Errors
 /// When a row's configuration is one that the engine would refuse to start with.
@@ -36,8 +36,8 @@ pub fn fit_scales(
     Ok((scaled(start, found), found))
 }
 
-/// Fits the named constants of a card that the profile is not of: multipliers first, then the
-/// constants, held to what the multipliers make of them.
+/// Fits the named constants of another card than the profile's: multipliers first, then the
+/// constants, starting at what the multipliers make of them.
 ///
 /// # Errors
 /// As [`fit`].
@@ -51,7 +51,7 @@ pub fn fit_scaled(
 }
 
 fn factors(point: &[f64]) -> [f64; 3] {
-    // Smooth, and never beyond the largest factor.
+    // Smooth, and within the largest factor either way.
     std::array::from_fn(|at| MOST.powf((point[at] / MOST.ln()).tanh()))
 }
 

@@ -9,7 +9,8 @@ use inferometer_model::time::Nanos;
 use crate::config::EngineConfig;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::virtual_time::{Lengths, simulate};
+use crate::request::Lengths;
+use crate::virtual_time::simulate;
 
 const REQUESTS: u32 = 1000;
 const RATE_PER_S: f64 = 32.0;
@@ -43,7 +44,7 @@ pub struct ServingFigures {
     pub latency_per_output_token_s: f64,
 }
 
-/// What the page states.
+/// The figures that the page states.
 pub const PUBLISHED: ServingFigures = ServingFigures {
     total_s: 842.46,
     output_tokens_per_s: 259.717,
@@ -52,7 +53,7 @@ pub const PUBLISHED: ServingFigures = ServingFigures {
     latency_per_output_token_s: 8.67,
 };
 
-/// Plays the run.
+/// Simulates the run.
 ///
 /// # Errors
 /// When the configuration is one that the engine would refuse to start with.
@@ -79,7 +80,7 @@ pub fn serving_run(config: &EngineConfig) -> Result<ServingFigures, EngineError>
     })
 }
 
-/// Lengths of the requests, prompts and outputs in orders that have nothing to do with each other.
+/// Lengths of the requests; the orders of prompts and of outputs are independent of each other.
 fn lengths() -> Vec<Lengths> {
     let prompts = log_normal(MEAN_PROMPT, PROMPT_SIGMA, PROMPT_RANGE);
     let outputs = log_normal(MEAN_OUTPUT, OUTPUT_SIGMA, OUTPUT_RANGE);

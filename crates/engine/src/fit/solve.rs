@@ -1,17 +1,17 @@
 //! Least squares by the method of Levenberg (1944) and Marquardt (1963), with a numerical Jacobian.
 
-/// Rounds after which the search ends if it has not settled.
+/// The most rounds of the search.
 const ROUNDS: u32 = 40;
-/// The share of the sum of squares below which a round brings nothing.
+/// The search ends when a round lowers the sum of squares by less than this share.
 const SETTLED: f64 = 1e-6;
 /// The step of the numerical Jacobian. Residuals jump a little where a number of KV blocks changes,
 /// so it is not small.
 const PROBE: f64 = 0.02;
-/// Damping beyond which no step helps any more.
+/// The search ends when damping reaches this: no step lowers the sum of squares.
 const STIFF: f64 = 1e8;
 
-/// A point at which the sum of squared residuals is small, found from `start`. Residuals are
-/// `None` where there is nothing to compute; `start` must have some.
+/// A point with a small sum of squared residuals, searched from `start`. `residuals` returns `None`
+/// where it is not defined; it must be defined at `start`.
 pub(super) fn least_squares(
     start: &[f64],
     mut residuals: impl FnMut(&[f64]) -> Option<Vec<f64>>,
@@ -64,7 +64,7 @@ fn linearise(
                 (Some(up), Some(down)) => {
                     up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * PROBE)).collect()
                 }
-                // At an edge of what can be computed this coordinate stays.
+                // At an edge of the domain this coordinate stays.
                 _ => vec![0.0; here.len()],
             }
         })

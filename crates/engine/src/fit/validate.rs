@@ -1,14 +1,14 @@
-//! How well a fit does on what it was not fitted on. It fits and counts; it keeps no result.
+//! Cross-validation: the errors of a fit on rows that it was not fitted on.
 
 use std::collections::BTreeSet;
 
 use super::{MeasuredRow, MeasuredTable, RowError, errors, fit};
 use crate::config::EngineConfig;
 use crate::error::EngineError;
-use crate::profile::{Profile, Seen};
+use crate::profile::{Coverage, Profile};
 
-/// Errors of every row, by table, with the rows of its input length left out of what `fit_to` fits
-/// to, then with those of its output length left out.
+/// Errors of every row, by table: under a fit (`fit_to`) without the rows of its input length, then
+/// under one without those of its output length.
 ///
 /// # Errors
 /// As `fit_to`.
@@ -22,11 +22,11 @@ pub fn leave_lengths_out(
     for length_of in [input, output] {
         let rows = tables.iter().flat_map(|table| &table.rows);
         let lengths: BTreeSet<u32> = rows.map(length_of).collect();
-        // The only length there is cannot be left out.
+        // A single length cannot be left out.
         for length in lengths.iter().filter(|_| lengths.len() > 1) {
-            let kept: Vec<_> =
+            let others: Vec<_> =
                 tables.iter().map(|table| table.only(|row| length_of(row) != *length)).collect();
-            let fitted = fit_to(&kept)?;
+            let fitted = fit_to(&others)?;
             for (table, found) in tables.iter().zip(&mut found) {
                 found.extend(errors(&fitted, &table.only(|row| length_of(row) == *length))?);
             }
@@ -50,14 +50,14 @@ pub fn leave_table_out(
     errors(&fit(start, &others, names)?, &left)
 }
 
-/// What the rows of a table cover; there must be a row.
+/// The ranges that the rows of a table cover; there must be a row.
 ///
 /// # Errors
 /// When a row's configuration is one that the engine would refuse to start with.
-pub fn seen(profile: &Profile, table: &MeasuredTable) -> Result<Seen, EngineError> {
+pub fn coverage(profile: &Profile, table: &MeasuredTable) -> Result<Coverage, EngineError> {
     let mut config = EngineConfig { profile: profile.clone(), ..table.config.clone() };
-    // As much as the engine was asked for, which is what a prediction is held against: how many fit
-    // into its memory follows from the lengths.
+    // The number of requests that were sent at once, with which a prediction is compared: how many of
+    // them fit into memory follows from the lengths.
     let mut most = 1;
     for row in &table.rows {
         config.max_model_len = Some(row.max_model_len);
@@ -68,7 +68,7 @@ pub fn seen(profile: &Profile, table: &MeasuredTable) -> Result<Seen, EngineErro
         let (least, most) = (lengths.clone().min(), lengths.max());
         (least.unwrap_or(0), most.unwrap_or(0))
     };
-    Ok(Seen {
+    Ok(Coverage {
         input_tokens: range(|row| row.cell.input_length),
         output_tokens: range(|row| row.cell.output_length),
         sequences: (1, most),

@@ -1,27 +1,66 @@
 //! The scheduler of Text Generation Inference 1.3.x: prompts of waiting requests are computed in a
-//! batch of their own when enough wait or enough steps have passed, and join those that run. Room
-//! for a whole output is taken at the start, so nothing is ever evicted.
+//! batch of their own when enough wait or enough steps have passed, and join those that run. KV
+//! blocks for the whole output are allocated at the start, so no sequence is ever preempted.
 //!
-//! Requests per batch are never limited; `max_concurrent_requests` belongs to the front.
+//! Requests per batch are never limited; `max_concurrent_requests` belongs to the router.
 
-use super::{Batch, Policy, Queues, Sequence};
+use super::queues::{Queues, Sequence};
+use super::scheduler::{Batch, Scheduler};
+use crate::config::{EngineConfig, Limits};
+use crate::error::EngineError;
 
-/// Decode steps after which whatever fits is let in (`--max-waiting-tokens`).
+/// Decode steps after which whatever fits is admitted (`--max-waiting-tokens`).
 const MAX_WAITING_TOKENS: u32 = 20;
-/// Waiting requests for each running one that are let in before that
+/// Waiting requests per running one that are admitted before that
 /// (`--waiting-served-ratio`).
 const WAITING_SERVED_RATIO: f64 = 1.2;
 
 /// TGI 1.3.x (`router/src/infer.rs` and `queue.rs` of 1.3.4).
 #[derive(Clone, Copy, Debug)]
-pub struct Tgi13;
+pub(super) struct Tgi13;
 
-impl Policy for Tgi13 {
+impl Scheduler for Tgi13 {
+    fn versions(&self) -> &'static str {
+        "tgi 1.3.x"
+    }
+
+    fn is_used_by(&self, engine: &str, version: &str) -> bool {
+        engine == "tgi" && version.starts_with("1.3.")
+    }
+
+    /// `--max-total-tokens` and `--max-batch-prefill-tokens` under vLLM's names; TGI limits neither
+    /// sequences nor padding.
+    fn limits(&self, config: &EngineConfig) -> Result<Limits, EngineError> {
+        let model = &config.model;
+        let most = model.context_limit.unwrap_or(model.context);
+        let max_model_len = config.max_model_len.unwrap_or(most.min(8192));
+        if max_model_len == 0 || max_model_len > most {
+            let expected = format!("{} takes sequences of 1 to {most} tokens", model.name);
+            return Err(EngineError::invalid("--max-model-len", max_model_len, expected));
+        }
+        Ok(Limits {
+            max_model_len,
+            max_num_seqs: config.max_num_seqs.unwrap_or(1024),
+            max_num_batched_tokens: config.max_num_batched_tokens.unwrap_or(4096),
+            max_paddings: 0,
+        })
+    }
+
+    fn supports_pipeline_stages(&self) -> bool {
+        false
+    }
+
+    /// All of the memory but a twentieth of what the warm-up leaves.
+    fn default_gpu_memory_utilization(&self) -> f64 {
+        0.95
+    }
+
     fn schedule(&self, queues: &mut Queues) -> Option<Batch> {
-        let ignored = never(queues);
-        let count = admissible(queues, waited(queues));
+        let ignored = take_unschedulable(queues);
+        let count = admissible(queues, has_waited_enough(queues));
         for _ in 0..count {
-            let mut sequence = queues.waiting.pop_front().expect("invariant: so many wait");
+            let mut sequence =
+                queues.waiting.pop_front().expect("invariant: `count` sequences wait");
             sequence.blocks = queues.kv.allocate(reserved(&sequence));
             queues.running.push(sequence);
         }
@@ -34,8 +73,8 @@ impl Policy for Tgi13 {
     fn steady_steps(&self, queues: &Queues, most: u32) -> u32 {
         if queues.waiting.is_empty() {
             most
-        } else if !queues.waiting.iter().all(|sequence| can_ever(queues, sequence))
-            || admissible(queues, waited(queues)) > 0
+        } else if !queues.waiting.iter().all(|sequence| fits_alone(queues, sequence))
+            || admissible(queues, has_waited_enough(queues)) > 0
         {
             0
         } else if admissible(queues, true) > 0 {
@@ -46,33 +85,34 @@ impl Policy for Tgi13 {
     }
 }
 
-/// Tokens that a request has room for from the start: its prompt, and all that it may ask for.
+/// Tokens for which KV blocks are allocated at the start: the prompt and the longest output.
 fn reserved(sequence: &Sequence) -> u32 {
     sequence.prompt + sequence.max_tokens
 }
 
-fn can_ever(queues: &Queues, sequence: &Sequence) -> bool {
+/// Whether the limits and the KV memory could hold the sequence if it ran alone.
+fn fits_alone(queues: &Queues, sequence: &Sequence) -> bool {
     let limits = queues.limits;
     sequence.prompt <= limits.max_num_batched_tokens
         && reserved(sequence) <= limits.max_model_len
         && queues.kv.blocks(reserved(sequence)) <= queues.kv.total()
 }
 
-/// Requests that no budget can hold; the front of TGI refuses them.
-fn never(queues: &mut Queues) -> Vec<Sequence> {
+/// Takes out requests that could not even run alone; TGI's router refuses them.
+fn take_unschedulable(queues: &mut Queues) -> Vec<Sequence> {
     let (keep, ignored): (Vec<_>, Vec<_>) = std::mem::take(&mut queues.waiting)
         .into_iter()
-        .partition(|sequence| can_ever(queues, sequence));
+        .partition(|sequence| fits_alone(queues, sequence));
     queues.waiting = keep.into();
     ignored
 }
 
-/// Whether requests need not wait for others any more.
-fn waited(queues: &Queues) -> bool {
+/// Whether waiting requests are admitted however few they are.
+fn has_waited_enough(queues: &Queues) -> bool {
     queues.running.is_empty() || queues.decodes_since_prompt >= MAX_WAITING_TOKENS
 }
 
-/// How many waiting requests are let in now, in order of arrival.
+/// How many waiting requests are admitted now, in order of arrival.
 fn admissible(queues: &Queues, any_number: bool) -> usize {
     let mut free = queues.kv.total() - queues.kv.used();
     let mut prompt_tokens = 0;
@@ -95,9 +135,8 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
-    use crate::config::Limits;
-    use crate::engine::RequestId;
     use crate::kv::BlockManager;
+    use crate::request::RequestId;
 
     fn queues(waiting: u64, running: u64) -> Queues {
         let sequence = |id, blocks| Sequence {
@@ -130,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_are_let_in_up_to_both_budgets() {
+    fn prompts_are_admitted_up_to_both_budgets() {
         assert_eq!(admitted(&mut queues(9, 0)), 4, "450 prompt tokens");
         let mut tight = queues(9, 8);
         tight.decodes_since_prompt = 20;

@@ -1,16 +1,46 @@
-//! The scheduler of vLLM 0.2.x: prompts first, in steps of their own; decode steps over everything
-//! that runs; eviction by recomputation when KV blocks run out.
+//! The scheduler of vLLM 0.2.x: prompts first, in steps of their own; decode steps over all running
+//! sequences; preemption by recomputation when KV blocks run out.
 //!
 //! Swapping to host memory is never modelled: it concerns requests with several sequences only.
 
-use super::{Batch, Policy, Queues, Sequence};
-use crate::kv::Room;
+use super::queues::{Queues, Sequence};
+use super::scheduler::{Batch, Scheduler};
+use super::vllm_limits;
+use crate::config::{EngineConfig, Limits};
+use crate::error::EngineError;
+use crate::kv::AllocStatus;
 
 /// vLLM 0.2.x (`vllm/core/scheduler.py` of 0.2.5 to 0.2.7).
 #[derive(Clone, Copy, Debug)]
-pub struct Vllm02;
+pub(super) struct Vllm02;
 
-impl Policy for Vllm02 {
+impl Scheduler for Vllm02 {
+    fn versions(&self) -> &'static str {
+        "vllm 0.2.x"
+    }
+
+    fn is_used_by(&self, engine: &str, version: &str) -> bool {
+        engine == "vllm" && version.starts_with("0.2.")
+    }
+
+    fn limits(&self, config: &EngineConfig) -> Result<Limits, EngineError> {
+        let max_model_len = vllm_limits::max_model_len(config)?;
+        let max_num_seqs = config.max_num_seqs.unwrap_or(256);
+        let tokens = config.max_num_batched_tokens.unwrap_or(max_model_len.max(2048));
+        if max_num_seqs > 0 && tokens < max_model_len {
+            let expected =
+                format!("must be at least the {max_model_len} of --max-model-len, or it limits it");
+            return Err(EngineError::invalid("--max-num-batched-tokens", tokens, expected));
+        }
+        vllm_limits::check_step(tokens, max_num_seqs)?;
+        Ok(Limits {
+            max_model_len,
+            max_num_seqs,
+            max_num_batched_tokens: tokens,
+            max_paddings: config.max_paddings.unwrap_or(256),
+        })
+    }
+
     fn schedule(&self, queues: &mut Queues) -> Option<Batch> {
         let batch = admit(queues);
         if batch.is_some() {
@@ -18,18 +48,18 @@ impl Policy for Vllm02 {
         }
         grow(queues);
         if queues.running.is_empty() {
-            // The last one left was evicted for want of a block: it begins again, or never can.
+            // The only sequence was preempted for want of a block: it begins again, or never can.
             return admit(queues);
         }
         Some(Batch::Decode)
     }
 
     fn steady_steps(&self, queues: &Queues, most: u32) -> u32 {
-        // Who cannot come in now cannot while blocks only become fewer.
+        // A prompt that is not admitted now is not admitted while free blocks only become fewer.
         if Prompts::default().next(queues).is_some() {
             return 0;
         }
-        queues.kv.growths(queues.running.iter().map(Sequence::tokens), most, 1)
+        queues.kv.steps_with_room(queues.running.iter().map(Sequence::tokens), most, 1)
     }
 }
 
@@ -41,26 +71,26 @@ struct Prompts {
     sum: u32,
 }
 
-/// What becomes of the first in the queue.
+/// What happens to the first waiting sequence.
 enum Next {
     Admitted,
     Ignored,
 }
 
 impl Prompts {
-    /// What becomes of the first in the queue in this step; nothing if it waits.
+    /// What this step does with the first waiting sequence; `None` if it goes on waiting.
     fn next(&self, queues: &Queues) -> Option<Next> {
         let limits = queues.limits;
-        // An evicted sequence computes its output again as part of its prompt.
+        // A preempted sequence computes its output again as part of its prompt.
         let prompt = queues.waiting.front()?.tokens();
-        let room = queues.kv.room(prompt);
+        let alloc_status = queues.kv.can_allocate(prompt);
         let prompt_limit = limits.max_model_len.min(limits.max_num_batched_tokens);
-        if prompt > prompt_limit || room == Room::Never {
+        if prompt > prompt_limit || alloc_status == AllocStatus::Never {
             return Some(Next::Ignored);
         }
         // Every prompt of a step is padded to the longest.
         let padded = (self.count as u64 + 1) * u64::from(prompt.max(self.longest));
-        let fits = room == Room::Now
+        let fits = alloc_status == AllocStatus::Now
             && padded <= u64::from(limits.max_num_batched_tokens)
             && queues.running.len() < limits.max_num_seqs as usize
             && padded - u64::from(self.sum + prompt) <= u64::from(limits.max_paddings);
@@ -68,12 +98,12 @@ impl Prompts {
     }
 }
 
-/// Lets in waiting prompts in order, until one does not fit into this step.
+/// Admits waiting prompts in order, until one does not fit into this step.
 fn admit(queues: &mut Queues) -> Option<Batch> {
     let mut prompts = Prompts::default();
     let mut ignored = Vec::new();
     while let Some(next) = prompts.next(queues) {
-        let mut sequence = queues.waiting.pop_front().expect("invariant: the front was seen");
+        let mut sequence = queues.waiting.pop_front().expect("invariant: a sequence waits");
         match next {
             Next::Ignored => ignored.push(sequence),
             Next::Admitted => {
@@ -90,8 +120,8 @@ fn admit(queues: &mut Queues) -> Option<Batch> {
     (admitted > 0 || !ignored.is_empty()).then_some(Batch::Prompt { admitted, ignored })
 }
 
-/// Gives each running sequence, first come first served, room for its next token; evicts the last
-/// arrived where there is none.
+/// Allocates, first come first served, the next token of each running sequence; preempts the
+/// sequence that arrived last where no block is free.
 fn grow(queues: &mut Queues) {
     let mut served = 0;
     while served < queues.running.len() {
@@ -103,7 +133,7 @@ fn grow(queues: &mut Queues) {
         } else {
             // The sequence itself goes when it is the last one left.
             let victim = queues.running.pop().expect("invariant: one is still unserved");
-            queues.evict(victim);
+            queues.preempt(victim);
         }
     }
 }
@@ -113,9 +143,8 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
-    use crate::config::Limits;
-    use crate::engine::RequestId;
     use crate::kv::BlockManager;
+    use crate::request::RequestId;
 
     fn queues(blocks: u32, prompts: &[u32]) -> Queues {
         let waiting = prompts.iter().zip(0..).map(|(&prompt, id)| Sequence {
@@ -148,7 +177,7 @@ mod tests {
             ("padding is limited", 1000, &[300, 40], 1),
             ("sequences are limited", 1000, &[10, 10, 10, 10, 10], 4),
             ("blocks are limited", 100, &[800, 800], 1),
-            ("the watermark is kept", 101, &[800, 800], 1),
+            ("the watermark is reserved", 101, &[800, 800], 1),
         ] {
             assert_eq!(admitted(&mut queues(blocks, prompts)), expected, "{why}");
         }
@@ -200,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_evicted_sequence_computes_its_output_again() {
+    fn a_preempted_sequence_computes_its_output_again() {
         let mut queues = queues(1000, &[100]);
         queues.waiting[0].generated = 50;
         admitted(&mut queues);
@@ -208,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_free_block_is_asked_for_even_where_the_last_has_room() {
+    fn a_free_block_is_required_even_where_the_last_has_room() {
         let mut queues = queues(2, &[20]);
         admitted(&mut queues);
         queues.running[0].generated = 1;
@@ -217,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn an_evicted_sequence_that_has_outgrown_the_memory_ends() {
+    fn a_preempted_sequence_that_has_outgrown_the_memory_ends() {
         let mut queues = queues(2, &[32]);
         admitted(&mut queues);
         queues.running[0].generated = 1;

@@ -1,57 +1,106 @@
-//! The scheduler of vLLM since 0.8 ("V1"): each step has a budget of tokens. What runs is served
-//! first, in order of arrival, mostly a token each; what is left of the budget goes to waiting
-//! prompts, in parts where they are longer. Beginnings of prompts that are in memory are not computed
-//! again. Where blocks run out, the last arrived is evicted and begins again.
+//! The scheduler of vLLM since 0.8 ("V1"): each step has a budget of tokens. Running sequences are
+//! served first, in order of arrival, mostly a token each; the rest of the budget goes to waiting
+//! prompts, in chunks where they are longer. Cached prefixes of prompts are not computed again.
+//! Where KV blocks run out, the sequence that arrived last is preempted and computed again.
 //!
 //! Priorities, speculative decoding, asynchronous scheduling and transfers of KV are never modelled.
 
-use super::{Batch, Policy, Queues, Sequence};
-use crate::config::Limits;
+use super::queues::{Queues, Sequence};
+use super::scheduler::{Batch, Scheduler};
+use super::vllm_limits;
+use crate::config::{EngineConfig, Limits};
+use crate::error::EngineError;
+use crate::prefix_cache::CacheHit;
 
 /// vLLM from 0.8 on (`vllm/v1/core/sched/scheduler.py`).
 #[derive(Clone, Copy, Debug)]
-pub struct VllmV1;
+pub(super) struct VllmV1;
 
-impl Policy for VllmV1 {
+impl Scheduler for VllmV1 {
+    fn versions(&self) -> &'static str {
+        "vllm from 0.8 on"
+    }
+
+    /// Version 0.8 made this scheduler the default.
+    fn is_used_by(&self, engine: &str, version: &str) -> bool {
+        let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
+        engine == "vllm"
+            && match (parts.next().flatten(), parts.next().flatten()) {
+                (Some(0), Some(minor)) => minor >= 8,
+                (Some(major), _) => major >= 1,
+                (None, _) => false,
+            }
+    }
+
+    /// A step need not hold a whole prompt, and pads nothing.
+    fn limits(&self, config: &EngineConfig) -> Result<Limits, EngineError> {
+        if let Some(paddings) = config.max_paddings {
+            let expected = "this engine's steps have no padding; leave it out";
+            return Err(EngineError::invalid("--max-paddings", paddings, expected));
+        }
+        let max_num_seqs = config.max_num_seqs.unwrap_or(256);
+        let default_tokens = 2048.max(max_num_seqs);
+        let max_num_batched_tokens = config.max_num_batched_tokens.unwrap_or(default_tokens);
+        vllm_limits::check_step(max_num_batched_tokens, max_num_seqs)?;
+        let max_model_len = vllm_limits::max_model_len(config)?;
+        Ok(Limits { max_model_len, max_num_seqs, max_num_batched_tokens, max_paddings: 0 })
+    }
+
+    fn chunks_prefill(&self) -> bool {
+        true
+    }
+
+    fn supports_prefix_caching(&self) -> bool {
+        true
+    }
+
+    fn requires_kv_of_one_sequence(&self) -> bool {
+        true
+    }
+
+    fn has_v1_metrics(&self) -> bool {
+        true
+    }
+
+    fn max_sequence_tokens(&self, limits: Limits) -> u32 {
+        limits.max_model_len
+    }
+
     fn schedule(&self, queues: &mut Queues) -> Option<Batch> {
         queues.running.iter_mut().for_each(|sequence| sequence.scheduled = 0);
         let ignored = too_long(queues);
         let mut budget = queues.limits.max_num_batched_tokens;
-        // Nobody is let in by the step that had to evict.
+        // A step that had to preempt admits no prompt.
         if serve_running(queues, &mut budget) {
             while let Some(first) = admissible(queues, budget) {
                 budget -= first.tokens;
                 admit(queues, first);
             }
         }
-        let some = !ignored.is_empty() || queues.running.iter().any(|s| s.scheduled > 0);
-        some.then_some(Batch::Mixed { ignored })
+        let has_work = !ignored.is_empty() || queues.running.iter().any(|s| s.scheduled > 0);
+        has_work.then_some(Batch::Mixed { ignored })
     }
 
     fn steady_steps(&self, queues: &Queues, most: u32) -> u32 {
         let running = &queues.running;
-        // The last token of a prompt may be a step of its own, which is no decode step.
+        // The last prompt token may be computed in a step of its own, which is no decode step.
         let decoding = |sequence: &Sequence| {
             sequence.generated > 0 && sequence.computed + 1 == sequence.tokens()
         };
         let budget = queues.limits.max_num_batched_tokens.checked_sub(running.len() as u32);
         let Some(budget) = budget.filter(|_| running.iter().all(decoding)) else { return 0 };
         let first = queues.waiting.front();
-        // Who cannot come in now cannot while blocks only become fewer.
+        // A prompt that is not admitted now is not admitted while free blocks only become fewer.
         if first.is_some_and(|first| first.tokens() >= queues.limits.max_model_len)
             || admissible(queues, budget).is_some()
         {
             return 0;
         }
-        queues.kv.growths(running.iter().map(Sequence::tokens), most, 0)
-    }
-
-    fn most_tokens(&self, limits: Limits) -> u32 {
-        limits.max_model_len
+        queues.kv.steps_with_room(running.iter().map(Sequence::tokens), most, 0)
     }
 }
 
-/// Takes out waiting prompts that leave no room for a token; the front of vLLM refuses them.
+/// Takes out waiting prompts that leave no room for an output token; vLLM's front end refuses them.
 fn too_long(queues: &mut Queues) -> Vec<Sequence> {
     let mut ignored = Vec::new();
     let limit = queues.limits.max_model_len;
@@ -61,11 +110,11 @@ fn too_long(queues: &mut Queues) -> Vec<Sequence> {
     ignored
 }
 
-/// Gives what runs its tokens, in order of arrival, as far as the budget goes. Says whether there
-/// were blocks for all without an eviction.
+/// Schedules running sequences in order of arrival, as far as the budget of tokens goes. Returns
+/// whether there were KV blocks for all without a preemption.
 fn serve_running(queues: &mut Queues, budget: &mut u32) -> bool {
     let mut served = 0;
-    let mut enough = true;
+    let mut has_blocks = true;
     while served < queues.running.len() && *budget > 0 {
         let sequence = &mut queues.running[served];
         let tokens = (sequence.tokens() - sequence.computed).min(*budget);
@@ -78,24 +127,24 @@ fn serve_running(queues: &mut Queues, budget: &mut u32) -> bool {
         } else {
             // The sequence itself goes when it is the last one left.
             let victim = queues.running.pop().expect("invariant: one is still unserved");
-            queues.evict(victim);
-            enough = false;
+            queues.preempt(victim);
+            has_blocks = false;
         }
     }
-    enough
+    has_blocks
 }
 
-/// The first in the queue, and what of it fits into this step.
+/// What a step computes of the first waiting sequence.
 #[derive(Clone, Copy)]
-struct First {
-    /// Blocks of its beginning that are in memory.
-    known: u32,
+struct Admission {
+    /// Blocks of its prefix that are cached.
+    cached_blocks: u32,
     /// Tokens that are computed after those.
     tokens: u32,
 }
 
-/// What of the first in the queue fits into what is left of the step; nothing if it waits.
-fn admissible(queues: &Queues, budget: u32) -> Option<First> {
+/// What of the first waiting sequence fits into the rest of the step; `None` if it has to wait.
+fn admissible(queues: &Queues, budget: u32) -> Option<Admission> {
     let first = queues.waiting.front()?;
     let limits = queues.limits;
     let is_too_long = first.tokens() >= limits.max_model_len;
@@ -105,20 +154,22 @@ fn admissible(queues: &Queues, budget: u32) -> Option<First> {
     let kv = &queues.kv;
     // At least one token is computed, for its logits are needed.
     let most = (first.tokens() - 1) / kv.block_size();
-    let (known, idle) = first.prefix.as_ref().map_or((0, 0), |prefix| kv.known(prefix, most));
-    let computed = known * kv.block_size();
+    let prefix = first.prefix.as_ref();
+    let CacheHit { blocks, idle } =
+        prefix.map_or_else(CacheHit::default, |prefix| kv.cached(prefix, most));
+    let computed = blocks * kv.block_size();
     let tokens = (first.tokens() - computed).min(budget);
-    let needed = kv.blocks(computed + tokens) - known + idle;
-    (kv.free() >= needed).then_some(First { known, tokens })
+    let needed = kv.blocks(computed + tokens) - blocks + idle;
+    (kv.free() >= needed).then_some(Admission { cached_blocks: blocks, tokens })
 }
 
-fn admit(queues: &mut Queues, First { known, tokens }: First) {
-    let mut sequence = queues.waiting.pop_front().expect("invariant: the front was seen");
+fn admit(queues: &mut Queues, Admission { cached_blocks, tokens }: Admission) {
+    let mut sequence = queues.waiting.pop_front().expect("invariant: a sequence waits");
     if let Some(prefix) = &mut sequence.prefix {
-        queues.kv.hold(prefix, known);
+        queues.kv.acquire_cached(prefix, cached_blocks);
     }
-    sequence.blocks = known;
-    sequence.computed = known * queues.kv.block_size();
+    sequence.blocks = cached_blocks;
+    sequence.computed = cached_blocks * queues.kv.block_size();
     sequence.scheduled = tokens;
     queues.prefix_queries += u64::from(sequence.tokens());
     queues.prefix_hits += u64::from(sequence.computed);
@@ -129,9 +180,9 @@ fn admit(queues: &mut Queues, First { known, tokens }: First) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::RequestId;
     use crate::kv::BlockManager;
     use crate::prefix_cache::{Prefix, block_hashes};
+    use crate::request::RequestId;
 
     fn queues(blocks: u32, prompts: &[u32]) -> Queues {
         let waiting = prompts.iter().zip(0..).map(|(&prompt, id)| Sequence {
@@ -150,7 +201,7 @@ mod tests {
         queues
     }
 
-    /// One step: what each running sequence is given, by its number.
+    /// One step: the tokens that each running sequence computes, by its number.
     fn step(queues: &mut Queues) -> Vec<(u64, u32)> {
         VllmV1.schedule(queues).expect("something to do");
         let given = queues.running.iter().filter(|s| s.scheduled > 0);
@@ -158,7 +209,7 @@ mod tests {
         for sequence in &mut queues.running {
             sequence.computed += sequence.scheduled;
             if let Some(prefix) = &mut sequence.prefix {
-                queues.kv.offer(prefix, sequence.computed);
+                queues.kv.cache_computed(prefix, sequence.computed);
             }
             if sequence.scheduled > 0 && sequence.computed == sequence.tokens() {
                 sequence.generated += 1;
@@ -168,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn decodes_come_first_and_prompts_fill_the_budget_in_parts() {
+    fn decodes_come_first_and_prompts_fill_the_budget_in_chunks() {
         let mut queues = queues(1000, &[100, 400, 30]);
         assert_eq!(step(&mut queues), [(0, 100), (1, 156)]);
         assert_eq!(step(&mut queues), [(0, 1), (1, 244), (2, 11)]);
@@ -182,18 +233,18 @@ mod tests {
         let mut queues = queues(1000, &[10, 10, 10, 10, 10]);
         assert_eq!(step(&mut queues).len(), 4);
         assert_eq!((queues.waiting.len(), queues.waiting[0].id.0), (1, 4));
-        assert_eq!(VllmV1.steady_steps(&queues, 9), 9, "who waits cannot come in");
+        assert_eq!(VllmV1.steady_steps(&queues, 9), 9, "the waiting sequence is not admitted");
     }
 
     #[test]
-    fn who_waits_for_blocks_is_not_overtaken() {
+    fn a_sequence_that_waits_for_blocks_is_not_overtaken() {
         let mut queues = queues(12, &[100, 200, 10]);
         assert_eq!(step(&mut queues), [(0, 100)]);
         assert_eq!(queues.waiting[0].id.0, 1);
     }
 
     #[test]
-    fn without_a_free_block_the_last_arrived_begins_again() {
+    fn without_a_free_block_the_last_arrived_is_preempted() {
         let mut queues = queues(4, &[32, 32]);
         step(&mut queues);
         assert_eq!(step(&mut queues), [(0, 1)]);
@@ -203,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_that_is_in_memory_is_not_computed_again() {
+    fn a_cached_prefix_is_not_computed_again() {
         let mut queues = queues(100, &[64, 64]);
         let tokens: Vec<u32> = (0..64).collect();
         for sequence in &mut queues.waiting {

@@ -1,4 +1,4 @@
-//! The engine's own account of each finished request: the truth that clients are held against.
+//! The engine's own account of each finished request, with which a client's figures are compared.
 
 use std::collections::VecDeque;
 
@@ -15,16 +15,16 @@ pub(super) struct Account {
     pub(super) prompt_tokens: u32,
     /// Output tokens.
     pub(super) output_tokens: u32,
-    /// When the engine took it up.
+    /// When the engine received it.
     pub(super) arrived_ns: Nanos,
-    /// When its first token was made; absent where none was.
+    /// When its first token was ready; absent where there was none.
     pub(super) first_token_ns: Option<Nanos>,
     /// When it ended.
     pub(super) finished_ns: Nanos,
 }
 
-/// The most accounts that are kept: those of the newest requests.
-const KEPT: usize = 100_000;
+/// The most accounts that are stored: those of the newest requests.
+const MAX_ACCOUNTS: usize = 100_000;
 
 /// The accounts of the newest finished requests, the oldest first.
 #[derive(Debug, Default, Serialize)]
@@ -32,9 +32,9 @@ const KEPT: usize = 100_000;
 pub(super) struct Accounts(VecDeque<Account>);
 
 impl Accounts {
-    /// Adds one; the oldest goes where there are as many as are kept.
+    /// Adds one; drops the oldest when there are [`MAX_ACCOUNTS`] already.
     pub(super) fn push(&mut self, account: Account) {
-        if self.0.len() == KEPT {
+        if self.0.len() == MAX_ACCOUNTS {
             self.0.pop_front();
         }
         self.0.push_back(account);
@@ -46,9 +46,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_accounts_are_kept_and_no_more() {
+    fn only_the_newest_accounts_are_stored() {
         let mut accounts = Accounts::default();
-        for number in 0..=KEPT as u32 {
+        for number in 0..=MAX_ACCOUNTS as u32 {
             accounts.push(Account {
                 id: String::new(),
                 prompt_tokens: number,
@@ -58,7 +58,7 @@ mod tests {
                 finished_ns: Nanos::ZERO,
             });
         }
-        assert_eq!(accounts.0.len(), KEPT);
+        assert_eq!(accounts.0.len(), MAX_ACCOUNTS);
         assert_eq!(accounts.0[0].prompt_tokens, 1);
     }
 }

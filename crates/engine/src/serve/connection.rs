@@ -11,7 +11,7 @@ use inferometer_wire::http::{
 
 use super::api::{Job, Reply};
 use super::fault::FaultKind;
-use crate::engine::RequestId;
+use crate::request::RequestId;
 
 /// The name that answers give of their server.
 const SERVER: &str = "inferometer-engine";

@@ -22,22 +22,22 @@ pub enum FaultKind {
     Garbage,
     /// `malformed`: broken JSON in the middle of the answer.
     Malformed,
-    /// `bundle=N`: so many tokens in each event.
+    /// `bundle=N`: N tokens in each event.
     Bundle(u32),
     /// `comments`: a comment before each event.
     Comments,
     /// `halves`: every second event has an empty text, and the one after it the text of both, as
     /// when each token is half of a character.
     Halves,
-    /// `close`: the connection is closed behind the complete answer, though its head promised to
-    /// keep it.
+    /// `close`: the connection is closed after the complete answer, although its head said
+    /// keep-alive.
     Close,
-    /// `slow-headers=MS`: nothing is sent before so many milliseconds.
+    /// `slow-headers=MS`: nothing is sent for MS milliseconds.
     SlowHeaders(u32),
-    /// `spike=MS`: from the middle of the answer on, nothing is sent for so many milliseconds; then
-    /// what has gathered comes at once.
+    /// `spike=MS`: from the middle of the answer on, nothing is sent for MS milliseconds; then all that
+    /// is due comes at once.
     Spike(u32),
-    /// `refuse`: the process ends before it answers; whoever connects later is refused.
+    /// `refuse`: the process ends before it answers; later connections are refused.
     Refuse,
     /// `die`: the process ends in the middle of the answer.
     Die,
@@ -94,7 +94,7 @@ impl Fault {
         Ok(Self { kind, request })
     }
 
-    /// Whether it befalls this request, counted from 1.
+    /// Whether it applies to this request, counted from 1.
     #[must_use]
     pub fn befalls(&self, request: u64) -> bool {
         self.request.is_none_or(|only| only == request)

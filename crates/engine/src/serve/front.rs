@@ -20,8 +20,10 @@ use super::fault::FaultKind;
 use super::latencies::Latencies;
 use super::telling::{FAILURE, fail, name, tell};
 use super::words::Words;
-use crate::engine::{Engine, Finish, RequestId, Step, StepOutput};
+use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::request::{EngineRequest, Finish, Lengths, RequestId};
+use crate::step::{Step, StepOutput};
 
 /// The server as an actor over a network on which it was made to listen.
 pub struct Front {
@@ -189,9 +191,9 @@ impl Front {
                 connection.event(&opening);
             }
         }
-        let blocks = std::mem::take(&mut job.blocks);
-        let (prompt, most) = (job.prompt_tokens, job.max_tokens);
-        self.engine.add_known(request, prompt, most, most, blocks);
+        let lengths = Lengths::from((job.prompt_tokens, job.max_tokens));
+        let block_hashes = std::mem::take(&mut job.block_hashes);
+        self.engine.add(request, EngineRequest { lengths, block_hashes });
         self.clients.insert(request, id);
         connection.answer = Some(Answer {
             request,

@@ -7,7 +7,7 @@ use inferometer_model::exposition::{
     Buckets, Exposition, FIRST_TOKEN_S, FURTHER_TOKEN_S, Kind, REQUEST_S,
 };
 
-use crate::engine::Finish;
+use crate::request::Finish;
 
 /// The latencies of all requests so far.
 #[derive(Debug)]
@@ -52,9 +52,9 @@ impl Latencies {
         }
     }
 
-    /// As Prometheus reads them; of vLLM since 0.8 (`is_v1`) without names that it has no more.
+    /// Writes the Prometheus text; without the names that vLLM since 0.8 (`is_v1`) no longer has.
     pub(super) fn write(&self, out: &mut String, model: &str, is_v1: bool) {
-        let mut told = Exposition::default();
+        let mut exposition = Exposition::default();
         for (histogram, name, help) in [
             (&self.first_token, "time_to_first_token_seconds", "Time to first token."),
             (&self.further_token, "inter_token_latency_seconds", "Between tokens (since 0.11)."),
@@ -64,14 +64,23 @@ impl Latencies {
             if is_v1 && name == "time_per_output_token_seconds" {
                 continue;
             }
-            told.histogram(&format!("vllm:{name}"), help, &[("model_name", model)], histogram);
+            exposition.histogram(
+                &format!("vllm:{name}"),
+                help,
+                &[("model_name", model)],
+                histogram,
+            );
         }
         let name = "vllm:request_success_total";
-        told.family(Kind::Counter, name, "Requests that ended.");
+        exposition.family(Kind::Counter, name, "Requests that ended.");
         for (reason, count) in [("stop", self.ended_at_stop), ("length", self.ended_at_length)] {
-            told.sample(name, &[("finished_reason", reason), ("model_name", model)], count as f64);
+            exposition.sample(
+                name,
+                &[("finished_reason", reason), ("model_name", model)],
+                count as f64,
+            );
         }
-        out.push_str(&told.finish());
+        out.push_str(&exposition.finish());
     }
 }
 

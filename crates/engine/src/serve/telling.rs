@@ -8,7 +8,8 @@ use super::api::{Job, Output, Reply};
 use super::connection::{Answer, Connection};
 use super::fault::FaultKind;
 use super::words::Words;
-use crate::engine::{Finish, RequestId, StepOutput};
+use crate::request::{Finish, RequestId};
+use crate::step::StepOutput;
 
 /// What an injected failure says.
 pub(super) const FAILURE: &str = "The engine failed (injected fault).";

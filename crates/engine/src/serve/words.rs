@@ -1,20 +1,20 @@
-//! The text of simulated outputs: single tokens of a tokenizer, drawn by a hash. The same prompt
-//! always gets the same words.
+//! The text of simulated outputs: single tokens of a tokenizer, chosen by a hash. The same prompt
+//! always gets the same text.
 
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
 
 /// The most tokens to choose from: decoding a whole vocabulary would delay the start.
-const CHOICE: usize = 4096;
+const MAX_TOKENS: usize = 4096;
 
 /// Tokens with their texts.
 pub(super) struct Words(Vec<(u32, String)>);
 
 impl Words {
-    /// A choice of the tokenizer's ordinary tokens, spread over its vocabulary.
+    /// A sample of the tokenizer's ordinary tokens, spread over its vocabulary.
     pub(super) fn new(tokenizer: &dyn Tokenizer) -> Result<Self, TokenizerError> {
         let ids = tokenizer.plain_ids();
-        let stride = ids.len().div_ceil(CHOICE).max(1);
-        let mut words = Vec::with_capacity(CHOICE);
+        let stride = ids.len().div_ceil(MAX_TOKENS).max(1);
+        let mut words = Vec::with_capacity(MAX_TOKENS);
         for &id in ids.iter().step_by(stride) {
             let text = tokenizer.decode(&[id])?;
             // Half characters and controls would not survive a client's own tokenizer.
@@ -29,10 +29,10 @@ impl Words {
         Ok(Self(words))
     }
 
-    /// The token at a place of an output: its id and text.
-    pub(super) fn at(&self, seed: u64, place: u32) -> (u32, &str) {
-        let draw = mix(seed ^ mix(u64::from(place) + 1)) % self.0.len() as u64;
-        let (id, text) = &self.0[draw as usize];
+    /// The token at an index of an output: its id and text.
+    pub(super) fn at(&self, seed: u64, index: u32) -> (u32, &str) {
+        let chosen = mix(seed ^ mix(u64::from(index) + 1)) % self.0.len() as u64;
+        let (id, text) = &self.0[chosen as usize];
         (*id, text)
     }
 }

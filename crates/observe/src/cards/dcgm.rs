@@ -1,4 +1,4 @@
-//! NVIDIA's cards of another machine, by the DCGM exporter that runs there. Asked like a server's
+//! NVIDIA's cards of another machine, from the DCGM exporter that runs there, scraped like a server's
 //! metrics.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use inferometer_model::sample::CardSample;
 use inferometer_model::target::Card;
 
-use super::Cards;
+use super::CardSource;
 use crate::exposition::{Metric, metrics};
 use crate::scrape::Scrape;
 
@@ -17,10 +17,10 @@ pub struct Dcgm {
 }
 
 impl Dcgm {
-    /// The cards that an exporter knows.
+    /// The cards that an exporter reports.
     ///
     /// # Errors
-    /// When it does not answer, or knows none.
+    /// When it does not answer, or reports no card.
     pub fn reach(scrape: Scrape) -> Result<Self, String> {
         let cards = cards(&scrape.text()?);
         if cards.is_empty() {
@@ -30,7 +30,7 @@ impl Dcgm {
     }
 }
 
-impl Cards for Dcgm {
+impl CardSource for Dcgm {
     fn cards(&self) -> Vec<Card> {
         self.cards.clone()
     }
@@ -41,20 +41,20 @@ impl Cards for Dcgm {
             Err(why) => return vec![Err(why)],
         };
         let samples = samples(&text);
-        let is_said = |card: &Card| samples.iter().any(|sample| sample.index == card.index);
-        let gone = self.cards.iter().filter(|card| !is_said(card)).map(|card| {
+        let has_sample = |card: &Card| samples.iter().any(|sample| sample.index == card.index);
+        let gone = self.cards.iter().filter(|card| !has_sample(card)).map(|card| {
             Err(format!("{}: card {} is not in what it says", self.scrape.address(), card.index))
         });
         samples.iter().copied().map(Ok).chain(gone).collect()
     }
 }
 
-/// Which card a line is of. Parts of a card that are given out on their own (MIG) are its own.
+/// The number of the card that a line belongs to; lines of MIG instances belong to their card.
 fn card_of(metric: &Metric<'_>) -> Option<u32> {
     metric.name.starts_with("DCGM_FI_").then(|| metric.label("gpu"))??.parse().ok()
 }
 
-/// The value of a line. DCGM has numbers that stand for none (`DCGM_INT32_BLANK`,
+/// The value of a line. DCGM has numbers that stand for "no value" (`DCGM_INT32_BLANK`,
 /// `DCGM_INT64_BLANK`, `DCGM_FP64_BLANK` and the three above each: not found, not supported, not
 /// permitted); as a float, all of 64 bits are 2^63.
 fn value_of(metric: &Metric<'_>) -> Option<f64> {
@@ -131,21 +131,21 @@ another_metric{gpu="7"} 1
 "#;
 
     #[test]
-    fn cards_and_what_they_do_are_read_from_the_exporters_lines() {
+    fn cards_and_their_samples_are_read_from_the_exporters_lines() {
         let found = cards(TEXT);
         assert_eq!(found.iter().map(|card| card.index).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(found[0].name.as_deref(), Some("NVIDIA H100"));
         assert_eq!(found[0].driver.as_deref(), Some("550.1"));
         assert_eq!((found[0].memory_bytes, found[1].memory_bytes), (Some(4 << 30), None));
-        let said = samples(TEXT);
-        assert_eq!((said[0].utilisation, said[0].power_w), (Some(0.64), Some(412.5)));
-        assert_eq!((said[0].energy_j, said[0].memory_bytes), (Some(90_000.5), Some(3 << 30)));
-        assert_eq!((said[1].clock_mhz, said[1].power_w), (Some(345.0), None));
-        assert!(said.iter().all(|card| card.cached));
+        let samples = samples(TEXT);
+        assert_eq!((samples[0].utilisation, samples[0].power_w), (Some(0.64), Some(412.5)));
+        assert_eq!((samples[0].energy_j, samples[0].memory_bytes), (Some(90_000.5), Some(3 << 30)));
+        assert_eq!((samples[1].clock_mhz, samples[1].power_w), (Some(345.0), None));
+        assert!(samples.iter().all(|card| card.cached));
     }
 
     #[test]
-    fn what_the_exporter_says_in_place_of_a_value_is_none() {
+    fn the_exporters_numbers_for_no_value_are_absent() {
         for blank in [
             "NaN",
             "+Inf",

@@ -1,5 +1,5 @@
-//! NVIDIA's cards by NVML, which comes with their driver and is loaded when the program runs. No
-//! machine needs to have it.
+//! NVIDIA's cards by NVML, a library of their driver that is loaded at run time. A machine without it
+//! has no such cards.
 
 use std::ffi::OsStr;
 
@@ -8,9 +8,9 @@ use inferometer_model::target::Card;
 use nvml_wrapper::enum_wrappers::device::Clock;
 use nvml_wrapper::{Device, Nvml};
 
-use super::Cards;
+use super::CardSource;
 
-/// The library by the name that the driver alone installs; the plain one belongs to development.
+/// The name that the driver installs; the name without a version belongs to development packages.
 const LIBRARY: &str = "libnvidia-ml.so.1";
 
 /// The cards that the driver of this machine has.
@@ -19,7 +19,7 @@ pub struct NvmlCards {
     count: u32,
 }
 
-/// What NVML says of a card, in its units; absent where the card cannot say it.
+/// NVML's readings of a card, in its units; absent where the card does not support them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
     utilisation_percent: Option<u32>,
@@ -38,7 +38,7 @@ impl NvmlCards {
     }
 }
 
-impl Cards for NvmlCards {
+impl CardSource for NvmlCards {
     fn cards(&self) -> Vec<Card> {
         let driver = self.nvml.sys_driver_version().ok();
         let card = |index| {
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_of_nvml_become_ours_and_what_a_card_cannot_say_is_absent() {
+    fn units_of_nvml_are_converted_and_what_a_card_does_not_support_is_absent() {
         let reading = Reading {
             utilisation_percent: Some(87),
             power_mw: Some(251_500),

@@ -1,4 +1,4 @@
-//! AMD's cards by the files in which their driver says what they do. Reads, and never writes.
+//! AMD's cards, from the files of their driver in `/sys`. Reads, and never writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use std::str::FromStr;
 use inferometer_model::sample::CardSample;
 use inferometer_model::target::Card;
 
-use super::Cards;
+use super::CardSource;
 
-/// AMD's number among the makers of devices.
+/// AMD's PCI vendor id.
 const AMD: &str = "0x1002";
 
 /// The cards of this machine.
@@ -31,11 +31,11 @@ impl AmdCards {
             .into_iter()
             .filter_map(|entry| {
                 let name = entry.file_name()?.to_str()?.strip_prefix("card")?.to_owned();
-                // `card0-DP-1` is a plug of the card.
+                // `card0-DP-1` is a connector of the card.
                 Some((name.parse().ok()?, entry.join("device")))
             })
             .filter(|(_, folder)| line(&folder.join("vendor")).as_deref() == Some(AMD))
-            // A display without an engine of its own has no use.
+            // A display adapter without this file has no compute engine.
             .filter(|(_, folder)| folder.join("gpu_busy_percent").exists())
             .collect();
         folders.sort_unstable();
@@ -51,7 +51,7 @@ impl AmdCards {
     }
 }
 
-impl Cards for AmdCards {
+impl CardSource for AmdCards {
     fn cards(&self) -> Vec<Card> {
         let card = |device: &Device| Card {
             index: device.index,
@@ -75,7 +75,7 @@ impl Device {
             return Err(format!("{}: the card is gone", self.folder.display()));
         }
         let sensor = |name: &str| number::<f64>(&self.sensors.as_ref()?.join(name));
-        // Newer cards say their power at the instant, older ones a mean over some milliseconds.
+        // Older drivers report a mean over some milliseconds, newer ones the power at the instant.
         let power_uw = sensor("power1_average").or_else(|| sensor("power1_input"));
         let busy: Option<f64> = number(&self.folder.join("gpu_busy_percent"));
         Ok(CardSample {
@@ -145,14 +145,14 @@ mod tests {
         let names: Vec<_> = cards.iter().filter_map(|card| card.name.as_deref()).collect();
         assert_eq!(names, ["AMD Instinct MI300X", "AMD 0x74a1"]);
         assert_eq!(cards[0].memory_bytes, Some(206_141_652_992));
-        let said = amd.sample().into_iter().collect::<Result<Vec<_>, _>>().unwrap();
-        assert_eq!((said[0].index, said[0].utilisation), (0, Some(0.42)));
-        assert_eq!((said[0].power_w, said[0].clock_mhz), (Some(350.0), Some(2_100.0)));
-        assert_eq!((said[1].power_w, said[1].memory_bytes), (Some(90.5), None));
+        let samples = amd.sample().into_iter().collect::<Result<Vec<_>, _>>().unwrap();
+        assert_eq!((samples[0].index, samples[0].utilisation), (0, Some(0.42)));
+        assert_eq!((samples[0].power_w, samples[0].clock_mhz), (Some(350.0), Some(2_100.0)));
+        assert_eq!((samples[1].power_w, samples[1].memory_bytes), (Some(90.5), None));
         fs::remove_dir_all(drm.path().join("card2")).unwrap();
-        let said = amd.sample();
-        assert!(said[0].is_ok(), "one that is gone does not silence the other");
-        assert!(said[1].as_ref().unwrap_err().contains("is gone"));
+        let samples = amd.sample();
+        assert!(samples[0].is_ok(), "a card that is gone does not affect the other");
+        assert!(samples[1].as_ref().unwrap_err().contains("is gone"));
     }
 
     #[test]

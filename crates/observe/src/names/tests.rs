@@ -1,4 +1,4 @@
-//! Recorded answers of real servers, by what they mean.
+//! Recorded answers of real servers, and what is read from them.
 
 use super::*;
 use Quantity::{
@@ -12,7 +12,7 @@ const TGI: &str = include_str!("../../fixtures/tgi-3.3.6.txt");
 const LLAMA_CPP: &str = include_str!("../../fixtures/llama-cpp-b11434.txt");
 
 #[test]
-fn what_each_server_says_is_known_by_its_own_names() {
+fn the_metrics_of_each_server_are_read_by_its_own_names() {
     for (text, expected) in [
         (
             VLLM,
@@ -51,23 +51,23 @@ fn what_each_server_says_is_known_by_its_own_names() {
             ],
         ),
     ] {
-        let said = Names::known().read(text, Histograms::Read).values;
-        assert_eq!(said, expected.into_iter().collect::<BTreeMap<_, _>>());
+        let sample = MetricNames::known().read(text, Histograms::Read).values;
+        assert_eq!(sample, expected.into_iter().collect::<BTreeMap<_, _>>());
     }
 }
 
 #[test]
-fn histograms_are_read_whole_or_left() {
-    let said = Names::known().read(VLLM, Histograms::Read).histograms;
-    let ttft = &said[&Latency::Ttft];
+fn histograms_are_read_whole_or_skipped() {
+    let sample = MetricNames::known().read(VLLM, Histograms::Read).histograms;
+    let ttft = &sample[&Latency::Ttft];
     assert_eq!((ttft.count, ttft.sum), (11.0, 13.395433187484741));
     assert_eq!((ttft.below.len(), ttft.below[0].0), (22, 0.001));
-    let itl = &said[&Latency::Itl];
+    let itl = &sample[&Latency::Itl];
     assert_eq!((itl.count, itl.quantile_within(0.5)), (28.0, Some([0.0, 0.01])));
     // Two kinds of requests, each with a histogram, are one.
-    let said = Names::known().read(SGLANG, Histograms::Read).histograms;
-    assert_eq!(said[&Latency::Ttft].count, 57.0);
-    assert!(Names::known().read(VLLM, Histograms::Left).histograms.is_empty());
+    let sample = MetricNames::known().read(SGLANG, Histograms::Read).histograms;
+    assert_eq!(sample[&Latency::Ttft].count, 57.0);
+    assert!(MetricNames::known().read(VLLM, Histograms::Skip).histograms.is_empty());
 }
 
 #[test]
@@ -75,21 +75,21 @@ fn several_engines_behind_one_address_are_added_up_and_their_shares_averaged() {
     let text = "vllm:num_requests_running{engine=\"0\"} 3\nvllm:num_requests_running{engine=\"1\"} \
                 5\nvllm:kv_cache_usage_perc{engine=\"0\"} 0.2\nvllm:kv_cache_usage_perc{engine=\"1\"} \
                 0.4\nvllm:gpu_cache_usage_perc{engine=\"0\"} 0.9\n";
-    let said = Names::known().read(text, Histograms::Read).values;
-    assert_eq!(said[&Running], 8.0);
-    assert!((said[&KvUse] - 0.3).abs() < 1e-12, "the current name counts, not the older one");
+    let sample = MetricNames::known().read(text, Histograms::Read).values;
+    assert_eq!(sample[&Running], 8.0);
+    assert!((sample[&KvUse] - 0.3).abs() < 1e-12, "the current name counts, not the older one");
 }
 
 #[test]
-fn names_of_ones_own_come_first_and_wrong_quantities_are_told() {
+fn the_users_names_come_first_and_unknown_quantities_are_refused() {
     let own = |quantity: &str, name: &str| {
-        Names::with(&BTreeMap::from([(quantity.to_owned(), name.to_owned())]))
+        MetricNames::with(&BTreeMap::from([(quantity.to_owned(), name.to_owned())]))
     };
     let names = own("running", "mine_a + mine_b").unwrap();
-    let said = names.read("mine_a 1\nmine_b 2\nvllm:num_requests_running 9\n", Histograms::Left);
-    assert_eq!(said.values[&Running], 3.0);
-    let told = own("speed", "mine").unwrap_err();
-    assert!(told.contains("`speed`") && told.contains("kv_use"), "{told}");
+    let sample = names.read("mine_a 1\nmine_b 2\nvllm:num_requests_running 9\n", Histograms::Skip);
+    assert_eq!(sample.values[&Running], 3.0);
+    let error = own("speed", "mine").unwrap_err();
+    assert!(error.contains("`speed`") && error.contains("kv_use"), "{error}");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_histogram_that_holds_no_number_is_none() {
         let name = "vllm:time_to_first_token_seconds";
         format!("{name}_bucket{{le=\"1\"}} {bucket}\n{name}_sum {sum}\n{name}_count {count}\n")
     };
-    let read = |text: String| Names::known().read(&text, Histograms::Read).histograms.len();
+    let read = |text: String| MetricNames::known().read(&text, Histograms::Read).histograms.len();
     assert_eq!(read(text("1", "0.5", "1")), 1);
     for (bucket, sum, count) in
         [("NaN", "0.5", "1"), ("1", "NaN", "1"), ("1", "+Inf", "1"), ("1", "0.5", "NaN")]
@@ -108,19 +108,19 @@ fn a_histogram_that_holds_no_number_is_none() {
 }
 
 #[test]
-fn a_name_of_ones_own_that_is_not_there_is_told_and_no_other_is_read_in_its_place() {
+fn a_users_name_that_is_missing_is_reported_and_no_other_is_read_in_its_place() {
     let own = BTreeMap::from([("running".to_owned(), "mine_a + mine_b".to_owned())]);
-    let names = Names::with(&own).unwrap();
+    let names = MetricNames::with(&own).unwrap();
     let text = "mine_a 1\nvllm:num_requests_running 9\nvllm:num_requests_waiting 2\n";
     assert_eq!(names.unknown_to(text), ["mine_b"]);
-    let said = names.read(text, Histograms::Left).values;
-    assert_eq!(said, BTreeMap::from([(Waiting, 2.0)]), "neither half a sum nor vLLM's");
+    let sample = names.read(text, Histograms::Skip).values;
+    assert_eq!(sample, BTreeMap::from([(Waiting, 2.0)]), "neither half a sum nor vLLM's");
     assert_eq!(names.unknown_to("mine_a 1\n# TYPE mine_b gauge\n"), [""; 0]);
     for (name, text) in
         [("t_total", "# TYPE t counter\n"), ("h", "h_bucket{le=\"1\"} 0\nh_sum 0\nh_count 0\n")]
     {
         let own = BTreeMap::from([("ttft".to_owned(), name.to_owned())]);
-        assert_eq!(Names::with(&own).unwrap().unknown_to(text), [""; 0], "{name}");
+        assert_eq!(MetricNames::with(&own).unwrap().unknown_to(text), [""; 0], "{name}");
     }
-    assert_eq!(Names::known().unknown_to(""), [""; 0]);
+    assert_eq!(MetricNames::known().unknown_to(""), [""; 0]);
 }

@@ -1,5 +1,4 @@
-//! What people say of runs: tags, which runs are found by, and notes. Figures are never changed
-//! here.
+//! Tags and notes on runs. Never changes a figure.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -14,13 +13,13 @@ use crate::utc;
 pub struct Note {
     /// When it was written, RFC 3339, UTC.
     pub at: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
 impl Store {
-    /// Adds tags to a run and takes others away, all or none of it; adding one that it has changes
-    /// nothing. Returns the tags that it has then, sorted.
+    /// Adds tags to a run and removes others, all or none of it; adding a tag that it has changes
+    /// nothing. Returns its tags, sorted.
     ///
     /// # Errors
     /// [`StoreError::InvalidTag`] for one that no list could show, [`StoreError::NoSuchTag`] for

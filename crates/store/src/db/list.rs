@@ -1,18 +1,19 @@
-//! The list of runs: which of them fit a filter, and the run that a name means. Reads an index, and
-//! documents of imported runs alone. Never changes anything.
+//! The list of runs, and the run that a name refers to. Reads an index, and documents of imported
+//! runs only. Never changes anything.
 
 use std::path::Path;
 
 use rusqlite::{OptionalExtension, Row};
 
+use super::filter::RunFilter;
 use super::open::database;
-use super::run::{GridRow, RunFilter, RunKind, RunRow, RunState};
+use super::run::{GridRow, RunKind, RunRow, RunState};
 use super::run_id::RunId;
 use super::store::{Store, document};
 use crate::error::StoreError;
 use crate::log::is_being_written;
 
-/// Names that mean the run of a kind that began last.
+/// Names of the run of a kind that began last.
 const LATEST: [(&str, RunKind); 3] = [
     ("latest", RunKind::Measured),
     ("latest-predicted", RunKind::Predicted),
@@ -67,8 +68,7 @@ impl Store {
         Ok(Ok(found))
     }
 
-    /// A row of the list. A run that should be going on, and whose log nobody writes, was killed.
-    /// What a program of another version wrote may be unreadable.
+    /// A row of the list. Documents that another version of this program wrote may be unreadable.
     pub(super) fn run_row(&self, row: &Row<'_>) -> rusqlite::Result<Result<RunRow, StoreError>> {
         let state: String = row.get("state")?;
         let state = RunState::ALL.into_iter().find(|known| known.name() == state);
@@ -89,7 +89,7 @@ impl Store {
             id: RunId::stored(id),
             started_at: row.get("started_at")?,
             finished_at: row.get("finished_at")?,
-            state: seen(state, &self.beside(&log)),
+            state: actual_state(state, &self.sibling_path(&log)),
             kind: kind.expect("invariant: the schema makes no other kind"),
             engine: row.get("engine")?,
             engine_version: row.get("engine_version")?,
@@ -107,9 +107,9 @@ impl Store {
         }))
     }
 
-    /// The run that a name means: its identity, any beginning of it that no other run shares,
-    /// `latest` for the measured one that began last, whatever its state, `latest-predicted` and
-    /// `latest-imported` for the others.
+    /// The run that a name refers to: its id, a prefix of it that no other run shares, `latest` for
+    /// the measured run that began last, whatever its state, `latest-predicted` and `latest-imported`
+    /// for the other kinds.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::NoneOfItsKind`], [`StoreError::AmbiguousRun`],
@@ -125,7 +125,7 @@ impl Store {
                 kind: kind.name(),
             });
         }
-        // An empty beginning would be that of every run.
+        // An empty prefix would be that of every run.
         let query = "SELECT id FROM runs WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1
                      ORDER BY id";
         let found = self.connection.prepare(query).and_then(|mut statement| {
@@ -162,9 +162,9 @@ fn grid_row(grid: Grid) -> Option<GridRow> {
     })
 }
 
-/// The state of a run as its log shows it. Where the file system keeps no locks nothing shows,
-/// and what the database says stands.
-fn seen(state: RunState, log: &Path) -> RunState {
+/// The state of a run: one that is stored as running and whose log no process writes was killed.
+/// Where the file system has no locks, the stored state stands.
+fn actual_state(state: RunState, log: &Path) -> RunState {
     match state {
         RunState::Running if is_being_written(log) == Some(false) => RunState::Killed,
         other => other,

@@ -1,19 +1,26 @@
-//! The database: which runs there are, their results, and one row for each request.
+//! The database: the list of runs, their results, and one row for each request.
 //!
 //! SQLite in WAL mode, so that one process can read while another writes, and writers wait for
-//! one another. It reads no clock, and removes only runs that it is told to.
+//! one another. It reads no clock, and removes only the runs that the caller names.
 
 mod open;
-mod run;
 mod run_id;
+
+mod run;
+
+mod filter;
+
 mod store;
 
 mod labels;
+mod lifecycle;
 mod list;
+mod read;
 mod remove;
 mod requests;
 
+pub use filter::RunFilter;
 pub use labels::Note;
-pub use run::{GridRow, ImportHeader, RunFilter, RunHeader, RunKind, RunRow, RunState, StoredRun};
+pub use run::{GridRow, ImportHeader, RunHeader, RunKind, RunRow, RunState, StoredRun};
 pub use run_id::RunId;
 pub use store::Store;

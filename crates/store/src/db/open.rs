@@ -1,5 +1,5 @@
-//! Opens a database: is it ours, is it of a version that is known, and bringing an older one up
-//! to date.
+//! Opens a database: checks that it is one of this program and of a known version, and migrates an
+//! older one.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,8 +9,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::error::StoreError;
 
-/// The steps that lead from an empty file to the present schema. The number of steps that were
-/// done is the file's `user_version`; steps are added at the end and never changed.
+/// The steps from an empty file to the present schema. The file's `user_version` is the number of
+/// steps that were done; steps are added at the end and never changed.
 const MIGRATIONS: [&str; 3] = [
     include_str!("../schema/0001_runs.sql"),
     include_str!("../schema/0002_classes.sql"),
@@ -23,16 +23,16 @@ const APPLICATION_ID: i64 = 0x494e_4652;
 /// How long a writer waits for another.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Whether a database may be made where there is none.
+/// What to do where there is no database.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(super) enum IfMissing {
     Create,
     Refuse,
 }
 
-/// Opens the database and brings it up to date.
-pub(super) fn open(path: &Path, missing: Missing) -> Result<Connection, StoreError> {
-    if missing == Missing::Refuse && !path.exists() {
+/// Opens the database and migrates it.
+pub(super) fn open(path: &Path, if_missing: IfMissing) -> Result<Connection, StoreError> {
+    if if_missing == IfMissing::Refuse && !path.exists() {
         return Err(StoreError::NoStore { path: path.to_owned() });
     }
     // One process at a time opens: switching a new file to WAL does not wait for others, it fails.
@@ -41,7 +41,7 @@ pub(super) fn open(path: &Path, missing: Missing) -> Result<Connection, StoreErr
     let turn = File::open(folder.unwrap_or(Path::new("."))).ok();
     let _locked = turn.as_ref().map(File::lock);
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    flags.set(OpenFlags::SQLITE_OPEN_CREATE, missing == Missing::Create);
+    flags.set(OpenFlags::SQLITE_OPEN_CREATE, if_missing == IfMissing::Create);
     let mut connection = Connection::open_with_flags(path, flags).map_err(database(path))?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(database(path))?;
     check_identity(&connection, path)?;
@@ -50,8 +50,7 @@ pub(super) fn open(path: &Path, missing: Missing) -> Result<Connection, StoreErr
     Ok(connection)
 }
 
-/// Opens the database without the right to write it: nothing is made and nothing brought up to
-/// date.
+/// Opens the database read-only: nothing is created and nothing migrated.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     if !path.exists() {
         return Err(StoreError::NoStore { path: path.to_owned() });
@@ -104,14 +103,13 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     if mode != "wal" {
         connection.pragma_update(None, "journal_mode", "wal")?;
     }
-    // A run that was acknowledged survives the death of the machine; there is one commit for
-    // each pass, so the cost does not show.
+    // A committed run survives a crash of the machine; commits are few, so this costs little.
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-/// Takes the steps that were not taken yet, in one transaction: another process that opens the
-/// file at the same time waits and finds them done.
+/// Does the missing migration steps in one transaction: another process that opens the file at the
+/// same time waits and finds them done.
 fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     if check_identity(connection, path)? == MIGRATIONS.len() {
         return Ok(());

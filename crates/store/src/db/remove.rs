@@ -10,29 +10,29 @@ use super::run::{RunRow, RunState};
 use super::store::Store;
 use crate::error::StoreError;
 
-/// A run that began so recently may not have come to make its log.
+/// A run that began more recently may not have created its log yet.
 const BEGINNING_NS: i64 = 60_000_000_000;
 
 impl Store {
-    /// Removes a run and its log. What else was made of it, such as reports, is left alone.
-    /// Returns how many bytes its log had.
+    /// Removes a run and its log, and returns how many bytes the log had. Files made from the run,
+    /// such as reports, stay.
     ///
     /// # Errors
     /// [`StoreError::BeingWritten`] while a process writes it, or has just begun to; [`StoreError::NoSuchRun`],
     /// [`StoreError::Database`]; [`StoreError::Io`] when the log cannot be removed, whose rows are
     /// gone then.
     pub fn remove(&mut self, row: &RunRow, now_unix_ns: i64) -> Result<u64, StoreError> {
-        let written = || StoreError::BeingWritten { run: row.id.to_string() };
-        // Where the file system keeps no locks, what the database says must do.
+        let being_written = || StoreError::BeingWritten { run: row.id.to_string() };
+        // Where the file system has no locks, the stored state decides.
         if row.state == RunState::Running {
-            return Err(written());
+            return Err(being_written());
         }
         let path = self.log_path(&row.id);
         let log = match File::open(&path) {
             Ok(log) => Some(log),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 if row.state == RunState::Killed && self.began_after(row, now_unix_ns)? {
-                    return Err(written());
+                    return Err(being_written());
                 }
                 None
             }
@@ -40,15 +40,15 @@ impl Store {
         };
         // Held until the file is gone.
         match log.as_ref().map(File::try_lock) {
-            Some(Err(TryLockError::WouldBlock)) => return Err(written()),
+            Some(Err(TryLockError::WouldBlock)) => return Err(being_written()),
             Some(Ok(()) | Err(TryLockError::Error(_))) | None => {}
         }
-        // Rows first: a log without rows costs space, rows without a log would be a lie.
+        // Rows first: a log without rows only costs space, rows without a log would be wrong.
         let removed = self.transact(|transaction| {
             transaction.execute("DELETE FROM runs WHERE id = ?", [row.id.as_str()])
         })?;
         self.expect_one(removed, &row.id)?;
-        // What was under way when it was killed.
+        // A run that was killed leaves its note behind.
         let note = self.live_note(&row.id);
         for note in [note.with_extension("live.new"), note] {
             match fs::remove_file(&note) {

@@ -1,5 +1,5 @@
-//! One row of the database for each request: what SQL is asked about most. It is an index; the
-//! request's reads and events stay in the run's log.
+//! One row of the database per request, for queries in SQL. Its reads and events stay in the run's
+//! log.
 
 use std::borrow::Borrow;
 

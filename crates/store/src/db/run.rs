@@ -1,4 +1,4 @@
-//! What the database says of a run. Values only.
+//! The values that the database holds of a run.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,10 @@ use inferometer_model::target::{Environment, Target};
 use inferometer_plan::Plan;
 
 use super::run_id::RunId;
+use crate::error::StoreError;
+use crate::log::{Passes, passes};
 
-/// What is known of a run when it begins.
+/// What is known of a run at its start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunHeader {
     /// The wall time at which it began, in nanoseconds since the Unix epoch.
@@ -33,7 +35,7 @@ pub struct RunHeader {
     pub tool_version: String,
 }
 
-/// What is known of an import when it begins.
+/// What is known of an import at its start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportHeader {
     /// The wall time at which it is imported, in nanoseconds since the Unix epoch; also the origin
@@ -47,19 +49,19 @@ pub struct ImportHeader {
     pub tool_version: String,
 }
 
-/// How far a run is.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RunState {
-    /// It goes on.
+    /// It is in progress.
     Running,
-    /// The process that carried it out is gone, and did not say how it ended; what was recorded is
-    /// kept. Seen by the lock on the log, never stored: the database has such a run as running.
+    /// Its process ended without recording how; its records are kept. Recognised by the missing lock
+    /// on the log, and never stored: in the database such a run is running.
     Killed,
-    /// The plan was carried out.
+    /// All that was planned was measured.
     Complete,
-    /// It was stopped; what was recorded is kept.
+    /// It was stopped; its records are kept.
     Interrupted,
-    /// It could not be carried out; what was recorded is kept.
+    /// It could not be completed; its records are kept.
     Failed,
 }
 
@@ -81,14 +83,14 @@ impl RunState {
     }
 }
 
-/// Where the figures of a run come from.
+/// The origin of a run's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RunKind {
     /// A server was measured by this program; it may have been the embedded engine.
     Measured,
-    /// No server was measured: a model says so.
+    /// A model predicted them; no server was measured.
     Predicted,
-    /// Another program measured it, or a published table says so.
+    /// Another program measured them, or they were published as a table.
     Imported,
 }
 
@@ -107,79 +109,6 @@ impl RunKind {
     }
 }
 
-/// Which runs are listed: those that fit all that is given.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RunFilter {
-    /// The model's name contains this, in whatever case.
-    pub model: Option<String>,
-    /// Engine and version, such as `vllm 0.2.7`, contain this, in whatever case.
-    pub engine: Option<String>,
-    /// The card's name contains this, in whatever case.
-    pub card: Option<String>,
-    /// It has all of these.
-    pub tags: Vec<String>,
-    /// It began then or later: RFC 3339 in UTC, or the beginning of it, such as a date.
-    pub since: Option<String>,
-    /// It began then or earlier; with a date, on that day or earlier.
-    pub until: Option<String>,
-    /// How far it is.
-    pub state: Option<RunState>,
-    /// Where its figures come from.
-    pub kind: Option<RunKind>,
-    /// Each of these stands in its name, model, engine, card or tags, in whatever case.
-    pub words: Vec<String>,
-    /// Not more than this, the last ones.
-    pub limit: Option<usize>,
-}
-
-impl RunFilter {
-    /// Its two ends, where no instant lies between them: `since` is after `until`.
-    #[must_use]
-    pub fn never(&self) -> Option<(&str, &str)> {
-        let (since, until) = (self.since.as_deref()?, self.until.as_deref()?);
-        // What is not said of an end is open.
-        let said = since.len().min(until.len());
-        (since.get(..said) > until.get(..said)).then_some((since, until))
-    }
-
-    /// Whether a run fits all that is given. A limit is not of one run.
-    #[must_use]
-    pub fn fits(&self, run: &RunRow) -> bool {
-        let lower = |text: &str| text.to_lowercase();
-        let holds = |wanted: &Option<String>, text: Option<&str>| {
-            let wanted = wanted.as_deref().map(lower);
-            wanted.is_none_or(|wanted| text.is_some_and(|text| lower(text).contains(&wanted)))
-        };
-        let version = run.engine_version.as_deref().unwrap_or_default();
-        let engine = run.engine.as_ref().map(|engine| format!("{engine} {version}"));
-        let began = run.started_at.as_str();
-        holds(&self.model, Some(&run.model))
-            && holds(&self.engine, engine.as_deref())
-            && holds(&self.card, run.card.as_deref())
-            && self.kind.is_none_or(|kind| kind == run.kind)
-            && self.state.is_none_or(|state| state == run.state)
-            && self.since.as_deref().is_none_or(|since| began >= since)
-            && self
-                .until
-                .as_deref()
-                .is_none_or(|until| began.get(..until.len()).unwrap_or(began) <= until)
-            && self.tags.iter().all(|tag| run.tags.contains(tag))
-            && self.has_words(run)
-    }
-
-    /// Whether all words stand in what is listed of a run.
-    fn has_words(&self, run: &RunRow) -> bool {
-        if self.words.is_empty() {
-            return true;
-        }
-        let known = [&run.engine, &run.engine_version, &run.card].into_iter().flatten().cloned();
-        let own = [run.id.to_string(), run.model.clone()].into_iter();
-        let text: Vec<String> = own.chain(known).chain(run.tags.iter().cloned()).collect();
-        let text = text.join(" ").to_lowercase();
-        self.words.iter().all(|word| text.contains(&word.to_lowercase()))
-    }
-}
-
 /// One line of the list of runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
@@ -189,9 +118,9 @@ pub struct RunRow {
     pub started_at: String,
     /// When it ended.
     pub finished_at: Option<String>,
-    /// How far it is.
+    /// Its state.
     pub state: RunState,
-    /// Where its figures come from.
+    /// The origin of its figures.
     pub kind: RunKind,
     /// Engine, such as `vllm`.
     pub engine: Option<String>,
@@ -207,17 +136,17 @@ pub struct RunRow {
     pub predicted: bool,
     /// The file that it was imported from; absent for what this program did.
     pub imported_from: Option<String>,
-    /// The part of that file: the headings above it, or its name there.
+    /// The section of that file: the headings above it, or its name there.
     pub imported_section: Vec<String>,
     /// `valid` or `suspect`; absent until the run has ended.
     pub validity: Option<String>,
     /// Cells of the grid with results.
     pub cells: u32,
-    /// What the cells are of, and the best of them; absent without cells.
+    /// The lengths of the cells and their best figures; absent without cells.
     pub grid: Option<GridRow>,
-    /// What of the plan was not measured, in words; absent where all was.
+    /// What of the plan was not measured, as a sentence; absent where all was.
     pub missing: Option<String>,
-    /// What people call it, sorted.
+    /// Its tags, sorted.
     pub tags: Vec<String>,
 }
 
@@ -253,7 +182,7 @@ pub struct StoredRun {
     pub row: RunRow,
     /// The wall time at which it began, in nanoseconds since the Unix epoch.
     pub started_unix_ns: i64,
-    /// The wall time at which it ended; absent for one that did not say so.
+    /// The wall time at which it ended; absent where this was not recorded.
     pub finished_unix_ns: Option<i64>,
     /// The wall time at the origin of its axis, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,
@@ -261,8 +190,8 @@ pub struct StoredRun {
     pub tool_version: String,
     /// The plan's identity.
     pub plan_hash: String,
-    /// The resolved plan as JSON, as it was stored. A program of another version may not know
-    /// all of it.
+    /// The resolved plan as JSON, as it was stored. Another version of this program may have written
+    /// it.
     pub plan_json: String,
     /// The server under test as it was known at the last write.
     pub target: Target,
@@ -272,4 +201,14 @@ pub struct StoredRun {
     pub summary: Option<Summary>,
     /// The run's log.
     pub log: PathBuf,
+}
+
+impl StoredRun {
+    /// The passes of the run, from its log.
+    ///
+    /// # Errors
+    /// As [`crate::LogReader::open`].
+    pub fn passes(&self) -> Result<Passes, StoreError> {
+        passes(&self.log)
+    }
 }

@@ -29,7 +29,7 @@ const FIRST_RECORD_COLUMNS: usize = 22;
 const READ_COLUMNS: usize = 4;
 const EVENT_COLUMNS: usize = 4;
 
-/// What a record is told as a difference to.
+/// The values of the previous record, to which those of the next are differences.
 #[derive(Clone, Copy, Default)]
 struct Before {
     pass: u32,
@@ -134,7 +134,7 @@ impl Batch {
     /// The payload; the batch is empty again.
     ///
     /// # Errors
-    /// What the compressor says.
+    /// The error of the compressor.
     pub fn encode(&mut self, out: &mut PayloadWriter) -> std::io::Result<Vec<u8>> {
         let Self { before, records, reads, events, strings } = self;
         for count in [records.len(), reads.len(), events.len(), strings.all.len(), strings.bytes] {

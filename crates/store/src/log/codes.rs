@@ -1,5 +1,5 @@
 //! The numbers that stand for instants, counts, strings and outcomes in the tables of a batch.
-//! Each has its inverse beside it, which refuses what no writer makes.
+//! Each has its inverse, which refuses codes that no writer makes.
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::time::Nanos;
@@ -18,7 +18,7 @@ const PHASES: [Phase; 7] = [
     Phase::Total,
 ];
 
-/// Strings of a batch, each kept once. Code 0 is no string, code n the n-th.
+/// Strings of a batch, each stored once. Code 0 is no string, code n the n-th.
 #[derive(Default)]
 pub(super) struct Strings {
     pub all: Vec<String>,
@@ -44,7 +44,7 @@ impl Strings {
     }
 }
 
-/// A chain of instants, each kept as its difference to the last.
+/// A chain of instants, each stored as its difference to the previous one.
 pub(super) struct Chain(pub u64);
 
 impl Chain {

@@ -23,7 +23,7 @@ impl Malformed {
     }
 }
 
-/// How a plane is kept.
+/// How a plane is stored.
 mod coding {
     pub const RAW: u8 = 0;
     pub const ZSTD: u8 = 1;
@@ -55,7 +55,7 @@ impl PayloadWriter {
     /// A table of `N` columns. Its number of rows is not written.
     ///
     /// # Errors
-    /// What the compressor says.
+    /// The error of the compressor.
     pub fn table<const N: usize>(&mut self, rows: &[[u64; N]]) -> io::Result<()> {
         let mut plane = Vec::with_capacity(rows.len());
         for column in 0..N {
@@ -74,7 +74,7 @@ impl PayloadWriter {
     /// Bytes of a length that the reader knows.
     ///
     /// # Errors
-    /// What the compressor says.
+    /// The error of the compressor.
     pub fn plane(&mut self, plane: &[u8]) -> io::Result<()> {
         if let Some((&first, rest)) = plane.split_first()
             && rest.iter().all(|&byte| byte == first)

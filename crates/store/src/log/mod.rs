@@ -1,8 +1,8 @@
 //! The run log: one append-only, checksummed file for each run, with every record of it.
 //!
-//! A log is written front to back and never changed. A killed writer leaves a file that is
-//! readable up to its last whole frame, and the reader says where that is. What a stored instant
-//! can hold is settled in [`as_stored`]; the bytes are described in `docs/store.md`.
+//! A log is written front to back and never changed. A killed writer leaves a file that is readable
+//! up to its last whole frame, and the reader reports where that is. [`as_stored`] defines the
+//! resolution of stored instants; `docs/store.md` describes the bytes.
 
 mod resolution;
 
@@ -12,6 +12,7 @@ mod column;
 mod batch;
 mod frame;
 
+mod passes;
 mod reader;
 mod writer;
 
@@ -22,6 +23,7 @@ use inferometer_model::record::{RECORD_VERSION, Record};
 use inferometer_model::sample::Observed;
 use serde::{Deserialize, Serialize};
 
+pub use passes::{LoggedPass, PassItem, PassStream, Passes, passes};
 pub use reader::LogReader;
 pub use resolution::{TICK_NS, as_stored, into_stored};
 pub use writer::{LogWriter, is_being_written};
@@ -29,7 +31,7 @@ pub use writer::{LogWriter, is_being_written};
 /// The version of the log's byte format. Earlier ones are read; later ones are refused.
 pub const LOG_VERSION: u32 = 3;
 
-/// What stands at the head of a log.
+/// The header of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogHeader {
     /// [`LOG_VERSION`], or that of the program that wrote it.
@@ -65,7 +67,7 @@ pub struct PassBegin {
     pub pass: u32,
     /// The cell of the grid.
     pub cell: CellPlan,
-    /// How the pass loads the server.
+    /// Its load.
     pub plan: PassPlan,
     /// Which repeat of the cell's passes it is, from 1; logs without repeats hold the first.
     #[serde(default = "first")]
@@ -81,11 +83,11 @@ fn first() -> u32 {
 pub struct PassEnd {
     /// Index of the pass in the run.
     pub pass: u32,
-    /// Whether it was carried out.
+    /// Whether all that was planned was measured.
     pub ending: Ending,
-    /// Records between its beginning and here; the reader holds it against what it read.
+    /// Records of the pass; the reader compares it with the number that it read.
     pub records: u64,
-    /// What the client's process went through; absent in logs of earlier versions.
+    /// Resource use of the client's process; absent in logs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
 }
@@ -94,7 +96,7 @@ pub struct PassEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// All that was planned was carried out, whatever became of it.
+    /// All that was planned was measured, whatever the outcomes of requests.
     Complete,
     /// It was stopped before that.
     Interrupted,
@@ -107,8 +109,8 @@ pub enum Entry {
     PassBegin(PassBegin),
     /// The record of one request of the pass that began last.
     Record(Box<Record>),
-    /// What the server and the cards said during the pass that began last; several follow one
-    /// another where it was much.
+    /// Samples of the server and of the cards during the pass that began last; a long pass has
+    /// several of these entries.
     Observed(Box<Observed>),
     /// The pass ended.
     PassEnd(PassEnd),

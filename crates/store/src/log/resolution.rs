@@ -1,4 +1,4 @@
-//! What the log keeps of an instant: whole ticks, and a coarser width of arrival intervals.
+//! The resolution of the log: instants in whole ticks, and widths of arrival intervals in steps.
 //!
 //! The log's resolution is that of every figure: a figure computed while a run goes on is
 //! computed from records as they are stored, so that a report made again is equal.
@@ -11,8 +11,7 @@ use inferometer_model::time::Nanos;
 /// 6.5 ms.
 pub const TICK_NS: u64 = 100;
 
-/// Widths below this many ticks are kept exactly; wider ones with as many steps per octave as
-/// half of it.
+/// Widths below this many ticks are stored exactly; wider ones with half as many steps per octave.
 const EXACT_WIDTHS: u64 = 64;
 const STEPS: u64 = EXACT_WIDTHS / 2;
 /// The last octave that an instant can reach.
@@ -56,12 +55,12 @@ pub(super) fn read_width_code(read: &Read) -> u64 {
     width_code(ticks(read.arrival()).saturating_sub(ticks(read.empty_before)))
 }
 
-/// The record as the log keeps it: instants are cut to whole ticks of [`TICK_NS`], and
+/// The record as the log stores it: instants are cut to whole ticks of [`TICK_NS`], and
 /// [`Read::empty_before`] is moved back, never forward, until the width of the interval is one
 /// that the log can hold (by at most 1/32 of the width; an interval that would end before it
 /// begins gets width zero). Everything else stays as it is.
 ///
-/// What is stored once is not changed again: `as_stored(as_stored(r)) == as_stored(r)`.
+/// Storing is idempotent: `as_stored(as_stored(r)) == as_stored(r)`.
 #[must_use]
 pub fn as_stored(record: &Record) -> Record {
     into_stored(record.clone())
@@ -103,9 +102,9 @@ mod tests {
         let edges = (0..58)
             .flat_map(|bit| [-1_i64, 0, 1, 2].map(|by| (1_u64 << bit).saturating_add_signed(by)));
         for width in (0..10_000).chain(edges) {
-            let kept = width_of(width_code(width)).expect("a code of a width");
-            assert!(kept >= width, "{width} became {kept}");
-            assert!(kept - width <= width / 32, "{width} became {kept}");
+            let stored = width_of(width_code(width)).expect("a code of a width");
+            assert!(stored >= width, "{width} became {stored}");
+            assert!(stored - width <= width / 32, "{width} became {stored}");
         }
     }
 

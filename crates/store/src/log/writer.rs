@@ -21,7 +21,7 @@ const SAMPLES_PER_FRAME: usize = 10_000;
 
 /// The writer of one run's log.
 ///
-/// Three steps lead to safety. [`LogWriter::append`] keeps a record in memory until a batch is
+/// A record becomes durable in three steps. [`LogWriter::append`] keeps a record in memory until a batch is
 /// full, which is then handed to the kernel as one frame: such a frame survives the death of this
 /// process. [`LogWriter::flush`] writes the batch however small it is and returns when the device
 /// holds it (`fdatasync`): an acknowledged record survives the death of the machine. The ends of
@@ -50,9 +50,9 @@ impl LogWriter {
             ErrorKind::AlreadyExists => StoreError::LogExists { path: path.clone() },
             _ => StoreError::Io { action: "create", path: path.clone(), source },
         })?;
-        // Shows others that it is being written, for as long as this process lives. One who looks
-        // holds it for an instant, so this waits. Where the file system keeps no locks, nobody
-        // can look either.
+        // The lock shows other processes that the log is being written, as long as this process
+        // lives. A process that checks it holds it for an instant, so this waits. Where the file
+        // system has no locks, no process can check.
         let _ = file.lock();
         let payload =
             PayloadWriter::new().map_err(StoreError::io("make a compressor for", &path))?;
@@ -117,7 +117,7 @@ impl LogWriter {
         self.sync()
     }
 
-    /// Adds what the server and the cards said during the pass. Nothing said is nothing written.
+    /// Adds the samples of the server and of the cards during the pass, if there are any.
     ///
     /// # Errors
     /// [`StoreError::LogOrder`] when no pass has begun, [`StoreError::Io`],
@@ -147,7 +147,7 @@ impl LogWriter {
         self.end_pass_of(ending, None)
     }
 
-    /// As [`LogWriter::end_pass`], with what the client's process went through.
+    /// As [`LogWriter::end_pass`], with the resource use of the client's process.
     ///
     /// # Errors
     /// As [`LogWriter::end_pass`].
@@ -225,7 +225,7 @@ impl LogWriter {
 }
 
 /// Whether a process, this one included, is writing a log: a lock on it ends with its writer,
-/// however that ends. `None` where the file cannot be opened or the file system keeps no locks.
+/// however that ends. `None` where the file cannot be opened or the file system has no locks.
 #[must_use]
 pub fn is_being_written(path: &Path) -> Option<bool> {
     match File::open(path) {
@@ -240,5 +240,5 @@ pub fn is_being_written(path: &Path) -> Option<bool> {
 }
 
 fn json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("invariant: what a log says beside records is plain data")
+    serde_json::to_vec(value).expect("invariant: log entries other than records are plain data")
 }

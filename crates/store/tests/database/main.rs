@@ -5,17 +5,15 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod labels;
+mod opening;
+mod recording;
 mod sample;
 
 use std::path::PathBuf;
 
 use common::streamed;
 use inferometer_plan::Plan;
-use inferometer_store::log::as_stored;
-use inferometer_store::{
-    Entry, LogHeader, LogReader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store,
-    StoreError,
-};
+use inferometer_store::{RunHeader, RunId, RunState, Store, StoreError};
 use rusqlite::Connection;
 use sample::{SECOND_NS, START_NS, plan, records, run_header, summary};
 use tempfile::TempDir;
@@ -302,98 +300,6 @@ fn two_runs_stand_beside_each_other_in_sql() {
 }
 
 #[test]
-fn an_empty_file_becomes_a_store_and_opening_it_again_changes_nothing() {
-    let folder = TempDir::new().unwrap();
-    std::fs::write(store_path(&folder), b"").unwrap();
-    Store::open(store_path(&folder)).unwrap();
-    let schema = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name";
-    let names = [
-        "cells",
-        "findings",
-        "notes",
-        "passes",
-        "requests",
-        "runs",
-        "tags",
-        "v_differences",
-        "v_failures",
-        "v_figures",
-        "v_latencies",
-        "v_passes",
-        "v_requests",
-        "v_runs",
-        "v_table",
-    ];
-    assert_eq!(ask(&folder, schema), names);
-    assert_eq!(ask(&folder, "PRAGMA user_version"), ["3"]);
-    assert_eq!(ask(&folder, "PRAGMA journal_mode"), ["wal"]);
-    Store::open(store_path(&folder)).unwrap();
-    assert_eq!(ask(&folder, schema), names);
-}
-
-#[test]
-fn stores_of_earlier_versions_are_brought_up_to_date_with_all_that_they_hold() {
-    for version in [1, 2] {
-        let folder = TempDir::new().unwrap();
-        let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-        std::fs::copy(fixtures.join(format!("version-{version}.db")), store_path(&folder)).unwrap();
-        assert_eq!(ask(&folder, "PRAGMA user_version"), [version.to_string()]);
-        let mut store = Store::open(store_path(&folder)).unwrap();
-        assert_eq!(ask(&folder, "PRAGMA user_version"), ["3"], "from {version}");
-        let stored = store.run("latest").unwrap();
-        assert_eq!(stored.row.id.as_str(), "20261120-051233-ab12");
-        assert_eq!((stored.row.cells, stored.row.kind.name()), (1, "measured"));
-        assert_eq!(stored.summary.unwrap(), summary(&stored.row.id));
-        assert_eq!(ask(&folder, "SELECT count(*) FROM requests"), ["7"]);
-        assert_eq!(ask(&folder, "PRAGMA integrity_check"), ["ok"]);
-        let views = ["v_runs|1", "v_table|1", "v_passes|2", "v_requests|7", "v_failures|2"];
-        for view in views {
-            let (name, rows) = view.split_once('|').unwrap();
-            assert_eq!(ask(&folder, &format!("SELECT count(*) FROM {name}")), [rows], "{name}");
-        }
-        // What is written next fits.
-        store.begin_run(&run_header(7, 7)).unwrap();
-        assert_eq!(store.runs().unwrap().len(), 2);
-    }
-}
-
-#[test]
-fn a_newer_store_is_refused_and_left_as_it_is() {
-    let folder = TempDir::new().unwrap();
-    finished(&folder);
-    Connection::open(store_path(&folder)).unwrap().pragma_update(None, "user_version", 9).unwrap();
-    let error = Store::open(store_path(&folder)).unwrap_err();
-    assert!(matches!(error, StoreError::NewerStore { found: 9, known: 3, .. }), "{error}");
-    assert_eq!(ask(&folder, "PRAGMA user_version"), ["9"]);
-}
-
-#[test]
-fn a_file_of_another_kind_is_refused_and_left_as_it_is() {
-    let folder = TempDir::new().unwrap();
-    let text = folder.path().join("notes.txt");
-    std::fs::write(&text, "these are not the runs that you are looking for".repeat(40)).unwrap();
-    let error = Store::open(&text).unwrap_err();
-    assert!(matches!(error, StoreError::NotAStore { .. }), "{error}");
-
-    let other = folder.path().join("other.db");
-    Connection::open(&other).unwrap().execute_batch("CREATE TABLE albums (name TEXT)").unwrap();
-    let before = std::fs::read(&other).unwrap();
-    let error = Store::open(&other).unwrap_err();
-    assert!(matches!(error, StoreError::NotAStore { .. }), "{error}");
-    assert_eq!(std::fs::read(&other).unwrap(), before);
-}
-
-#[test]
-fn reading_makes_no_store_where_there_is_none() {
-    let folder = TempDir::new().unwrap();
-    let error = Store::open_existing(store_path(&folder)).unwrap_err();
-    assert!(matches!(error, StoreError::NoStore { .. }), "{error}");
-    assert!(!store_path(&folder).exists());
-    let error = Store::open(folder.path().join("no/such/folder.db")).unwrap_err();
-    assert!(matches!(error, StoreError::Database { .. }), "{error}");
-}
-
-#[test]
 fn a_writer_holds_its_place_before_it_reads() {
     let folder = TempDir::new().unwrap();
     let (mut store, run) = finished(&folder);
@@ -431,33 +337,4 @@ fn several_writers_at_once_lose_nothing() {
     assert_eq!(ask(&folder, "SELECT count(*) FROM requests"), ["140"]);
     assert_eq!(ask(&folder, "SELECT count(*) FROM passes"), ["40"]);
     assert_eq!(ask(&folder, "PRAGMA integrity_check"), ["ok"]);
-}
-
-#[test]
-fn the_log_of_a_run_stands_beside_its_database() {
-    let folder = TempDir::new().unwrap();
-    let mut store = Store::open(store_path(&folder)).unwrap();
-    let header = run_header(0, 1);
-    let run = store.begin_run(&header).unwrap();
-    let log = LogHeader::new(run.as_str(), header.origin_unix_ns);
-    let mut writer = LogWriter::create(store.log_path(&run), &log).unwrap();
-    let (cell, plan) = (header.plan.cells[0], header.plan.passes[0].clone());
-    writer.begin_pass(&PassBegin { pass: 0, cell, plan, repeat: 1 }).unwrap();
-    writer.append(&streamed(0, 0, 8)).unwrap();
-    writer.flush().unwrap();
-    drop(writer);
-
-    // The process died here; what was flushed is found through the database.
-    let log = Store::open_existing(store_path(&folder)).unwrap().run("latest").unwrap().log;
-    let reader = LogReader::open(log).unwrap();
-    assert_eq!(reader.header().run_id, run.as_str());
-    let records: Vec<_> = reader
-        .take_while(|entry| !matches!(entry, Err(error) if error.is_cut()))
-        .filter_map(|entry| match entry.unwrap() {
-            Entry::Record(record) => Some(*record),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(records, [as_stored(&streamed(0, 0, 8))]);
-    store.index_requests(&run, records).unwrap();
 }

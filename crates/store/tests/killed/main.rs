@@ -16,7 +16,7 @@ use common::streamed;
 use inferometer_model::record::Record;
 use inferometer_store::log::as_stored;
 use inferometer_store::{
-    Ending, Entry, LogHeader, LogReader, LogWriter, PassBegin, RunKind, RunState, Store,
+    Ending, LogHeader, LogWriter, PassBegin, RunKind, RunState, Store, StoreError, passes,
 };
 use rusqlite::Connection;
 use sample::{START_NS, run_header, summary};
@@ -135,22 +135,19 @@ fn store_path(folder: &TempDir) -> PathBuf {
 
 /// Records in the log of a run, each of which must be what was written, and where it was cut.
 fn records_of(log: &Path) -> (u32, Option<u64>) {
+    let mut passes = passes(log).unwrap();
     let mut count = 0;
-    for entry in LogReader::open(log).unwrap() {
-        match entry {
-            Ok(Entry::Record(found)) => {
-                assert_eq!(*found, as_stored(&record(count)));
-                count += 1;
-            }
-            Ok(_) => {}
-            Err(error) => {
-                assert!(error.is_cut(), "{error}");
-                let inferometer_store::StoreError::LogCut { left, .. } = error else { continue };
-                return (count, Some(left));
-            }
+    for pass in passes.by_ref() {
+        for found in pass.unwrap().records {
+            assert_eq!(found, as_stored(&record(count)));
+            count += 1;
         }
     }
-    (count, None)
+    let left = passes.cut().map(|error| match error {
+        StoreError::LogCut { left, .. } => *left,
+        other => panic!("{other}"),
+    });
+    (count, left)
 }
 
 #[test]

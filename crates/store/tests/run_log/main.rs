@@ -5,6 +5,9 @@
 mod any_record;
 #[path = "../common/mod.rs"]
 mod common;
+mod damage;
+mod passes;
+mod writing;
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +16,6 @@ use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{Event, EventKind, Record};
-use inferometer_model::sample::{Observed, Quantity, Sample, ServerSample};
 use inferometer_model::time::Nanos;
 use inferometer_store::log::as_stored;
 use inferometer_store::{
@@ -188,90 +190,6 @@ proptest! {
     }
 }
 
-#[test]
-fn a_log_cut_at_any_byte_is_readable_up_to_its_last_whole_frame() {
-    let folder = TempDir::new().unwrap();
-    let (bytes, whole) = small_log(&folder);
-    let bounds = frame_bounds(&bytes);
-    for length in 0..bytes.len() {
-        let (entries, error) = read(&file(&folder, &bytes[..length]));
-        let last_whole = bounds.iter().rposition(|&bound| bound <= length as u64);
-        // The first frame is the header, and each other one here holds one entry.
-        let good = last_whole.unwrap_or(0).saturating_sub(1);
-        assert_eq!(entries, whole[..good], "cut at {length}");
-        let end = last_whole.map_or(0, |frame| bounds[frame]);
-        match error {
-            Some(StoreError::LogCut { offset, left, .. }) => {
-                assert_eq!((offset, left), (end, length as u64 - end), "cut at {length}");
-            }
-            other => panic!("cut at {length}: {other:?}"),
-        }
-    }
-    let (entries, error) = read(&file(&folder, &bytes));
-    assert!(error.is_none(), "{error:?}");
-    assert_eq!(entries, whole);
-}
-
-#[test]
-fn a_flipped_bit_is_found_with_its_frame_and_what_stands_before_it_is_good() {
-    let folder = TempDir::new().unwrap();
-    let (bytes, whole) = small_log(&folder);
-    let bounds = frame_bounds(&bytes);
-    for bit in 0..bytes.len() * 8 {
-        let mut damaged = bytes.clone();
-        damaged[bit / 8] ^= 1 << (bit % 8);
-        let (entries, error) = read(&file(&folder, &damaged));
-        let frame = bounds.iter().rposition(|&bound| bound <= bit as u64 / 8);
-        match (frame, error) {
-            (None, Some(StoreError::NotALog { .. })) => assert!(entries.is_empty()),
-            (Some(frame), Some(StoreError::LogCorrupt { offset, .. })) => {
-                assert_eq!(offset, bounds[frame], "bit {bit}");
-                assert_eq!(entries, whole[..frame.saturating_sub(1)], "bit {bit}");
-            }
-            (_, other) => panic!("bit {bit}: {other:?}"),
-        }
-    }
-}
-
-#[test]
-fn a_frame_that_is_missing_doubled_or_misplaced_is_damage() {
-    let folder = TempDir::new().unwrap();
-    let (bytes, _) = small_log(&folder);
-    let bounds = frame_bounds(&bytes);
-    let frame = |index: usize| &bytes[bounds[index] as usize..bounds[index + 1] as usize];
-    // Header, PassBegin, Records x 3, PassEnd, PassBegin, Records, PassEnd, RunEnd.
-    let cases: [(&str, Vec<usize>, &str); 7] = [
-        ("records are missing", vec![0, 1, 2, 3, 5], "had 2 so far"),
-        ("records are doubled", vec![0, 1, 2, 2, 3, 4, 5], "had 4 so far"),
-        ("records of another pass", vec![0, 1, 7], "a record of pass 1 in pass 0"),
-        ("records of no pass", vec![0, 2], "belong to no pass"),
-        ("a pass in a pass", vec![0, 1, 6], "before pass 0 ended"),
-        ("a run that ends in a pass", vec![0, 1, 9], "before pass 0 did"),
-        ("frames after the end", vec![0, 9, 9], "follows the end"),
-    ];
-    for (what, order, complaint) in cases {
-        let mut changed = bytes[..MAGIC_BYTES as usize].to_vec();
-        order.iter().for_each(|&index| changed.extend(frame(index)));
-        match read(&file(&folder, &changed)).1 {
-            Some(StoreError::LogCorrupt { what: found, .. }) => {
-                assert!(found.contains(complaint), "{what}: {found}");
-            }
-            other => panic!("{what}: {other:?}"),
-        }
-    }
-}
-
-#[test]
-fn bytes_after_the_end_of_the_run_are_damage_even_where_they_are_no_frame() {
-    let folder = TempDir::new().unwrap();
-    let (mut bytes, whole) = small_log(&folder);
-    let end = bytes.len() as u64;
-    bytes.push(0);
-    let (entries, error) = read(&file(&folder, &bytes));
-    assert_eq!(entries, whole);
-    assert!(matches!(error, Some(StoreError::LogCorrupt { offset, .. }) if offset == end));
-}
-
 /// Records with every code that the format has: outcomes, phases, kinds of events, absent and
 /// present values, and planes that are constant, packed and raw.
 fn every_code() -> Vec<Record> {
@@ -330,112 +248,6 @@ fn a_log_written_by_the_first_version_is_read() {
         begin.repeat = 1;
     }
     assert_eq!(entries, expected);
-}
-
-#[test]
-fn records_are_readable_once_they_are_flushed_and_the_log_says_that_it_goes_on() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("live.log");
-    let mut writer = LogWriter::create(&path, &header()).unwrap();
-    writer.begin_pass(&begin(0)).unwrap();
-    writer.append(&streamed(0, 0, 4)).unwrap();
-    assert_eq!(read(&path).0.len(), 1, "a record that was not flushed stays in memory");
-    writer.flush().unwrap();
-    let (entries, error) = read(&path);
-    assert_eq!(entries[1], Entry::Record(Box::new(as_stored(&streamed(0, 0, 4)))));
-    let error = error.unwrap();
-    assert!(error.is_cut(), "{error}");
-    let length = std::fs::metadata(&path).unwrap().len();
-    assert!(error.to_string().contains(&format!("ends at byte {length}, 0 bytes")), "{error}");
-}
-
-#[test]
-fn a_full_batch_is_written_without_a_flush() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("full.log");
-    let mut writer = LogWriter::create(&path, &header()).unwrap();
-    writer.begin_pass(&begin(0)).unwrap();
-    for index in 0..5_000 {
-        writer.append(&Record::planned(0, index, Nanos(u64::from(index) * 1_000))).unwrap();
-    }
-    let written = read(&path).0.len() - 1;
-    assert_eq!(written, 4096);
-    writer.end_pass(Ending::Complete).unwrap();
-    writer.finish(Ending::Complete).unwrap();
-    let (entries, error) = read(&path);
-    assert!(error.is_none());
-    assert_eq!(entries.len(), 5_003);
-}
-
-#[test]
-fn a_log_is_never_overwritten() {
-    let folder = TempDir::new().unwrap();
-    let (bytes, _) = small_log(&folder);
-    let path = folder.path().join("small.log");
-    let error = LogWriter::create(&path, &header()).err().unwrap();
-    assert!(matches!(error, StoreError::LogExists { .. }), "{error}");
-    assert_eq!(std::fs::read(path).unwrap(), bytes);
-}
-
-#[test]
-fn a_record_that_names_a_read_it_does_not_have_is_refused_and_the_log_goes_on() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("run.log");
-    let mut writer = LogWriter::create(&path, &header()).unwrap();
-    writer.begin_pass(&begin(0)).unwrap();
-    let mut bad = streamed(0, 7, 2);
-    bad.events.push(Event { read: 2, kind: EventKind::Done, chars: 0, tokens: None });
-    let error = writer.append(&bad).unwrap_err();
-    assert!(error.to_string().contains("request 7 of pass 0"), "{error}");
-    writer.append(&streamed(0, 8, 2)).unwrap();
-    writer.end_pass(Ending::Complete).unwrap();
-    writer.finish(Ending::Complete).unwrap();
-    assert_eq!(read(&path).0.len(), 4);
-}
-
-#[test]
-fn calls_out_of_order_are_refused() {
-    let folder = TempDir::new().unwrap();
-    let mut writer = LogWriter::create(folder.path().join("a.log"), &header()).unwrap();
-    let refused = |result: Result<(), StoreError>| {
-        assert!(matches!(result, Err(StoreError::LogOrder { .. })), "{result:?}");
-    };
-    refused(writer.append(&streamed(0, 0, 1)));
-    refused(writer.end_pass(Ending::Complete));
-    refused(writer.observed(&Observed::default()));
-    writer.begin_pass(&begin(0)).unwrap();
-    refused(writer.begin_pass(&begin(1)));
-    refused(writer.append(&streamed(1, 0, 1)));
-    refused(writer.finish(Ending::Complete));
-}
-
-#[test]
-fn samples_of_a_pass_are_read_as_they_were_written_however_many_they_are() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("a.log");
-    let sample = |index: u64| {
-        let value = (index as f64).sqrt() / 3.0;
-        let values = [(Quantity::KvUse, value)].into_iter().collect();
-        let server = ServerSample { values, ..ServerSample::default() };
-        Sample { at: Nanos(index), server: Some(server), ..Sample::default() }
-    };
-    let samples = (0..25_000).map(sample).collect();
-    let observed = Observed { asks_server: true, cpu_us: 7, cards_named: true, samples };
-    let mut writer = LogWriter::create(&path, &header()).unwrap();
-    writer.begin_pass(&begin(0)).unwrap();
-    writer.append(&streamed(0, 0, 1)).unwrap();
-    writer.observed(&observed).unwrap();
-    writer.end_pass(Ending::Complete).unwrap();
-    writer.finish(Ending::Complete).unwrap();
-    let (entries, error) = read(&path);
-    assert!(error.is_none(), "{error:?}");
-    let mut found = Observed::default();
-    for entry in entries {
-        if let Entry::Observed(part) = entry {
-            found.extend(*part);
-        }
-    }
-    assert_eq!(found, observed);
 }
 
 #[test]

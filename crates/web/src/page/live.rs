@@ -202,7 +202,7 @@ fn under_way(out: &mut Html, note: &LiveNote) {
         ("chunks came", note.chunks.to_string()),
     ];
     all.extend(note.chunks_per_s.map(|rate| ("chunks/s now", format!("{rate:.0}"))));
-    if let Some(said) = &note.said {
+    if let Some(said) = &note.last_sample {
         all.extend(said.server.as_ref().map_or_else(Vec::new, server_says));
         for card in &said.cards {
             let share = card.utilisation.map(|share| ("card in use, %", 100.0 * share));

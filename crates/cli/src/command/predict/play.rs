@@ -9,8 +9,9 @@ use inferometer_analysis::prediction::{CellPrediction, Columns, Intervals};
 use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::confidence::{ErrorColumn, confidence};
-use inferometer_engine::records::{DETAILED_REQUESTS, PassPlace, play as play_pass};
-use inferometer_engine::{Asked, Engine, EngineConfig, Lengths, lengths};
+use inferometer_engine::records::{DETAILED_REQUESTS, PassContext, simulate_pass};
+use inferometer_engine::{Engine, EngineConfig, EngineRequest, Lengths, lengths};
+use inferometer_load as load;
 use inferometer_load::load_model;
 use inferometer_load::{OverLimit, PassPlan};
 use inferometer_model::cell::CellPlan;
@@ -162,16 +163,16 @@ pub fn play<'a>(
         for pass in &passes {
             let mut engine = Engine::new(row.config.clone()).map_err(Failure::usage)?;
             let limits = engine.config().limits;
-            let place = PassPlace {
+            let place = PassContext {
                 cell,
                 pass,
                 number: played.passes.len() as u32,
                 streamed: plan.sampling.stream,
             };
             let mut load = load_model(pass, plan.seed);
-            let mut play = |asked: &mut dyn Iterator<Item = Asked>| {
+            let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
                 let began = clock.now();
-                let pass_played = play_pass(&mut engine, &mut *load, asked, place);
+                let pass_played = simulate_pass(&mut engine, &mut *load, asked, place);
                 played.simulation += clock.now().since(began);
                 pass_played.records(place)
             };
@@ -187,7 +188,7 @@ pub fn play<'a>(
                     Some(block) => Box::new(block.lengths(limits.max_model_len)),
                     None => lengths(cell, row.mean_output, pass_requests(pass)),
                 };
-                play(&mut lengths.map(Asked::from))
+                play(&mut lengths.map(EngineRequest::from))
             };
             ignored.look(cell, limits, &records);
             played.requests += records.len();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use inferometer_engine::prefix_cache::block_hashes;
 use inferometer_engine::serve::FrontConfig;
-use inferometer_engine::{Asked, EngineConfig, Lengths};
+use inferometer_engine::{EngineConfig, EngineRequest, Lengths};
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, Severity};
@@ -114,7 +114,7 @@ struct Counter {
 }
 
 impl Counter {
-    fn asked(&self, request: &Request) -> Result<Asked, TokenizerError> {
+    fn asked(&self, request: &Request) -> Result<EngineRequest, TokenizerError> {
         let (prompt, blocks) = match (self.block_size, request.counted_tokens) {
             (None, Some(counted)) => (counted, Vec::new()),
             (size, _) => {
@@ -123,7 +123,7 @@ impl Counter {
             }
         };
         let lengths = Lengths::from((prompt.max(1), request.output_tokens.max(1)));
-        Ok(Asked { lengths, blocks })
+        Ok(EngineRequest { lengths, block_hashes: blocks })
     }
 
     fn ids(&self, prompt: &Prompt) -> Result<Vec<u32>, TokenizerError> {
@@ -162,9 +162,9 @@ pub struct Stream {
 }
 
 impl Iterator for Stream {
-    type Item = Asked;
+    type Item = EngineRequest;
 
-    fn next(&mut self) -> Option<Asked> {
+    fn next(&mut self) -> Option<EngineRequest> {
         loop {
             match self.source.next() {
                 Supply::Request(request) => match self.counter.asked(&request) {

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use inferometer_analysis::search::{Search, SearchAnswer, TrialFold, certain_at};
-use inferometer_engine::records::{PassPlace, play};
-use inferometer_engine::{Asked, Engine, EngineConfig, lengths};
+use inferometer_engine::records::{PassContext, simulate_pass};
+use inferometer_engine::{Engine, EngineConfig, EngineRequest, lengths};
 use inferometer_load::load_model;
 use inferometer_metrics::RequestFigures;
 use inferometer_metrics::Timeline;
@@ -102,19 +102,19 @@ impl<'a> Player<'a> {
         let plan = &self.resolved.plan;
         let row = row(&self.config, begin.cell, None)?;
         let mut engine = Engine::new(row.config).map_err(Failure::usage)?;
-        let place = PassPlace {
+        let place = PassContext {
             cell: begin.cell,
             pass: &begin.plan,
             number: begin.pass,
             streamed: plan.sampling.stream,
         };
         let mut load = load_model(&begin.plan, of_repeat(plan.seed, begin.repeat));
-        let mut play = |asked: &mut dyn Iterator<Item = Asked>| {
-            play(&mut engine, &mut *load, asked, place).records(place)
+        let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
+            simulate_pass(&mut engine, &mut *load, asked, place).records(place)
         };
         let Some(requests) = &mut self.requests else {
             let requests = begin.plan.requests().unwrap_or(1);
-            return Ok(play(&mut lengths(begin.cell, None, requests).map(Asked::from)));
+            return Ok(play(&mut lengths(begin.cell, None, requests).map(EngineRequest::from)));
         };
         let (mut stream, _) = requests.of_pass(plan, begin)?;
         let mut records = play(&mut stream);

@@ -1,4 +1,5 @@
-//! Requests into work, and work into answers, per engine interface. No sockets and no clock.
+//! The HTTP interfaces of serving engines: parses requests into jobs and formats their answers. No
+//! sockets and no clock.
 
 mod body;
 mod openai;
@@ -15,11 +16,11 @@ use serde_json::{Value, json};
 use super::FrontConfig;
 use super::latencies::Latencies;
 use super::words::seed;
-use crate::engine::{Engine, Stats};
-use crate::policy::{Scheduler, scheduler};
+use crate::engine::Engine;
 use crate::prefix_cache::block_hashes;
+use crate::step::Stats;
 
-/// What every answer may need to know of the server.
+/// The properties of the server that answers state.
 pub(super) struct Host {
     /// The model's name in requests and answers.
     pub(super) model: String,
@@ -37,7 +38,7 @@ pub(super) struct Host {
     pub(super) simulated: Value,
     /// Counts prompts.
     pub(super) tokenizer: Arc<dyn Tokenizer>,
-    /// Tokens of a block, where beginnings of prompts are shared.
+    /// Tokens of a block, where the engine caches prefixes.
     pub(super) shared_block: Option<u32>,
     /// Metrics have the names of vLLM since 0.8, not those before.
     pub(super) is_v1: bool,
@@ -61,12 +62,12 @@ impl Host {
             simulated: simulated(engine, config),
             tokenizer,
             shared_block: resolved.prefix_caching.then_some(resolved.block_size),
-            is_v1: scheduler(&resolved.profile) == Ok(Scheduler::VllmV1),
+            is_v1: engine.scheduler().has_v1_metrics(),
         }
     }
 }
 
-/// What a client has to know to take no figure for a card's own.
+/// What is simulated, so that no client takes its figures for those of a real card.
 fn simulated(engine: &Engine, config: &FrontConfig) -> Value {
     let resolved = engine.config();
     let limits = &resolved.limits;
@@ -111,62 +112,62 @@ impl Reply {
     }
 }
 
-/// What to do about a request.
+/// How a request is answered.
 pub(super) enum Call {
     /// Answer at once.
     Reply(Reply),
     /// Answer with the accounts of finished requests.
     Accounts,
-    /// Let the engine make tokens.
+    /// Let the engine generate tokens.
     Generate(Job),
 }
 
-/// Text to be made.
+/// An output that the engine has to generate.
 pub(super) struct Job {
     pub(super) prompt_tokens: u32,
-    /// The whole blocks of the prompt by their contents, where they are shared.
-    pub(super) blocks: Vec<u64>,
+    /// A hash for each whole block of the prompt, where the engine caches prefixes.
+    pub(super) block_hashes: Vec<u64>,
     pub(super) max_tokens: u32,
     /// Why the output ends when it has `max_tokens`.
     pub(super) finish_reason: &'static str,
     pub(super) stream: bool,
-    /// Draws the output.
+    /// The seed of the output text.
     pub(super) seed: u64,
-    /// Words the answer.
+    /// Formats the answer.
     pub(super) form: Box<dyn Form>,
 }
 
 impl Job {
-    /// A job whose length is what was asked for, or what the model makes of it.
-    fn new(host: &Host, prompt: &Prompt, asked: Asked, form: Box<dyn Form>) -> Self {
+    /// A job whose output has the requested length, or a shorter one at which its text ends.
+    fn new(host: &Host, prompt: &Prompt, options: OutputOptions, form: Box<dyn Form>) -> Self {
         let seed = seed(&prompt.key);
-        let natural = host.end_of_text_within.filter(|_| !asked.ignore_eos);
-        let natural =
-            natural.map(|within| 1 + (super::words::mix(seed) % u64::from(within)) as u32);
-        let (max_tokens, finish_reason) = match natural {
-            Some(length) if length < asked.max_tokens => (length, "stop"),
-            _ => (asked.max_tokens, "length"),
+        let natural_length = host.end_of_text_within.filter(|_| !options.ignore_eos);
+        let natural_length =
+            natural_length.map(|within| 1 + (super::words::mix(seed) % u64::from(within)) as u32);
+        let (max_tokens, finish_reason) = match natural_length {
+            Some(length) if length < options.max_tokens => (length, "stop"),
+            _ => (options.max_tokens, "length"),
         };
-        let (prompt_tokens, stream) = (prompt.tokens, asked.stream);
-        let blocks = host.shared_block.map(|size| block_hashes(&prompt.ids, size));
-        let blocks = blocks.unwrap_or_default();
-        Self { prompt_tokens, blocks, max_tokens, finish_reason, stream, seed, form }
+        let (prompt_tokens, stream) = (prompt.tokens, options.stream);
+        let block_hashes = host.shared_block.map(|size| block_hashes(&prompt.ids, size));
+        let block_hashes = block_hashes.unwrap_or_default();
+        Self { prompt_tokens, block_hashes, max_tokens, finish_reason, stream, seed, form }
     }
 }
 
-/// What a request asks of the output.
-struct Asked {
+/// The options of a request that concern the output.
+struct OutputOptions {
     max_tokens: u32,
     ignore_eos: bool,
     stream: bool,
 }
 
-/// A prompt as counted.
+/// A prompt with its number of tokens.
 struct Prompt {
     tokens: u32,
-    /// What its output is drawn by.
+    /// The bytes from which the seed of its output is computed.
     key: Vec<u8>,
-    /// Its tokens, where beginnings of prompts are shared.
+    /// Its token ids, where the engine caches prefixes.
     ids: Vec<u32>,
 }
 
@@ -183,11 +184,11 @@ impl Prompt {
     }
 }
 
-/// What an answer tells of an output.
+/// An output so far, as an answer states it.
 pub(super) struct Output<'a> {
     /// The request's id.
     pub(super) id: &'a str,
-    /// New text; with an answer in one piece, all of it.
+    /// Text since the previous event; all text where the answer is not streamed.
     pub(super) news: &'a str,
     /// All text so far.
     pub(super) text: &'a str,
@@ -201,7 +202,7 @@ pub(super) struct Output<'a> {
     pub(super) finish_reason: Option<&'a str>,
 }
 
-/// The wording of an answer. Each piece of a stream is sent as one chunk.
+/// The format of an answer. Each event of a stream is sent as one chunk.
 pub(super) trait Form {
     /// The prefix of the request's id.
     fn id_prefix(&self) -> &'static str;
@@ -221,11 +222,11 @@ pub(super) trait Form {
     }
     /// An error in the middle of a stream, with what follows it.
     fn error(&self, message: &str) -> Vec<Vec<u8>>;
-    /// The answer in one piece.
+    /// The body of an answer that is not streamed.
     fn whole(&self, output: &Output<'_>) -> Value;
 }
 
-/// What to do about a request.
+/// Decides how a request is answered.
 pub(super) fn call(host: &Host, stats: &Stats, latencies: &Latencies, request: &Request) -> Call {
     let path = request.target.split('?').next().unwrap_or_default();
     let get = request.method == "GET";
@@ -260,7 +261,7 @@ pub(super) fn call(host: &Host, stats: &Stats, latencies: &Latencies, request: &
     result.unwrap_or_else(Call::Reply)
 }
 
-/// `/generate` is vLLM's with a `prompt`, TGI's with `inputs`.
+/// `/generate` is vLLM's with a `prompt`, and TGI's with `inputs`.
 fn generate(host: &Host, body: &[u8]) -> Result<Job, Reply> {
     let is_tgi = serde_json::from_slice::<Value>(body).is_ok_and(|v| v.get("inputs").is_some());
     if is_tgi { tgi::generate(host, body, false) } else { vllm::generate(host, body) }

@@ -1,11 +1,11 @@
-//! `/v1/completions` and `/v1/chat/completions`, as vLLM words them.
+//! `/v1/completions` and `/v1/chat/completions`, as vLLM formats them.
 
 use serde_json::{Value, json};
 
 use super::body::Body;
-use super::{Asked, Form, Host, Job, Output, Prompt, Reply, sse};
+use super::{Form, Host, Job, Output, OutputOptions, Prompt, Reply, sse};
 
-/// What completions get when they ask for no length.
+/// The length of completions that request none.
 const DEFAULT_MAX_TOKENS: u32 = 16;
 
 /// `/v1/completions`
@@ -22,12 +22,12 @@ pub(super) fn chat(host: &Host, body: &[u8]) -> Result<Job, Reply> {
     let body = Body::parse(body)?;
     body.check_model(host)?;
     let prompt = body.messages(host)?;
-    let asked = match body.count("max_completion_tokens")? {
+    let requested = match body.count("max_completion_tokens")? {
         Some(tokens) => Some(tokens),
         None => body.count("max_tokens")?,
     };
     let rest = host.max_model_len.saturating_sub(prompt.tokens).max(1);
-    job(host, &body, &prompt, asked.unwrap_or(rest), Kind::Chat)
+    job(host, &body, &prompt, requested.unwrap_or(rest), Kind::Chat)
 }
 
 fn job(
@@ -50,12 +50,15 @@ fn job(
         );
         return Err(Reply::error(400, &message));
     }
-    let asked =
-        Asked { max_tokens, ignore_eos: body.flag("ignore_eos")?, stream: body.flag("stream")? };
+    let options = OutputOptions {
+        max_tokens,
+        ignore_eos: body.flag("ignore_eos")?,
+        stream: body.flag("stream")?,
+    };
     let include_usage = body.object("stream_options")?.flag("include_usage")?;
     let (model, created) = (host.model.clone(), host.created);
     let form = OpenAi { kind, model, created, include_usage };
-    Ok(Job::new(host, prompt, asked, Box::new(form)))
+    Ok(Job::new(host, prompt, options, Box::new(form)))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -147,15 +150,15 @@ impl Form for OpenAi {
 
     fn whole(&self, output: &Output<'_>) -> Value {
         let (text, reason) = (output.text, output.finish_reason);
-        let (object, key, said) = match self.kind {
+        let (object, key, content) = match self.kind {
             Kind::Completions => ("text_completion", "text", json!(text)),
             Kind::Chat => {
-                let said = json!({ "role": "assistant", "content": text });
-                ("chat.completion", "message", said)
+                let message = json!({ "role": "assistant", "content": text });
+                ("chat.completion", "message", message)
             }
         };
         let mut choice = json!({ "index": 0, "logprobs": null, "finish_reason": reason });
-        choice[key] = said;
+        choice[key] = content;
         let mut message = self.message(output.id, object, json!([choice]));
         message["usage"] = usage(output);
         message

@@ -1,11 +1,11 @@
-//! What a server says of itself: health, version, models, metrics; and its tokenizer.
+//! Health, version, models, metrics and tokenizer of the server.
 
 use serde_json::json;
 
 use super::body::Body;
 use super::{Host, Reply};
-use crate::engine::Stats;
 use crate::serve::latencies::Latencies;
+use crate::step::Stats;
 
 /// `/health`
 pub(super) fn health() -> Reply {

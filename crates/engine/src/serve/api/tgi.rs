@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::body::Body;
-use super::{Asked, Form, Host, Job, Output, Prompt, Reply, sse};
+use super::{Form, Host, Job, Output, OutputOptions, Prompt, Reply, sse};
 
-/// What is made when no length is asked for.
+/// The length of outputs that request none.
 const DEFAULT_MAX_NEW_TOKENS: u32 = 20;
 
 /// `/info`
@@ -26,8 +26,8 @@ pub(super) fn info(host: &Host) -> Reply {
 /// `/generate` with `inputs`, and `/generate_stream`. TGI cannot be told to ignore end of text.
 pub(super) fn generate(host: &Host, body: &[u8], stream: bool) -> Result<Job, Reply> {
     let (prompt, parameters) = read(host, body).map_err(as_validation)?;
-    let asked = parameters.count("max_new_tokens").map_err(as_validation)?;
-    let max_tokens = asked.unwrap_or(DEFAULT_MAX_NEW_TOKENS);
+    let requested = parameters.count("max_new_tokens").map_err(as_validation)?;
+    let max_tokens = requested.unwrap_or(DEFAULT_MAX_NEW_TOKENS);
     let (limit, tokens) = (host.max_model_len, prompt.tokens);
     if u64::from(tokens) + u64::from(max_tokens) > u64::from(limit) {
         return Err(validation(&format!(
@@ -36,8 +36,8 @@ pub(super) fn generate(host: &Host, body: &[u8], stream: bool) -> Result<Job, Re
         )));
     }
     let details = parameters.flag("details").map_err(as_validation)?;
-    let asked = Asked { max_tokens, ignore_eos: false, stream };
-    Ok(Job::new(host, &prompt, asked, Box::new(Tgi { details })))
+    let options = OutputOptions { max_tokens, ignore_eos: false, stream };
+    Ok(Job::new(host, &prompt, options, Box::new(Tgi { details })))
 }
 
 fn read(host: &Host, body: &[u8]) -> Result<(Prompt, Body), Reply> {
@@ -54,7 +54,7 @@ fn validation(message: &str) -> Reply {
     Reply::json(422, &json!({ "error": error, "error_type": "validation" }))
 }
 
-/// The same complaint in TGI's words.
+/// The same error in TGI's format.
 fn as_validation(reply: Reply) -> Reply {
     let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
     validation(body["message"].as_str().unwrap_or_default())

@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 
 use super::body::Body;
-use super::{Asked, Form, Host, Job, Output, Reply};
+use super::{Form, Host, Job, Output, OutputOptions, Reply};
 
-/// What is made when no length is asked for.
+/// The length of outputs that request none.
 const DEFAULT_MAX_TOKENS: u32 = 16;
 
 /// `/generate` with a `prompt`. As the engine does, it checks no length: the output stops at the
@@ -15,12 +15,12 @@ pub(super) fn generate(host: &Host, body: &[u8]) -> Result<Job, Reply> {
     let body = Body::parse(body)?;
     let text = body.text("prompt")?.to_owned();
     let prompt = body.prompt(host)?;
-    let asked = Asked {
+    let options = OutputOptions {
         max_tokens: body.count("max_tokens")?.unwrap_or(DEFAULT_MAX_TOKENS),
         ignore_eos: body.flag("ignore_eos")?,
         stream: body.flag("stream")?,
     };
-    Ok(Job::new(host, &prompt, asked, Box::new(Native { prompt: text })))
+    Ok(Job::new(host, &prompt, options, Box::new(Native { prompt: text })))
 }
 
 struct Native {

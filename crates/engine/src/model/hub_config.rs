@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::spec::{Experts, Mlp, ModelSpec};
 use crate::error::EngineError;
-use crate::model::{Experts, Mlp, ModelSpec, Weights};
+use crate::weights::Weights;
 
 /// The profile of a model that has none of its own.
 const DEFAULT_PROFILE: &str = "a100-40g-vllm-0.2.7";
@@ -69,7 +70,7 @@ const PLAIN: [&str; 10] = [
 ///
 /// # Errors
 /// When it cannot be read or does not describe a decoder-only transformer of a form that is priced.
-pub(crate) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
+pub(super) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
     let shown = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| EngineError::Unreadable {
         path: shown.clone(),

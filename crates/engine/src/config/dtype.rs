@@ -1,0 +1,37 @@
+//! The number type in which an engine computes (`--dtype`).
+
+use std::fmt;
+
+/// The type of activations, and of weights that are not quantised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dtype {
+    /// IEEE half precision; `auto` resolves to it.
+    Float16,
+    /// Brain floating point.
+    Bfloat16,
+    /// Single precision.
+    Float32,
+}
+
+impl Dtype {
+    /// The type of this name, with vLLM's spellings (`auto`, `half`, `float` ...).
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "auto" | "half" | "float16" => Some(Self::Float16),
+            "bfloat16" => Some(Self::Bfloat16),
+            "float" | "float32" => Some(Self::Float32),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Float16 => "float16",
+            Self::Bfloat16 => "bfloat16",
+            Self::Float32 => "float32",
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! What an engine is started with, under vLLM's names. Resolving and checking it is
+//! `crate::resolve`'s.
+
+use super::dtype::Dtype;
+use crate::error::EngineError;
+use crate::model::{ModelSpec, model};
+use crate::profile::{Profile, default_profile};
+use crate::weights::Weights;
+
+/// A model under a profile, and the engine's arguments; absent ones are resolved as vLLM 0.2.x
+/// does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineConfig {
+    /// The model.
+    pub model: ModelSpec,
+    /// The engine on its card.
+    pub profile: Profile,
+    /// `--quantization`; absent: as the model stores its weights.
+    pub weights: Option<Weights>,
+    /// `--dtype`
+    pub dtype: Option<Dtype>,
+    /// `--max-model-len`, in tokens.
+    pub max_model_len: Option<u32>,
+    /// `--max-num-batched-tokens`
+    pub max_num_batched_tokens: Option<u32>,
+    /// `--max-num-seqs`
+    pub max_num_seqs: Option<u32>,
+    /// `--max-paddings`, in tokens.
+    pub max_paddings: Option<u32>,
+    /// `--block-size`, in tokens.
+    pub block_size: Option<u32>,
+    /// `--gpu-memory-utilization`, a share of the card's memory.
+    pub gpu_memory_utilization: Option<f64>,
+    /// `--tensor-parallel-size`, in cards.
+    pub tensor_parallel_size: Option<u32>,
+    /// `--pipeline-parallel-size`, in stages.
+    pub pipeline_parallel_size: Option<u32>,
+    /// `--enable-prefix-caching`
+    pub prefix_caching: Option<bool>,
+}
+
+impl EngineConfig {
+    /// A model under a profile, everything else left to the engine.
+    #[must_use]
+    pub fn new(model: ModelSpec, profile: Profile) -> Self {
+        Self {
+            model,
+            profile,
+            weights: None,
+            dtype: None,
+            max_model_len: None,
+            max_num_batched_tokens: None,
+            max_num_seqs: None,
+            max_paddings: None,
+            block_size: None,
+            gpu_memory_utilization: None,
+            tensor_parallel_size: None,
+            pipeline_parallel_size: None,
+            prefix_caching: None,
+        }
+    }
+
+    /// A model by name or path, under its default profile.
+    ///
+    /// # Errors
+    /// When there is no such model.
+    pub fn of_model(name: &str) -> Result<Self, EngineError> {
+        let model = model(name)?;
+        let profile = default_profile(&model)?;
+        Ok(Self::new(model, profile))
+    }
+}

@@ -1,0 +1,75 @@
+//! The cost of decode steps of a fixed number of sequences, and of many such steps in a row. Never
+//! schedules.
+
+/// The cost of decode steps of one number of sequences.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DecodeCost {
+    pub(super) sequences: f64,
+    pub(super) host_s: f64,
+    pub(super) products_s: f64,
+    pub(super) floor_s: f64,
+    pub(super) output_token_s: f64,
+    pub(super) context_token_s: f64,
+    /// The time of the chain per token of context in the batch, and its upper bound.
+    pub(super) chain_context_token_s: f64,
+    pub(super) chain_most_s: f64,
+}
+
+impl DecodeCost {
+    pub(super) fn seconds(&self, context: f64, generated: f64) -> f64 {
+        let chain_s = (context * self.chain_context_token_s).min(self.chain_most_s);
+        let attention = (context * self.context_token_s).max(chain_s);
+        let device_s = (self.products_s + attention).max(self.floor_s);
+        self.host_s + generated * self.output_token_s + device_s
+    }
+
+    /// The number and the total nanoseconds of steps in a row over the same sequences, each of which
+    /// grows by a token per step: `most` steps at most, and only steps that begin before `limit_ns`.
+    /// The result equals that of pricing one step after the other.
+    pub(crate) fn steps(
+        &self,
+        most: u32,
+        context: u64,
+        generated: u64,
+        limit_ns: u64,
+    ) -> (u32, u64) {
+        let (mut context, mut generated) = (context as f64, generated as f64);
+        let (mut steps, mut spent_ns) = (0, 0);
+        while steps < most && spent_ns < limit_ns {
+            spent_ns += nanoseconds(self.seconds(context, generated));
+            context += self.sequences;
+            generated += self.sequences;
+            steps += 1;
+        }
+        (steps, spent_ns)
+    }
+}
+
+/// Whole nanoseconds, halves rounded up.
+pub(super) fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9 + 0.5) as u64
+}
+
+/// The batch size of the captured graph that a decode step of so many sequences runs in: 1, 2, 4
+/// and the multiples of 8 up to 256 (`vllm/worker/model_runner.py`). Larger batches run as they
+/// are.
+pub(super) fn captured(sequences: u32) -> u32 {
+    match sequences {
+        0..=2 | 257.. => sequences,
+        3..=4 => 4,
+        5..=256 => sequences.next_multiple_of(8),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_padded_to_the_captured_graphs() {
+        for (batch, padded) in [(1, 1), (2, 2), (3, 4), (5, 8), (8, 8), (49, 56), (256, 256)] {
+            assert_eq!(captured(batch), padded);
+        }
+        assert_eq!(captured(257), 257);
+    }
+}

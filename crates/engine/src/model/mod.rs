@@ -1,0 +1,8 @@
+//! Models as the engine sees them: sizes that decide memory and work. Weights are never loaded.
+
+mod hub_config;
+mod registry;
+mod spec;
+
+pub use registry::{model, models};
+pub use spec::{Experts, Mlp, ModelSpec};

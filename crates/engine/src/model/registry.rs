@@ -1,0 +1,114 @@
+//! The models that are known by name (`data/models.toml`). Adding one is an entry in that file.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::hub_config;
+use super::spec::ModelSpec;
+use crate::error::EngineError;
+
+#[derive(Deserialize)]
+struct ModelFile {
+    model: Vec<ModelSpec>,
+}
+
+static MODELS: LazyLock<Vec<ModelSpec>> = LazyLock::new(|| {
+    let file: ModelFile = toml::from_str(include_str!("../../data/models.toml"))
+        .expect("invariant: the embedded models parse");
+    file.model
+});
+
+/// The models that are known by name.
+#[must_use]
+pub fn models() -> &'static [ModelSpec] {
+    &MODELS
+}
+
+/// A model by its short name or hub id (letter case aside), or from the path of a `config.json`.
+///
+/// # Errors
+/// When there is no such model, or the file cannot be read or is not a model's.
+pub fn model(name: &str) -> Result<ModelSpec, EngineError> {
+    let known = |spec: &&ModelSpec| {
+        spec.name.eq_ignore_ascii_case(name) || spec.hub_id.eq_ignore_ascii_case(name)
+    };
+    if let Some(spec) = models().iter().find(known) {
+        return Ok(spec.clone());
+    }
+    if name.ends_with(".json") {
+        return hub_config::read(Path::new(name));
+    }
+    let names: Vec<_> = models().iter().map(|spec| spec.name.as_str()).collect();
+    Err(EngineError::UnknownModel { name: name.to_owned(), known: names.join(", ") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::weights::Weights;
+
+    #[test]
+    fn models_have_the_number_of_parameters_that_they_are_known_for() {
+        for (name, billions) in [
+            ("chatglm3-6b", 6.24),
+            ("qwen-14b", 14.17),
+            ("baichuan2-13b-gptq", 13.90),
+            ("mistral-7b-openorca-awq", 7.24),
+            ("sus-chat-34b", 34.39),
+            ("llama-2-7b", 6.74),
+            ("llama-2-13b", 13.02),
+            ("llama-3-8b", 8.03),
+            ("llama-3.2-3b", 3.21),
+            ("llama-3.3-70b", 70.55),
+            ("mistral-7b", 7.24),
+            ("qwen2.5-7b", 7.61),
+            ("qwen2.5-14b", 14.77),
+            ("qwen2.5-32b", 32.76),
+            ("qwen3-4b", 4.02),
+            ("qwen3-8b", 8.19),
+            ("qwen3-14b", 14.77),
+            ("mixtral-8x7b", 46.70),
+            ("qwen3-30b-a3b", 30.53),
+        ] {
+            let found = model(name).unwrap().weight_bytes(Weights::Fp16) / 2e9;
+            assert!((found - billions).abs() < 0.01, "{name}: {found} instead of {billions}");
+        }
+    }
+
+    #[test]
+    fn a_token_passes_through_a_part_of_a_mixture_of_experts() {
+        for (name, billions) in [("mixtral-8x7b", 12.88), ("qwen3-30b-a3b", 3.35)] {
+            let model = model(name).unwrap();
+            let active = f64::from(model.experts.unwrap().per_token) * model.expert_parameters();
+            let found = model.shared_parameters() + active + 2.0 * model.head_parameters();
+            assert!((found / 1e9 - billions).abs() < 0.01, "{name}: {found}");
+        }
+    }
+
+    #[test]
+    fn more_tokens_touch_more_experts_but_never_more_than_there_are() {
+        let experts = model("mixtral-8x7b").unwrap().experts.unwrap();
+        let distinct: Vec<_> = [1.0, 2.0, 8.0, 64.0, 1e6].map(|n| experts.distinct(n)).to_vec();
+        assert!((distinct[0] - 2.0).abs() < 1e-12 && (distinct[1] - 3.5).abs() < 1e-12);
+        assert!(distinct.is_sorted() && distinct[4] <= 8.0, "{distinct:?}");
+    }
+
+    #[test]
+    fn a_model_is_found_by_its_hub_id_in_any_case() {
+        assert_eq!(model("thudm/ChatGLM3-6B").unwrap().name, "chatglm3-6b");
+    }
+
+    #[test]
+    fn an_unknown_model_names_those_that_are_known() {
+        let message = model("gpt-9").unwrap_err().to_string();
+        assert!(message.contains("`gpt-9`") && message.contains("chatglm3-6b"), "{message}");
+    }
+
+    #[test]
+    fn kv_bytes_follow_the_key_and_value_heads() {
+        assert_eq!(model("chatglm3-6b").unwrap().kv_bytes_per_token(), 28_672.0);
+        assert_eq!(model("qwen-14b").unwrap().kv_bytes_per_token(), 819_200.0);
+    }
+}

@@ -1,0 +1,50 @@
+//! A request to the engine: its number, its lengths, why it ended. Values only.
+
+/// The caller's number of a request; unique among those in the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(pub u64);
+
+/// Tokens of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lengths {
+    /// Prompt tokens.
+    pub prompt: u32,
+    /// Output tokens that are requested at most.
+    pub max_tokens: u32,
+    /// Output tokens after which the text ends by itself, if that is less.
+    pub ends_after: u32,
+}
+
+impl From<(u32, u32)> for Lengths {
+    /// Prompt and output tokens; the text does not end by itself.
+    fn from((prompt, max_tokens): (u32, u32)) -> Self {
+        Self { prompt, max_tokens, ends_after: max_tokens }
+    }
+}
+
+/// What the engine has to know of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineRequest {
+    /// Its lengths.
+    pub lengths: Lengths,
+    /// A hash for each whole block of its prompt ([`crate::prefix_cache::block_hashes`]); empty
+    /// where the prompt shares no prefix with another.
+    pub block_hashes: Vec<u64>,
+}
+
+impl<L: Into<Lengths>> From<L> for EngineRequest {
+    fn from(lengths: L) -> Self {
+        Self { lengths: lengths.into(), block_hashes: Vec::new() }
+    }
+}
+
+/// Why a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// It has the tokens that were requested.
+    Length,
+    /// Prompt and output reached the engine's limit (`--max-model-len`), or the text its end.
+    Stop,
+    /// It cannot run, or cannot run again after a preemption; usually without a token.
+    Ignored,
+}

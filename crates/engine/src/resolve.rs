@@ -1,0 +1,195 @@
+//! Resolves a configuration as the engine itself does at its start: fills in what is absent and
+//! refuses what the engine would refuse. What differs from scheduler to scheduler is asked of the
+//! scheduler of the profile's engine.
+
+use crate::card::Card;
+use crate::config::{Dtype, EngineConfig, ResolvedConfig};
+use crate::error::EngineError;
+use crate::policy::{Scheduler, scheduler};
+use crate::profile::Profile;
+use crate::weights::Weights;
+
+impl EngineConfig {
+    /// Fills in what is absent and checks what is there.
+    ///
+    /// # Errors
+    /// The first option that the engine would refuse, or for which the profile has no constants.
+    pub fn resolve(&self) -> Result<ResolvedConfig, EngineError> {
+        let card = self.profile.card()?;
+        let weights = self.resolve_weights(card)?;
+        let scheduler = scheduler(&self.profile)?;
+        let limits = scheduler.limits(self)?;
+        let prefix_caching = self.resolve_prefix_caching(scheduler)?;
+        let block_size = self.block_size.unwrap_or(16);
+        if ![8, 16, 32].contains(&block_size) {
+            let expected = "must be 8, 16 or 32 tokens";
+            return Err(EngineError::invalid("--block-size", block_size, expected));
+        }
+        let utilization =
+            self.gpu_memory_utilization.unwrap_or(scheduler.default_gpu_memory_utilization());
+        if !(utilization > 0.0 && utilization <= 1.0) {
+            let expected = "must lie above 0 and at most at 1";
+            return Err(EngineError::invalid("--gpu-memory-utilization", utilization, expected));
+        }
+        let (tensor_parallel_size, pipeline_parallel_size) = self.resolve_parallel(scheduler)?;
+        Ok(ResolvedConfig {
+            model: self.model.clone(),
+            profile: self.profile.clone(),
+            card: card.clone(),
+            weights,
+            limits,
+            block_size,
+            gpu_memory_utilization: utilization,
+            tensor_parallel_size,
+            pipeline_parallel_size,
+            prefix_caching,
+        })
+    }
+
+    /// Engines that can share equal prefixes of prompts do so unless that is turned off.
+    fn resolve_prefix_caching(&self, scheduler: &dyn Scheduler) -> Result<bool, EngineError> {
+        if scheduler.supports_prefix_caching() {
+            return Ok(self.prefix_caching.unwrap_or(true));
+        }
+        if self.prefix_caching == Some(true) {
+            let Profile { engine, engine_version, .. } = &self.profile;
+            let expected =
+                format!("{engine} {engine_version} does not share beginnings of prompts");
+            return Err(EngineError::invalid("--enable-prefix-caching", true, expected));
+        }
+        Ok(false)
+    }
+
+    /// How the weights are stored, checked against the card and `--dtype`.
+    fn resolve_weights(&self, card: &Card) -> Result<Weights, EngineError> {
+        let weights = self.weights.unwrap_or(self.model.weights);
+        let quantised = !matches!(weights, Weights::Fp16 | Weights::Fp32);
+        let default = if weights == Weights::Fp32 { Dtype::Float32 } else { Dtype::Float16 };
+        let dtype = self.dtype.unwrap_or(default);
+        if !self.profile.supports(weights) {
+            let known: Vec<_> = self.profile.weights.iter().map(|w| w.name()).collect();
+            return Err(EngineError::KernelNotCalibrated {
+                profile: self.profile.name.clone(),
+                weights,
+                known: known.join(", "),
+            });
+        }
+        let required = match weights {
+            Weights::Fp16 | Weights::Fp32 => (0, 0),
+            Weights::SqueezeLlm => (7, 0),
+            Weights::Gptq => (6, 0),
+            Weights::Awq => (7, 5),
+        };
+        if card.capability < required {
+            let expected = format!(
+                "needs compute capability {}.{}, and {} has {}.{}",
+                required.0, required.1, card.name, card.capability.0, card.capability.1
+            );
+            return Err(EngineError::invalid("--quantization", weights, expected));
+        }
+        match dtype {
+            Dtype::Float32 if !quantised => Ok(Weights::Fp32),
+            Dtype::Float16 | Dtype::Bfloat16 if weights == Weights::Fp32 => Err(
+                EngineError::invalid("--dtype", dtype, "fp32 weights are multiplied in float32"),
+            ),
+            Dtype::Float32 | Dtype::Bfloat16 if quantised => {
+                let expected = format!("{weights} weights are multiplied in float16 only");
+                Err(EngineError::invalid("--dtype", dtype, expected))
+            }
+            Dtype::Bfloat16 if card.capability < (8, 0) => {
+                let expected = format!("needs compute capability 8.0, and {} has less", card.name);
+                Err(EngineError::invalid("--dtype", dtype, expected))
+            }
+            Dtype::Float32 | Dtype::Bfloat16 | Dtype::Float16 => Ok(weights),
+        }
+    }
+
+    /// Cards that share each layer, and pipeline stages that share the layers.
+    fn resolve_parallel(&self, scheduler: &dyn Scheduler) -> Result<(u32, u32), EngineError> {
+        let stages = self.pipeline_parallel_size.unwrap_or(1);
+        let most = if scheduler.supports_pipeline_stages() { self.model.layers } else { 1 };
+        if stages == 0 || stages > most {
+            let (engine, layers) = (&self.profile.engine, self.model.layers);
+            let expected =
+                format!("must be 1 to {most} stages: the engine is {engine}, of {layers} layers");
+            return Err(EngineError::invalid("--pipeline-parallel-size", stages, expected));
+        }
+        let cards = self.tensor_parallel_size.unwrap_or(self.profile.cards);
+        if cards == 0 || !self.model.heads.is_multiple_of(cards) {
+            let expected = format!("must divide the model's {} attention heads", self.model.heads);
+            return Err(EngineError::invalid("--tensor-parallel-size", cards, expected));
+        }
+        Ok((cards, stages))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Limits;
+
+    fn config(change: impl FnOnce(&mut EngineConfig)) -> Result<ResolvedConfig, EngineError> {
+        let mut config = EngineConfig::of_model("qwen-14b").unwrap();
+        change(&mut config);
+        config.resolve()
+    }
+
+    #[test]
+    fn absent_options_resolve_as_vllm_does() {
+        let resolved = config(|_| ()).unwrap();
+        assert_eq!(
+            resolved.limits,
+            Limits {
+                max_model_len: 2048,
+                max_num_seqs: 256,
+                max_num_batched_tokens: 2048,
+                max_paddings: 256
+            }
+        );
+        assert_eq!((resolved.block_size, resolved.tensor_parallel_size), (16, 1));
+        let short = config(|c| c.max_model_len = Some(1024)).unwrap();
+        assert_eq!(short.limits.max_num_batched_tokens, 2048);
+        let long = config(|c| c.max_model_len = Some(8192)).unwrap();
+        assert_eq!(long.limits.max_num_batched_tokens, 8192);
+    }
+
+    #[test]
+    fn what_the_engine_would_refuse_is_refused_by_the_flag() {
+        type Change = fn(&mut EngineConfig);
+        let cases: [(&str, Change); 14] = [
+            ("--max-model-len", |c| c.max_model_len = Some(8193)),
+            ("--max-model-len", |c| c.max_model_len = Some(0)),
+            ("--max-num-seqs", |c| c.max_num_seqs = Some(0)),
+            ("--max-num-batched-tokens", |c| c.max_num_batched_tokens = Some(2047)),
+            ("--max-num-seqs", |c| c.max_num_seqs = Some(4096)),
+            ("--block-size", |c| c.block_size = Some(12)),
+            ("--gpu-memory-utilization", |c| c.gpu_memory_utilization = Some(1.1)),
+            ("--tensor-parallel-size", |c| c.tensor_parallel_size = Some(3)),
+            ("--tensor-parallel-size", |c| c.tensor_parallel_size = Some(0)),
+            ("--pipeline-parallel-size", |c| c.pipeline_parallel_size = Some(41)),
+            ("--pipeline-parallel-size", |c| c.pipeline_parallel_size = Some(0)),
+            ("--dtype", |c| {
+                c.weights = Some(Weights::Gptq);
+                c.dtype = Some(Dtype::Float32);
+            }),
+            ("--quantization", |c| c.weights = Some(Weights::Awq)),
+            ("--dtype", |c| {
+                c.weights = Some(Weights::Gptq);
+                c.dtype = Some(Dtype::Bfloat16);
+            }),
+        ];
+        for (flag, change) in cases {
+            let message = config(change).unwrap_err().to_string();
+            assert!(message.contains(flag), "{flag}: {message}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_calibrated_is_a_caveat() {
+        assert!(config(|_| ()).unwrap().caveats().is_empty());
+        let two = config(|c| c.tensor_parallel_size = Some(2)).unwrap().caveats();
+        assert!(two.len() == 1 && two[0].contains("2 cards"), "{two:?}");
+        let blank = config(|c| c.profile.provenance.clear()).unwrap().caveats();
+        assert!(blank.len() == 1 && blank[0].contains("uncalibrated"), "{blank:?}");
+    }
+}

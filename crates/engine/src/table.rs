@@ -1,0 +1,98 @@
+//! Predictions in the form of published tables: a cell saturated, and its requests one by one.
+
+use inferometer_load::load_model;
+use inferometer_load::{Bound, PassPlan};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::time::Nanos;
+
+use crate::config::EngineConfig;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::output_lengths::output_lengths;
+use crate::request::{Finish, Lengths};
+use crate::virtual_time::{VirtualRecord, simulate};
+
+/// One row of a table of predictions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TableRow {
+    /// Saturated: requests completed per second.
+    pub requests_per_s: f64,
+    /// Saturated: output tokens per second.
+    pub output_tokens_per_s: f64,
+    /// One by one: mean of latency / (prompt + output), in milliseconds.
+    pub latency_per_token_ms: Option<f64>,
+    /// One by one: mean of latency / output, in milliseconds; absent where no token came.
+    pub latency_per_output_token_ms: Option<f64>,
+}
+
+/// Predicts a row: `one_by_one` requests with nothing else in flight, then `requests` all at once.
+///
+/// # Errors
+/// When the configuration is one that the engine would refuse to start with.
+pub fn table(
+    config: &EngineConfig,
+    cell: CellPlan,
+    one_by_one: u32,
+    requests: u32,
+) -> Result<TableRow, EngineError> {
+    table_with_mean_output(config, cell, None, one_by_one, requests)
+}
+
+/// The lengths of `count` requests of a cell, whose outputs end by themselves with this mean length,
+/// if one is given.
+pub fn lengths(
+    cell: CellPlan,
+    mean_output: Option<f64>,
+    count: u32,
+) -> Box<dyn Iterator<Item = Lengths>> {
+    let requested = Lengths::from((cell.input_length, cell.output_length));
+    match mean_output {
+        None => Box::new(std::iter::repeat(requested)),
+        Some(mean) => {
+            let outputs = output_lengths(mean, cell.output_length, count.max(1));
+            let lengths = move |ends_after| Lengths { ends_after, ..requested };
+            Box::new(outputs.into_iter().cycle().map(lengths))
+        }
+    }
+}
+
+/// As [`table`], for outputs that end by themselves with this mean length, if one is given.
+///
+/// # Errors
+/// As [`table`].
+pub fn table_with_mean_output(
+    config: &EngineConfig,
+    cell: CellPlan,
+    mean_output: Option<f64>,
+    one_by_one: u32,
+    requests: u32,
+) -> Result<TableRow, EngineError> {
+    let simulate_pass = |pass: &PassPlan, count: u32| -> Result<_, EngineError> {
+        let (mut engine, mut load) = (Engine::new(config.clone())?, load_model(pass, 0));
+        Ok(simulate(&mut engine, &mut *load, &mut *lengths(cell, mean_output, count)))
+    };
+    let bound = Bound::requests(one_by_one);
+    let single = simulate_pass(&PassPlan::OneByOne { bound }, one_by_one)?;
+    let saturated = simulate_pass(&PassPlan::Saturated { requests }, requests)?;
+    let end = saturated.iter().map(|record| record.ended).max().unwrap_or(Nanos::ZERO);
+    let seconds = end.seconds_after(Nanos::ZERO);
+    let tokens: u64 = saturated.iter().map(|record| u64::from(record.output)).sum();
+    let per = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+    let completed = saturated.iter().filter(|record| record.finish != Finish::Ignored).count();
+    Ok(TableRow {
+        requests_per_s: per(completed as f64),
+        output_tokens_per_s: per(tokens as f64),
+        latency_per_token_ms: mean_ms(&single, |record| record.prompt + record.output),
+        latency_per_output_token_ms: mean_ms(&single, |record| record.output),
+    })
+}
+
+/// Mean, over requests with output, of latency / `tokens`.
+fn mean_ms(records: &[VirtualRecord], tokens: impl Fn(&VirtualRecord) -> u32) -> Option<f64> {
+    let with_output = records.iter().filter(|record| record.output > 0);
+    let latencies: Vec<f64> = with_output
+        .map(|record| record.ended.ms_after(record.sent) / f64::from(tokens(record)))
+        .collect();
+    let count = latencies.len();
+    (count > 0).then(|| latencies.iter().sum::<f64>() / count as f64)
+}

@@ -1,0 +1,73 @@
+//! How a model's weights are stored, and the bytes that this takes. Never loads a weight.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How the weights of the linear layers are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weights {
+    /// Sixteen bits each.
+    Fp16,
+    /// Four bits with a scale per group of 128, GPTQ's layout.
+    Gptq,
+    /// Four bits with a scale per group of 128, AWQ's layout.
+    Awq,
+    /// Four bits into a table of sixteen values per output, SqueezeLLM's layout.
+    #[serde(rename = "squeezellm")]
+    SqueezeLlm,
+    /// Thirty-two bits each, and so everything that is computed with them.
+    Fp32,
+}
+
+impl Weights {
+    /// Every kind, in the order of lists.
+    pub const ALL: [Self; 5] = [Self::Fp16, Self::Gptq, Self::Awq, Self::SqueezeLlm, Self::Fp32];
+
+    /// The name, as vLLM's `--quantization` spells it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fp16 => "fp16",
+            Self::Gptq => "gptq",
+            Self::Awq => "awq",
+            Self::SqueezeLlm => "squeezellm",
+            Self::Fp32 => "fp32",
+        }
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|weights| weights.name() == name)
+    }
+
+    /// Bytes per parameter of a linear layer, scales and zero points included.
+    #[must_use]
+    pub fn bytes_per_parameter(self) -> f64 {
+        match self {
+            Self::Fp16 => 2.0,
+            // Four bits, and per group of 128 one 16-bit scale and one 4-bit zero point.
+            Self::Gptq | Self::Awq => (4.0 + 20.0 / 128.0) / 8.0,
+            // Sixteen 16-bit values per output, over some 4,096 inputs.
+            Self::SqueezeLlm => (4.0 + 16.0 * 16.0 / 4096.0) / 8.0,
+            Self::Fp32 => 4.0,
+        }
+    }
+
+    /// Bytes of a number that is not quantised: activations, embeddings, keys and values.
+    #[must_use]
+    pub fn bytes_per_activation(self) -> f64 {
+        match self {
+            Self::Fp32 => 4.0,
+            Self::Fp16 | Self::Gptq | Self::Awq | Self::SqueezeLlm => 2.0,
+        }
+    }
+}
+
+impl fmt::Display for Weights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

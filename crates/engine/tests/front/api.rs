@@ -1,0 +1,170 @@
+//! What requests are answered with, under each engine's interface.
+
+use std::time::Duration;
+
+use inferometer_engine::profile::profile;
+use inferometer_engine::serve::FrontConfig;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::time::Nanos;
+use inferometer_wire::dialect::dialect;
+use serde_json::{Value, json};
+
+use super::client::{
+    Call, DIALECTS, PROMPT, ask, call, dialect_call, engine_config, read_as, response, with_engine,
+    with_front,
+};
+
+#[test]
+fn every_dialect_gets_a_complete_answer_streamed_or_not() {
+    for name in DIALECTS {
+        for stream in [true, false] {
+            let calls = with_front(|_| (), vec![dialect_call(name, stream, 6)]);
+            let reader = read_as(name, stream, &calls[0]);
+            assert_eq!(reader.verdict(), (Outcome::Complete, None), "{name} {stream}");
+            let text = reader.answer().text.clone().unwrap();
+            assert_eq!(text.split_whitespace().count(), 6, "{name} {stream}: {text:?}");
+            let prompt = if name == "openai-chat" { 15 } else { 10 };
+            if dialect(name).unwrap().reports_usage(stream) {
+                let usage = reader.answer().usage;
+                assert_eq!(usage.completion, Some(6), "{name} {stream}");
+                assert!(usage.prompt.is_none_or(|tokens| tokens == prompt), "{name} {stream}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_prompt_may_be_token_ids() {
+    let body = json!({ "model": "chatglm3-6b", "prompt": [5, 6, 7], "max_tokens": 2 });
+    let (status, answer) = ask("POST", "/v1/completions", Some(&body));
+    assert_eq!((status, &answer["usage"]["prompt_tokens"]), (200, &json!(3)));
+    assert_eq!(answer["choices"][0]["finish_reason"], "length");
+}
+
+#[test]
+fn what_is_wrong_with_a_request_is_said_as_vllm_says_it() {
+    let long = json!({ "model": "chatglm3-6b", "prompt": PROMPT, "max_tokens": 8183 });
+    let (status, answer) = ask("POST", "/v1/completions", Some(&long));
+    let message = answer["message"].as_str().unwrap();
+    assert_eq!((status, &answer["object"]), (400, &json!("error")));
+    assert!(
+        message.starts_with(
+            "This model's maximum context length is 8192 tokens. However, you requested 8193 \
+             tokens (10 in the messages, 8183 in the completion)."
+        ),
+        "{message}"
+    );
+    let other = json!({ "model": "x", "prompt": PROMPT });
+    let (status, answer) = ask("POST", "/v1/completions", Some(&other));
+    assert_eq!((status, &answer["message"]), (404, &json!("The model `x` does not exist.")));
+}
+
+#[test]
+fn bad_requests_have_their_statuses() {
+    let model = "chatglm3-6b";
+    for (method, path, body, expected) in [
+        ("POST", "/v1/completions", json!([]), 400),
+        ("POST", "/v1/completions", json!({ "model": model }), 400),
+        ("POST", "/v1/completions", json!({ "model": model, "prompt": "" }), 400),
+        ("POST", "/v1/completions", json!({ "model": model, "prompt": ["a", "b"] }), 400),
+        ("POST", "/v1/completions", json!({ "model": model, "prompt": "a", "max_tokens": 0 }), 400),
+        ("POST", "/v1/completions", json!({ "model": model, "prompt": "a", "n": 2 }), 400),
+        ("POST", "/v1/chat/completions", json!({ "model": model, "messages": [] }), 400),
+        ("POST", "/generate", json!({ "max_tokens": 3 }), 400),
+        ("POST", "/generate", json!({ "inputs": "" }), 422),
+        (
+            "POST",
+            "/generate",
+            json!({ "inputs": "a", "parameters": { "max_new_tokens": 9000 } }),
+            422,
+        ),
+        ("GET", "/v1/completions", json!({}), 405),
+        ("POST", "/nowhere", json!({}), 404),
+    ] {
+        let (status, answer) = ask(method, path, Some(&body));
+        assert_eq!(status, expected, "{path} {body}: {answer}");
+    }
+    let not_json = Call {
+        send: b"POST /generate HTTP/1.1\r\ncontent-length: 1\r\n\r\n{".to_vec(),
+        expected: 1,
+        ..Call::default()
+    };
+    assert_eq!(response(&with_front(|_| (), vec![not_json])[0]).0, 400);
+    let not_http =
+        Call { send: b"\x16\x03\x01 hello\r\n\r\n".to_vec(), expected: 2, ..Call::default() };
+    let calls = with_front(|_| (), vec![not_http]);
+    assert_eq!((response(&calls[0]).0, calls[0].end), (400, Some("closed")));
+}
+
+#[test]
+fn the_server_says_what_it_is() {
+    let (_, models) = ask("GET", "/v1/models", None);
+    assert_eq!(models["data"][0]["id"], "chatglm3-6b");
+    assert_eq!(models["data"][0]["max_model_len"], 8192);
+    assert_eq!(ask("GET", "/version", None).1["version"], "0.2.7");
+    assert_eq!(ask("GET", "/health", None).0, 200);
+    assert_eq!(ask("GET", "/info", None).1["max_total_tokens"], 8192);
+    let body = json!({ "model": "chatglm3-6b", "prompt": PROMPT });
+    let (_, tokens) = ask("POST", "/tokenize", Some(&body));
+    assert_eq!((&tokens["count"], &tokens["max_model_len"]), (&json!(10), &json!(8192)));
+    assert_eq!(tokens["tokens"][2], 5);
+    let (_, text) = ask("POST", "/detokenize", Some(&json!({ "tokens": [4, 2] })));
+    assert_eq!(text["prompt"], " w4 w2");
+}
+
+#[test]
+fn todays_engine_shares_beginnings_of_prompts_and_has_todays_metrics() {
+    let mut engine = engine_config();
+    engine.profile = profile("a100-40g-vllm-0.32").expect("a known profile");
+    let prompt = "word ".repeat(64);
+    let body = json!({ "model": "chatglm3-6b", "prompt": prompt, "max_tokens": 2 });
+    let mut calls = vec![call("POST", "/v1/completions", Some(&body))];
+    for second in 1..=2_u64 {
+        let body = (second == 1).then_some(&body);
+        let mut later = match body {
+            Some(body) => call("POST", "/v1/completions", Some(body)),
+            None => call("GET", "/metrics", None),
+        };
+        later.at = Nanos(second * 1_000_000_000);
+        calls.push(later);
+    }
+    let calls = with_engine(engine, FrontConfig::new("chatglm3-6b"), Duration::ZERO, calls);
+    let (_, metrics) = response(&calls[2]);
+    for line in [
+        "vllm:prefix_cache_queries_total{model_name=\"chatglm3-6b\"} 128",
+        "vllm:prefix_cache_hits_total{model_name=\"chatglm3-6b\"} 48",
+        "vllm:kv_cache_usage_perc{model_name=\"chatglm3-6b\"} 0",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line}: {metrics}");
+    }
+    for gone in ["gpu_cache_usage_perc", "time_per_output_token_seconds"] {
+        assert!(!metrics.contains(gone), "{gone}");
+    }
+}
+
+#[test]
+fn a_prompt_that_the_engine_ignores_gets_an_empty_answer() {
+    let prompt = "a ".repeat(8193);
+    let body = json!({ "prompt": prompt, "max_tokens": 5 });
+    let (status, answer) = ask("POST", "/generate", Some(&body));
+    assert_eq!((status, &answer["text"][0]), (200, &json!(prompt)));
+}
+
+#[test]
+fn a_model_may_end_its_text_by_itself_unless_told_not_to() {
+    let body = |ignore: bool| {
+        let mut body = json!({ "model": "chatglm3-6b", "prompt": PROMPT, "max_tokens": 500 });
+        body["ignore_eos"] = json!(ignore);
+        body
+    };
+    let finish = |ignore| {
+        let change = |config: &mut FrontConfig| config.end_of_text_within = Some(20);
+        let calls = with_front(change, vec![call("POST", "/v1/completions", Some(&body(ignore)))]);
+        let answer: Value = serde_json::from_str(&response(&calls[0]).1).unwrap();
+        let tokens = answer["usage"]["completion_tokens"].as_u64().unwrap();
+        (answer["choices"][0]["finish_reason"].as_str().unwrap().to_owned(), tokens)
+    };
+    let (reason, tokens) = finish(false);
+    assert!(reason == "stop" && tokens <= 20, "{reason} {tokens}");
+    assert_eq!(finish(true), ("length".to_owned(), 500));
+}

@@ -1,0 +1,78 @@
+//! Injected faults, as a client sees them.
+
+use std::time::Duration;
+
+use inferometer_engine::serve::{Fault, FrontConfig};
+use inferometer_model::outcome::Outcome;
+use inferometer_model::time::Nanos;
+
+use super::client::{Call, dialect_call, read_as, with_front};
+
+/// What a client makes of a fault, with and without a stream.
+fn under_fault(fault: &str, stream: bool) -> (Outcome, Call) {
+    let name = "openai-completions";
+    let change = |config: &mut FrontConfig| {
+        config.faults = vec![Fault::parse(fault).expect("a fault")];
+    };
+    let mut calls = with_front(change, vec![dialect_call(name, stream, 10)]);
+    let call = calls.remove(0);
+    (read_as(name, stream, &call).verdict().0, call)
+}
+
+#[test]
+fn faults_are_seen_as_what_they_are() {
+    let connection_ended = Some("closed");
+    for (fault, stream, outcome, end) in [
+        ("error-event", true, Outcome::ServerError, Some("complete")),
+        ("error-event", false, Outcome::Rejected { status: 500 }, Some("complete")),
+        ("cut", true, Outcome::Truncated, connection_ended),
+        ("cut", false, Outcome::Truncated, connection_ended),
+        ("status=429", true, Outcome::Rejected { status: 429 }, Some("complete")),
+        ("status=503", false, Outcome::Rejected { status: 503 }, Some("complete")),
+        ("garbage", true, Outcome::Malformed, connection_ended),
+        ("malformed", true, Outcome::Malformed, Some("complete")),
+        ("malformed", false, Outcome::Malformed, Some("complete")),
+        ("bundle=4", true, Outcome::Complete, Some("complete")),
+        ("comments", true, Outcome::Complete, Some("complete")),
+        ("slow-headers=700", true, Outcome::Complete, Some("complete")),
+        ("cut@2", true, Outcome::Complete, Some("complete")),
+    ] {
+        let (found, call) = under_fault(fault, stream);
+        assert_eq!((found, call.end), (outcome, end), "{fault}, stream: {stream}");
+    }
+}
+
+#[test]
+fn a_reset_ends_the_connection_in_the_middle() {
+    let (_, call) = under_fault("reset", true);
+    assert_eq!((call.responses, call.end), (0, Some("closed")));
+    assert_eq!(call.reads.len(), 1 + 4, "head and the tokens before the middle");
+}
+
+#[test]
+fn a_stall_sends_nothing_more_and_does_not_end() {
+    let (_, call) = under_fault("stall", true);
+    assert_eq!((call.responses, call.end), (0, None));
+    assert!(call.reads.last().unwrap().0 < Nanos::ZERO + Duration::from_secs(1));
+}
+
+#[test]
+fn bundles_carry_several_tokens_in_an_event() {
+    let (_, call) = under_fault("bundle=4", true);
+    assert_eq!(call.reads.len(), 1 + 3, "the head, then 4, 4 and 2 tokens");
+}
+
+#[test]
+fn a_spike_holds_back_the_middle_and_loses_nothing() {
+    let (outcome, call) = under_fault("spike=700", true);
+    assert_eq!((outcome, call.end), (Outcome::Complete, Some("complete")));
+    let gap = |pair: &[(Nanos, Vec<u8>)]| pair[1].0.since(pair[0].0);
+    let longest = call.reads.windows(2).map(gap).max().unwrap();
+    assert!(longest >= Duration::from_millis(700), "{longest:?}");
+}
+
+#[test]
+fn slow_headers_hold_back_everything() {
+    let (_, call) = under_fault("slow-headers=700", true);
+    assert_eq!(call.reads[0].0, Nanos(700_000_000));
+}

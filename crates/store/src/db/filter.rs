@@ -1,0 +1,76 @@
+//! Which runs a list shows. Never reads the database.
+
+use super::run::{RunKind, RunRow, RunState};
+
+/// Conditions on runs; a run fits if it meets all that are given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// The model's name contains this, in whatever case.
+    pub model: Option<String>,
+    /// Engine and version, such as `vllm 0.2.7`, contain this, in whatever case.
+    pub engine: Option<String>,
+    /// The card's name contains this, in whatever case.
+    pub card: Option<String>,
+    /// It has all of these.
+    pub tags: Vec<String>,
+    /// It began then or later: RFC 3339 in UTC, or a prefix of it, such as a date.
+    pub since: Option<String>,
+    /// It began then or earlier; with a date, on that day or earlier.
+    pub until: Option<String>,
+    /// Its state.
+    pub state: Option<RunState>,
+    /// The origin of its figures.
+    pub kind: Option<RunKind>,
+    /// Its id, model, engine, card or tags contain each of these, in whatever case.
+    pub words: Vec<String>,
+    /// At most so many runs, the latest ones.
+    pub limit: Option<usize>,
+}
+
+impl RunFilter {
+    /// `since` and `until`, where no run can fit because `since` is after `until`.
+    #[must_use]
+    pub fn never(&self) -> Option<(&str, &str)> {
+        let (since, until) = (self.since.as_deref()?, self.until.as_deref()?);
+        // Only the digits that both have can be compared.
+        let common = since.len().min(until.len());
+        (since.get(..common) > until.get(..common)).then_some((since, until))
+    }
+
+    /// Whether a run meets all conditions. The limit is none of them.
+    #[must_use]
+    pub fn fits(&self, run: &RunRow) -> bool {
+        let lower = |text: &str| text.to_lowercase();
+        let holds = |wanted: &Option<String>, text: Option<&str>| {
+            let wanted = wanted.as_deref().map(lower);
+            wanted.is_none_or(|wanted| text.is_some_and(|text| lower(text).contains(&wanted)))
+        };
+        let version = run.engine_version.as_deref().unwrap_or_default();
+        let engine = run.engine.as_ref().map(|engine| format!("{engine} {version}"));
+        let began = run.started_at.as_str();
+        holds(&self.model, Some(&run.model))
+            && holds(&self.engine, engine.as_deref())
+            && holds(&self.card, run.card.as_deref())
+            && self.kind.is_none_or(|kind| kind == run.kind)
+            && self.state.is_none_or(|state| state == run.state)
+            && self.since.as_deref().is_none_or(|since| began >= since)
+            && self
+                .until
+                .as_deref()
+                .is_none_or(|until| began.get(..until.len()).unwrap_or(began) <= until)
+            && self.tags.iter().all(|tag| run.tags.contains(tag))
+            && self.has_words(run)
+    }
+
+    /// Whether what is listed of a run contains all words.
+    fn has_words(&self, run: &RunRow) -> bool {
+        if self.words.is_empty() {
+            return true;
+        }
+        let known = [&run.engine, &run.engine_version, &run.card].into_iter().flatten().cloned();
+        let own = [run.id.to_string(), run.model.clone()].into_iter();
+        let text: Vec<String> = own.chain(known).chain(run.tags.iter().cloned()).collect();
+        let text = text.join(" ").to_lowercase();
+        self.words.iter().all(|word| text.contains(&word.to_lowercase()))
+    }
+}

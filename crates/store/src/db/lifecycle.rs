@@ -1,0 +1,226 @@
+//! What is written of a run, from its beginning to its results.
+
+use std::borrow::Borrow;
+
+use inferometer_analysis::summary::Summary;
+use inferometer_model::finding::Severity;
+use inferometer_model::record::Record;
+use rusqlite::{ErrorCode, OptionalExtension, Transaction, named_params, params};
+
+use super::open::database;
+use super::requests;
+use super::run::{ImportHeader, RunHeader, RunState};
+use super::run_id::RunId;
+use super::store::{LOG_FOLDER, Store, json, log_file};
+use crate::error::StoreError;
+use crate::utc;
+
+impl Store {
+    /// Enters a run as running, and creates the folder of its log. [`crate::RunRecording`] does this
+    /// and creates the log as well.
+    ///
+    /// # Errors
+    /// [`StoreError::RunExists`] when another run has its second and suffix,
+    /// [`StoreError::Database`], [`StoreError::Io`].
+    pub fn begin_run(&mut self, header: &RunHeader) -> Result<RunId, StoreError> {
+        self.create_log_folder()?;
+        let id = RunId::new(header.started_unix_ns, header.suffix);
+        let inserted = self.connection.execute(
+            "INSERT INTO runs (id, state, started_at, started_unix_ns, origin_unix_ns,
+                 tool_version, predicted, log_file, plan_hash, workload_hash, body_hash,
+                 plan, target, environment)
+             VALUES (:id, 'running', :started_at, :started, :origin, :tool, :predicted, :log,
+                 :plan_hash, :workload_hash, :body_hash, :plan, :target, :environment)",
+            named_params! {
+                ":id": id.as_str(),
+                ":started_at": utc::rfc3339(header.started_unix_ns),
+                ":started": header.started_unix_ns,
+                ":origin": header.origin_unix_ns,
+                ":tool": header.tool_version,
+                ":predicted": header.predicted,
+                ":log": log_file(&id),
+                ":plan_hash": header.plan.hash(),
+                ":workload_hash": header.workload_hash,
+                ":body_hash": header.body_hash,
+                ":plan": json(&header.plan),
+                ":target": json(&header.target),
+                ":environment": json(&header.environment),
+            },
+        );
+        self.inserted(inserted, id)
+    }
+
+    fn create_log_folder(&self) -> Result<(), StoreError> {
+        let folder = self.sibling_path(LOG_FOLDER);
+        std::fs::create_dir_all(&folder).map_err(StoreError::io("create", &folder))
+    }
+
+    fn inserted(&self, inserted: rusqlite::Result<usize>, id: RunId) -> Result<RunId, StoreError> {
+        match inserted {
+            Ok(_) => Ok(id),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+                Err(StoreError::RunExists { path: self.path.clone(), id: id.to_string() })
+            }
+            Err(error) => Err(database(&self.path)(error)),
+        }
+    }
+
+    /// Enters imported results as a running run, and creates the folder of its log. Its plan holds no
+    /// more than whether answers were streamed.
+    ///
+    /// # Errors
+    /// As [`Store::begin_run`].
+    pub fn begin_import(&mut self, header: &ImportHeader) -> Result<RunId, StoreError> {
+        self.create_log_folder()?;
+        let id = RunId::new(header.imported_unix_ns, header.suffix);
+        let inserted = self.connection.execute(
+            "INSERT INTO runs (id, state, started_at, started_unix_ns, origin_unix_ns,
+                 tool_version, predicted, log_file, plan_hash, plan, target, environment)
+             VALUES (:id, 'running', :at, :ns, :ns, :tool, 0, :log, '',
+                 '{\"sampling\":{\"stream\":true}}', :target, '{}')",
+            named_params! {
+                ":id": id.as_str(),
+                ":at": utc::rfc3339(header.imported_unix_ns),
+                ":ns": header.imported_unix_ns,
+                ":tool": header.tool_version,
+                ":log": log_file(&id),
+                ":target": json(&header.target),
+            },
+        );
+        self.inserted(inserted, id)
+    }
+
+    /// The run into which a section of a file was imported before, by the file's SHA-256 and the names
+    /// of the section.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn imported_before(
+        &self,
+        sha256: &str,
+        section: &[String],
+    ) -> Result<Option<RunId>, StoreError> {
+        let query = "SELECT id FROM runs WHERE kind = 'imported'
+                     AND summary ->> '$.imported.sha256' = ?
+                     AND coalesce(summary ->> '$.imported.section', '[]') = ?
+                     ORDER BY started_unix_ns LIMIT 1";
+        let section = json(&section);
+        let found = self.connection.query_row(query, [sha256, &section], |row| row.get(0));
+        Ok(found.optional().map_err(database(&self.path))?.map(RunId::stored))
+    }
+
+    /// Adds a row for each request, all or none of them. Their figures are those of the records as
+    /// stored in the log.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Database`], also when a request was entered
+    /// before.
+    pub fn index_requests(
+        &mut self,
+        run: &RunId,
+        records: impl IntoIterator<Item: Borrow<Record>>,
+    ) -> Result<(), StoreError> {
+        let found = self.transact(|transaction| requests::insert(transaction, run, records))?;
+        self.expect_one(usize::from(found), run)
+    }
+
+    /// Enters the results of a run that ended: its state, the summary, and the summary's cells, passes
+    /// and findings as rows. Passes are numbered through all cells in the summary's order, which is
+    /// that of [`Record::pass`].
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Database`], also when it has results already.
+    pub fn finish_run(
+        &mut self,
+        run: &RunId,
+        summary: &Summary,
+        state: RunState,
+        finished_unix_ns: i64,
+    ) -> Result<(), StoreError> {
+        let updated = self.transact(|transaction| {
+            let updated = transaction.execute(
+                "UPDATE runs SET state = :state, finished_at = :finished_at,
+                     finished_unix_ns = :finished, workload_hash = :workload_hash,
+                     body_hash = :body_hash, target = :target, environment = :environment,
+                     verdict = :verdict, summary = :summary, cells = :cells
+                 WHERE id = :id",
+                named_params! {
+                    ":id": run.as_str(),
+                    ":state": state.name(),
+                    ":finished_at": utc::rfc3339(finished_unix_ns),
+                    ":finished": finished_unix_ns,
+                    ":workload_hash": summary.workload_hash,
+                    ":body_hash": summary.body_hash,
+                    ":target": json(&summary.target),
+                    ":environment": json(&summary.environment),
+                    ":verdict": json(&summary.verdict),
+                    ":summary": json(summary),
+                    ":cells": i64::try_from(summary.cells.len()).unwrap_or(i64::MAX),
+                },
+            )?;
+            if updated == 1 {
+                insert_results(transaction, run, summary)?;
+            }
+            Ok(updated)
+        })?;
+        self.expect_one(updated, run)
+    }
+
+    /// Enters that a run failed without results.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Database`].
+    pub fn fail_run(&mut self, run: &RunId, finished_unix_ns: i64) -> Result<(), StoreError> {
+        let updated = self.connection.execute(
+            "UPDATE runs SET state = 'failed', finished_at = ?, finished_unix_ns = ? WHERE id = ?",
+            params![utc::rfc3339(finished_unix_ns), finished_unix_ns, run.as_str()],
+        );
+        self.expect_one(updated.map_err(database(&self.path))?, run)
+    }
+}
+
+fn insert_results(
+    transaction: &Transaction<'_>,
+    run: &RunId,
+    summary: &Summary,
+) -> rusqlite::Result<()> {
+    let run = run.as_str();
+    let mut insert_cell =
+        transaction.prepare("INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?;
+    let mut insert_pass = transaction
+        .prepare("INSERT INTO passes (run_id, pass, cell, summary) VALUES (?, ?, ?, ?)")?;
+    let mut insert_finding =
+        transaction.prepare("INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+    let mut passes = 0_u32..;
+    for (index, cell) in (0_u32..).zip(&summary.cells) {
+        insert_cell.execute(params![
+            run,
+            index,
+            cell.input_length,
+            cell.output_length,
+            cell.requests_per_s,
+            cell.output_tokens_per_s,
+            cell.latency_per_token_ms,
+            cell.latency_per_output_token_ms,
+        ])?;
+        for (pass, number) in cell.passes.iter().zip(&mut passes) {
+            insert_pass.execute(params![run, number, index, json(pass)])?;
+        }
+    }
+    for (index, finding) in (0_u32..).zip(&summary.findings) {
+        let severity = match finding.severity {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+        };
+        insert_finding.execute(params![
+            run,
+            index,
+            finding.code,
+            severity,
+            finding.place,
+            finding.message,
+            finding.advice,
+        ])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! The passes of a run log, one after another: as a stream of records, which holds one batch in
+//! memory, or each pass as a whole. It never repairs or skips: damage is the reader's error.
+
+use std::path::Path;
+
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+
+use super::reader::LogReader;
+use super::{Entry, LogHeader, PassBegin, PassEnd};
+use crate::error::StoreError;
+
+/// The passes of one log, in the order in which they were measured.
+///
+/// As an iterator it gives whole passes; [`Passes::next_pass`] streams the records of a pass that may
+/// not fit into memory. A log that was cut is no error: the passes end, the last of them has no
+/// [`PassEnd`] if the cut lies within it, and [`Passes::cut`] says where the log was cut. A log that
+/// is being written, which can be read on after a cut, is [`LogReader`]'s.
+pub struct Passes {
+    log: LogReader,
+    cut: Option<StoreError>,
+}
+
+/// A pass of a log with all its records.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoggedPass {
+    /// Its cell, load and number.
+    pub begin: PassBegin,
+    /// Its records, in the order of the log.
+    pub records: Vec<Record>,
+    /// The samples of the server and of the cards.
+    pub observed: Observed,
+    /// How it ended; absent where the log was cut within the pass.
+    pub end: Option<PassEnd>,
+}
+
+/// Opens a log and reads its header; the passes follow.
+///
+/// # Errors
+/// As [`LogReader::open`].
+pub fn passes(log: impl AsRef<Path>) -> Result<Passes, StoreError> {
+    Ok(Passes { log: LogReader::open(log)?, cut: None })
+}
+
+/// What a log holds within a pass.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PassItem {
+    /// The record of one request.
+    Record(Box<Record>),
+    /// Samples of the server and of the cards; a long pass has several of these.
+    Observed(Box<Observed>),
+}
+
+/// The items of one pass, read as they are asked for.
+pub struct PassStream<'a> {
+    begin: PassBegin,
+    passes: &'a mut Passes,
+    end: Option<PassEnd>,
+    is_over: bool,
+}
+
+impl Passes {
+    /// The header of the log.
+    #[must_use]
+    pub fn header(&self) -> &LogHeader {
+        self.log.header()
+    }
+
+    /// Where the log was cut ([`StoreError::LogCut`]); known once the reading has come so far.
+    #[must_use]
+    pub fn cut(&self) -> Option<&StoreError> {
+        self.cut.as_ref()
+    }
+
+    /// The next pass as a stream; `None` at the end of the run or where the log was cut. What was
+    /// not read of the pass before is passed over.
+    ///
+    /// # Errors
+    /// As [`LogReader`] has them, but for [`StoreError::LogCut`].
+    pub fn next_pass(&mut self) -> Option<Result<PassStream<'_>, StoreError>> {
+        loop {
+            match self.log.next()? {
+                Ok(Entry::PassBegin(begin)) => {
+                    return Some(Ok(PassStream { begin, passes: self, end: None, is_over: false }));
+                }
+                Ok(_) => {}
+                Err(error) if error.is_cut() => self.cut = Some(error),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+impl Iterator for Passes {
+    type Item = Result<LoggedPass, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.next_pass()?.and_then(PassStream::read))
+    }
+}
+
+impl PassStream<'_> {
+    /// The cell, the load and the number of the pass.
+    #[must_use]
+    pub fn begin(&self) -> &PassBegin {
+        &self.begin
+    }
+
+    /// How the pass ended: known after its last item, and absent where the log was cut within it.
+    #[must_use]
+    pub fn end(&self) -> Option<&PassEnd> {
+        self.end.as_ref()
+    }
+
+    /// Reads the rest of the pass into memory.
+    ///
+    /// # Errors
+    /// As [`LogReader`] has them, but for [`StoreError::LogCut`].
+    pub fn read(mut self) -> Result<LoggedPass, StoreError> {
+        let (mut records, mut observed) = (Vec::new(), Observed::default());
+        for item in &mut self {
+            match item? {
+                PassItem::Record(record) => records.push(*record),
+                PassItem::Observed(part) => observed.extend(*part),
+            }
+        }
+        Ok(LoggedPass { begin: self.begin, records, observed, end: self.end })
+    }
+}
+
+impl Iterator for PassStream<'_> {
+    type Item = Result<PassItem, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        self.is_over = true;
+        match self.passes.log.next()? {
+            Ok(Entry::Record(record)) => {
+                self.is_over = false;
+                Some(Ok(PassItem::Record(record)))
+            }
+            Ok(Entry::Observed(observed)) => {
+                self.is_over = false;
+                Some(Ok(PassItem::Observed(observed)))
+            }
+            Ok(Entry::PassEnd(end)) => {
+                self.end = Some(end);
+                None
+            }
+            // The reader refuses both within a pass.
+            Ok(Entry::PassBegin(_) | Entry::RunEnd(_)) => None,
+            Err(error) if error.is_cut() => {
+                self.passes.cut = Some(error);
+                None
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

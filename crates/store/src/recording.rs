@@ -1,0 +1,142 @@
+//! A run that is being recorded: its row in the database, its log, and the index of its requests.
+//! The log always comes first: the database has no row of a request that the log does not have. It
+//! computes no figure.
+
+use std::borrow::BorrowMut;
+use std::path::{Path, PathBuf};
+
+use inferometer_analysis::summary::Summary;
+use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+
+use crate::db::{ImportHeader, RunHeader, RunId, RunState, Store};
+use crate::error::StoreError;
+use crate::live_note::LiveNote;
+use crate::log::{Ending, LogHeader, LogWriter, PassBegin, into_stored};
+
+/// Records that are added to the index in one transaction, at most.
+const INDEX_BATCH: usize = 1_024;
+
+/// A run that is being recorded, into a store that it owns or borrows.
+///
+/// One that is dropped before [`RunRecording::finish`] leaves a run that counts as killed, with all
+/// records up to the last [`RunRecording::flush`].
+pub struct RunRecording<S = Store> {
+    store: S,
+    run: RunId,
+    log: LogWriter,
+    /// Records in the log that have no row yet.
+    unindexed: Vec<Record>,
+}
+
+impl<S: BorrowMut<Store>> RunRecording<S> {
+    /// Enters the run into the database as running and creates its log.
+    ///
+    /// # Errors
+    /// [`StoreError::RunExists`] when another run has its second and suffix,
+    /// [`StoreError::Database`], [`StoreError::LogExists`], [`StoreError::Io`].
+    pub fn begin(mut store: S, header: &RunHeader) -> Result<Self, StoreError> {
+        let run = store.borrow_mut().begin_run(header)?;
+        Self::with_log(store, run, header.origin_unix_ns)
+    }
+
+    /// The same for results that are imported.
+    ///
+    /// # Errors
+    /// As [`RunRecording::begin`].
+    pub fn begin_import(mut store: S, header: &ImportHeader) -> Result<Self, StoreError> {
+        let run = store.borrow_mut().begin_import(header)?;
+        Self::with_log(store, run, header.imported_unix_ns)
+    }
+
+    fn with_log(store: S, run: RunId, origin_unix_ns: i64) -> Result<Self, StoreError> {
+        let header = LogHeader::new(run.as_str(), origin_unix_ns);
+        let log = LogWriter::create(store.borrow().log_path(&run), &header)?;
+        Ok(Self { store, run, log, unindexed: Vec::new() })
+    }
+
+    /// The run's identity.
+    #[must_use]
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// The run's log.
+    #[must_use]
+    pub fn log_path(&self) -> &Path {
+        self.log.path()
+    }
+
+    /// Where its [`LiveNote`] belongs.
+    #[must_use]
+    pub fn live_note_path(&self) -> PathBuf {
+        self.store.borrow().live_note(&self.run)
+    }
+
+    /// Begins a pass.
+    ///
+    /// # Errors
+    /// As [`LogWriter::begin_pass`].
+    pub fn begin_pass(&mut self, pass: &PassBegin) -> Result<(), StoreError> {
+        self.log.begin_pass(pass)
+    }
+
+    /// Adds the record of one request of the pass. It is on the device and in the index after the
+    /// next [`RunRecording::flush`], or when a batch is full.
+    ///
+    /// # Errors
+    /// As [`LogWriter::append`] and [`RunRecording::flush`].
+    pub fn append(&mut self, record: Record) -> Result<(), StoreError> {
+        self.log.append(&record)?;
+        self.unindexed.push(into_stored(record));
+        if self.unindexed.len() >= INDEX_BATCH { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes all records so far to the device, and then their rows into the index.
+    ///
+    /// # Errors
+    /// As [`LogWriter::flush`] and [`Store::index_requests`].
+    pub fn flush(&mut self) -> Result<(), StoreError> {
+        if self.unindexed.is_empty() {
+            return Ok(());
+        }
+        self.log.flush()?;
+        let records = std::mem::take(&mut self.unindexed);
+        self.store.borrow_mut().index_requests(&self.run, records)
+    }
+
+    /// Ends the pass, with the samples and the resource use of the client that belong to it.
+    ///
+    /// # Errors
+    /// As [`RunRecording::flush`], [`LogWriter::observed`] and [`LogWriter::end_pass_of`].
+    pub fn end_pass(
+        &mut self,
+        ending: Ending,
+        process: Option<Process>,
+        observed: &Observed,
+    ) -> Result<(), StoreError> {
+        self.flush()?;
+        self.log.observed(observed)?;
+        self.log.end_pass_of(ending, process)
+    }
+
+    /// Ends the run with its results, and returns the store.
+    ///
+    /// # Errors
+    /// As [`LogWriter::finish`] and [`Store::finish_run`].
+    pub fn finish(
+        self,
+        ending: Ending,
+        summary: &Summary,
+        state: RunState,
+        finished_unix_ns: i64,
+    ) -> Result<S, StoreError> {
+        let note = self.live_note_path();
+        let Self { mut store, run, log, .. } = self;
+        log.finish(ending)?;
+        LiveNote::remove(&note);
+        store.borrow_mut().finish_run(&run, summary, state, finished_unix_ns)?;
+        Ok(store)
+    }
+}

@@ -1,0 +1,106 @@
+//! A run is recorded in its log first and in the database after it.
+
+use inferometer_analysis::imported::Imported;
+use inferometer_model::sample::{Observed, Sample};
+use inferometer_model::target::Target;
+use inferometer_store::log::as_stored;
+use inferometer_store::{
+    Ending, ImportHeader, LiveNote, LoggedPass, PassBegin, RunKind, RunRecording, RunState, Store,
+};
+use tempfile::TempDir;
+
+use super::common::streamed;
+use super::sample::{START_NS, records, run_header, summary};
+use super::{ask, store_path};
+
+/// The beginning of a pass of the sample plan.
+fn begin(pass: u32) -> PassBegin {
+    let plan = run_header(0, 0).plan;
+    PassBegin { pass, cell: plan.cells[0], plan: plan.passes[pass as usize].clone(), repeat: 1 }
+}
+
+#[test]
+fn a_recorded_run_has_its_log_its_index_and_its_results() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(store_path(&folder)).unwrap();
+    let mut recording = RunRecording::begin(store, &run_header(0, 1)).unwrap();
+    let run = recording.run().clone();
+    let note = recording.live_note_path();
+    LiveNote::default().write(&note).unwrap();
+    let observed = Observed { samples: vec![Sample::default()], ..Observed::default() };
+    for (pass, records) in (0..).zip(records()) {
+        recording.begin_pass(&begin(pass)).unwrap();
+        for record in records {
+            recording.append(record).unwrap();
+        }
+        recording.end_pass(Ending::Complete, None, &observed).unwrap();
+    }
+    let finished = recording.finish(Ending::Complete, &summary(&run), RunState::Complete, START_NS);
+    let stored = finished.unwrap().run("latest").unwrap();
+    assert_eq!((&stored.row.id, stored.row.state), (&run, RunState::Complete));
+    assert_eq!(stored.summary, Some(summary(&run)));
+    let passes: Vec<LoggedPass> = stored.passes().unwrap().map(Result::unwrap).collect();
+    for (pass, expected) in passes.iter().zip(records()) {
+        assert_eq!(pass.records, expected.iter().map(as_stored).collect::<Vec<_>>());
+        assert_eq!((&pass.observed, pass.begin.clone()), (&observed, begin(pass.begin.pass)));
+    }
+    assert_eq!(
+        (passes.len(), ask(&folder, "SELECT count(*) FROM requests")),
+        (2, vec!["7".into()])
+    );
+    assert!(!note.exists());
+}
+
+#[test]
+fn a_recording_that_is_dropped_is_a_killed_run_with_what_was_flushed() {
+    let folder = TempDir::new().unwrap();
+    let mut store = Store::open(store_path(&folder)).unwrap();
+    let mut recording = RunRecording::begin(&mut store, &run_header(0, 1)).unwrap();
+    recording.begin_pass(&begin(0)).unwrap();
+    recording.append(streamed(0, 0, 8)).unwrap();
+    recording.flush().unwrap();
+    recording.append(streamed(0, 1, 8)).unwrap();
+    drop(recording);
+
+    // The process died here; what was flushed is found through the database.
+    let stored = Store::open_existing(store_path(&folder)).unwrap().run("latest").unwrap();
+    assert_eq!(stored.row.state, RunState::Killed);
+    let mut passes = stored.passes().unwrap();
+    assert_eq!(passes.header().run_id, stored.row.id.as_str());
+    assert_eq!(passes.header().origin_unix_ns, stored.origin_unix_ns);
+    let pass = passes.next().unwrap().unwrap();
+    assert_eq!((pass.records, pass.end), (vec![as_stored(&streamed(0, 0, 8))], None));
+    assert!(passes.next().is_none() && passes.cut().is_some());
+    assert_eq!(ask(&folder, "SELECT request FROM requests"), ["0"]);
+}
+
+#[test]
+fn records_reach_the_log_and_the_index_when_a_batch_is_full() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(store_path(&folder)).unwrap();
+    let mut recording = RunRecording::begin(store, &run_header(0, 1)).unwrap();
+    recording.begin_pass(&begin(0)).unwrap();
+    for index in 0..1_025 {
+        recording.append(streamed(0, index, 1)).unwrap();
+    }
+    assert_eq!(ask(&folder, "SELECT count(*) FROM requests"), ["1024"]);
+}
+
+#[test]
+fn an_import_is_recorded_as_a_run_is() {
+    let folder = TempDir::new().unwrap();
+    let mut store = Store::open(store_path(&folder)).unwrap();
+    let header = ImportHeader {
+        imported_unix_ns: START_NS,
+        suffix: 1,
+        target: Target::default(),
+        tool_version: "0.1.0".to_owned(),
+    };
+    let recording = RunRecording::begin_import(&mut store, &header).unwrap();
+    let run = recording.run().clone();
+    let mut summary = summary(&run);
+    summary.imported = Some(Imported::default());
+    recording.finish(Ending::Complete, &summary, RunState::Complete, START_NS).unwrap();
+    let stored = store.run("latest-imported").unwrap();
+    assert_eq!((stored.row.kind, stored.passes().unwrap().count()), (RunKind::Imported, 0));
+}

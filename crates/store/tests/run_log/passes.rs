@@ -1,0 +1,119 @@
+//! The passes of a log, streamed and whole, from logs that are whole, cut and damaged.
+
+use inferometer_model::record::Record;
+use inferometer_model::sample::{Observed, Sample};
+use inferometer_model::time::Nanos;
+use inferometer_store::log::as_stored;
+use inferometer_store::{Ending, LogWriter, LoggedPass, PassEnd, PassItem, StoreError, passes};
+use tempfile::TempDir;
+
+use super::common::streamed;
+use super::{begin, file, frame_bounds, header};
+
+fn observed(pass: u32) -> Observed {
+    let sample = Sample { at: Nanos(u64::from(pass)), ..Sample::default() };
+    Observed { asks_server: true, cpu_us: 7, samples: vec![sample; 2], ..Observed::default() }
+}
+
+/// A log of three passes, of two, no and one record, as bytes, and the passes.
+fn log(folder: &TempDir) -> (Vec<u8>, Vec<LoggedPass>) {
+    let path = folder.path().join("run.log");
+    let mut writer = LogWriter::create(&path, &header()).unwrap();
+    let mut expected = Vec::new();
+    for (pass, count) in [(0, 2), (1, 0), (2, 1)] {
+        writer.begin_pass(&begin(pass)).unwrap();
+        let records: Vec<Record> = (0..count).map(|index| streamed(pass, index, 3)).collect();
+        for record in &records {
+            writer.append(record).unwrap();
+            writer.flush().unwrap();
+        }
+        writer.observed(&observed(pass)).unwrap();
+        writer.end_pass(Ending::Complete).unwrap();
+        let (ending, process) = (Ending::Complete, None);
+        expected.push(LoggedPass {
+            begin: begin(pass),
+            records: records.iter().map(as_stored).collect(),
+            observed: observed(pass),
+            end: Some(PassEnd { pass, ending, records: u64::from(count), process }),
+        });
+    }
+    writer.finish(Ending::Complete).unwrap();
+    (std::fs::read(path).unwrap(), expected)
+}
+
+#[test]
+fn a_whole_log_gives_its_passes_with_all_that_was_written() {
+    let folder = TempDir::new().unwrap();
+    let (_, expected) = log(&folder);
+    let mut found = passes(folder.path().join("run.log")).unwrap();
+    assert_eq!(found.header(), &header());
+    let whole: Vec<LoggedPass> = found.by_ref().map(Result::unwrap).collect();
+    assert_eq!(whole, expected);
+    assert!(found.cut().is_none() && found.next().is_none());
+}
+
+#[test]
+fn a_streamed_pass_gives_its_items_in_order_and_its_end_after_the_last() {
+    let folder = TempDir::new().unwrap();
+    let (_, expected) = log(&folder);
+    let mut found = passes(folder.path().join("run.log")).unwrap();
+    for expected in &expected {
+        let mut stream = found.next_pass().unwrap().unwrap();
+        assert_eq!((stream.begin(), stream.end()), (&expected.begin, None));
+        let mut records = Vec::new();
+        for item in &mut stream {
+            match item.unwrap() {
+                PassItem::Record(record) => records.push(*record),
+                PassItem::Observed(samples) => assert_eq!(*samples, expected.observed),
+            }
+        }
+        assert_eq!((&records, stream.end()), (&expected.records, expected.end.as_ref()));
+    }
+    assert!(found.next_pass().is_none());
+}
+
+#[test]
+fn what_was_not_read_of_a_pass_is_passed_over() {
+    let folder = TempDir::new().unwrap();
+    let (_, expected) = log(&folder);
+    let mut found = passes(folder.path().join("run.log")).unwrap();
+    let mut first = found.next_pass().unwrap().unwrap();
+    assert!(matches!(first.next(), Some(Ok(PassItem::Record(_)))));
+    assert_eq!(found.next().unwrap().unwrap(), expected[1]);
+    assert_eq!(found.next_pass().unwrap().unwrap().read().unwrap(), expected[2]);
+}
+
+#[test]
+fn a_log_cut_at_any_byte_gives_the_passes_up_to_there_and_says_where_it_was_cut() {
+    let folder = TempDir::new().unwrap();
+    let (bytes, expected) = log(&folder);
+    let header_end = frame_bounds(&bytes)[1] as usize;
+    for length in header_end..bytes.len() {
+        let mut found = passes(file(&folder, &bytes[..length])).unwrap();
+        let whole: Vec<LoggedPass> = found.by_ref().map(Result::unwrap).collect();
+        assert!(found.cut().is_some_and(StoreError::is_cut), "{length}");
+        for (at, (found, expected)) in whole.iter().zip(&expected).enumerate() {
+            if at + 1 < whole.len() || found.end.is_some() {
+                assert_eq!(found, expected, "{length}");
+            } else {
+                assert_eq!(found.begin, expected.begin, "{length}");
+                assert!(expected.records.starts_with(&found.records), "{length}");
+            }
+        }
+    }
+}
+
+#[test]
+fn damage_is_an_error_and_nothing_follows_it() {
+    let folder = TempDir::new().unwrap();
+    let (mut bytes, expected) = log(&folder);
+    // In the last frame but one, which ends the last pass.
+    let bounds = frame_bounds(&bytes);
+    let last_byte = bounds[bounds.len() - 2] as usize - 1;
+    bytes[last_byte] ^= 1;
+    let mut found = passes(file(&folder, &bytes)).unwrap();
+    assert_eq!(found.next().unwrap().unwrap(), expected[0]);
+    assert_eq!(found.next().unwrap().unwrap(), expected[1]);
+    assert!(matches!(found.next(), Some(Err(StoreError::LogCorrupt { .. }))));
+    assert!(found.next().is_none() && found.cut().is_none());
+}
