@@ -1,14 +1,14 @@
-//! How the result file of another tool says that the server was a simulation: in its label, which
-//! is free text there. It judges nothing.
+//! The mark of a simulated server in result files of other tools: text of their free field `label`.
+//! `export` writes it and `import` reads it.
 
 use inferometer_model::target::Target;
 
 const SIMULATED: &str = "simulated";
 const AT_SPEED: &str = "simulated at speed ";
-/// The fact of a target that says how much faster than real time it played.
+/// The target's fact that gives the speed relative to real time.
 const SPEED: &str = "speed";
 
-/// The label of a file; none where a real server was measured.
+/// The label of a file; `None` if a real server was measured.
 pub(crate) fn label(target: &Target) -> Option<String> {
     target.simulated.then(|| {
         match target.facts.get(SPEED).filter(|speed| speed.parse() != Ok(1.0)) {
@@ -18,7 +18,7 @@ pub(crate) fn label(target: &Target) -> Option<String> {
     })
 }
 
-/// Takes over what a label says.
+/// Marks the target as simulated if the label says so.
 pub(crate) fn read(label: Option<&str>, target: &mut Target) {
     let Some(label) = label else { return };
     let speed = label.strip_prefix(AT_SPEED);

@@ -1,4 +1,4 @@
-//! A table of another tool as data, and its text. It never computes a figure.
+//! The table of another tool as data and as text. No figure is computed here.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! Statistics as other tools compute them: NumPy's mean, population deviation and percentiles, and
-//! the nearest rank of GuideLLM.
+//! Statistics as other tools compute them: NumPy's mean, population standard deviation and
+//! percentiles, and GuideLLM's nearest rank.
 
 /// Values, sorted.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ impl Numbers {
         Self(values)
     }
 
-    /// The same in a thousandth of the unit.
+    /// Values in milliseconds, from seconds.
     pub fn of_seconds_in_ms(values: impl IntoIterator<Item = f64>) -> Self {
         Self::new(values.into_iter().map(|seconds| seconds * 1e3))
     }
@@ -25,7 +25,7 @@ impl Numbers {
         self.0.iter().sum()
     }
 
-    /// 0 of nothing, as the tools print it.
+    /// The mean; 0 if there are no values, as the tools print it.
     pub fn mean(&self) -> f64 {
         if self.0.is_empty() { 0.0 } else { self.sum() / self.0.len() as f64 }
     }

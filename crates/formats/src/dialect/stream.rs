@@ -1,4 +1,4 @@
-//! A record as other tools see it: when it was picked, and its content chunks. It counts nothing.
+//! A record as other tools see it: the instant of its pick, and its content chunks.
 
 use inferometer_model::record::{EventKind, Record};
 use inferometer_model::time::Nanos;

@@ -1,6 +1,6 @@
 //! MLflow's file store: a folder of experiments, each a folder of runs, each a folder of small
-//! files. What `mlflow ui --backend-store-uri DIR` and MLflow's client read. Knows the layout and
-//! nothing of what is measured.
+//! files, as `mlflow ui --backend-store-uri DIR` and MLflow's client read them. Nothing here depends
+//! on what is measured.
 //!
 //! The layout is that of `mlflow.store.tracking.file_store`: a `meta.yaml` for each experiment and
 //! run; `params/KEY` and `tags/KEY` with the value, `metrics/KEY` with a line `TIME VALUE STEP` for
@@ -16,16 +16,16 @@ use serde_json::json;
 /// The longest value of a parameter that MLflow takes, in characters.
 const MAX_PARAM_CHARS: usize = 6_000;
 
-/// How a run ended, in MLflow's numbers.
+/// The status of a run, by MLflow's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It goes on.
+    /// The run is in progress.
     Running = 1,
-    /// It was carried out.
+    /// The run was completed.
     Finished = 3,
-    /// It could not be.
+    /// The run failed.
     Failed = 4,
-    /// It was stopped.
+    /// The run was interrupted.
     Killed = 5,
 }
 
@@ -45,7 +45,7 @@ pub struct Metric {
 pub struct Run {
     /// The experiment that it is one of.
     pub experiment: String,
-    /// What people see; also what its identity is made of.
+    /// The name that is shown; the run's id is its hash.
     pub name: String,
     /// When it began, in milliseconds since the Unix epoch.
     pub started_unix_ms: i64,
@@ -53,21 +53,20 @@ pub struct Run {
     pub ended_unix_ms: Option<i64>,
     /// How it ended.
     pub status: Status,
-    /// What was set.
+    /// The settings.
     pub params: Vec<(String, String)>,
-    /// What is said of it.
+    /// Tags.
     pub tags: Vec<(String, String)>,
-    /// What was measured.
+    /// The results.
     pub metrics: Vec<Metric>,
 }
 
 impl Run {
-    /// Writes the run into a file store, which is made where there is none; in place of the same
-    /// run, if it is there already. `artifacts` fills the folder of its files. Returns the run's
-    /// folder.
+    /// Writes the run into a file store and returns its folder. The store is created if there is none;
+    /// an earlier export of the same run is replaced. `artifacts` writes the run's files.
     ///
     /// # Errors
-    /// When something cannot be written.
+    /// If something cannot be written.
     pub fn write<E: From<io::Error>>(
         &self,
         store: &Path,
@@ -77,7 +76,7 @@ impl Run {
         let experiment = self.experiment(&store)?;
         let id = &sha256_hex(self.name.as_bytes())[..32];
         let folder = store.join(&experiment).join(id);
-        // MLflow takes no notice of names that begin with a dot until the run is whole.
+        // MLflow ignores names that begin with a dot, so it does not see an incomplete run.
         let fresh = store.join(format!(".{id}.new"));
         remove(&fresh)?;
         for part in ["params", "tags", "metrics", "artifacts"] {
@@ -100,8 +99,7 @@ impl Run {
         Ok(folder)
     }
 
-    /// The identity of the experiment: that of the store if it has one of this name, else one that
-    /// follows from the name.
+    /// The id of the experiment: the one that the store has for this name, else a hash of the name.
     fn experiment(&self, store: &Path) -> io::Result<String> {
         let name_line = format!("name: {}", json!(self.experiment));
         let plain_line = format!("name: {}", self.experiment);
@@ -144,7 +142,7 @@ impl Run {
         )
     }
 
-    /// The values of each metric, a line each.
+    /// Each metric with a line for each of its values.
     fn histories(&self) -> Vec<(String, String)> {
         let at = self.ended_unix_ms.unwrap_or(self.started_unix_ms);
         let mut histories: Vec<(String, String)> = Vec::new();
@@ -159,11 +157,11 @@ impl Run {
     }
 }
 
-/// A part of a key that MLflow takes: letters, digits, `_`, `-`, `.`.
+/// A text as part of a key: MLflow allows letters, digits, `_`, `-` and `.`.
 #[must_use]
 pub fn part(text: &str) -> String {
-    let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let words = text.split(|c| !kept(c)).filter(|word| !word.is_empty());
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let words = text.split(|c| !is_allowed(c)).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("_")
 }
 
@@ -182,7 +180,7 @@ fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// What MLflow does not take is cut, and marked by an ellipsis.
+/// A value cut to the length that MLflow allows, with an ellipsis if it is cut.
 fn cut(value: &str) -> String {
     match value.char_indices().nth(MAX_PARAM_CHARS - 1) {
         Some((end, _)) if value.chars().count() > MAX_PARAM_CHARS => format!("{}…", &value[..end]),

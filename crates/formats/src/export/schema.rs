@@ -1,5 +1,5 @@
-//! JSON schemas of the tables, made from their columns, so that they cannot disagree. Those of the
-//! repository's `schema/` folder are held against these by a test.
+//! JSON schemas of the tables, made from their columns. A test compares them with the files of the
+//! repository's `schema/` folder.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -1,8 +1,8 @@
-//! Fields and their values. A field has one kind in all rows, also where it is absent.
+//! Fields and their values. A field has the same kind in all rows.
 
 use std::borrow::Cow;
 
-/// What the values of a field are.
+/// The type of a field's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Text, UTF-8.
@@ -53,7 +53,7 @@ pub struct Field {
 /// One value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// There is none.
+    /// No value.
     Absent,
     /// Of a field of [`Kind::Text`].
     Text(&'a str),
@@ -84,7 +84,7 @@ impl<'a> Value<'a> {
         value.filter(|value| value.is_finite()).map_or(Self::Absent, Self::Number)
     }
 
-    /// Whether it may stand in a field.
+    /// Whether the value is allowed in a field.
     #[must_use]
     pub fn fits(&self, field: &Field) -> bool {
         match self {

@@ -1,5 +1,5 @@
-//! A pass as the result file of `vllm bench serve`, with its requests: field for field, so that what
-//! reads theirs reads ours. What is read back gives the same file again.
+//! A pass as the result file of `vllm bench serve`, with its requests. It has the same fields, so
+//! programs that read theirs read ours. A file that is imported and exported again is the same.
 
 use inferometer_model::record::Record;
 use inferometer_analysis::pass::PassSummary;
@@ -12,33 +12,33 @@ use crate::export::error::ExportError;
 use crate::failure;
 use crate::simulation;
 
-/// The file of a pass, numbered through all cells in the summary's order.
+/// Makes the file of a pass; passes are numbered from 0 in the order of the summary's cells.
 ///
 /// # Errors
-/// [`ExportError::Missing`] when there is no such pass, or it has no records or no duration.
+/// [`ExportError::Missing`] if there is no such pass, or it has no records or no duration.
 pub fn vllm_bench(
     summary: &Summary,
     pass: usize,
     records: &[Record],
     burstiness: f64,
 ) -> Result<Value, ExportError> {
-    let not_there = |what: String| ExportError::Missing(what);
+    let missing = |what: String| ExportError::Missing(what);
     let mut passes = summary.cells.iter().flat_map(|cell| &cell.passes);
     let of_pass = passes
         .nth(pass)
-        .ok_or_else(|| not_there(format!("the run has no pass {pass}; they count from 0")))?;
+        .ok_or_else(|| missing(format!("the run has no pass {pass}; they count from 0")))?;
     let duration = of_pass.duration_s.filter(|seconds| *seconds > 0.0).ok_or_else(|| {
-        not_there(format!("pass {pass} has no duration: nothing was sent, or nothing ended"))
+        missing(format!("pass {pass} has no duration: nothing was sent, or nothing ended"))
     })?;
     if records.is_empty() {
-        return Err(not_there(format!("pass {pass} has no records to make the file of")));
+        return Err(missing(format!("pass {pass} has no records to make the file of")));
     }
     let mut file = head(summary, of_pass, burstiness);
     file.extend(figures(summary, pass, of_pass, records, duration));
     Ok(file.into())
 }
 
-/// What was asked for.
+/// The settings.
 fn head(summary: &Summary, pass: &PassSummary, burstiness: f64) -> Map<String, Value> {
     let imported = summary.imported.as_ref();
     let measured = imported.and_then(|imported| imported.measured_at.clone());
@@ -68,7 +68,7 @@ fn head(summary: &Summary, pass: &PassSummary, burstiness: f64) -> Map<String, V
     fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
-/// The limit of requests in flight, where the load has one.
+/// The limit of requests in flight, if the load model has one.
 fn in_flight(pass: &PassSummary) -> Option<u32> {
     use inferometer_load::PassKind;
     match pass.kind {
@@ -77,7 +77,7 @@ fn in_flight(pass: &PassSummary) -> Option<u32> {
     }
 }
 
-/// What came of it.
+/// The results.
 fn figures(
     summary: &Summary,
     number: usize,
@@ -114,7 +114,7 @@ fn figures(
         ("latencies", each(&|row| of(row, &|request| json!(request.latency), json!(0.0)))),
         ("start_times", each(&|row| json!(row.start))),
         ("queue_times", each(&|row| json!(row.queued))),
-        // No text of an answer is kept.
+        // Answers are not stored.
         ("generated_texts", each(&|_| json!(""))),
         ("errors", each(&|row| json!(row.error))),
         ("max_output_tokens_per_s", json!(figures.peak_tokens_per_s)),
@@ -143,7 +143,7 @@ fn statistics(name: &str, values: &Numbers) -> [(String, Value); 4] {
     ]
 }
 
-/// A request of the file's lists. Its start counts from the first start of the pass.
+/// One request of the lists. Its start counts from the first start of the pass.
 struct Row {
     start: f64,
     queued: f64,

@@ -1,5 +1,5 @@
-//! CSV after RFC 4180: a header, then a line for each row, CRLF after each. An absent value is an
-//! empty field, an empty text is `""`.
+//! CSV (RFC 4180): a header, then a line for each row, each ended by CRLF. An absent value is an empty
+//! field, an empty text is `""`. The writer of the crate `csv` does not make this difference.
 
 use std::io::Write;
 
@@ -62,8 +62,7 @@ fn separate(line: &mut String, at: usize) {
     }
 }
 
-/// A text is quoted where it holds what would end it, and where it is empty: an empty field is an
-/// absent one.
+/// Appends a text, in quotes if it contains a separator or a quote, or if it is empty.
 fn quoted(line: &mut String, text: &str) {
     if text.is_empty() || text.contains([',', '"', '\n', '\r']) {
         line.push('"');

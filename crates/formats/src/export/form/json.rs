@@ -15,7 +15,7 @@ pub struct JsonLines<W> {
 }
 
 impl<W: Write> JsonLines<W> {
-    /// Begins; nothing is written before the first row.
+    /// A writer; nothing is written before the first row.
     #[must_use]
     pub fn new(out: W, fields: Vec<Field>) -> Self {
         Self { rows: Rows { out, fields, count: 0 } }

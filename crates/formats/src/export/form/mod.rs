@@ -1,4 +1,4 @@
-//! The forms in which rows are written, each a writer that takes one row after another.
+//! Writers of rows, a file for each form.
 
 mod csv;
 mod json;
@@ -11,7 +11,7 @@ pub use csv::Csv;
 pub use json::{Json, JsonLines};
 pub use parquet::Parquet;
 
-/// Takes rows and writes them.
+/// Writes one row after another.
 pub trait Form {
     /// Writes a row: as many values as there are fields, in their order.
     ///
@@ -19,14 +19,14 @@ pub trait Form {
     /// When it does not fit its fields, or cannot be written.
     fn row(&mut self, values: &[Value<'_>]) -> Result<(), ExportError>;
 
-    /// Writes what comes after the last row. Without it the file is not whole.
+    /// Writes the end of the file, which is incomplete without it.
     ///
     /// # Errors
     /// When it cannot be written.
     fn finish(self: Box<Self>) -> Result<(), ExportError>;
 }
 
-/// That a row has the fields of its table.
+/// Checks that a row has the fields of its table.
 fn check(row: u64, fields: &[Field], values: &[Value<'_>]) -> Result<(), ExportError> {
     let wrong = |what: String| Err(ExportError::Row { row, what });
     if fields.len() != values.len() {

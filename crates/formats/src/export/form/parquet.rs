@@ -1,5 +1,5 @@
-//! Parquet, by its low-level writer: no Arrow. Zstandard, dictionaries where values repeat, row
-//! groups of a bounded number of rows, so that memory does not grow with the run.
+//! Parquet, by the low-level writer, without Arrow. Compressed with Zstandard; row groups have a
+//! bounded number of rows, so that memory does not grow with the run.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{Form, check};
 use crate::export::error::ExportError;
 use crate::export::value::{Field, Kind, Presence, Value};
 
-/// Rows of a row group; the last one has what is left.
+/// Rows of a row group; the last one has fewer.
 const GROUP_ROWS: usize = 1 << 16;
 
 /// Writes Parquet.
@@ -28,7 +28,7 @@ pub struct Parquet<W: Write + Send> {
 }
 
 impl<W: Write + Send> Parquet<W> {
-    /// Writes the file's beginning. `facts` are kept as key-value metadata of the file.
+    /// Writes the beginning of the file. `facts` become its key-value metadata.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -98,7 +98,7 @@ fn column_type(field: &Field) -> Result<Type, ExportError> {
     Ok(built)
 }
 
-/// The values of one column that wait for their row group.
+/// The values of one column of the row group that is being filled.
 struct Buffer {
     values: Values,
     /// 1 where a row has a value, else 0; absent where every row has one.
@@ -132,7 +132,7 @@ impl Buffer {
             (Values::Integers(numbers), Value::Integer(number)) => numbers.push(*number),
             (Values::Numbers(numbers), Value::Number(number)) => numbers.push(*number),
             (Values::Flags(flags), Value::Flag(flag)) => flags.push(*flag),
-            // Rows are held against their fields before.
+            // Rows were checked against their fields.
             _ => {}
         }
     }
@@ -155,7 +155,7 @@ impl Buffer {
     }
 }
 
-/// Writes the values of the next column of the group, and forgets them.
+/// Writes the values of the group's next column, and clears them.
 fn column<T: DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     values: &mut Vec<T::T>,

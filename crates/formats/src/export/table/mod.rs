@@ -1,4 +1,4 @@
-//! The tables: which columns a row has, and how each is taken from a record.
+//! Tables: the columns of a row, and how each is taken from a record.
 //!
 //! To add a column, add its line to the table; every form, the schema and the documentation of
 //! columns follow from it. Columns are never renamed, and never change what they mean.
@@ -23,7 +23,7 @@ pub struct Column<R: 'static> {
 }
 
 impl<R> Column<R> {
-    /// A column that every row has a value in.
+    /// A column with a value in every row.
     const fn always(
         name: &'static str,
         kind: Kind,
@@ -33,7 +33,7 @@ impl<R> Column<R> {
         Self { name, kind, presence: Presence::Always, about, get }
     }
 
-    /// A column that a row may have no value in.
+    /// A column that may have no value in a row.
     const fn sometimes(
         name: &'static str,
         kind: Kind,

@@ -1,5 +1,5 @@
-//! One row for each planned request: everything that its record says but the single reads and
-//! events, and the figures that follow from it.
+//! One row for each planned request: its record without the single reads and events, and the figures
+//! computed from it.
 
 use std::rc::Rc;
 

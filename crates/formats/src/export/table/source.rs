@@ -1,4 +1,4 @@
-//! What a record does not say of itself: of which run and pass it is.
+//! The run and the pass of a record, which the record itself does not contain.
 
 use std::rc::Rc;
 

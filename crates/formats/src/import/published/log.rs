@@ -1,5 +1,5 @@
-//! The log of a client over text blocks as a run: a cell with one closed loop for each block.
-//! Totals are recovered from rates and the duration, and must come out whole.
+//! The log of a text-block client as a run: for each block size a cell with one closed loop. Totals
+//! are computed from the logged rates and durations.
 
 use inferometer_analysis::blocks::{BlockFigures, Keeping};
 use inferometer_analysis::fold::PassFold;
@@ -23,7 +23,7 @@ pub(crate) const FORMAT: &str = "text-block log";
 /// Nanoseconds.
 const SECOND: u64 = 1_000_000_000;
 
-/// A run for each place of the page that has a log.
+/// A run for each heading of the page that has a log.
 pub(super) fn runs(page: &Page<'_>) -> Vec<Import> {
     let mut runs: Vec<Vec<&LoggedBlock>> = Vec::new();
     for block in &page.logged {
@@ -57,7 +57,7 @@ fn stated(block: &LoggedBlock) -> Stated {
     Stated { numbers, ..Stated::default() }
 }
 
-/// Lengths are mean tokens, as the log counts them: its blocks are characters.
+/// The lengths are mean tokens, as the log counts them; its block sizes are characters.
 fn cell(block: &LoggedBlock) -> Cell {
     Cell {
         input_length: block.prompt_tokens.round() as u32,
@@ -93,7 +93,7 @@ fn pass(block: &LoggedBlock) -> PassSummary {
     }
 }
 
-/// What the log was made of.
+/// The figures that the log was computed from.
 fn figures(block: &LoggedBlock) -> BlockFigures {
     let total = |rate: &str| {
         let rate = block.stated(rate)?;
@@ -101,7 +101,7 @@ fn figures(block: &LoggedBlock) -> BlockFigures {
     };
     let wall = |at: usize| utc::parse(&block.times[at]).and_then(|ns| u64::try_from(ns).ok());
     let (began, printed) = (wall(0).unwrap_or(0), wall(1).unwrap_or(0));
-    // The lines are printed some milliseconds after the end, which may be a second later.
+    // Lines are printed some milliseconds after the end, perhaps in the next second.
     let last_second = began / SECOND + block.duration_s as u64;
     let ended = printed.min((last_second + 1) * SECOND - 1);
     BlockFigures {

@@ -1,5 +1,5 @@
-//! The six lines that vLLM 0.2's `benchmark_serving.py` prints, as a run. Only what the lines and
-//! the command above them say.
+//! The six lines that vLLM 0.2's `benchmark_serving.py` prints, as a run. Nothing is assumed beyond
+//! these lines and the command above them.
 
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::imported::Stated;
@@ -24,10 +24,10 @@ const SECOND: &str = "Throughput: ";
 /// The script's own default for `--num-prompts`.
 const DEFAULT_PROMPTS: u32 = 1000;
 
-/// A run for each block of the six lines.
+/// A run for each group of the six lines.
 pub(super) fn runs(page: &Page<'_>) -> Result<Vec<Import>, ImportError> {
     let lines: Vec<&str> = page.text.lines().collect();
-    // Others say how long something took, too: the second line tells the script's own from those.
+    // Other programs print such a first line too; the second line is the script's only.
     let begins = |at: &usize| {
         let next = lines.get(at + 1).is_some_and(|next| next.starts_with(SECOND));
         lines[*at].starts_with(FIRST) && next
@@ -41,15 +41,15 @@ pub(super) fn runs(page: &Page<'_>) -> Result<Vec<Import>, ImportError> {
     blocks.map(|at| run(page, &lines, at).map_err(malformed)).collect()
 }
 
-/// The last command of the script above a block, its continued lines included, and the number of
-/// its line. Headings, links and sentences name the script as well, and are passed over.
+/// The last command of the script above the six lines, with its continued lines, and its line
+/// number. Headings, links and sentences that name the script are skipped.
 fn command(above: &[&str]) -> Option<(usize, String)> {
     let naming = (0..above.len()).rev().filter(|at| above[*at].contains(SCRIPT));
     let mut commands = naming.map(|at| (at + 1, continued(&above[at..])));
     commands.find(|(_, words)| is_command(words))
 }
 
-/// A line with those that continue it, without the marks of code.
+/// A line joined with those that continue it, without backticks.
 fn continued(lines: &[&str]) -> String {
     let mut words = String::new();
     for line in lines {
@@ -63,7 +63,7 @@ fn continued(lines: &[&str]) -> String {
     words.replace('`', " ").trim().to_owned()
 }
 
-/// Whether the script is called: by Python, or with an option behind it.
+/// Whether a text calls the script: Python before it, or an option behind it.
 fn is_command(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
@@ -71,7 +71,7 @@ fn is_command(text: &str) -> bool {
         if words[*at].contains("://") || name(words[*at]) != SCRIPT {
             return false;
         }
-        // Python's own options, such as -u, stand between the two.
+        // Python's own options, such as -u, may be between the two.
         let before = words[..*at].iter().rfind(|word| !word.starts_with('-'));
         let after = words.get(at + 1).and_then(|word| word.strip_prefix("--"));
         before.is_some_and(|word| name(word).starts_with("python"))
@@ -80,14 +80,14 @@ fn is_command(text: &str) -> bool {
     (0..words.len()).any(|at| calls(&at))
 }
 
-/// The value of an option of a command, if it is given there.
+/// The value of an option of a command, if it is given.
 fn option<'a>(command: &'a str, name: &str) -> Option<&'a str> {
     let mut words = command.split_whitespace();
     let word = words.find(|word| *word == name || word.starts_with(&format!("{name}=")))?;
     Some(word.split_once('=').map_or_else(|| words.next().unwrap_or(""), |(_, value)| value))
 }
 
-/// How the script was asked to send: at once where no rate is named, as its help says.
+/// The load model and the number of prompts of a command: all at once without a rate.
 fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
     let (number, words) = command;
     let wrong = |name: &str, value: &str| format!("line {number}: {name}: `{value}` is no number");
@@ -115,7 +115,7 @@ fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
     Ok((plan, prompts))
 }
 
-/// The six figures of a block.
+/// The six figures.
 fn stated(lines: &[&str], at: usize) -> Result<Stated, String> {
     let mut stated = Stated::default();
     for (field, number) in FIELDS.iter().zip(at..) {
@@ -131,7 +131,7 @@ fn stated(lines: &[&str], at: usize) -> Result<Stated, String> {
     Ok(stated)
 }
 
-/// The least and the most that the figure of a line may be before it was rounded.
+/// The smallest and the largest value that round to the figure of a line.
 fn printed(line: &str) -> Option<[f64; 2]> {
     let text = line.split_once(": ")?.1.split(' ').next()?;
     let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
@@ -140,8 +140,8 @@ fn printed(line: &str) -> Option<[f64; 2]> {
     Some([value - half, value + half])
 }
 
-/// That a block is of a command: the script divides the prompts that it was asked for by the total
-/// time.
+/// Checks that the six lines are from the command: total time times throughput is the number of
+/// prompts.
 fn belongs(lines: &[&str], at: usize, command: usize, prompts: u32) -> Result<(), String> {
     let both = printed(lines[at]).zip(lines.get(at + 1).and_then(|line| printed(line)));
     let Some(([shortest, longest], [slowest, fastest])) = both else { return Ok(()) };

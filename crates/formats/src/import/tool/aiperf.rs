@@ -79,7 +79,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     Ok(Import { summary: summary(imported, target, cells, findings), records })
 }
 
-/// The requests as a run: when each began is known, and how they were to begin is not.
+/// The requests as a run: when each began is known, but not the load model.
 pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
     let mut requests = Vec::new();
     let (mut input, mut output, mut usage) = (0, 0, Some(0.0));
@@ -149,7 +149,7 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
     Ok(vec![Import { summary: summary(imported, target, cells, findings), records }])
 }
 
-/// Milliseconds in the unit of a metric, which the tool's user may choose.
+/// The milliseconds in the unit of a metric, which the user of the tool may choose.
 fn in_ms(document: &Document<'_>, metric: &str) -> Result<f64, ImportError> {
     match document.words(&format!("{metric}.unit")) {
         None | Some("ms") => Ok(1.0),
@@ -173,7 +173,7 @@ fn request(line: &Document<'_>, origin_ns: u64) -> Option<ToolRequest> {
     let count = |name: &str| of(name)?.as_u64().and_then(|count| u32::try_from(count).ok());
     let start_ns = line.get("metadata.request_start_ns")?.as_u64()?;
     let end_ns = line.get("metadata.request_end_ns")?.as_u64()?;
-    // Nanoseconds since 1970 have more digits than a float of seconds.
+    // Nanoseconds since 1970 have more digits than a 64-bit float of seconds.
     let start_s = start_ns.checked_sub(origin_ns)? as f64 / 1e9;
     let end_s = end_ns.checked_sub(start_ns)? as f64 / 1e9;
     let error = line.get("error").filter(|error| !error.is_null());
@@ -207,7 +207,7 @@ fn common() -> Vec<Finding> {
     )]
 }
 
-/// Tokens of the tool's tokenizer against those that the server counted.
+/// The finding that the tool's tokenizer and the server counted different numbers of tokens.
 fn counts(tokenizer: Option<f64>, usage: Option<f64>) -> Option<Finding> {
     let (tokenizer, usage) = (tokenizer?, usage?);
     (usage > 0.0 && (tokenizer / usage - 1.0).abs() > 0.02).then(|| {

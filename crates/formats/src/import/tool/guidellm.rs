@@ -71,7 +71,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     });
     let (mut cells, stated, records) = cells(passes);
     for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
-        // Two arrivals of a request say nothing of the gaps between them.
+        // Two arrivals of a request do not give the gaps between its tokens.
         pass.itl_ms = None;
     }
     imported.passes = stated;
@@ -115,7 +115,7 @@ fn pass(document: &Document<'_>) -> Result<Pass, ImportError> {
     })
 }
 
-/// A request of which the first and the last token are known.
+/// A request with the arrivals of its first and its last token.
 fn timed(request: &Document<'_>) -> Option<ToolRequest> {
     let timing = |name: &str| request.number(&format!("info.timings.{name}"));
     let start_s = timing("request_start")?;

@@ -1,5 +1,5 @@
-//! llama-bench, as JSON, JSON lines or Markdown. It measures the engine without a server: none of
-//! its figures is one of ours, and all stand under its own names.
+//! llama-bench, as JSON, JSON lines or Markdown. It measures the engine without a server, so none of
+//! its figures is one of ours; all are stored under its own names.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(super) fn is(document: &Value) -> bool {
     has("n_prompt") && has("n_gen") && has("avg_ts")
 }
 
-/// A test: how many tokens it read and wrote, and what is said of it.
+/// A test: its prompt and output tokens, and the figures stated.
 struct Test {
     prompt: u32,
     output: u32,
@@ -107,7 +107,7 @@ fn run(
     Import { summary: summary(imported, target, cells, findings), records: Vec::new() }
 }
 
-/// Whether a text has llama-bench's table.
+/// Whether a text has a table of llama-bench.
 pub(crate) fn is_table(text: &str) -> bool {
     text.lines().any(|line| {
         let names: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -115,7 +115,7 @@ pub(crate) fn is_table(text: &str) -> bool {
     })
 }
 
-/// The rows of its Markdown, which name tests such as `pp512`, `tg128` and `pp512+tg128 @ d4096`.
+/// The runs of its Markdown table, whose tests are named `pp512`, `tg128` or `pp512+tg128 @ d4096`.
 pub(super) fn of_markdown(source: &Source, text: &str) -> Result<Vec<Import>, ImportError> {
     let malformed =
         |what: String| ImportError::Malformed { file: source.file.clone(), format: FORMAT, what };
@@ -157,7 +157,7 @@ pub(super) fn of_markdown(source: &Source, text: &str) -> Result<Vec<Import>, Im
     Ok(vec![run(imported, target, tests)])
 }
 
-/// Tokens that a test reads and writes.
+/// The prompt and output tokens of a test.
 fn lengths(test: &str) -> Option<(u32, u32)> {
     let (tests, _depth) = test.split_once(" @ ").unwrap_or((test, ""));
     let (mut prompt, mut output) = (0, 0);

@@ -26,7 +26,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let document = Document { source, format: FORMAT, value };
     let complete = document.need_count("completed")?;
     let errors = document.list("errors");
-    // The lines do not say how many requests were sent; their lists do.
+    // Only the length of the lists tells how many requests were sent.
     let planned = errors.map_or(complete, |errors| errors.len() as u64);
     let mut stated = document.stated(&[]);
     stated.agreeing = agreeing(&document);

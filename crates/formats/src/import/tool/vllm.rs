@@ -13,7 +13,7 @@ use crate::simulation;
 
 pub(super) const FORMAT: &str = "vllm bench serve";
 
-/// The lists of `--save-detailed`, which become records.
+/// The lists of `--save-detailed` that become records.
 const LISTS: [&str; 5] = ["ttfts", "itls", "start_times", "input_lens", "output_lens"];
 
 pub(super) fn is(document: &Value) -> bool {
@@ -22,7 +22,7 @@ pub(super) fn is(document: &Value) -> bool {
 }
 
 pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
-    // `--append-result` makes lines: each is a run.
+    // `--append-result` writes a line for each run.
     super::each(documents, |document| run(source, document))
 }
 
@@ -31,7 +31,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let requests = requests(&document)?;
     let complete = document.need_count("completed")?;
     let planned = document.need_count("num_prompts")?;
-    // "inf" is a word there.
+    // An infinite rate is the text "inf", which is no number.
     let rate = document.number("request_rate");
     let concurrency = document.count("max_concurrency").and_then(|count| u32::try_from(count).ok());
     let burstiness = match document.words("burstiness") {
@@ -78,7 +78,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     Ok(Import { summary: summary(imported, target, cells, findings), records })
 }
 
-/// Our name of the protocol that a backend speaks.
+/// Our name of a backend's protocol.
 fn dialect_of(backend: &str) -> &str {
     match backend {
         "openai" | "vllm" => "openai-completions",
@@ -86,7 +86,7 @@ fn dialect_of(backend: &str) -> &str {
     }
 }
 
-/// The requests, where all of their lists are there and equally long.
+/// The requests; empty unless all of their lists are there. They must be equally long.
 fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
     let lists: Vec<Option<&[Value]>> = LISTS.iter().map(|name| document.list(name)).collect();
     let [Some(ttfts), Some(itls), Some(starts), Some(inputs), Some(outputs)] = lists[..] else {
@@ -106,7 +106,7 @@ fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
         let gaps = itls[at].as_array().ok_or_else(|| wrong("itls"))?;
         let error = errors.get(at).and_then(Value::as_str).filter(|words| !words.is_empty());
         let output = count(&outputs[at]).ok_or_else(|| wrong("output_lens"))?;
-        // Without words of an error, the tool's zeros say that nothing came.
+        // Without an error text, zeros mean that nothing arrived.
         let nothing = output == 0 && ttft.as_f64() == Some(0.0);
         let error = error.or_else(|| nothing.then_some("nothing came"));
         Ok(ToolRequest {
@@ -128,7 +128,7 @@ fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
     requests.collect()
 }
 
-/// Statistics of TTFT, TPOT and E2E, which mean what ours mean but for the start.
+/// Statistics of TTFT, TPOT and E2E, which agree with ours except for the start of counting.
 fn agreeing(document: &Document<'_>) -> std::collections::BTreeMap<String, f64> {
     let mut agreeing = Stated::default().agreeing;
     for (theirs, ours) in [("ttft", "ttft"), ("tpot", "tpot"), ("e2el", "e2e")] {

@@ -5,11 +5,11 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::Finding;
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::ServingLimits;
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
-use inferometer_plan::ServingLimits;
 
 use super::file::{self, Loaded};
 use super::pick::shuffled;
