@@ -13,25 +13,25 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::sample::Observed;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::cell::CellPlan;
+use inferometer_load::PassPlan;
+use inferometer_plan::{Plan, Repeat, WorkloadPlan};
+use inferometer_model::record::Record;
+use inferometer_plan::precision::Precision;
+use inferometer_model::request::BodyHasher;
 use inferometer_analysis::summary::Summary;
 use inferometer_drive::{Endpoint, Live, Recorder};
-use inferometer_load::PassPlan;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::Record;
-use inferometer_model::request::BodyHasher;
-use inferometer_model::sample::Observed;
 use inferometer_net::{EpollNet, wall_clock_ns};
 use inferometer_observe::Observer;
-use inferometer_plan::precision::Precision;
-use inferometer_plan::{Plan, Repeat, WorkloadPlan};
 use inferometer_report::plot::Theme;
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{
     Ending, LiveNote, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store,
 };
-use inferometer_workload::PromptPlace;
+use inferometer_workload::PromptScope;
 use inferometer_workload::conversation::History;
 
 use super::bound::Longest;
@@ -158,7 +158,7 @@ pub fn carry_out(
     }
     for &cell in &plan.cells {
         // A cell for which there are no prompts is told before anything is measured.
-        prompts.build(cell, &PromptPlace::new(cell.to_string(), "check", 0), 1)?;
+        prompts.build(cell, &PromptScope::new(cell.to_string(), "check", 0), 1)?;
     }
     match &plan.search {
         Some(search) => said::search(progress, plan, search, guess),
@@ -314,10 +314,7 @@ impl Session<'_> {
                 }
             }
             let passes = self.grid.passes_of(cell);
-            unknown = until
-                .iter()
-                .filter(|precision| !inferometer_analysis::repeats::is_reached(precision, passes))
-                .collect();
+            unknown = until.iter().filter(|precision| !inferometer_analysis::repeats::is_reached(precision, passes)).collect();
             if repeat >= *at_least && unknown.is_empty() {
                 return Ok(());
             }
@@ -457,7 +454,7 @@ impl Session<'_> {
             ));
         }
         self.completed += usize::from(!self.is_stopped());
-        let played = self.prompts.spec().workload().plays();
+        let played = self.prompts.spec().workload().trace_length();
         self.findings.extend(enough::findings(pass, records, played).map(|it| it.at(&label)));
         self.note(cell, &label, recorded);
         Ok(())

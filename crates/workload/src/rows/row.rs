@@ -1,19 +1,16 @@
-//! Rows of a file of one's own: which column is what, and what is wrong with a row. No row is left
-//! out in silence: what cannot be used is counted by its reason, with the first row of each.
+//! What is made of the columns of a row, and why a row cannot be used. Rows that cannot be used are
+//! counted by reason, with the line of the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::Path;
 
-use inferometer_model::request::{Message, Prompt};
 use inferometer_plan::{RowsFormat, RowsPlan};
+use inferometer_model::request::{Message, Prompt};
 use serde_json::{Map, Value};
 
-use super::csv::Records;
-use crate::error::WorkloadError;
-use crate::trace::instant::seconds_or_date;
+use crate::calendar::seconds_or_date;
 
-/// Fields of a body that a row may have as columns of their own; others go into `body`.
+/// Fields of the request's body that may be columns; other fields go into the column `body`.
 const BODY_FIELDS: [&str; 22] = [
     "model",
     "temperature",
@@ -39,13 +36,13 @@ const BODY_FIELDS: [&str; 22] = [
     "ignore_eos",
 ];
 
-/// Those of them that are text, whatever they look like.
+/// Those that are text, even if it looks like JSON.
 const TEXTS: [&str; 3] = ["model", "guided_regex", "guided_grammar"];
 
-/// The field that holds a row's instant.
+/// The column of a row's instant.
 const TIMESTAMP: &str = "timestamp";
 
-/// The names under which a field of a request is sought, in this order.
+/// The fields of a request, each with the column names that are tried in order.
 const NAMES: [(&str, &[&str]); 6] = [
     ("prompt", &["prompt"]),
     ("messages", &["messages"]),
@@ -58,13 +55,13 @@ const NAMES: [(&str, &[&str]); 6] = [
 /// One row that can be used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What is asked.
+    /// The prompt.
     pub prompt: Prompt,
     /// Output tokens.
     pub output_tokens: u32,
     /// Fields of the request's body.
     pub body: Map<String, Value>,
-    /// When it came, in nanoseconds from any origin; 0 where rows are not replayed.
+    /// When it arrived, in nanoseconds from any origin; 0 if rows are not replayed.
     pub at_ns: i64,
 }
 
@@ -86,56 +83,56 @@ pub enum RowReason {
     /// A prompt of another type.
     #[error("a prompt that is neither text nor a list")]
     NotAPrompt,
-    /// Nothing to ask.
+    /// No prompt, messages or token ids.
     #[error("neither prompt, nor messages, nor token ids")]
     NoPrompt,
-    /// More than one thing to ask.
+    /// More than one of prompt, messages and token ids.
     #[error("more than one of prompt, messages and token ids")]
     SeveralPrompts,
-    /// A prompt that says nothing.
+    /// A prompt without text.
     #[error("an empty prompt")]
     EmptyPrompt,
-    /// Messages that are none.
+    /// Messages of another type.
     #[error("messages that are not a list of objects with a `role`")]
     NotMessages,
-    /// Token ids that are none.
+    /// Token ids of another type.
     #[error("token ids that are not a list of whole numbers")]
     NotTokenIds,
-    /// No output length in the row, and none for all rows.
+    /// No output length in the row, and no default.
     #[error("no output length (give --output-length for rows that have none)")]
     NoOutputLength,
-    /// An output length that is none.
+    /// An output length that is not a positive integer.
     #[error("an output length that is not a whole number from 1 on")]
     NotALength,
-    /// No instant, where rows are replayed.
+    /// No instant, although rows are replayed.
     #[error("no timestamp, which --replay-rows needs")]
     NoInstant,
-    /// An instant that is none.
+    /// An instant that cannot be read.
     #[error("a timestamp that is neither seconds nor a date and a time")]
     NotAnInstant,
-    /// A body that is none.
+    /// A body that is not an object.
     #[error("a body that is not a JSON object")]
     NotABody,
 }
 
-/// Rows that are left out, by reason: how many, and the first of them.
+/// Rows that are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// For each reason: how many, and the place of the first, from 1.
+    /// For each reason the number of rows, and the line or row of the first, from 1.
     pub by_reason: BTreeMap<RowReason, (u64, u64)>,
-    /// Whether places are rows, in a file that has no lines.
+    /// Whether rows are numbered instead of lines, as in a file that has no lines.
     pub in_rows: bool,
 }
 
 impl LeftOut {
-    /// How many rows are left out.
+    /// The number of rows that are left out.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.by_reason.values().map(|(count, _)| count).sum()
     }
 
-    fn add(&mut self, place: u64, reason: RowReason) {
-        self.by_reason.entry(reason).or_insert((0, place)).0 += 1;
+    fn add(&mut self, number: u64, reason: RowReason) {
+        self.by_reason.entry(reason).or_insert((0, number)).0 += 1;
     }
 }
 
@@ -145,38 +142,26 @@ impl fmt::Display for LeftOut {
         let parts: Vec<String> = self
             .by_reason
             .iter()
-            .map(|(reason, (count, place))| format!("{count} x {reason} ({unit} {place})"))
+            .map(|(reason, (count, number))| format!("{count} x {reason} ({unit} {number})"))
             .collect();
         f.write_str(&parts.join("; "))
     }
 }
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
     /// The rows that can be used, in the file's order.
     pub rows: Vec<Row>,
-    /// The rows that cannot.
+    /// The rows that cannot be used.
     pub left_out: LeftOut,
-    /// Columns that nothing is made of.
+    /// Columns that are not used.
     pub unused: BTreeSet<String>,
-    /// Rows whose instant lies before that of a row above them.
+    /// Rows whose instant is before that of an earlier row of the file.
     pub out_of_order: u64,
 }
 
-/// Reads the file of a plan.
-pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
-    if plan.format == RowsFormat::Parquet {
-        return super::parquet::read(path, plan);
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| WorkloadError::UnreadableDataSet {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })?;
-    Ok(of_text(&text, plan))
-}
-
-/// The names of columns that something is made of.
+/// The names of the columns that are used.
 pub fn used_columns(plan: &RowsPlan) -> BTreeSet<&str> {
     let is_read = |field: &str| plan.timed || field != TIMESTAMP;
     let fields = NAMES.iter().filter(|(field, _)| is_read(field));
@@ -184,47 +169,15 @@ pub fn used_columns(plan: &RowsPlan) -> BTreeSet<&str> {
     fields.chain(BODY_FIELDS).collect()
 }
 
-/// The names under which a field is sought, in this order.
+/// The column names that are tried for a field, in order.
 pub fn columns_of<'a>(field: &str, plan: &'a RowsPlan) -> Vec<&'a str> {
     let usual = NAMES.iter().find(|(known, _)| *known == field).map(|(_, names)| *names);
     let named = plan.columns.get(field).map(|name| vec![name.as_str()]);
     named.unwrap_or_else(|| usual.unwrap_or_default().to_vec())
 }
 
-fn of_text(text: &str, plan: &RowsPlan) -> Loaded {
-    let mut loaded = Loaded::default();
-    match plan.format {
-        RowsFormat::Parquet => {}
-        RowsFormat::Jsonl => {
-            let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-            for (number, line) in lines {
-                let fields = serde_json::from_str(line).map_err(|_| RowReason::NotAnObject);
-                loaded.take(number as u64 + 1, fields, plan);
-            }
-        }
-        RowsFormat::Csv => {
-            let mut records = Records::new(text);
-            let names = records.next().and_then(|(_, names)| names.ok()).unwrap_or_default();
-            for (line, fields) in records {
-                loaded.take(line, named(&names, fields.ok()), plan);
-            }
-        }
-    }
-    loaded
-}
-
-/// The fields of a CSV row by name, as text. What is empty is absent.
-fn named(names: &[String], fields: Option<Vec<String>>) -> Result<Map<String, Value>, RowReason> {
-    let fields = fields.ok_or(RowReason::BrokenQuotes)?;
-    if fields.len() != names.len() {
-        return Err(RowReason::Fields);
-    }
-    let filled = names.iter().zip(fields).filter(|(_, field)| !field.is_empty());
-    Ok(filled.map(|(name, field)| (name.trim().to_owned(), Value::String(field))).collect())
-}
-
 impl Loaded {
-    /// Puts rows in the order of their time; those of one instant stay in the file's.
+    /// Sorts rows by their instant; rows of the same instant stay in the file's order.
     pub(super) fn sort(&mut self) {
         let mut latest = i64::MIN;
         for row in &self.rows {
@@ -234,32 +187,32 @@ impl Loaded {
         self.rows.sort_by_key(|row| row.at_ns);
     }
 
-    /// Takes in the row at a place of the file.
-    pub(super) fn take(
+    /// Adds a row; `number` is its line or row in the file.
+    pub(super) fn add(
         &mut self,
-        place: u64,
+        number: u64,
         fields: Result<Map<String, Value>, RowReason>,
         plan: &RowsPlan,
     ) {
         match fields.and_then(|fields| self.row(fields, plan)) {
             Ok(row) => self.rows.push(row),
-            Err(reason) => self.left_out.add(place, reason),
+            Err(reason) => self.left_out.add(number, reason),
         }
     }
 
     fn row(&mut self, mut fields: Map<String, Value>, plan: &RowsPlan) -> Result<Row, RowReason> {
-        let mut taken = |field: &str| -> Option<Value> {
+        let mut take = |field: &str| -> Option<Value> {
             let names = columns_of(field, plan);
             let found: Vec<Value> =
                 names.into_iter().filter_map(|name| fields.shift_remove(name)).collect();
             found.into_iter().find(|value| !value.is_null())
         };
         let structured = |value| structured(value, plan.format);
-        let (text, messages, token_ids) = (taken("prompt"), taken("messages"), taken("token_ids"));
-        let length = taken("output_tokens").map(structured);
-        let own_body = taken("body").map(structured);
+        let (text, messages, token_ids) = (take("prompt"), take("messages"), take("token_ids"));
+        let length = take("output_tokens").map(structured);
+        let own_body = take("body").map(structured);
         let at_ns = match plan.timed {
-            true => instant(&taken(TIMESTAMP).ok_or(RowReason::NoInstant)?)?,
+            true => instant(&take(TIMESTAMP).ok_or(RowReason::NoInstant)?)?,
             false => 0,
         };
         let prompt = prompt(text, messages.map(structured), token_ids.map(structured))?;
@@ -284,8 +237,8 @@ impl Loaded {
     }
 }
 
-/// What a column's text says where it is JSON. CSV knows nothing but text; Parquet has types for
-/// all but what has fields and elements of its own.
+/// Parses the text of a column as JSON where the file format cannot express the value: in CSV, which
+/// has only text, any value; in Parquet objects and arrays.
 fn structured(value: Value, format: RowsFormat) -> Value {
     let Value::String(text) = &value else { return value };
     let read = || serde_json::from_str::<Value>(text).ok();
@@ -307,7 +260,7 @@ fn instant(value: &Value) -> Result<i64, RowReason> {
     found.ok_or(RowReason::NotAnInstant)
 }
 
-/// A count. Tables write one as a decimal where others of its column are missing.
+/// A positive integer. Tables write `3.0` if other values of the column are missing.
 fn whole(value: &Value) -> Option<u32> {
     let real = || value.as_f64().filter(|real| real.fract() == 0.0 && *real > 0.0);
     let count = value.as_u64().or_else(|| real().map(|real| real as u64));
@@ -325,7 +278,7 @@ fn prompt(
             true => Err(RowReason::EmptyPrompt),
             false => Ok(Prompt::Text(text)),
         },
-        // `prompt` may be any of the three, as in the API of completions.
+        // `prompt` may be text, messages or token ids, as in the completions API.
         (Some(Value::Array(list)), None, None) => match list.first() {
             Some(Value::Object(_)) => chat(Value::Array(list)),
             _ => ids(&Value::Array(list)),

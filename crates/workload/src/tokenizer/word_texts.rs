@@ -1,23 +1,22 @@
-//! Whether a tokenizer keeps words apart: then a text of n of them has n tokens, and need not be
-//! encoded to be counted, which is what making prompts costs otherwise. Never decided by trying
-//! some texts alone.
+//! Decides whether a tokenizer keeps words apart. If it does, a text of n plain words has n tokens
+//! and need not be encoded to be counted, which is most of the cost of making prompts.
 //!
-//! The argument: a token that covers the end of one word and the beginning of the next has a space
-//! behind a letter. Where the vocabulary has no such token, no model (BPE, Unigram, WordPiece) can
-//! join two words, whatever its merges are, and each word is encoded as it is alone, for which it
-//! was chosen. What splits text before the model might still look across a space; that would show
-//! in the texts that hold every word in several orders, which have to be given back.
+//! The argument: a token that covers the end of one word and the beginning of the next contains a
+//! letter followed by a space. If the vocabulary has no such token, no model (BPE, Unigram,
+//! WordPiece) can join two words, whatever its merges are, and each word is encoded as it is alone.
+//! The pre-tokenizer might still look across a space; that is tested with texts that hold every word
+//! in several orders. Such a test alone would not be enough.
 
 use inferometer_model::tokenizer::PlainWords;
 
 use super::plain::Behaviour;
 
-/// Steps through the words beside one forwards and one backwards, so that each stands behind
+/// Further step sizes through the words, besides 1 forwards and backwards, so that each word follows
 /// several others.
 const STEPS: [usize; 2] = [7, 1_009];
 
-/// The plain ids as text, where the tokenizer of this vocabulary keeps them apart.
-pub fn words(
+/// The text of each plain id; `None` unless the tokenizer keeps words apart.
+pub fn plain_words(
     mut vocabulary: impl Iterator<Item = u32>,
     plain: &[u32],
     tokenizer: &Behaviour<'_>,
@@ -28,7 +27,7 @@ pub fn words(
     }
     let mut words = PlainWords { apart: true, ..PlainWords::default() };
     for id in plain {
-        // A Chinese character has nothing that sets it apart from the next.
+        // No space separates one Chinese character from the next.
         if !tokenizer.is_word(*id) {
             return None;
         }
@@ -48,8 +47,8 @@ pub fn words(
     steps.all(holds).then_some(words)
 }
 
-/// Whether the text of a token has a space behind what may be a letter; part of a character,
-/// which decodes to a replacement character, may be.
+/// Whether the text of a token has a space after a letter. A replacement character counts as a
+/// letter, as it stands for a part of a character.
 fn joins_words(token: &str) -> bool {
     let may_be_letter = |c: char| c.is_alphabetic() || c == '\u{fffd}';
     let next = token.chars().skip(1);
@@ -73,7 +72,7 @@ mod tests {
             text.split_whitespace().map(|word| id(word).map(|id| id as u32)).collect()
         };
         let tokenizer = Behaviour { decode: &decode, encode: &encode };
-        words([0, 1, 2].into_iter().chain(others.iter().copied()), &[0, 1, 2], &tokenizer)
+        plain_words([0, 1, 2].into_iter().chain(others.iter().copied()), &[0, 1, 2], &tokenizer)
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! Which block a prompt gets: positions in a corpus, dealt in rounds. Reads no text.
+//! The order in which the blocks of a corpus are used, as positions. No text is read.
 
 use inferometer_stats::seed;
 
-/// Deals the blocks of one size for a whole run.
+/// The order of the blocks of one size, for a whole run.
 ///
 /// A round cuts the corpus, closed to a ring, into as many blocks as fit, from an offset that the
-/// seed and the salt choose, and deals them in a seeded order. Further rounds cut it at other
-/// characters: within the first `block` rounds no two blocks begin at the same one.
-pub(crate) struct Deal<'a> {
+/// seed and the salt choose, and shuffles them. Each further round cuts at other characters: within
+/// the first `block` rounds no two blocks begin at the same character.
+pub(crate) struct BlockOrder<'a> {
     /// Characters of the corpus, at least `block`.
     pub chars: usize,
     /// Characters of a block.
@@ -18,13 +18,13 @@ pub(crate) struct Deal<'a> {
     pub salt: &'a str,
 }
 
-impl Deal<'_> {
+impl BlockOrder<'_> {
     /// Blocks of a round.
     pub fn per_round(&self) -> u64 {
         (self.chars / self.block) as u64
     }
 
-    /// Where the blocks begin that are dealt after the first `taken`.
+    /// The first characters of `count` blocks after the first `taken`.
     pub fn starts(&self, taken: u64, count: usize) -> Vec<usize> {
         let per_round = self.per_round();
         let mut starts = Vec::with_capacity(count);
@@ -33,19 +33,19 @@ impl Deal<'_> {
             let (round, position) = (at / per_round, (at % per_round) as usize);
             let order = self.order(round);
             let missing = count - starts.len();
-            let dealt = order[position..].iter().take(missing);
-            starts.extend(dealt.map(|&block| self.start(round, block)));
+            let next = order[position..].iter().take(missing);
+            starts.extend(next.map(|&block| self.start(round, block)));
             at = taken + starts.len() as u64;
         }
         starts
     }
 
-    /// How many of those blocks overlap text that an earlier block of the run had.
-    pub fn reused(&self, taken: u64, count: usize) -> u64 {
+    /// The number of those blocks that overlap an earlier block of the run.
+    pub fn overlapping(&self, taken: u64, count: usize) -> u64 {
         (taken + count as u64).saturating_sub(self.per_round().max(taken))
     }
 
-    /// The blocks of a round in the order in which they are dealt.
+    /// The blocks of a round, shuffled.
     fn order(&self, round: u64) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.per_round() as usize).collect();
         let mut rng = self.rng(&["order", &round.to_string()]);
@@ -61,8 +61,8 @@ impl Deal<'_> {
         (origin + offset + block * self.block) % self.chars
     }
 
-    /// From round to round cuts move on by this many characters: it has no divisor in common with
-    /// the block, so that it takes as many rounds as a block has characters to come back.
+    /// The characters by which the cuts move from round to round. It has no divisor in common with
+    /// the block size, so that the cuts return only after `block` rounds.
     fn stride(&self) -> usize {
         let golden = (self.block * 618 / 1_000).max(1);
         (golden..).find(|&stride| gcd(stride, self.block) == 1).unwrap_or(1)
@@ -92,14 +92,14 @@ mod tests {
             seed: u64,
         ) {
             let block = (chars / share).max(1);
-            let deal = Deal { chars, block, seed, salt: "s" };
-            let per_round = deal.per_round() as usize;
-            let round = deal.starts(0, per_round);
+            let order = BlockOrder { chars, block, seed, salt: "s" };
+            let per_round = order.per_round() as usize;
+            let round = order.starts(0, per_round);
             let of = |start: usize| (0..block).map(move |at| (start + at) % chars);
             let used: BTreeSet<usize> = round.iter().flat_map(|&start| of(start)).collect();
             prop_assert_eq!(used.len(), per_round * block);
             let rounds = block.min(4);
-            let all = deal.starts(0, rounds * per_round);
+            let all = order.starts(0, rounds * per_round);
             prop_assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), rounds * per_round);
         }
 
@@ -108,25 +108,26 @@ mod tests {
             first in 0u64..50,
             count in 0usize..50,
         ) {
-            let deal = Deal { chars: 1_000, block: 70, seed: 1, salt: "s" };
-            let whole = deal.starts(0, first as usize + count);
-            prop_assert_eq!(&deal.starts(first, count)[..], &whole[first as usize..]);
+            let order = BlockOrder { chars: 1_000, block: 70, seed: 1, salt: "s" };
+            let whole = order.starts(0, first as usize + count);
+            prop_assert_eq!(&order.starts(first, count)[..], &whole[first as usize..]);
         }
     }
 
     #[test]
     fn blocks_that_overlap_earlier_ones_are_counted() {
-        let deal = Deal { chars: 100, block: 10, seed: 1, salt: "s" };
-        assert_eq!(deal.per_round(), 10);
+        let order = BlockOrder { chars: 100, block: 10, seed: 1, salt: "s" };
+        assert_eq!(order.per_round(), 10);
         assert_eq!(
-            [(0, 10), (0, 13), (8, 4), (12, 5)].map(|(a, b)| deal.reused(a, b)),
+            [(0, 10), (0, 13), (8, 4), (12, 5)].map(|(a, b)| order.overlapping(a, b)),
             [0, 3, 2, 5]
         );
     }
 
     #[test]
     fn seed_and_salt_decide_where_blocks_begin() {
-        let starts = |seed, salt| Deal { chars: 70_000, block: 100, seed, salt }.starts(0, 20);
+        let starts =
+            |seed, salt| BlockOrder { chars: 70_000, block: 100, seed, salt }.starts(0, 20);
         assert_eq!(starts(1, "a"), starts(1, "a"));
         assert_ne!(starts(1, "a"), starts(1, "b"));
         assert_ne!(starts(1, "a"), starts(2, "a"));

@@ -1,6 +1,6 @@
-//! What people said in a ShareGPT file: an array of `{conversations: [{from, value}, ...]}`, read
-//! one row in memory at a time. A seeded sample of the conversations is kept, the same one however
-//! many there are of others. No row is dropped in silence.
+//! A seeded sample of the conversations of a ShareGPT file, an array of
+//! `{conversations: [{from, value}, ...]}`, read one row at a time. Rows that cannot be used are
+//! counted by reason.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,17 +18,17 @@ use crate::sharegpt::{Rejected, RowReason, each_row};
 /// A question and its answer.
 type Exchange = (Box<str>, Box<str>);
 
-/// Conversations of a file.
-pub struct Spoken {
+/// A sample of the conversations of a file.
+pub struct ConversationFile {
     path: PathBuf,
-    /// By the key that orders the sample.
-    talks: Vec<Vec<Exchange>>,
-    asked: usize,
+    /// In the order of their random keys.
+    conversations: Vec<Vec<Exchange>>,
+    needed: usize,
     usable: u64,
     rejected: Rejected,
 }
 
-impl Spoken {
+impl ConversationFile {
     /// A sample of at most `count` conversations of a file.
     ///
     /// # Errors
@@ -42,25 +42,26 @@ impl Spoken {
         Self::read(BufReader::with_capacity(1 << 20, file), path, seed, count)
     }
 
-    /// As [`Spoken::load`], of what a file holds; `path` names it in errors.
+    /// As [`ConversationFile::load`], of what a file holds; `path` names it in errors.
     fn read(
         reader: impl Read,
         path: &Path,
         seed: u64,
         count: usize,
     ) -> Result<Self, WorkloadError> {
-        // The sample with the smallest keys: one pass, and no more in memory than is kept.
+        // The rows with the smallest random keys are the sample: one pass over the file, and no more
+        // than the sample in memory.
         let mut sample: BTreeMap<u64, Vec<Exchange>> = BTreeMap::new();
         let mut keys = seed::rng(seed, &["conversation", "sample"]);
         let mut rejected = Rejected::default();
         let mut usable = 0;
         let rows = each_row(reader, path, |row, value| match exchanges(value) {
-            Ok(talk) => {
+            Ok(conversation) => {
                 usable += 1;
                 let key = keys.next_u64();
                 let is_full = sample.len() >= count;
                 if !is_full || sample.last_key_value().is_some_and(|(last, _)| key < *last) {
-                    sample.insert(key, talk);
+                    sample.insert(key, conversation);
                     if sample.len() > count {
                         sample.pop_last();
                     }
@@ -75,20 +76,20 @@ impl Spoken {
             };
             return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows, why });
         }
-        let talks = sample.into_values().collect();
-        Ok(Self { path: path.to_owned(), talks, asked: count, usable, rejected })
+        let conversations = sample.into_values().collect();
+        Ok(Self { path: path.to_owned(), conversations, needed: count, usable, rejected })
     }
 
-    /// The questions and answers of a conversation, at least one. Beyond those of the sample they
-    /// are dealt again from its first.
-    pub fn talk(&self, number: u32) -> &[Exchange] {
-        &self.talks[number as usize % self.talks.len()]
+    /// The questions and answers of a conversation, at least one. After the last conversation of the
+    /// sample the first follows again.
+    pub fn conversation(&self, number: u32) -> &[Exchange] {
+        &self.conversations[number as usize % self.conversations.len()]
     }
 
-    /// What a reader should know.
+    /// Findings about the rows of the file.
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let mut note = |code, told| findings.push(Finding::new(code, Severity::Note, told));
+        let mut note = |code, message| findings.push(Finding::new(code, Severity::Note, message));
         let left_out = self.rejected.total();
         if left_out > 0 {
             let (usable, rejected) = (self.usable, &self.rejected);
@@ -100,15 +101,15 @@ impl Spoken {
                 ),
             );
         }
-        if self.talks.len() < self.asked {
+        if self.conversations.len() < self.needed {
             note(
                 "conversations_used_again",
                 format!(
                     "{} has {} conversations where a pass has {}: some are led again, behind \
                      another tag",
                     self.path.display(),
-                    self.talks.len(),
-                    self.asked
+                    self.conversations.len(),
+                    self.needed
                 ),
             );
         }
@@ -119,27 +120,27 @@ impl Spoken {
 /// The questions of a row with their answers, up to the first that has none.
 fn exchanges(row: &Value) -> Result<Vec<Exchange>, RowReason> {
     let row = row.as_object().ok_or(RowReason::NotAnObject)?;
-    let turns = row.get("conversations").and_then(Value::as_array);
-    let mut spoken = Vec::new();
-    for turn in turns.ok_or(RowReason::NoConversations)? {
+    let listed = row.get("conversations").and_then(Value::as_array);
+    let mut turns = Vec::new();
+    for turn in listed.ok_or(RowReason::NoConversations)? {
         let text = |key: &str| turn.get(key).and_then(Value::as_str).ok_or(RowReason::BrokenTurn);
         match (text("from")?, text("value")?) {
             ("system", _) => {}
-            ("human" | "user", said) => spoken.push((true, said)),
-            (_, said) => spoken.push((false, said)),
+            ("human" | "user", text) => turns.push((true, text)),
+            (_, text) => turns.push((false, text)),
         }
     }
-    let first = spoken.iter().position(|(is_human, _)| *is_human).ok_or(RowReason::NoHumanTurn)?;
-    let exchanges: Vec<Exchange> = spoken[first..]
+    let first = turns.iter().position(|(is_human, _)| *is_human).ok_or(RowReason::NoHumanTurn)?;
+    let exchanges: Vec<Exchange> = turns[first..]
         .chunks_exact(2)
         .map_while(|pair| match pair {
-            [(true, asked), (false, answered)] if !asked.trim().is_empty() => {
-                Some(((*asked).into(), (*answered).into()))
+            [(true, question), (false, answer)] if !question.trim().is_empty() => {
+                Some(((*question).into(), (*answer).into()))
             }
             _ => None,
         })
         .collect();
-    match (exchanges.is_empty(), spoken[first].1.trim().is_empty()) {
+    match (exchanges.is_empty(), turns[first].1.trim().is_empty()) {
         (false, _) => Ok(exchanges),
         (true, true) => Err(RowReason::EmptyTurn),
         (true, false) => Err(RowReason::TooFewTurns),
