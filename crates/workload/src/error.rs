@@ -1,7 +1,7 @@
 //! Errors of this crate: why requests cannot be made. A prompt of an inexact length is no error, but
 //! a [`crate::Note`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use inferometer_plan::template::TemplateError;
 use inferometer_plan::ServingLimits;
@@ -271,4 +271,11 @@ pub enum WorkloadError {
         /// The message of the operating system.
         reason: String,
     },
+}
+
+impl WorkloadError {
+    /// A data set that cannot be opened or read.
+    pub(crate) fn unreadable(path: &Path, reason: impl ToString) -> Self {
+        Self::UnreadableDataSet { path: path.to_owned(), reason: reason.to_string() }
+    }
 }

@@ -168,10 +168,7 @@ pub struct DumpLine {
 type Lines = std::io::Lines<BufReader<File>>;
 
 fn open(path: &Path) -> Result<(DumpHeader, Lines), WorkloadError> {
-    let unreadable = |error: std::io::Error| WorkloadError::UnreadableDataSet {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
+    let unreadable = |error: std::io::Error| WorkloadError::unreadable(path, error);
     let mut lines = BufReader::new(File::open(path).map_err(unreadable)?).lines();
     let first = lines.next().transpose().map_err(unreadable)?.unwrap_or_default();
     let header: Result<DumpHeader, _> = serde_json::from_str(&first);

@@ -154,10 +154,10 @@ impl Documents {
         if path.is_dir() {
             return self.read_folder(path);
         }
-        let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
-        let text = String::from_utf8(bytes).map_err(|error| WorkloadError::UnreadableDataSet {
-            path: path.to_owned(),
-            reason: format!("is not UTF-8 from byte {} on", error.utf8_error().valid_up_to() + 1),
+        let bytes = fs::read(path).map_err(|error| WorkloadError::unreadable(path, error))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let byte = error.utf8_error().valid_up_to() + 1;
+            WorkloadError::unreadable(path, format!("is not UTF-8 from byte {byte} on"))
         })?;
         match path.extension().is_some_and(|extension| extension == "jsonl") {
             true => self.read_rows(path, &text),
@@ -170,7 +170,7 @@ impl Documents {
     fn read_folder(&mut self, folder: &Path) -> Result<(), WorkloadError> {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
         let mut paths: Vec<PathBuf> = entries
-            .map_err(|error| unreadable(folder, &error))?
+            .map_err(|error| WorkloadError::unreadable(folder, error))?
             .into_iter()
             .map(|entry| entry.path())
             .collect();
@@ -218,10 +218,6 @@ fn row_text(line: &str) -> Result<Option<String>, &'static str> {
         _ => return Err("neither text nor an object"),
     };
     if text.trim().is_empty() { Err("an empty text") } else { Ok(Some(text)) }
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> WorkloadError {
-    WorkloadError::UnreadableDataSet { path: path.to_owned(), reason: error.to_string() }
 }
 
 #[cfg(test)]

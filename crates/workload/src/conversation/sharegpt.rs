@@ -3,8 +3,7 @@
 //! counted by reason.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use inferometer_model::finding::{Finding, Severity};
@@ -13,7 +12,7 @@ use rand_core::RngCore;
 use serde_json::Value;
 
 use crate::error::WorkloadError;
-use crate::sharegpt::{Rejected, RowReason, each_row};
+use crate::sharegpt::{Rejected, RowReason, each_row, open};
 
 /// A question and its answer.
 type Exchange = (Box<str>, Box<str>);
@@ -34,12 +33,7 @@ impl ConversationFile {
     /// # Errors
     /// When it cannot be read, is no JSON array, or none of its rows can be used.
     pub fn load(path: &Path, seed: u64, count: usize) -> Result<Self, WorkloadError> {
-        let unreadable = |error: std::io::Error| WorkloadError::UnreadableDataSet {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        };
-        let file = File::open(path).map_err(unreadable)?;
-        Self::read(BufReader::with_capacity(1 << 20, file), path, seed, count)
+        Self::read(open(path)?, path, seed, count)
     }
 
     /// As [`ConversationFile::load`], of what a file holds; `path` names it in errors.

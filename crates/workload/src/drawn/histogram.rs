@@ -1,7 +1,7 @@
 //! Histograms of lengths: a file with a line for each length, or range of lengths, and its weight.
 //! Within a range all lengths are equally likely. A line that cannot be read is an error.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use inferometer_stats::seed::{below, unit};
 use inferometer_plan::spec::MAX_LENGTH;
@@ -41,10 +41,10 @@ impl Histogram {
     /// # Errors
     /// When it cannot be read, or is no histogram.
     pub fn open(file: &str) -> Result<Self, WorkloadError> {
-        let wrong =
-            |reason: String| WorkloadError::UnreadableDataSet { path: PathBuf::from(file), reason };
-        let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-        Self::parse(&text).map_err(|error| wrong(error.to_string()))
+        let path = Path::new(file);
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| WorkloadError::unreadable(path, error))?;
+        Self::parse(&text).map_err(|error| WorkloadError::unreadable(path, error))
     }
 
     /// Reads the text of a file. Empty lines and lines that begin with `#` are skipped; a comma, a

@@ -112,10 +112,7 @@ fn chunks_of(mut body: impl Read + Send + 'static) -> Receiver<std::io::Result<V
 
 /// The checksum of a file.
 pub(super) fn checksum(path: &Path) -> Result<String, WorkloadError> {
-    let unreadable = |error: std::io::Error| WorkloadError::UnreadableDataSet {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
+    let unreadable = |error: std::io::Error| WorkloadError::unreadable(path, error);
     let mut file = File::open(path).map_err(unreadable)?;
     let (mut digest, mut chunk) = (Sha256::new(), vec![0; CHUNK]);
     loop {

@@ -55,12 +55,8 @@ struct Rows {
 
 /// Reads the file of a plan.
 fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
-    let text = || {
-        std::fs::read_to_string(path).map_err(|error| WorkloadError::UnreadableDataSet {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })
-    };
+    let unreadable = |error| WorkloadError::unreadable(path, error);
+    let text = || std::fs::read_to_string(path).map_err(unreadable);
     match plan.format {
         RowsFormat::Parquet => parquet::read(path, plan),
         RowsFormat::Csv => Ok(csv::read(&text()?, plan)),

@@ -23,8 +23,7 @@ use crate::error::WorkloadError;
 /// # Errors
 /// If it is not Parquet, has no column for a prompt, or cannot be decoded.
 pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
-    let unreadable =
-        |reason: String| WorkloadError::UnreadableDataSet { path: path.to_owned(), reason };
+    let unreadable = |reason: String| WorkloadError::unreadable(path, reason);
     let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
     let reader = SerializedFileReader::new(file)
         .map_err(|error| unreadable(format!("is not a Parquet file: {}", message(&error))))?;

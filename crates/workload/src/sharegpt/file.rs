@@ -127,12 +127,9 @@ pub(super) fn load_pairs(path: &Path) -> Result<Loaded<TurnPair>, WorkloadError>
     read_rows(open(path)?, path, first_two_turns)
 }
 
-fn open(path: &Path) -> Result<BufReader<File>, WorkloadError> {
-    let unreadable = |error: std::io::Error| WorkloadError::UnreadableDataSet {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
-    let file = File::open(path).map_err(unreadable)?;
+/// Opens a file, with a large buffer.
+pub(crate) fn open(path: &Path) -> Result<BufReader<File>, WorkloadError> {
+    let file = File::open(path).map_err(|error| WorkloadError::unreadable(path, error))?;
     Ok(BufReader::with_capacity(1 << 20, file))
 }
 
@@ -181,16 +178,16 @@ pub(crate) fn each_row(
 }
 
 fn wrong(path: &Path, rows_read: u64, error: &serde_json::Error) -> WorkloadError {
-    let path = path.to_owned();
     if error.is_io() {
-        return WorkloadError::UnreadableDataSet { path, reason: error.to_string() };
+        return WorkloadError::unreadable(path, error);
     }
     let (line, column) = (error.line(), error.column());
     let message = error.to_string();
     // The library appends line and column, which the error has as fields.
     let reason = message.strip_suffix(&format!(" at line {line} column {column}"));
     let reason = reason.unwrap_or(&message).to_owned();
-    WorkloadError::MalformedDataSet { path, row: rows_read + 1, line, column, reason }
+    let (path, row) = (path.to_owned(), rows_read + 1);
+    WorkloadError::MalformedDataSet { path, row, line, column, reason }
 }
 
 /// Visits the array of rows: counts them and passes each to `see`.

@@ -24,7 +24,7 @@ impl Rows {
         format: Option<TraceFormat>,
         max_tokens: Option<u32>,
     ) -> Result<Self, WorkloadError> {
-        let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+        let file = File::open(path).map_err(|error| WorkloadError::unreadable(path, error))?;
         Self::read(BufReader::with_capacity(1 << 20, file), path, format, max_tokens)
     }
 
@@ -42,7 +42,7 @@ impl Rows {
         let mut number = 0;
         for row in parsed_rows(&mut reader, path, format)? {
             number += 1;
-            let row = row.map_err(|error| unreadable(path, &error))?;
+            let row = row.map_err(|error| WorkloadError::unreadable(path, error))?;
             if let Err(reason) = row.and_then(|row| rows.add(row, max_tokens)) {
                 rows.left_out.add(number, reason);
             }
@@ -66,7 +66,8 @@ fn parsed_rows<'a>(
     let mut line = String::new();
     let first = loop {
         line.clear();
-        if reader.read_line(&mut line).map_err(|error| unreadable(path, &error))? == 0 {
+        if reader.read_line(&mut line).map_err(|error| WorkloadError::unreadable(path, error))? == 0
+        {
             return Ok(Box::new(std::iter::empty()));
         }
         let text = trimmed(&line);
@@ -79,8 +80,4 @@ fn parsed_rows<'a>(
         false => csv::rows(first, reader, format).map(|rows| Box::new(rows) as ParsedRows<'a>),
     };
     rows.map_err(|reason| WorkloadError::NotATrace { path: path.to_owned(), reason })
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> WorkloadError {
-    WorkloadError::UnreadableDataSet { path: path.to_owned(), reason: error.to_string() }
 }
