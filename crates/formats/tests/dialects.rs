@@ -9,12 +9,12 @@
 //! | C, cut off | 20 | text at 70 | - | 400 | 8 | - |
 //! | D | 30 | role at 40, text at 130, 140, 170 | at 170 | 170 | 3 | 3 |
 
+use inferometer_formats::dialect::{Pass, Printed, Tool};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::EventKind;
 use inferometer_model::record::EventKind::{EmptyText, Role, Text, Usage};
 use inferometer_model::record::{Event, Read, Record};
 use inferometer_model::time::Nanos;
-use inferometer_formats::dialect::{Pass, Printed, Tool};
 
 fn tool(name: &str) -> Tool {
     Tool::named(name).expect("a tool of this name")

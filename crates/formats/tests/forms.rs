@@ -3,17 +3,17 @@
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::cell::CellPlan;
-use inferometer_load::PassPlan;
-use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
-use inferometer_model::target::Target;
-use inferometer_model::time::Nanos;
 use inferometer_formats::export::form::{Csv, Form, Json, JsonLines, Parquet};
 use inferometer_formats::export::table::{
     EVENTS, EventRow, PassSource, REQUESTS, RequestRow, RunSource,
 };
 use inferometer_formats::export::{ExportError, Field, Kind, Presence, Value, schema};
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::target::Target;
+use inferometer_model::time::Nanos;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 

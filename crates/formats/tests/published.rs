@@ -1,15 +1,16 @@
 //! Published pages as runs: what they are of, what their figures say against one another, and the
 //! way back.
 
-use inferometer_model::finding::Finding;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::published_tables;
 use inferometer_formats::import::read as import;
+use inferometer_model::finding::Finding;
 use inferometer_report::{published, table};
 
 const CHATGLM: &str = include_str!("../../analysis/src/table_import/fixtures/chatglm3-6b.md");
 const QWEN: &str = include_str!("../../analysis/src/table_import/fixtures/qwen-14b.md");
-const BAICHUAN: &str = include_str!("../../analysis/src/table_import/fixtures/baichuan2-13b-gptq.md");
+const BAICHUAN: &str =
+    include_str!("../../analysis/src/table_import/fixtures/baichuan2-13b-gptq.md");
 const MISTRAL: &str =
     include_str!("../../analysis/src/table_import/fixtures/mistral-7b-openorca-awq.md");
 const SUS_CHAT: &str = include_str!("../../analysis/src/table_import/fixtures/sus-chat-34b.md");

@@ -4,12 +4,12 @@
 use std::fs;
 use std::path::Path;
 
-use inferometer_model::record::Record;
-use inferometer_load::PassKind;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::export::vllm_bench;
 use inferometer_formats::import::{Import, read as import};
+use inferometer_load::PassKind;
+use inferometer_model::record::Record;
 use serde_json::{Value, json};
 
 fn fixture(name: &str) -> Vec<u8> {

@@ -6,8 +6,8 @@
 use std::time::Instant;
 
 use inferometer_model::cell::CellPlan;
-use inferometer_plan::WorkloadPlan;
 use inferometer_model::request::{Prompt, Request};
+use inferometer_plan::WorkloadPlan;
 use inferometer_workload::{OpenWorkload, PromptForm, PromptScope, embedded, load};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

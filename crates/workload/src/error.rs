@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use inferometer_plan::template::TemplateError;
-use inferometer_plan::ServingLimits;
 use inferometer_model::tokenizer::TokenizerError;
+use inferometer_plan::ServingLimits;
+use inferometer_plan::template::TemplateError;
 
 /// Why prompts cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use inferometer_model::finding::Finding;
 use inferometer_model::cell::CellPlan;
-use inferometer_plan::{Plan, WorkloadPlan};
+use inferometer_model::finding::Finding;
 use inferometer_model::request::Prompt;
 use inferometer_model::tokenizer::Tokenizer;
+use inferometer_plan::{Plan, WorkloadPlan};
 
 use crate::context::PromptContext;
 use crate::error::WorkloadError;

@@ -8,11 +8,11 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
 use inferometer_load::{PassPlan, RECORDED};
-use inferometer_plan::Plan;
+use inferometer_model::cell::CellPlan;
 use inferometer_model::request::{Prompt, Request, Sampling};
 use inferometer_model::time::Nanos;
+use inferometer_plan::Plan;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

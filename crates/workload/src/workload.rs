@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use inferometer_model::finding::Finding;
+use inferometer_load::PassPlan;
 use inferometer_load::Recording;
 use inferometer_model::cell::CellPlan;
-use inferometer_load::PassPlan;
+use inferometer_model::finding::Finding;
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::time::Nanos;
 

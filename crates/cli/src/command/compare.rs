@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use inferometer_analysis::compare::{Comparison, Condition, GateResult, Met, Options, Subject, compare as compare_subjects, judge, parse_gate};
-use inferometer_plan::Plan;
+use inferometer_analysis::compare::{
+    Comparison, Condition, GateResult, Met, Options, Subject, compare as compare_subjects, judge,
+    parse_gate,
+};
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::is_under;
 use inferometer_formats::import::Import;
+use inferometer_plan::Plan;
 use inferometer_report::difference;
 use inferometer_store::Store;
 use serde::Serialize;

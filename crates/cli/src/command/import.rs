@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use inferometer_model::finding::Severity;
 use inferometer_analysis::summary::Summary;
-use inferometer_model::utc;
 use inferometer_formats::import::Import;
+use inferometer_model::finding::Severity;
+use inferometer_model::utc;
 use inferometer_net::wall_clock_ns;
 use inferometer_store::{
     Ending, ImportHeader, LogHeader, LogWriter, PassBegin, RunId, RunState, Store, StoreError,

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use inferometer_analysis::blocks;
-use inferometer_metrics::{Direction, Origin, definitions};
 use inferometer_analysis::serving_run;
 use inferometer_formats::dialect;
+use inferometer_metrics::{Direction, Origin, definitions};
 
 use crate::exit::{Failure, print};
 

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_plan::Plan;
-use inferometer_model::cell::which;
 use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::Tool;
+use inferometer_model::cell::which;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_plan::Plan;
 use inferometer_report::plot::Theme;
 use inferometer_report::trace::Traces;
 use inferometer_report::{json, notice_of, terminal};

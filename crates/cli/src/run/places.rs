@@ -1,8 +1,8 @@
 //! Where in a run the prompts of a pass stand: which ones of a data set were used before. It makes
 //! no prompt.
 
-use inferometer_model::cell::CellPlan;
 use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
 use inferometer_workload::PromptScope;
 
 /// Prompts asked for so far, by input length.

@@ -1,8 +1,8 @@
 //! vLLM 0.2's `benchmark_serving.py`: six lines. It takes the lengths that were asked for as those
 //! that came.
 
-use inferometer_metrics::Timeline;
 use inferometer_analysis::serving_run::{FIELDS, ServingRunFold};
+use inferometer_metrics::Timeline;
 
 use super::layout::{Line, Printed, Value};
 use super::tool::{Definition, Pass, Tool};

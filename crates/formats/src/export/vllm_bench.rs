@@ -1,9 +1,9 @@
 //! A pass as the result file of `vllm bench serve`, with its requests. It has the same fields, so
 //! programs that read theirs read ours. A file that is imported and exported again is the same.
 
-use inferometer_model::record::Record;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_model::record::Record;
 use serde_json::{Map, Value, json};
 
 use crate::dialect::vllm::{Figures, Request};

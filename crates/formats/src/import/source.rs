@@ -1,14 +1,14 @@
 //! The source of an import, and a run as it goes into the store.
 
-use inferometer_model::finding::Finding;
-use inferometer_analysis::imported::Imported;
-use inferometer_load::PassPlan;
-use inferometer_model::record::Record;
-use inferometer_model::request::sha256_hex;
 use inferometer_analysis::cell::Cell;
-use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_analysis::imported::Imported;
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::verdict::{Validity, Verdict};
+use inferometer_load::PassPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::record::Record;
+use inferometer_model::request::sha256_hex;
+use inferometer_model::target::{Environment, Target, Tool};
 
 /// The file that is imported.
 #[derive(Clone, Debug)]

@@ -10,10 +10,10 @@ mod order;
 
 use std::sync::Arc;
 
-use inferometer_plan::template::Template;
-use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::request::{Prompt, Request};
+use inferometer_plan::template::Template;
 
 use crate::context::PromptContext;
 use crate::error::WorkloadError;

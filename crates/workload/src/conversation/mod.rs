@@ -10,10 +10,10 @@ mod sharegpt;
 
 use std::sync::Arc;
 
-use inferometer_load::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
-use inferometer_model::finding::Finding;
-use inferometer_model::cell::CellPlan;
 use inferometer_load::PassPlan;
+use inferometer_load::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
 use inferometer_model::request::{Prompt, Request};
 use inferometer_stats::seed;
 

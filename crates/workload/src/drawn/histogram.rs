@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use inferometer_stats::seed::{below, unit};
 use inferometer_plan::spec::MAX_LENGTH;
+use inferometer_stats::seed::{below, unit};
 use rand_core::RngCore;
 
 use crate::error::WorkloadError;

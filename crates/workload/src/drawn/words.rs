@@ -1,8 +1,8 @@
 //! Requests of seeded words behind shared prefixes, each with its own length.
 
 use inferometer_model::request::{Prompt, Request};
-use inferometer_stats::seed;
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
+use inferometer_stats::seed;
 
 use crate::context::PromptContext;
 use crate::error::WorkloadError;

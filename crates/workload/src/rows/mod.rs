@@ -14,13 +14,13 @@ mod row;
 use std::path::Path;
 use std::sync::Arc;
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::cell::CellPlan;
 use inferometer_load::PassPlan;
-use inferometer_plan::{RowsFormat, RowsPlan};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::request::{Message, Prompt, Request};
 use inferometer_model::time::Nanos;
 use inferometer_model::tokenizer::TokenizerError;
+use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::Value;
 
 use crate::context::PromptContext;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use inferometer_plan::{RowsFormat, RowsPlan};
 use inferometer_model::request::{Message, Prompt};
+use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::{Map, Value};
 
 use crate::calendar::seconds_or_date;

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use inferometer_model::finding::Finding;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
 use inferometer_model::request::Prompt;
 
 use super::file;

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use inferometer_model::finding::Finding;
 use inferometer_model::cell::CellPlan;
-use inferometer_plan::ServingLimits;
+use inferometer_model::finding::Finding;
 use inferometer_model::request::{Prompt, Request};
+use inferometer_plan::ServingLimits;
 
 use super::file::{self, TurnPair};
 use super::pool::ConversationPool;

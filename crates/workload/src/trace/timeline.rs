@@ -11,8 +11,8 @@
 
 use std::time::Duration;
 
-use inferometer_plan::TraceWindow;
 use inferometer_model::time::Nanos;
+use inferometer_plan::TraceWindow;
 
 use super::row::{Row, Rows};
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use inferometer_plan::WorkloadPlan;
 use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
+use inferometer_plan::WorkloadPlan;
 use inferometer_workload::{Note, OpenWorkload, WorkloadError};
 
 use crate::support::{SHAREGPT, cell, place};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use inferometer_plan::template::Template;
 use inferometer_model::cell::CellPlan;
-use inferometer_plan::WorkloadPlan;
 use inferometer_model::request::{Prompt, Request};
+use inferometer_plan::WorkloadPlan;
+use inferometer_plan::template::Template;
 use inferometer_workload::blocks::Corpus;
 use inferometer_workload::{Note, PromptForm, WorkloadError, embedded};
 

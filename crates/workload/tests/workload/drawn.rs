@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use inferometer_load::distribution::Distribution;
 use inferometer_model::cell::CellPlan;
-use inferometer_plan::{DrawnPlan, Lengths, PrefixPlan, WorkloadPlan};
 use inferometer_model::request::Request;
+use inferometer_plan::{DrawnPlan, Lengths, PrefixPlan, WorkloadPlan};
 use inferometer_workload::{PromptForm, PromptScope, WorkloadError, embedded};
 
 use crate::support::{cell, ids, place, spec};

@@ -1,8 +1,8 @@
 //! The first prompts for seed 1, as they are for good: a change here makes runs that were recorded
 //! before impossible to repeat. `UPDATE_FIXTURES=1` writes the files anew.
 
-use inferometer_plan::WorkloadPlan;
 use inferometer_model::request::{Prompt, Request};
+use inferometer_plan::WorkloadPlan;
 use inferometer_workload::PromptForm;
 use inferometer_workload::Turn;
 

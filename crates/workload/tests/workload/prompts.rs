@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use inferometer_plan::WorkloadPlan;
 use inferometer_model::request::Prompt;
+use inferometer_plan::WorkloadPlan;
 use inferometer_workload::{Note, OpenWorkload, PromptForm, PromptScope, WorkloadError, embedded};
 use proptest::prelude::*;
 

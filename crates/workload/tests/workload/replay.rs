@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use inferometer_load::RECORDED;
 use inferometer_load::{Due, load_model};
 use inferometer_model::cell::CellPlan;
-use inferometer_load::RECORDED;
-use inferometer_plan::WorkloadPlan;
 use inferometer_model::request::{Request, Sampling, WorkloadHasher};
+use inferometer_plan::WorkloadPlan;
 use inferometer_plan::spec::{Known, Spec, WorkloadKeys};
 use inferometer_workload::replay::{DumpLine, SCHEMA};
 use inferometer_workload::{OpenWorkload, PromptScope, WorkloadError, embedded, prepare};

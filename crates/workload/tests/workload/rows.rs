@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use inferometer_load::Due;
-use inferometer_model::cell::CellPlan;
 use inferometer_load::PassPlan;
-use inferometer_plan::{RowsFormat, RowsPlan, WorkloadPlan};
+use inferometer_model::cell::CellPlan;
 use inferometer_model::request::Prompt;
 use inferometer_plan::spec::{Known, RowsKeys, Spec, Value, WorkloadKeys};
+use inferometer_plan::{RowsFormat, RowsPlan, WorkloadPlan};
 use inferometer_workload::{Note, OpenWorkload, WorkloadError, embedded, prepare};
 use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! The serving run: which conversations are taken, in which order, with which lengths.
 
 use inferometer_model::cell::CellPlan;
-use inferometer_plan::{ServingLimits, WorkloadPlan};
 use inferometer_model::request::Prompt;
+use inferometer_plan::{ServingLimits, WorkloadPlan};
 use inferometer_workload::{Note, RequestBatch, WorkloadError, embedded};
 
 use crate::support::{SHAREGPT, compare_with_golden, place, spec};

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use inferometer_plan::WorkloadPlan;
 use inferometer_model::request::{Prompt, Request};
+use inferometer_plan::WorkloadPlan;
 use inferometer_workload::sharegpt::{Loaded, RowReason, load, read};
 use inferometer_workload::{Note, OpenWorkload, PromptForm, PromptScope, WorkloadError, embedded};
 use proptest::prelude::*;

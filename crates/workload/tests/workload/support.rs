@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use inferometer_model::cell::CellPlan;
-use inferometer_plan::WorkloadPlan;
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::tokenizer::Tokenizer;
+use inferometer_plan::WorkloadPlan;
 use inferometer_workload::{OpenWorkload, PromptScope, embedded};
 
 /// The ShareGPT file that the project made for its tests.

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use inferometer_plan::{TraceFormat, TracePlan, TraceWindow, WorkloadPlan};
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::time::Nanos;
+use inferometer_plan::{TraceFormat, TracePlan, TraceWindow, WorkloadPlan};
 use inferometer_workload::trace::{Rows, Timeline};
 use inferometer_workload::{Note, OpenWorkload, PromptForm, WorkloadError, embedded};
 use proptest::prelude::*;

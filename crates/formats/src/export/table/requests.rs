@@ -3,7 +3,9 @@
 
 use std::rc::Rc;
 
-use inferometer_metrics::{Timeline, e2e, latency_per_output_token, latency_per_token, send_delay, tpot, ttft};
+use inferometer_metrics::{
+    Timeline, e2e, latency_per_output_token, latency_per_token, send_delay, tpot, ttft,
+};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Record, TokensFrom};
 use inferometer_model::time::Nanos;

@@ -1,8 +1,8 @@
 //! Columns that contradict one another by more than their rounding allows.
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::cell::CellPlan;
 use inferometer_analysis::table_import::PublishedTable;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 use super::{Rounded, listed};
 

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::cell::CellPlan;
 use inferometer_analysis::prediction::Columns;
 use inferometer_analysis::table_import::PublishedTable;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 use super::listed;
 

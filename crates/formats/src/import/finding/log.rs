@@ -1,8 +1,8 @@
 //! Contradictions within a text-block log, and between a log and a table of the same page.
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::cell::CellPlan;
 use inferometer_analysis::table_import::{LoggedBlock, PublishedTable};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 use super::{CHARACTERS, listed};
 

@@ -6,9 +6,9 @@ mod grid;
 mod log;
 mod phantom;
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::cell::CellPlan;
 use inferometer_analysis::table_import::PublishedTable;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 pub(crate) use log::{of_characters, of_log};
 

@@ -1,9 +1,9 @@
 //! Phantom tokens: the model stopped at a limit on the total length, but the figures divide by the
 //! output length that was asked for.
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::cell::CellPlan;
 use inferometer_analysis::table_import::{PublishedRow, PublishedTable};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 use super::listed;
 

@@ -2,16 +2,16 @@
 //! are computed from the logged rates and durations.
 
 use inferometer_analysis::blocks::{BlockFigures, Keeping};
+use inferometer_analysis::cell::Cell;
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::imported::Stated;
-use inferometer_load::Level;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_load::{Bound, PassPlan};
-use inferometer_analysis::prediction::CellPrediction;
-use inferometer_model::record::TokensFrom;
-use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::{LoggedBlock, place_of};
+use inferometer_load::Level;
+use inferometer_load::{Bound, PassPlan};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::TokensFrom;
 use inferometer_model::utc;
 
 use super::{Page, target};

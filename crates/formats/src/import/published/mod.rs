@@ -4,8 +4,8 @@ mod log;
 mod script;
 mod tables;
 
-use inferometer_model::target::Target;
 use inferometer_analysis::table_import::{Place, engine_in_prose, logged_blocks, published_tables};
+use inferometer_model::target::Target;
 
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source};

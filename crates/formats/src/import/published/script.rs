@@ -1,15 +1,15 @@
 //! The six lines that vLLM 0.2's `benchmark_serving.py` prints, as a run. Nothing is assumed beyond
 //! these lines and the command above them.
 
+use inferometer_analysis::cell::Cell;
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::imported::Stated;
-use inferometer_load::Level;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_load::{Bound, OverLimit, PassPlan};
 use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::serving_run::FIELDS;
-use inferometer_analysis::cell::Cell;
 use inferometer_analysis::table_import::place_of;
+use inferometer_load::Level;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_model::outcome::OutcomeCounts;
 
 use super::{Page, target};
 use crate::import::error::ImportError;

@@ -1,7 +1,7 @@
 //! A published table as a run. Figures are copied as they are; none is computed.
 
-use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::cell::Cell;
+use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::{PublishedRow, PublishedTable};
 
 use super::{Page, target};

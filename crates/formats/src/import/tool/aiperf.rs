@@ -1,8 +1,8 @@
 //! AIPerf's `profile_export_aiperf.json`, and the requests of its `profile_export.jsonl`.
 
-use inferometer_model::finding::{Finding, Severity};
 use inferometer_load::Recording;
 use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_model::finding::{Finding, Severity};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use inferometer_analysis::imported::Stated;
-use inferometer_stats::Distribution;
 use inferometer_model::target::Target;
+use inferometer_stats::Distribution;
 use serde_json::Value;
 
 use crate::import::error::ImportError;

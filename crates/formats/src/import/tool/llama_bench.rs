@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_analysis::cell::Cell;
 use inferometer_analysis::imported::Stated;
-use inferometer_model::outcome::OutcomeCounts;
+use inferometer_analysis::prediction::CellPrediction;
+use inferometer_analysis::table_import::TableForm;
 use inferometer_load::Bound;
 use inferometer_load::PassPlan;
-use inferometer_analysis::prediction::CellPrediction;
-use inferometer_analysis::cell::Cell;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::target::Target;
-use inferometer_analysis::table_import::TableForm;
 use serde_json::Value;
 
 use super::document::{Document, target, without_folders};

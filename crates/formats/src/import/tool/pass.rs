@@ -3,18 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_load::arrival::Arrivals;
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_analysis::{cell, fold};
+use inferometer_analysis::cell::Cell;
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::imported::Stated;
-use inferometer_load::Level;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_load::{Bound, OverLimit, PassPlan};
-use inferometer_model::record::Record;
-use inferometer_analysis::cell::Cell;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::{cell, fold};
+use inferometer_load::Level;
+use inferometer_load::arrival::Arrivals;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::Record;
 
 use super::request::{ToolRequest, record};
 use crate::import::source::PassRecords;

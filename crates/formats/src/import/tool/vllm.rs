@@ -1,7 +1,7 @@
 //! The result file of `vllm bench serve`, with and without its requests.
 
-use inferometer_model::finding::{Finding, Severity};
 use inferometer_analysis::imported::Stated;
+use inferometer_model::finding::{Finding, Severity};
 use serde_json::Value;
 
 use super::document::{Document, target};
