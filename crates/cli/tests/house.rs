@@ -8,32 +8,25 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Which room may lean on which, and on which crates of others that bring I/O or a runtime.
-const MAY_LEAN_ON: [(&str, &[&str]); 20] = [
-    ("stats", &[]),
-    ("model", &[]),
-    ("load", &["stats", "model"]),
-    ("metrics", &["stats", "model"]),
-    ("plan", &["stats", "model", "load", "metrics"]),
-    ("analysis", &["stats", "model", "load", "metrics", "plan"]),
-    ("wire", &["model"]),
-    ("net", &["stats", "model"]),
-    ("engine", &["stats", "model", "load", "wire", "net"]),
-    ("truth", &["stats", "model", "metrics", "wire", "net"]),
-    ("drive", &["model", "load", "metrics", "plan", "analysis", "wire", "net"]),
-    ("workload", &["stats", "model", "load", "plan"]),
-    ("store", &["model", "load", "metrics", "plan", "analysis"]),
-    ("report", &["stats", "model", "load", "metrics", "plan", "analysis"]),
-    ("export", &["model", "load", "metrics"]),
-    ("exchange", &["stats", "model", "load", "metrics", "analysis"]),
-    ("launch", &["model", "plan", "net", "drive"]),
-    ("observe", &["model", "net", "drive"]),
-    ("web", &["stats", "model", "metrics", "plan", "analysis", "wire", "net", "store", "report"]),
+const MAY_LEAN_ON: [(&str, &[&str]); 14] = [
+    ("core", &[]),
+    ("wire", &["core"]),
+    ("net", &["core"]),
+    ("workload", &["core"]),
+    ("drive", &["core", "wire", "net"]),
+    ("launch", &["core", "net", "drive"]),
+    ("observe", &["core", "net", "drive"]),
+    ("engine", &["core", "wire", "net"]),
+    ("truth", &["core", "wire", "net"]),
+    ("store", &["core"]),
+    ("report", &["core"]),
+    ("formats", &["core"]),
+    ("web", &["core", "wire", "net", "store", "report"]),
     (
         "cli",
         &[
-            "stats", "model", "load", "metrics", "plan", "analysis", "wire", "net", "engine",
-            "truth", "drive", "workload", "store", "report", "export", "exchange", "launch",
-            "observe", "web",
+            "core", "wire", "net", "workload", "drive", "launch", "observe", "engine", "truth",
+            "store", "report", "formats", "web",
         ],
     ),
 ];

@@ -20,7 +20,7 @@ use inferometer_net::Net;
 use inferometer_net::virtual_net::{hosts, play};
 use inferometer_plan::Timeouts;
 use inferometer_wire::dialect::dialect;
-use inferometer_workload::{PromptPlace, WorkloadSpec, embedded, requests};
+use inferometer_workload::{OpenWorkload, PromptScope, embedded};
 
 struct Records(Vec<Record>);
 
@@ -33,7 +33,7 @@ impl Recorder for Records {
 /// The figures of a cell, measured over pipes against a freshly started engine for each pass.
 fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> Cell {
     let plan = inferometer_plan::WorkloadPlan::Random;
-    let workload = WorkloadSpec::open(&plan, embedded(), 1, "salt").expect("a workload");
+    let workload = OpenWorkload::open(&plan, embedded(), 1, "salt").expect("a workload");
     let sampling = Sampling {
         temperature: 1.0,
         ignore_eos: true,
@@ -42,8 +42,8 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
     };
     let summaries = passes.iter().map(|pass| {
         let count = pass.requests().expect("passes here have a count") as usize;
-        let place = PromptPlace::new("cell", pass.to_string(), 0);
-        let built = requests(&workload, grid_cell, &place, count).expect("prompts");
+        let place = PromptScope::new("cell", pass.to_string(), 0);
+        let built = workload.requests(grid_cell, &place, count).expect("prompts");
         let mut nets = hosts(2);
         let (mut server_net, client_net) = (nets.remove(1), nets.remove(0));
         let address = server_net.listen("127.0.0.1:0".parse().expect("an address")).expect("free");

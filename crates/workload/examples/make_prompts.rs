@@ -8,7 +8,7 @@ use std::time::Instant;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::request::{Prompt, Request};
 use inferometer_plan::WorkloadPlan;
-use inferometer_workload::{PromptForm, PromptPlace, WorkloadSpec, embedded, load, requests};
+use inferometer_workload::{OpenWorkload, PromptForm, PromptScope, embedded, load};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut given = std::env::args().skip(1);
@@ -22,14 +22,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}: {} plain ids", tokenizer.name(), tokenizer.plain_ids().len());
     let counter = tokenizer.clone();
     println!("words are known to stand apart: {}", counter.plain_words().is_some());
-    let mut spec = WorkloadSpec::open(&WorkloadPlan::Random, tokenizer, 1, "salt")?;
+    let mut spec = OpenWorkload::open(&WorkloadPlan::Random, tokenizer, 1, "salt")?;
     if given.next().as_deref() == Some("ids") {
-        spec.shared.form = PromptForm::TokenIds;
+        spec.context.form = PromptForm::TokenIds;
     }
     println!("ready in {:.2} s", loading.elapsed().as_secs_f64());
     let begun = Instant::now();
     let cell = CellPlan { input_length, output_length: 1 };
-    let built = requests(&spec, cell, &PromptPlace::new("0", "saturated", 0), count)?;
+    let built = spec.requests(cell, &PromptScope::new("0", "saturated", 0), count)?;
     println!("{count} prompts of {input_length} tokens in {:.2} s", begun.elapsed().as_secs_f64());
     let off = |request: &&Request| request.counted_tokens != Some(input_length);
     println!("not exact: {}", built.requests.iter().filter(off).count());

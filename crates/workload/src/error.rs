@@ -1,7 +1,7 @@
-//! What can go wrong before a prompt exists. A prompt that is made but not exact is no error: it
-//! is a [`crate::requests::Note`], and its count says what it has.
+//! Errors of this crate: why requests cannot be made. A prompt of an inexact length is no error, but
+//! a [`crate::Note`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use inferometer_model::tokenizer::TokenizerError;
 use inferometer_plan::ServingLimits;
@@ -16,7 +16,7 @@ pub enum WorkloadError {
          holds one, or a hub id such as org/name"
     )]
     NoSuchTokenizer {
-        /// As it was given.
+        /// What was given.
         spec: String,
     },
     /// A folder without a `tokenizer.json`.
@@ -32,7 +32,7 @@ pub enum WorkloadError {
     UnreadableTokenizer {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The message of the operating system.
         reason: String,
     },
     /// A file that holds something else.
@@ -94,7 +94,7 @@ pub enum WorkloadError {
     UnreadableDataSet {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The message of the operating system.
         reason: String,
     },
     /// A data set that is not JSON, or not an array.
@@ -228,24 +228,24 @@ pub enum WorkloadError {
         name: &'static str,
         /// Where it would be.
         path: PathBuf,
-        /// Where it lives.
+        /// Its address.
         address: String,
     },
     /// A download that failed.
     #[error(
         "data set {name}: cannot be downloaded from {address}: {reason}; set HTTPS_PROXY where \
          there is a proxy, HF_ENDPOINT or INFEROMETER_MIRROR to a mirror, or copy the file to {}",
-        place.display()
+        destination.display()
     )]
     Download {
         /// The data set.
         name: &'static str,
-        /// Where it was asked for.
+        /// The address.
         address: String,
         /// What failed.
         reason: String,
-        /// Where it belongs.
-        place: PathBuf,
+        /// Where it is stored.
+        destination: PathBuf,
     },
     /// A data set that is not what it should be.
     #[error(
@@ -268,7 +268,14 @@ pub enum WorkloadError {
     Unwritable {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The message of the operating system.
         reason: String,
     },
+}
+
+impl WorkloadError {
+    /// A data set that cannot be opened or read.
+    pub(crate) fn unreadable(path: &Path, reason: impl ToString) -> Self {
+        Self::UnreadableDataSet { path: path.to_owned(), reason: reason.to_string() }
+    }
 }

@@ -1,30 +1,38 @@
-//! Where prompts come from: tokenizers, seeded words, data sets.
+//! Where prompts come from: random words, data sets, traces, conversations; and the tokenizers that
+//! count and make them.
 //!
-//! [`requests()`] makes the requests of one pass, the same ones for the same spec, seed, salt and
-//! place, on every machine and with every number of threads. Nothing here sends a request, reads
-//! a clock or draws from another random stream than [`inferometer_stats::seed`].
+//! [`OpenWorkload::requests`] makes the requests of one pass: the same ones for the same plan, seed,
+//! salt and scope, on every machine and with any number of threads. Nothing here sends a request,
+//! reads a clock or draws from another random stream than [`inferometer_stats::seed`].
 
 pub mod error;
+
+pub mod calendar;
+pub mod fetch;
 pub mod tokenizer;
 
-pub mod fetch;
-pub mod place;
+mod context;
+mod fit;
+mod note;
+mod parallel;
+mod scope;
+mod workload;
 
 pub mod blocks;
 pub mod conversation;
 pub mod drawn;
-mod fit;
-pub mod random;
+mod random;
 pub mod replay;
 pub mod rows;
 pub mod sharegpt;
 pub mod trace;
 
-mod parallel;
-pub mod requests;
+mod registry;
 
+pub use context::PromptContext;
 pub use error::WorkloadError;
-pub use fit::Made;
-pub use place::{PromptForm, PromptPlace};
-pub use requests::{Built, Note, Parts, Shared, Workload, WorkloadSpec, prepare, requests};
+pub use note::Note;
+pub use registry::{OpenWorkload, prepare};
+pub use scope::{PromptForm, PromptScope};
 pub use tokenizer::{HfTokenizer, embedded, load};
+pub use workload::{ChunkedRequests, RequestBatch, Turn, Workload};

@@ -1,4 +1,4 @@
-//! The same work for many indices on several threads. Results come in order of the index and do
+//! Runs a function for many indices on several threads. Results are in order of the index and do
 //! not depend on the number of threads.
 
 use std::num::NonZero;
@@ -6,8 +6,8 @@ use std::thread;
 
 use inferometer_model::tokenizer::Tokenizer;
 
-/// `work(0)` to `work(count - 1)`, or the error of the lowest index that failed; on as many threads
-/// as calls of this tokenizer are worth having at once.
+/// Returns `work(0)` to `work(count - 1)`, or the error of the lowest index that failed. Uses as many
+/// threads as the tokenizer serves at once.
 pub fn in_order<T, E>(
     tokenizer: &dyn Tokenizer,
     count: usize,
@@ -22,7 +22,7 @@ where
     on_threads(threads, count, work)
 }
 
-/// As [`in_order`], on so many threads.
+/// As [`in_order`], on a given number of threads.
 pub fn on_threads<T, E>(
     threads: usize,
     count: usize,

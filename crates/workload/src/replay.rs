@@ -1,12 +1,12 @@
-//! Requests as a file, and the workload that sends them again: `--dump-workload` writes what was
-//! sent, one request per line behind a line that says what was asked for, and `--workload replay`
-//! reads it. The requests are the same, byte for byte, and so is their `workload_hash`. Headers and
-//! keys are never in it.
+//! The workload `replay`, and the file that it reads. `--dump-workload` writes one line per request
+//! that was sent, after a first line with the settings; `--workload replay` sends the same requests,
+//! byte for byte and with the same `workload_hash`. HTTP headers and API keys are never in the file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use inferometer_load::{PassPlan, RECORDED};
 use inferometer_model::cell::CellPlan;
@@ -16,20 +16,23 @@ use inferometer_plan::Plan;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::context::PromptContext;
 use crate::error::WorkloadError;
-use crate::place::PromptPlace;
 use crate::random::RandomWords;
-use crate::requests::{Built, Shared, Workload, one_of_each};
+use crate::scope::PromptScope;
+use crate::workload::{
+    RequestBatch, Workload, WorkloadDefinition, one_of_each_form, write_instants,
+};
 
 /// The version of the format.
 pub const SCHEMA: &str = "inferometer.workload/1";
 
-/// What a request is made for elsewhere than in a pass; these are random words.
-const BESIDE: [&str; 2] = ["warm-up", "check"];
+/// Requests that are sent outside of measured passes; they are random words.
+const UNMEASURED: [&str; 2] = ["warm-up", "check"];
 
-/// Keys of a plan that say how requests are sent. Lengths, passes, counts, seed and salt are those
-/// of the resolved plan; where prompts come from is the file itself.
-const HOW_IT_WAS_SENT: [&str; 22] = [
+/// Keys of a plan that determine how requests are sent. Lengths, passes, counts, seed and salt are
+/// taken from the resolved plan instead; the prompts are in the file itself.
+const SENDING_KEYS: [&str; 22] = [
     "concurrency",
     "rate",
     "stages",
@@ -54,30 +57,30 @@ const HOW_IT_WAS_SENT: [&str; 22] = [
     "reset_prefix_cache",
 ];
 
-/// The first line of the file: how the requests were sent, as keys of a plan.
+/// The first line of the file: the settings with which requests were sent, as keys of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DumpHeader {
     /// [`SCHEMA`]
     pub schema: String,
     /// Lengths of the grid, loads, counts, sampling, seed and salt.
     pub plan: Map<String, Value>,
-    /// Whether a pass sent at recorded instants: its requests are due at their own `due_ns` again.
+    /// Whether a pass sent at recorded instants: its requests are then due at their `due_ns`.
     #[serde(default)]
     pub recorded: bool,
 }
 
-/// A key of the grid, and the length of a cell that it lists.
+/// A key of the grid, and the length of a cell that belongs to it.
 type Axis = (&'static str, fn(&CellPlan) -> u32);
 
 impl DumpHeader {
-    /// That of a plan with this salt.
+    /// The header of a plan with this salt.
     #[must_use]
     pub fn of(plan: &Plan, salt: &str) -> Self {
         let mut keys = match serde_json::to_value(&plan.asked) {
             Ok(Value::Object(keys)) => keys,
             _ => Map::new(),
         };
-        keys.retain(|key, value| !value.is_null() && HOW_IT_WAS_SENT.contains(&key.as_str()));
+        keys.retain(|key, value| !value.is_null() && SENDING_KEYS.contains(&key.as_str()));
         let axis = |length: fn(&CellPlan) -> u32| {
             let mut lengths: Vec<u32> = Vec::new();
             for length in plan.cells.iter().map(length) {
@@ -92,13 +95,13 @@ impl DumpHeader {
             ("output_lengths", |cell| cell.output_length),
         ];
         for (key, length) in axes {
-            // Requests with lengths of their own have no such axis.
+            // Without a grid, requests have their own lengths and the key is left out.
             let lengths = axis(length);
             if lengths != [0] {
                 keys.insert(key.to_owned(), lengths.into());
             }
         }
-        // Which passes there are without being asked for depends on the workload.
+        // The default passes depend on the workload.
         let named: Vec<&str> = plan.passes.iter().filter_map(name_of).collect();
         if !named.is_empty() {
             keys.insert("passes".to_owned(), named.into());
@@ -107,7 +110,7 @@ impl DumpHeader {
         keys.insert("ignore_eos".to_owned(), plan.sampling.ignore_eos.into());
         keys.insert("salt".to_owned(), salt.into());
         keys.insert("seed".to_owned(), plan.seed.into());
-        // Counts that were a default are a default of that plan alone.
+        // Default counts depend on the plan, so they are written too.
         let by_count = |pass: &&PassPlan| pass.requests().is_some();
         let one_by_one = |pass: &&PassPlan| matches!(pass, PassPlan::OneByOne { .. });
         let of = |pass: Option<&PassPlan>| pass.and_then(PassPlan::requests);
@@ -127,13 +130,13 @@ impl DumpHeader {
     /// Reads the first line of a file.
     ///
     /// # Errors
-    /// When the file cannot be read, or is no such file.
+    /// If the file cannot be read, or was not written by `--dump-workload`.
     pub fn read(path: &Path) -> Result<Self, WorkloadError> {
         open(path).map(|(header, _)| header)
     }
 }
 
-/// The name of a pass that is asked for by name.
+/// The name of a pass in the key `passes`; `None` if it is not selected by name.
 fn name_of(pass: &PassPlan) -> Option<&'static str> {
     match pass {
         PassPlan::OneByOne { .. } => Some("one_by_one"),
@@ -155,8 +158,8 @@ pub struct DumpLine {
     pub load: String,
     /// How its output is chosen and delivered.
     pub sampling: Sampling,
-    /// When it is due, in nanoseconds from the start of the pass; absent where ends decide. Drawn
-    /// instants are drawn again by the seed; those of a recording are read from here.
+    /// When it is due, in nanoseconds from the start of the pass; absent if it is due after another
+    /// request. Random arrivals are drawn again from the seed; recorded ones are read from here.
     pub due_ns: Option<u64>,
     /// The request.
     pub request: Request,
@@ -165,10 +168,7 @@ pub struct DumpLine {
 type Lines = std::io::Lines<BufReader<File>>;
 
 fn open(path: &Path) -> Result<(DumpHeader, Lines), WorkloadError> {
-    let unreadable = |error: std::io::Error| WorkloadError::UnreadableDataSet {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
+    let unreadable = |error: std::io::Error| WorkloadError::unreadable(path, error);
     let mut lines = BufReader::new(File::open(path).map_err(unreadable)?).lines();
     let first = lines.next().transpose().map_err(unreadable)?.unwrap_or_default();
     let header: Result<DumpHeader, _> = serde_json::from_str(&first);
@@ -188,12 +188,11 @@ fn malformed(path: &Path, line: usize, reason: String) -> WorkloadError {
     WorkloadError::MalformedDataSet { path, row, line, column: 1, reason }
 }
 
-/// The instants of the requests that were sent at recorded ones. Each cell and each repeat has the
-/// same ones, so that the first says them.
+/// The instants of the first pass that was sent at recorded ones. Every cell and repeat has the same.
 ///
 /// # Errors
-/// As [`Replay::open`]; and when a request has no instant.
-pub(crate) fn instants(dataset: &str) -> Result<Vec<Nanos>, WorkloadError> {
+/// As [`Replay::open`]; also if a request has no instant.
+fn instants(dataset: &str) -> Result<Vec<Nanos>, WorkloadError> {
     let path = Path::new(dataset);
     let mut first_pass = None;
     let mut instants = Vec::new();
@@ -212,7 +211,7 @@ pub(crate) fn instants(dataset: &str) -> Result<Vec<Nanos>, WorkloadError> {
     Ok(instants)
 }
 
-/// The requests of a file with the numbers of their lines.
+/// The requests of a file, with the numbers of their lines.
 fn dump_lines(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<(usize, DumpLine), WorkloadError>> + '_, WorkloadError> {
@@ -226,9 +225,25 @@ fn dump_lines(
     }))
 }
 
+/// The workload `replay` as a plan configures it.
+pub(crate) struct Definition<'a> {
+    pub dataset: &'a str,
+}
+
+impl WorkloadDefinition for Definition<'_> {
+    fn open(&self, _context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
+        Ok(Arc::new(Replay::open(self.dataset)?))
+    }
+
+    fn prepare(&self, passes: &mut [PassPlan], _seed: u64) -> Result<(), WorkloadError> {
+        write_instants(passes, self.dataset, || instants(self.dataset))
+    }
+}
+
 /// The workload `replay`.
-pub(crate) struct Replay {
-    path: std::path::PathBuf,
+struct Replay {
+    path: PathBuf,
+    /// The requests of each cell, load and repeat (from 1).
     passes: BTreeMap<(String, String, u32), Vec<Request>>,
 }
 
@@ -236,62 +251,61 @@ impl Replay {
     /// Reads the file.
     ///
     /// # Errors
-    /// When it cannot be read, or a line is none of ours: a request that is left out would make it
-    /// another workload.
-    pub(crate) fn open(dataset: &str) -> Result<Self, WorkloadError> {
+    /// If it cannot be read, or any line is malformed: without one request it is another workload.
+    fn open(dataset: &str) -> Result<Self, WorkloadError> {
         let path = Path::new(dataset);
         let mut passes: BTreeMap<_, Vec<Request>> = BTreeMap::new();
         for line in dump_lines(path)? {
             let (_, line) = line?;
-            let place = (line.cell.to_string(), line.load, line.repeat);
-            passes.entry(place).or_default().push(line.request);
+            let pass = (line.cell.to_string(), line.load, line.repeat);
+            passes.entry(pass).or_default().push(line.request);
         }
         Ok(Self { path: path.to_owned(), passes })
     }
 
-    /// Something of the length of a cell's requests, where nothing is measured.
-    fn beside(
+    /// Requests outside of measured passes: random words of the length of the cell's requests.
+    fn unmeasured(
         &self,
-        shared: &Shared,
+        context: &PromptContext,
         cell: CellPlan,
-        place: &PromptPlace,
+        scope: &PromptScope,
         count: usize,
-    ) -> Result<Built, WorkloadError> {
+    ) -> Result<RequestBatch, WorkloadError> {
         let here = self.passes.iter().find(|((name, ..), _)| *name == cell.to_string());
         let first = here.and_then(|(_, requests)| requests.first());
         let (input, output) = first.map_or((cell.input_length, cell.output_length), |first| {
             (first.input_tokens, first.output_tokens)
         });
-        let input_length = input.max(shared.reserve + 1);
+        let input_length = input.max(context.reserve + 1);
         let cell = CellPlan { input_length, output_length: output.max(1) };
-        RandomWords.requests(shared, cell, place, count)
+        RandomWords.requests(context, cell, scope, count)
     }
 }
 
 impl Workload for Replay {
     fn requests(
         &self,
-        shared: &Shared,
+        context: &PromptContext,
         cell: CellPlan,
-        place: &PromptPlace,
+        scope: &PromptScope,
         count: usize,
-    ) -> Result<Built, WorkloadError> {
-        if BESIDE.contains(&place.pass.as_str()) {
-            return self.beside(shared, cell, place, count);
+    ) -> Result<RequestBatch, WorkloadError> {
+        if UNMEASURED.contains(&scope.pass.as_str()) {
+            return self.unmeasured(context, cell, scope, count);
         }
-        let key = (place.cell.clone(), place.pass.clone(), place.repeat + 1);
-        let kept = self.passes.get(&key).map_or(&[][..], Vec::as_slice);
-        if kept.len() < count {
+        let key = (scope.cell.clone(), scope.pass.clone(), scope.repeat + 1);
+        let requests = self.passes.get(&key).map_or(&[][..], Vec::as_slice);
+        if requests.len() < count {
             return Err(WorkloadError::NotInDump {
                 path: self.path.clone(),
                 wanted: format!("{count} requests of {}, {}, repeat {}", key.0, key.1, key.2),
-                found: kept.len(),
+                found: requests.len(),
             });
         }
-        Ok(Built { requests: kept[..count].to_vec(), notes: Vec::new() })
+        Ok(RequestBatch { requests: requests[..count].to_vec(), notes: Vec::new() })
     }
 
-    fn as_they_are(&self) -> Vec<&Prompt> {
-        one_of_each(self.passes.values().flatten().map(|request| &request.prompt))
+    fn verbatim_prompts(&self) -> Vec<&Prompt> {
+        one_of_each_form(self.passes.values().flatten().map(|request| &request.prompt))
     }
 }

@@ -9,7 +9,7 @@ use inferometer_analysis::compare::{
 };
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::is_under;
-use inferometer_exchange::Import;
+use inferometer_formats::import::Import;
 use inferometer_plan::Plan;
 use inferometer_report::difference;
 use inferometer_store::Store;
@@ -166,7 +166,7 @@ fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String
         return Ok(Subject::of_run(name, &summary));
     }
     let file = Path::new(path).file_name().map_or(path.into(), |file| file.to_string_lossy());
-    let imports = inferometer_exchange::import(&file, &bytes).map_err(|error| {
+    let imports = inferometer_formats::import::read(&file, &bytes).map_err(|error| {
         let message = error.to_string();
         let message = message.strip_prefix(&format!("{file}: ")).unwrap_or(&message);
         format!("{message}; {ACCEPTED}")

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use inferometer_analysis::summary::Summary;
-use inferometer_exchange::Import;
+use inferometer_formats::import::Import;
 use inferometer_model::finding::Severity;
 use inferometer_model::utc;
 use inferometer_net::wall_clock_ns;
@@ -78,7 +78,7 @@ fn read(path: &Path) -> Result<Vec<Import>, String> {
     let name = path
         .file_name()
         .map_or_else(|| shown.to_string(), |name| name.to_string_lossy().into_owned());
-    inferometer_exchange::import(&name, &bytes).map_err(|error| error.to_string())
+    inferometer_formats::import::read(&name, &bytes).map_err(|error| error.to_string())
 }
 
 fn enter(store: &mut Store, import: Import, number: u16) -> Result<(Entered, Summary), Failure> {

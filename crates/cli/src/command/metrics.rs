@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use inferometer_analysis::blocks;
 use inferometer_analysis::serving_run;
-use inferometer_exchange::dialect;
+use inferometer_formats::dialect;
 use inferometer_metrics::{Direction, Origin, definitions};
 
 use crate::exit::{Failure, print};

@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::summary::Summary;
-use inferometer_exchange::dialect::Tool;
+use inferometer_formats::dialect::Tool;
 use inferometer_model::cell::which;
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_plan::Plan;

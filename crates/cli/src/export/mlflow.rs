@@ -8,7 +8,7 @@ use std::path::Path;
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_export::mlflow::{Metric, Run, Status, part};
+use inferometer_formats::export::mlflow::{Metric, Run, Status, part};
 use inferometer_plan::Plan;
 use inferometer_report::csv::{self, Value};
 use inferometer_report::plot::Theme;

@@ -10,7 +10,7 @@ mod vllm_bench;
 use std::path::Path;
 
 use clap::ValueEnum;
-use inferometer_export::Field;
+use inferometer_formats::export::Field;
 use inferometer_store::{Note, StoredRun};
 
 use crate::exit::Failure;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use inferometer_export::ExportError;
+use inferometer_formats::export::ExportError;
 
 use crate::exit::{Failure, tell};
 

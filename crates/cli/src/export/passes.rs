@@ -2,7 +2,7 @@
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_exchange::dialect::Pass;
+use inferometer_formats::dialect::Pass;
 use inferometer_load::PassPlan;
 use inferometer_load::arrival::Arrivals;
 use inferometer_model::record::Record;

@@ -1,10 +1,10 @@
 //! Passes as result files of `vllm bench serve`, and the published table. Their contents are made in
-//! the room of the exchange; here it is decided which passes go where.
+//! `formats`; here it is decided which passes go where.
 
 use std::path::Path;
 
 use inferometer_analysis::summary::Summary;
-use inferometer_exchange::vllm_bench;
+use inferometer_formats::export::vllm_bench;
 use inferometer_report::table;
 
 use super::Job;

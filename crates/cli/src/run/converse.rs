@@ -5,7 +5,7 @@ use inferometer_load::PassPlan;
 use inferometer_plan::Plan;
 use inferometer_stats::seed::of_repeat;
 use inferometer_store::PassBegin;
-use inferometer_workload::PromptPlace;
+use inferometer_workload::PromptScope;
 use inferometer_workload::conversation::Dialogue;
 
 use super::identity::{Identity, Offsets};
@@ -20,7 +20,7 @@ pub fn supply(
     prompts: &Prompts,
     plan: &Plan,
     begin: &PassBegin,
-    place: &PromptPlace,
+    place: &PromptScope,
     identity: &mut Identity,
 ) -> Result<Supplied, Failure> {
     let none = || Failure::not_carried_out("this workload has no conversations to begin");
@@ -30,7 +30,7 @@ pub fn supply(
     let spec = prompts.spec();
     let talks = spec
         .workload()
-        .conversations(&spec.shared, place, script.conversations)
+        .conversations(&spec.context, place, script.conversations)
         .map_err(|error| Failure::not_carried_out(error.to_string()))?;
     let mut talks = talks.ok_or_else(none)?;
     let begins = Offsets::of(first, of_repeat(plan.seed, begin.repeat));

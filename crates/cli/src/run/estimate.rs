@@ -8,7 +8,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::record::Record;
 use inferometer_model::request::Request;
 use inferometer_plan::{Grid, Plan, TargetPlan, WorkloadPlan};
-use inferometer_workload::PromptPlace;
+use inferometer_workload::PromptScope;
 
 use super::prompts::Prompts;
 use crate::exit::Failure;
@@ -149,7 +149,7 @@ pub fn of_sample(
             return None;
         }
         let count = passes.iter().filter_map(PassPlan::requests).fold(SAMPLE, u32::min);
-        let place = PromptPlace::new(cell.to_string(), "check", 0);
+        let place = PromptScope::new(cell.to_string(), "check", 0);
         let built = prompts.build(cell, &place, count).ok()?;
         let mean = |of: fn(&Request) -> u32| {
             let sum: u64 = built.requests.iter().map(|request| u64::from(of(request))).sum();

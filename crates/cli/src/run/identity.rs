@@ -11,7 +11,7 @@ use inferometer_model::request::{Prompt, Request, WorkloadHasher};
 use inferometer_plan::Plan;
 use inferometer_stats::seed::of_repeat;
 use inferometer_store::PassBegin;
-use inferometer_workload::conversation::Turn;
+use inferometer_workload::Turn;
 use inferometer_workload::replay::{DumpHeader, DumpLine};
 use serde::Serialize;
 

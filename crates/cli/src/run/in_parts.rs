@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use inferometer_model::request::Request;
-use inferometer_workload::{Built, PromptForm, PromptPlace};
+use inferometer_workload::{PromptForm, PromptScope, RequestBatch};
 
 use super::prompts::{BATCH, Made, Prompts, Supplied, Trouble};
 use crate::exit::Failure;
@@ -16,17 +16,17 @@ const MOST_TOKENS_HELD: u64 = 32 << 20;
 /// A pass whose prompts are made in parts.
 pub struct InParts {
     prompts: Prompts,
-    place: PromptPlace,
+    place: PromptScope,
     count: Option<u32>,
 }
 
 /// The prompts of a pass in parts, where they can and should be made so. A tokenizer that asks the
 /// server is not asked while the server is measured; ids need none.
-pub fn of(prompts: &Prompts, place: &PromptPlace, count: Option<u32>) -> Option<InParts> {
+pub fn of(prompts: &Prompts, place: &PromptScope, count: Option<u32>) -> Option<InParts> {
     let spec = prompts.spec();
-    let asks = prompts.shaper().asks_the_server && spec.shared.form == PromptForm::Text;
-    let parts = spec.workload().parts().filter(|_| !asks)?;
-    let is_long = count.is_none_or(|count| parts.tokens(count as usize) > MOST_TOKENS_HELD);
+    let asks = prompts.shaper().asks_the_server && spec.context.form == PromptForm::Text;
+    let parts = spec.workload().chunked().filter(|_| !asks)?;
+    let is_long = count.is_none_or(|count| parts.input_tokens(count as usize) > MOST_TOKENS_HELD);
     let (prompts, place) = (prompts.clone(), place.clone());
     is_long.then_some(InParts { prompts, place, count })
 }
@@ -63,13 +63,13 @@ impl InParts {
     }
 
     /// The part that begins with this request, if there is any.
-    fn part(&self, first: u64) -> Result<Option<Built>, Failure> {
+    fn part(&self, first: u64) -> Result<Option<RequestBatch>, Failure> {
         let left = self.count.map_or(u64::MAX, |count| u64::from(count).saturating_sub(first));
         let count = left.min(u64::from(BATCH)) as usize;
         let spec = self.prompts.spec();
-        let Some(parts) = spec.workload().parts().filter(|_| count > 0) else { return Ok(None) };
+        let Some(parts) = spec.workload().chunked().filter(|_| count > 0) else { return Ok(None) };
         let mut built = parts
-            .part(&spec.shared, &self.place, first, count)
+            .chunk(&spec.context, &self.place, first, count)
             .map_err(|error| Failure::not_carried_out(error.to_string()))?;
         self.prompts.forget_counts(&mut built);
         Ok(Some(built))

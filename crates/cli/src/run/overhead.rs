@@ -13,7 +13,7 @@ use inferometer_model::request::Request;
 use inferometer_model::source::Prepared;
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
-use inferometer_workload::PromptPlace;
+use inferometer_workload::PromptScope;
 
 use super::pass::{Passes, Played};
 use super::prompts::Prompts;
@@ -87,7 +87,7 @@ fn probes(prompts: &Prompts, lengths: &[u32], name: &str) -> Result<Vec<Request>
     let mut requests = Vec::new();
     for &length in lengths {
         let cell = CellPlan { input_length: length, output_length: PROBE_OUTPUT };
-        let place = PromptPlace::new(cell.to_string(), name, 0);
+        let place = PromptScope::new(cell.to_string(), name, 0);
         requests.extend(words.build(cell, &place, 1)?.requests);
     }
     Ok(requests)

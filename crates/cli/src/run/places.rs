@@ -3,7 +3,7 @@
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
-use inferometer_workload::PromptPlace;
+use inferometer_workload::PromptScope;
 
 /// Prompts asked for so far, by input length.
 #[derive(Default)]
@@ -19,7 +19,7 @@ impl Places {
         name: &str,
         repeat: u32,
         pass: &PassPlan,
-    ) -> PromptPlace {
+    ) -> PromptScope {
         let known = self.taken.iter().position(|(length, _)| *length == cell.input_length);
         let known = known.unwrap_or_else(|| {
             self.taken.push((cell.input_length, 0));
@@ -27,7 +27,7 @@ impl Places {
         });
         let before = self.taken[known].1;
         self.taken[known].1 += u64::from(most_requests(pass));
-        PromptPlace::new(cell.to_string(), name, repeat - 1).after(before)
+        PromptScope::new(cell.to_string(), name, repeat - 1).after(before)
     }
 }
 

@@ -18,7 +18,7 @@ use inferometer_store::PassBegin;
 use inferometer_wire::dialect::Dialect;
 use inferometer_workload::conversation::History;
 use inferometer_workload::fetch::{self, FetchConfig};
-use inferometer_workload::{Built, Note, PromptForm, PromptPlace, WorkloadSpec};
+use inferometer_workload::{Note, OpenWorkload, PromptForm, PromptScope, RequestBatch};
 use rand_chacha::ChaCha8Rng;
 
 use super::identity::Identity;
@@ -93,7 +93,7 @@ pub fn check_dataset(plan: &Plan) -> Result<(), Failure> {
 /// The prompts of a run.
 #[derive(Clone)]
 pub struct Prompts {
-    spec: WorkloadSpec,
+    spec: OpenWorkload,
     shaper: Shaper,
     seed: u64,
     salt: String,
@@ -107,10 +107,10 @@ impl Prompts {
     /// When the data set cannot be used.
     pub fn open(plan: &Plan, shaper: Shaper, salt: &str) -> Result<Self, Failure> {
         let tokenizer = Arc::clone(&shaper.tokenizer);
-        let mut spec = WorkloadSpec::open(&plan.workload, tokenizer, plan.seed, salt)
+        let mut spec = OpenWorkload::open(&plan.workload, tokenizer, plan.seed, salt)
             .map_err(|error| Failure::usage(format!("workload (--workload): {error}")))?;
         if plan.token_ids {
-            spec.shared.form = PromptForm::TokenIds;
+            spec.context.form = PromptForm::TokenIds;
         }
         let history = History::Text;
         Ok(Self { spec, shaper, seed: plan.seed, salt: salt.to_owned(), history })
@@ -123,7 +123,7 @@ impl Prompts {
 
     /// Makes every prompt shorter by what the server adds.
     pub fn reserve(&mut self, tokens: u32) {
-        self.spec.shared.reserve = tokens;
+        self.spec.context.reserve = tokens;
     }
 
     /// The same with random words, whatever the workload: a data set may have nothing of a length.
@@ -143,11 +143,11 @@ impl Prompts {
 
     /// Counts the prompts that are made.
     pub fn made(&self) -> Arc<AtomicU64> {
-        self.spec.shared.made()
+        self.spec.context.made()
     }
 
     /// The workload, opened.
-    pub(super) fn spec(&self) -> &WorkloadSpec {
+    pub(super) fn spec(&self) -> &OpenWorkload {
         &self.spec
     }
 
@@ -155,15 +155,22 @@ impl Prompts {
     ///
     /// # Errors
     /// When they cannot be made.
-    pub fn build(&self, cell: CellPlan, place: &PromptPlace, count: u32) -> Result<Built, Failure> {
-        let mut built = inferometer_workload::requests(&self.spec, cell, place, count as usize)
+    pub fn build(
+        &self,
+        cell: CellPlan,
+        place: &PromptScope,
+        count: u32,
+    ) -> Result<RequestBatch, Failure> {
+        let mut built = self
+            .spec
+            .requests(cell, place, count as usize)
             .map_err(|error| Failure::not_carried_out(format!("{cell}: {error}")))?;
         self.forget_counts(&mut built);
         Ok(built)
     }
 
     /// Another model's tokenizer shapes prompts; it counts nothing.
-    pub(super) fn forget_counts(&self, built: &mut Built) {
+    pub(super) fn forget_counts(&self, built: &mut RequestBatch) {
         if !self.shaper.is_models_own {
             built.requests.iter_mut().for_each(|request| request.counted_tokens = None);
         }
@@ -175,7 +182,7 @@ impl Prompts {
 /// # Errors
 /// When there is one.
 pub fn check_dialect(prompts: &Prompts, plan: &Plan, dialect: &dyn Dialect) -> Result<(), Failure> {
-    for prompt in prompts.spec.as_they_are() {
+    for prompt in prompts.spec.verbatim_prompts() {
         let request = Request::new(prompt.clone(), 1, 1);
         if let Err(error) = dialect.body(&request, &plan.sampling, "") {
             let name = plan.workload.name();
@@ -215,7 +222,7 @@ pub fn supply(
     prompts: &Prompts,
     plan: &Plan,
     begin: &PassBegin,
-    place: &PromptPlace,
+    place: &PromptScope,
     identity: &mut Identity,
 ) -> Result<Supplied, Failure> {
     let PassBegin { cell, plan: ref pass, .. } = *begin;
@@ -237,7 +244,7 @@ pub fn supply(
     if let Some(parts) = in_parts::of(prompts, place, count) {
         return parts.supply(|requests| identity.add(requests));
     }
-    let Built { requests, notes } = prompts.build(cell, place, count.unwrap_or(BATCH))?;
+    let RequestBatch { requests, notes } = prompts.build(cell, place, count.unwrap_or(BATCH))?;
     identity.add(&requests)?;
     let trouble = Trouble::default();
     let source: Box<dyn Source> = match count {
@@ -254,7 +261,7 @@ pub fn supply(
 fn batches(
     prompts: Prompts,
     cell: CellPlan,
-    place: PromptPlace,
+    place: PromptScope,
     first: Vec<Request>,
     trouble: &Trouble,
 ) -> Made {
@@ -344,7 +351,7 @@ struct Shuffled {
 }
 
 impl Shuffled {
-    fn new(batch: Vec<Request>, seed: u64, salt: &str, place: &PromptPlace) -> Self {
+    fn new(batch: Vec<Request>, seed: u64, salt: &str, place: &PromptScope) -> Self {
         let rng = rng(seed, &["shuffle", salt, &place.cell, &place.pass]);
         Self { batch, given: 0, rng }
     }
@@ -416,7 +423,7 @@ mod tests {
     fn shuffled_prompts_have_the_same_words_and_differ() {
         let text = " one two three four five six seven eight nine ten".to_owned();
         let request = Request::new(Prompt::Text(text.clone()), 10, 1);
-        let mut source = Shuffled::new(vec![request], 1, "salt", &PromptPlace::new("c", "p", 0));
+        let mut source = Shuffled::new(vec![request], 1, "salt", &PromptScope::new("c", "p", 0));
         let texts: Vec<String> = (0..3)
             .map(|_| match source.next() {
                 Supply::Request(request) => match request.prompt {

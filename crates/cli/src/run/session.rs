@@ -31,7 +31,7 @@ use inferometer_store::utc::rfc3339;
 use inferometer_store::{
     Ending, LiveNote, LogHeader, LogWriter, PassBegin, RunHeader, RunState, Store,
 };
-use inferometer_workload::PromptPlace;
+use inferometer_workload::PromptScope;
 use inferometer_workload::conversation::History;
 
 use super::bound::Longest;
@@ -158,7 +158,7 @@ pub fn carry_out(
     }
     for &cell in &plan.cells {
         // A cell for which there are no prompts is told before anything is measured.
-        prompts.build(cell, &PromptPlace::new(cell.to_string(), "check", 0), 1)?;
+        prompts.build(cell, &PromptScope::new(cell.to_string(), "check", 0), 1)?;
     }
     match &plan.search {
         Some(search) => said::search(progress, plan, search, guess),
@@ -457,7 +457,7 @@ impl Session<'_> {
             ));
         }
         self.completed += usize::from(!self.is_stopped());
-        let played = self.prompts.spec().workload().plays();
+        let played = self.prompts.spec().workload().trace_length();
         self.findings.extend(enough::findings(pass, records, played).map(|it| it.at(&label)));
         self.note(cell, &label, recorded);
         Ok(())

@@ -1,6 +1,6 @@
-//! The text that blocks are cut from: a file of text or Markdown, a JSONL file, a folder of them,
-//! or one of those that the program carries. Documents follow one another with an empty line
-//! between them. What cannot be used is counted and said; nothing is repaired.
+//! The text that blocks are cut from: a file of text, Markdown or JSONL, a folder of such files, or
+//! one of the texts that the program contains. Documents are separated by an empty line. Rows and
+//! files that cannot be used are counted by reason and reported; nothing is repaired.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,7 +28,7 @@ const SHIPPED_EN: [&str; 3] = [
 /// Characters between two entries of the index.
 const STRIDE: usize = 256;
 
-/// Names under which the fields of a JSONL row are looked for, the first that is there.
+/// Fields of a JSONL row that may hold its text; the first one that exists is used.
 const TEXT_FIELDS: [&str; 2] = ["text", "content"];
 
 /// A corpus in memory, with an index from characters to bytes.
@@ -41,7 +41,7 @@ pub struct Corpus {
     left_out: LeftOut,
 }
 
-/// What of a corpus could not be used: how many by reason, and where the first of them is.
+/// Rows and files that cannot be used: for each reason their number, and where the first is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut(BTreeMap<&'static str, (u64, String)>);
 
@@ -50,7 +50,7 @@ impl LeftOut {
         self.0.entry(reason).or_insert_with(|| (0, place())).0 += 1;
     }
 
-    /// How many rows and files.
+    /// The number of rows and files.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.values().map(|(count, _)| count).sum()
@@ -102,7 +102,7 @@ impl Corpus {
         self.chars
     }
 
-    /// What could not be used.
+    /// Rows and files that cannot be used.
     #[must_use]
     pub fn left_out(&self) -> &LeftOut {
         &self.left_out
@@ -154,10 +154,10 @@ impl Documents {
         if path.is_dir() {
             return self.read_folder(path);
         }
-        let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
-        let text = String::from_utf8(bytes).map_err(|error| WorkloadError::UnreadableDataSet {
-            path: path.to_owned(),
-            reason: format!("is not UTF-8 from byte {} on", error.utf8_error().valid_up_to() + 1),
+        let bytes = fs::read(path).map_err(|error| WorkloadError::unreadable(path, error))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let byte = error.utf8_error().valid_up_to() + 1;
+            WorkloadError::unreadable(path, format!("is not UTF-8 from byte {byte} on"))
         })?;
         match path.extension().is_some_and(|extension| extension == "jsonl") {
             true => self.read_rows(path, &text),
@@ -170,7 +170,7 @@ impl Documents {
     fn read_folder(&mut self, folder: &Path) -> Result<(), WorkloadError> {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
         let mut paths: Vec<PathBuf> = entries
-            .map_err(|error| unreadable(folder, &error))?
+            .map_err(|error| WorkloadError::unreadable(folder, error))?
             .into_iter()
             .map(|entry| entry.path())
             .collect();
@@ -220,10 +220,6 @@ fn row_text(line: &str) -> Result<Option<String>, &'static str> {
     if text.trim().is_empty() { Err("an empty text") } else { Ok(Some(text)) }
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> WorkloadError {
-    WorkloadError::UnreadableDataSet { path: path.to_owned(), reason: error.to_string() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,14 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_or_not_text_is_told_with_its_place() {
-        let told = |name: &str| Corpus::open(name).unwrap_err().to_string();
-        assert!(told("no/such/file.txt").contains("no/such/file.txt"));
+    fn a_missing_file_and_bytes_that_are_not_text_are_reported_with_their_position() {
+        let message = |name: &str| Corpus::open(name).unwrap_err().to_string();
+        assert!(message("no/such/file.txt").contains("no/such/file.txt"));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("latin1.txt");
         fs::write(&path, b"caf\xe9").unwrap();
-        assert!(told(path.to_str().unwrap()).contains("not UTF-8 from byte 4 on"));
+        assert!(message(path.to_str().unwrap()).contains("not UTF-8 from byte 4 on"));
         fs::write(&path, "").unwrap();
-        assert!(told(path.to_str().unwrap()).contains("it holds no text"));
+        assert!(message(path.to_str().unwrap()).contains("it holds no text"));
     }
 }

@@ -1,27 +1,47 @@
-//! Text blocks: a corpus cut into blocks of n characters, each in a template that asks for a text
-//! of about m characters. Lengths are characters, never bytes.
+//! The workload `blocks`: a corpus cut into blocks of n characters, each in a template that asks for
+//! a text of about m characters. Lengths are characters, never bytes.
 //!
-//! Blocks are dealt in a seeded order that depends on the salt of the run, and begin at characters
-//! of their own: until a corpus is used up, no two blocks of a run share a character, and beyond
-//! that none begins where another did, so that a prefix cache answers none of them.
+//! The order of the blocks depends on the seed and on the salt of the run. Until the corpus is used
+//! up, no two blocks of a run share a character; after that no two begin at the same character, so
+//! that a prefix cache never holds a block.
 
 mod corpus;
-mod deal;
+mod order;
+
+use std::sync::Arc;
 
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::request::{Prompt, Request};
 use inferometer_plan::template::Template;
 
+use crate::context::PromptContext;
 use crate::error::WorkloadError;
-use crate::place::{PromptForm, PromptPlace};
-use crate::requests::{Built, Note, Shared, Workload};
+use crate::note::Note;
+use crate::scope::{PromptForm, PromptScope};
+use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
 
 pub use corpus::{Corpus, LeftOut};
-use deal::Deal;
+use order::BlockOrder;
 
-/// The workload `blocks`.
-pub(crate) struct TextBlocks {
+/// The workload `blocks` as a plan configures it.
+pub(crate) struct Definition<'a> {
+    pub corpus: &'a str,
+    pub template: &'a Template,
+    pub max_output_tokens: Option<u32>,
+}
+
+impl WorkloadDefinition for Definition<'_> {
+    fn open(&self, _context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
+        self.template.check()?;
+        let (name, corpus) = (self.corpus.to_owned(), Corpus::open(self.corpus)?);
+        let (template, max_output_tokens) = (self.template.clone(), self.max_output_tokens);
+        Ok(Arc::new(TextBlocks { name, corpus, template, max_output_tokens }))
+    }
+}
+
+/// The workload, opened.
+struct TextBlocks {
     name: String,
     corpus: Corpus,
     template: Template,
@@ -29,49 +49,35 @@ pub(crate) struct TextBlocks {
 }
 
 impl TextBlocks {
-    /// Reads the corpus.
-    ///
-    /// # Errors
-    /// When it cannot be used, or the template cannot be filled in.
-    pub(crate) fn open(
-        name: &str,
-        template: &Template,
-        max_output_tokens: Option<u32>,
-    ) -> Result<Self, WorkloadError> {
-        template.check()?;
-        let corpus = Corpus::open(name)?;
-        Ok(Self { name: name.to_owned(), corpus, template: template.clone(), max_output_tokens })
-    }
-
     fn request(
         &self,
-        shared: &Shared,
+        context: &PromptContext,
         cell: CellPlan,
         start: usize,
     ) -> Result<Request, WorkloadError> {
         let CellPlan { input_length: block_chars, output_length: wanted_chars } = cell;
         let block = self.corpus.block(start, block_chars as usize);
         let text = self.template.fill(&block, wanted_chars)?;
-        let (prompt, counted) = match shared.form {
+        let (prompt, counted) = match context.form {
             PromptForm::Text => {
-                let counted = shared.tokenizer.count(&text)?;
+                let counted = context.tokenizer.count(&text)?;
                 (Prompt::Text(text), counted)
             }
             PromptForm::TokenIds => {
-                let ids = shared.tokenizer.encode(&text)?;
+                let ids = context.tokenizer.encode(&text)?;
                 let counted = ids.len() as u32;
                 (Prompt::TokenIds(ids), counted)
             }
         };
-        let counted = counted + shared.reserve;
+        let counted = counted + context.reserve;
         let budget = self.max_output_tokens.unwrap_or_else(|| budget(wanted_chars));
         Ok(Request { counted_tokens: Some(counted), ..Request::new(prompt, counted, budget) })
     }
 }
 
-/// Output tokens that a request may have at most: room for four times the characters asked for at
-/// a token each, and never more than servers with a context of 8,192 tokens have beside the
-/// longest prompts of the published record.
+/// The largest number of output tokens of a request: four times the characters asked for plus 256,
+/// and at most 4,096, which a server with a context of 8,192 tokens has left for the longest prompts
+/// of the published results.
 fn budget(wanted_chars: u32) -> u32 {
     wanted_chars.saturating_mul(4).saturating_add(256).min(4_096)
 }
@@ -79,24 +85,24 @@ fn budget(wanted_chars: u32) -> u32 {
 impl Workload for TextBlocks {
     fn requests(
         &self,
-        shared: &Shared,
+        context: &PromptContext,
         cell: CellPlan,
-        place: &PromptPlace,
+        scope: &PromptScope,
         count: usize,
-    ) -> Result<Built, WorkloadError> {
+    ) -> Result<RequestBatch, WorkloadError> {
         let (chars, block) = (self.corpus.chars(), cell.input_length as usize);
         if block > chars {
             let corpus = self.name.clone();
             return Err(WorkloadError::BlockBeyondCorpus { corpus, chars, block });
         }
-        let deal = Deal { chars, block, seed: shared.seed, salt: &shared.salt };
-        let starts = deal.starts(place.taken, count);
-        let requests = shared.make(count, |at| self.request(shared, cell, starts[at]))?;
-        let overlapping = deal.reused(place.taken, count);
-        let available = deal.per_round();
+        let order = BlockOrder { chars, block, seed: context.seed, salt: &context.salt };
+        let starts = order.starts(scope.taken, count);
+        let requests = context.make(count, |at| self.request(context, cell, starts[at]))?;
+        let overlapping = order.overlapping(scope.taken, count);
+        let available = order.per_round();
         let notes =
             (overlapping > 0).then_some(Note::Overlapping { prompts: overlapping, available });
-        Ok(Built { requests, notes: notes.into_iter().collect() })
+        Ok(RequestBatch { requests, notes: notes.into_iter().collect() })
     }
 
     fn findings(&self) -> Vec<Finding> {

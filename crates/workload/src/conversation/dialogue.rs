@@ -1,59 +1,48 @@
-//! Conversations as they are led: each turn carries what was said before it, the server's own
-//! answers word for word. What is due when is not decided here.
+//! Conversations during a pass: each turn is sent with all turns and answers before it, the server's
+//! answers unchanged. When a turn is due is not decided here.
 
 use inferometer_model::record::Record;
 use inferometer_model::request::{Message, Prompt, Request, message};
 use inferometer_model::source::{Follows, Source, Supply};
 
-/// What a user says in one turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// The words.
-    pub text: String,
-    /// Tokens that the plan asks for, of this turn alone.
-    pub input_tokens: u32,
-    /// The same as counted.
-    pub counted_tokens: Option<u32>,
-    /// Output tokens that the plan asks for.
-    pub output_tokens: u32,
-}
+use crate::workload::Turn;
 
-/// How what was said becomes a prompt.
+/// How earlier turns and answers become part of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum History {
     /// As messages of users and assistants.
     Messages,
-    /// As one text, each thing said on a line of its own.
+    /// As one text, with a line for each turn and each answer.
     Text,
 }
 
-/// What was said so far in a conversation.
-enum Said {
+/// The turns and answers so far.
+enum Transcript {
     Messages(Vec<Message>),
     Text(String),
 }
 
-struct Talk {
+struct Conversation {
     turns: Vec<Turn>,
-    /// Turns that were handed out.
-    given: usize,
-    said: Said,
+    /// Turns that were sent, or will never be.
+    used: usize,
+    transcript: Transcript,
 }
 
-impl Talk {
-    /// The next turn.
+impl Conversation {
+    /// The request of the next turn, after `answer`.
     fn next(&mut self, answer: &str) -> Request {
-        let turn = &self.turns[self.given];
-        let prompt = match &mut self.said {
-            Said::Messages(messages) => {
-                if self.given > 0 {
+        let turn = &self.turns[self.used];
+        let prompt = match &mut self.transcript {
+            Transcript::Messages(messages) => {
+                if self.used > 0 {
                     messages.push(message("assistant", answer));
                 }
                 messages.push(message("user", &turn.text));
                 Prompt::Messages(messages.clone())
             }
-            Said::Text(text) => {
-                if self.given > 0 {
+            Transcript::Text(text) => {
+                if self.used > 0 {
                     text.push_str(answer);
                     text.push('\n');
                 }
@@ -61,14 +50,14 @@ impl Talk {
                 Prompt::Text(text.clone())
             }
         };
-        self.given += 1;
-        self.request(prompt, self.given - 1)
+        self.used += 1;
+        self.request(prompt, self.used - 1)
     }
 
     /// The request of a turn with this prompt.
     fn request(&self, prompt: Prompt, number: usize) -> Request {
         let turn = &self.turns[number];
-        // The answers before a later turn are the server's, and so is its length.
+        // A later turn contains the server's answers, so its length is not known beforehand.
         let (input, counted) =
             if number == 0 { (turn.input_tokens, turn.counted_tokens) } else { (0, None) };
         Request {
@@ -78,57 +67,61 @@ impl Talk {
         }
     }
 
-    /// The turns that were not handed out, as they are recorded when they never will be.
+    /// Requests of the remaining turns, to be recorded as never sent.
     fn rest(&mut self) -> Vec<Request> {
-        let first = std::mem::replace(&mut self.given, self.turns.len());
+        let first = std::mem::replace(&mut self.used, self.turns.len());
         (first..self.turns.len()).map(|at| self.request(Prompt::Text(String::new()), at)).collect()
     }
 }
 
 /// The conversations of a pass.
 pub struct Dialogue {
-    talks: Vec<Talk>,
+    conversations: Vec<Conversation>,
     begun: usize,
-    /// Turns that will never be sent.
+    /// Requests that will never be sent.
     unsent: Vec<Request>,
 }
 
 impl Dialogue {
-    /// Conversations with these turns of their users, at least one in each.
+    /// Conversations with these turns of their users, at least one each.
     #[must_use]
-    pub fn new(talks: Vec<Vec<Turn>>, history: History) -> Self {
-        let said = || match history {
-            History::Messages => Said::Messages(Vec::new()),
-            History::Text => Said::Text(String::new()),
+    pub fn new(turns: Vec<Vec<Turn>>, history: History) -> Self {
+        let transcript = || match history {
+            History::Messages => Transcript::Messages(Vec::new()),
+            History::Text => Transcript::Text(String::new()),
         };
-        let talk = |turns| Talk { turns, given: 0, said: said() };
-        Self { talks: talks.into_iter().map(talk).collect(), begun: 0, unsent: Vec::new() }
+        let conversation = |turns| Conversation { turns, used: 0, transcript: transcript() };
+        let conversations = turns.into_iter().map(conversation).collect();
+        Self { conversations, begun: 0, unsent: Vec::new() }
     }
 }
 
 impl Source for Dialogue {
     fn next(&mut self) -> Supply {
-        let Some(talk) = self.talks.get_mut(self.begun) else { return Supply::Exhausted };
+        let Some(conversation) = self.conversations.get_mut(self.begun) else {
+            return Supply::Exhausted;
+        };
         self.begun += 1;
-        Supply::Request(Box::new(talk.next("")))
+        Supply::Request(Box::new(conversation.next("")))
     }
 
-    fn ended(&mut self, conversation: u32, record: &Record, answer: &str) -> Follows {
-        let talk = &mut self.talks[conversation as usize];
-        if talk.given == talk.turns.len() {
-            // What was said is of no use any more.
-            talk.said = Said::Text(String::new());
+    fn ended(&mut self, number: u32, record: &Record, answer: &str) -> Follows {
+        let conversation = &mut self.conversations[number as usize];
+        if conversation.used == conversation.turns.len() {
+            // Frees the memory.
+            conversation.transcript = Transcript::Text(String::new());
             Follows::Nothing
         } else if record.outcome.is_complete() {
-            Follows::Turn(Box::new(talk.next(answer)))
+            Follows::Turn(Box::new(conversation.next(answer)))
         } else {
-            Follows::Skipped(talk.rest())
+            Follows::Skipped(conversation.rest())
         }
     }
 
     fn unsent(&mut self) -> Option<Request> {
         if self.unsent.is_empty() {
-            self.unsent = self.talks.iter_mut().flat_map(Talk::rest).rev().collect();
+            self.unsent =
+                self.conversations.iter_mut().flat_map(Conversation::rest).rev().collect();
         }
         self.unsent.pop()
     }
@@ -165,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_carried_word_for_word_as_messages_or_as_text() {
+    fn answers_are_repeated_word_for_word_as_messages_or_as_text() {
         for history in [History::Messages, History::Text] {
             let mut source = dialogue(history);
             first(&mut source);
@@ -194,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_turn_that_failed_is_skipped_by_name() {
+    fn turns_after_a_failed_one_are_skipped_by_name() {
         let mut source = dialogue(History::Text);
         first(&mut source);
         let Follows::Skipped(rest) = after(&mut source, 0, Outcome::Truncated, "half") else {

@@ -1,90 +1,108 @@
-//! Conversations of several turns: seeded words, or what people said in a ShareGPT file. What a
-//! user says is made here ahead of the pass; what the server answers is carried by [`Dialogue`].
+//! The workload `conversation`: several turns each, of seeded words or from a ShareGPT file. The
+//! users' turns are made before the pass; [`Dialogue`] adds the server's answers while it runs.
 //!
-//! Words of a turn come from a stream of their own, labelled with salt, place, conversation and
-//! turn. In front of a file's first turn stands a tag of such words, so that no conversation finds
-//! another's in a prefix cache; later turns do find what was said before them, as users do.
+//! The words of a turn come from a random stream labelled with salt, scope, conversation and turn. A
+//! first turn from a file has a tag of such words in front, so that no conversation hits another's
+//! entries of a prefix cache. Later turns hit those of their own conversation, as in practice.
 
 mod dialogue;
-mod file;
+mod sharegpt;
 
+use std::sync::Arc;
+
+use inferometer_load::PassPlan;
 use inferometer_load::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::Finding;
 use inferometer_model::request::{Prompt, Request};
 use inferometer_stats::seed;
 
+use crate::context::PromptContext;
 use crate::error::WorkloadError;
-use crate::fetch::{self, FetchConfig};
+use crate::fetch;
 use crate::fit::{self, Words};
-use crate::place::{PromptForm, PromptPlace};
-use crate::requests::{Built, Shared, Workload};
+use crate::scope::{PromptForm, PromptScope};
+use crate::workload::{RequestBatch, Turn, Workload, WorkloadDefinition};
 
-pub use dialogue::{Dialogue, History, Turn};
-use file::Spoken;
+pub use dialogue::{Dialogue, History};
+use sharegpt::ConversationFile;
+
+impl WorkloadDefinition for ConversationPlan {
+    fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
+        Ok(Arc::new(Conversations::open(self, context.seed)?))
+    }
+
+    fn prepare(&self, passes: &mut [PassPlan], seed: u64) -> Result<(), WorkloadError> {
+        let opened = Conversations::open(self, seed)?;
+        for script in passes.iter_mut().filter_map(PassPlan::script_mut) {
+            let think_times = |number| {
+                let plans = opened.plans(seed, number);
+                plans.iter().map(|turn| turn.think).collect()
+            };
+            script.write((0..script.conversations).map(think_times));
+        }
+        Ok(())
+    }
+}
 
 /// The workload `conversation`.
-pub struct Conversations {
+struct Conversations {
     plan: ConversationPlan,
-    /// What people said, where that is from a file.
-    spoken: Option<Spoken>,
+    /// The file's conversations, if turns come from a file.
+    file: Option<ConversationFile>,
 }
 
 impl Conversations {
     /// Reads the file, if there is one.
-    ///
-    /// # Errors
-    /// When it cannot be read or used.
-    pub fn open(plan: &ConversationPlan, seed: u64) -> Result<Self, WorkloadError> {
-        let spoken = match &plan.turns {
+    fn open(plan: &ConversationPlan, seed: u64) -> Result<Self, WorkloadError> {
+        let file = match &plan.turns {
             TurnsFrom::Random { .. } => None,
             TurnsFrom::Sharegpt { dataset, .. } => {
-                let path = fetch::local(dataset, &FetchConfig::from_env())?;
-                Some(Spoken::load(&path, seed, plan.conversations as usize)?)
+                let path = fetch::data_file(dataset)?;
+                Some(ConversationFile::load(&path, seed, plan.conversations as usize)?)
             }
         };
-        Ok(Self { plan: plan.clone(), spoken })
+        Ok(Self { plan: plan.clone(), file })
     }
 
-    /// The turns of a conversation, as they are planned.
-    #[must_use]
-    pub fn talk(&self, seed: u64, number: u32) -> Vec<TurnPlan> {
-        let available = self.spoken.as_ref().map(|spoken| spoken.talk(number).len() as u32);
+    /// The plans of a conversation's turns.
+    fn plans(&self, seed: u64, number: u32) -> Vec<TurnPlan> {
+        let available = self.file.as_ref().map(|file| file.conversation(number).len() as u32);
         self.plan.talk(seed, number, available)
     }
 
-    /// What is said in a conversation.
-    fn said(
+    /// The turns of a conversation.
+    fn turns(
         &self,
-        shared: &Shared,
-        place: &PromptPlace,
+        context: &PromptContext,
+        scope: &PromptScope,
         number: u32,
     ) -> Result<Vec<Turn>, WorkloadError> {
-        let plans = self.talk(shared.seed, number);
+        let plans = self.plans(context.seed, number);
         plans
             .iter()
             .enumerate()
-            .map(|(at, plan)| self.turn(shared, place, number, at, plan))
+            .map(|(at, plan)| self.turn(context, scope, number, at, plan))
             .collect()
     }
 
     fn turn(
         &self,
-        shared: &Shared,
-        place: &PromptPlace,
+        context: &PromptContext,
+        scope: &PromptScope,
         number: u32,
         at: usize,
         plan: &TurnPlan,
     ) -> Result<Turn, WorkloadError> {
-        let tokenizer = shared.tokenizer.as_ref();
-        let labels = [place.repeat.to_string(), number.to_string(), at.to_string()];
+        let tokenizer = context.tokenizer.as_ref();
+        let labels = [scope.repeat.to_string(), number.to_string(), at.to_string()];
         let [repeat, conversation, turn] = &labels;
         let of: [&str; 7] =
-            ["turn", &shared.salt, &place.cell, &place.pass, repeat, conversation, turn];
-        let mut words = Words::new(tokenizer, seed::rng(shared.seed, &of));
-        // What the server adds to a prompt, it adds to the first turn.
-        let reserve = if at == 0 { shared.reserve } else { 0 };
-        let Some(spoken) = &self.spoken else {
+            ["turn", &context.salt, &scope.cell, &scope.pass, repeat, conversation, turn];
+        let mut words = Words::new(tokenizer, seed::rng(context.seed, &of));
+        // The tokens that the server adds are counted in the first turn.
+        let reserve = if at == 0 { context.reserve } else { 0 };
+        let Some(file) = &self.file else {
             let (input, output) = (plan.input.unwrap_or(1), plan.output.unwrap_or(1));
             let length = input.saturating_sub(reserve).max(1);
             let positions = words.positions(length);
@@ -96,7 +114,7 @@ impl Conversations {
                 output_tokens: output,
             });
         };
-        let (human, assistant) = &spoken.talk(number)[at];
+        let (human, assistant) = &file.conversation(number)[at];
         let mut text = human.to_string();
         if at == 0 {
             let tag = words.take(fit::full_tag(tokenizer.plain_ids().len()));
@@ -112,41 +130,39 @@ impl Conversations {
 }
 
 impl Workload for Conversations {
-    /// First turns alone: what a warm-up sends.
+    /// First turns only, which is what a warm-up sends.
     fn requests(
         &self,
-        shared: &Shared,
+        context: &PromptContext,
         _cell: CellPlan,
-        place: &PromptPlace,
+        scope: &PromptScope,
         count: usize,
-    ) -> Result<Built, WorkloadError> {
+    ) -> Result<RequestBatch, WorkloadError> {
         let turn = |number: usize| -> Result<Request, WorkloadError> {
             let number = number as u32;
-            let plan = self.talk(shared.seed, number)[0];
-            let turn = self.turn(shared, place, number, 0, &plan)?;
+            let plan = self.plans(context.seed, number)[0];
+            let turn = self.turn(context, scope, number, 0, &plan)?;
             Ok(Request {
                 counted_tokens: turn.counted_tokens,
                 ..Request::new(Prompt::Text(turn.text), turn.input_tokens, turn.output_tokens)
             })
         };
-        let requests = shared.make(count, turn)?;
-        Ok(Built { requests, notes: Vec::new() })
+        let requests = context.make(count, turn)?;
+        Ok(RequestBatch { requests, notes: Vec::new() })
     }
 
     fn conversations(
         &self,
-        shared: &Shared,
-        place: &PromptPlace,
+        context: &PromptContext,
+        scope: &PromptScope,
         count: u32,
     ) -> Result<Option<Vec<Vec<Turn>>>, WorkloadError> {
-        let talks =
-            shared.make(count as usize, |number| self.said(shared, place, number as u32))?;
-        Ok(Some(talks))
+        let turns = |number| self.turns(context, scope, number as u32);
+        Ok(Some(context.make(count as usize, turns)?))
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let Some(spoken) = &self.spoken else { return Vec::new() };
-        spoken.findings()
+        self.file.as_ref().map_or_else(Vec::new, ConversationFile::findings)
     }
 }
 

@@ -1,8 +1,7 @@
-//! Lengths by how often each occurs: a file with a line for each length or range of lengths, and
-//! its weight. Within a range every length is as likely. No line is left out in silence: a line
-//! that cannot be read is an error.
+//! Histograms of lengths: a file with a line for each length, or range of lengths, and its weight.
+//! Within a range all lengths are equally likely. A line that cannot be read is an error.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use inferometer_plan::spec::MAX_LENGTH;
 use inferometer_stats::seed::{below, unit};
@@ -10,14 +9,14 @@ use rand_core::RngCore;
 
 use crate::error::WorkloadError;
 
-/// Lengths and how often each occurs.
+/// Lengths with their weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
-    /// Least and most length, and the sum of the weights up to it, as a share of all.
+    /// Smallest and largest length of a bin, and its cumulative share of the weights.
     bins: Vec<(u32, u32, f64)>,
 }
 
-/// A histogram that cannot be used.
+/// Why a histogram cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HistogramError {
     /// A line that is not a length and a weight.
@@ -28,7 +27,7 @@ pub enum HistogramError {
     NotABin {
         /// The line, from 1.
         line: usize,
-        /// What stands there.
+        /// Its text.
         text: String,
     },
     /// No line with a length.
@@ -42,14 +41,14 @@ impl Histogram {
     /// # Errors
     /// When it cannot be read, or is no histogram.
     pub fn open(file: &str) -> Result<Self, WorkloadError> {
-        let wrong =
-            |reason: String| WorkloadError::UnreadableDataSet { path: PathBuf::from(file), reason };
-        let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-        Self::parse(&text).map_err(|error| wrong(error.to_string()))
+        let path = Path::new(file);
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| WorkloadError::unreadable(path, error))?;
+        Self::parse(&text).map_err(|error| WorkloadError::unreadable(path, error))
     }
 
-    /// Reads the text of a file. Empty lines and those that begin with `#` say nothing; a comma
-    /// separates as well as a space.
+    /// Reads the text of a file. Empty lines and lines that begin with `#` are skipped; a comma, a
+    /// space or a tab separates length and weight.
     ///
     /// # Errors
     /// The first line that is not a length and a weight.
@@ -75,7 +74,7 @@ impl Histogram {
         Ok(Self { bins })
     }
 
-    /// A length.
+    /// Draws a length.
     pub fn draw(&self, rng: &mut impl RngCore) -> u32 {
         let share = unit(rng);
         let at = self.bins.partition_point(|&(_, _, up_to)| up_to <= share);
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_length_and_weight_is_told_with_its_line() {
+    fn a_line_without_length_and_weight_is_an_error_that_names_it() {
         for wrong in
             ["ten 1", "10", "0 1", "9..3 1", "10 0", "10 -1", "10 inf", "10 1 2", "3000000000 1"]
         {

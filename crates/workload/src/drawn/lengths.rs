@@ -1,4 +1,5 @@
-//! The length of one request: by the grid, by a distribution or by a histogram.
+//! The input or output length of one request: around the grid's length, or drawn from a distribution
+//! or a histogram.
 
 use inferometer_load::distribution::Distribution;
 use inferometer_plan::Lengths;
@@ -6,57 +7,57 @@ use inferometer_stats::seed;
 
 use super::histogram::Histogram;
 use crate::error::WorkloadError;
-use crate::place::PromptPlace;
+use crate::scope::PromptScope;
 
-/// Which length of a request.
+/// Which length of a request is drawn.
 #[derive(Clone, Copy, Debug)]
 pub enum Axis {
     Input,
     Output,
 }
 
-/// Where the lengths of an axis come from, ready to be drawn.
-pub struct LengthsOf {
+/// Draws the lengths of one axis.
+pub struct LengthSampler {
     axis: Axis,
-    from: From,
+    source: Source,
 }
 
-enum From {
+enum Source {
     Around { ratio: f64 },
     Drawn(Distribution),
     Histogram(Histogram),
 }
 
-impl LengthsOf {
-    /// Reads the histogram, if it is one.
+impl LengthSampler {
+    /// Opens the source of the lengths; reads the file if it is a histogram.
     pub fn open(lengths: &Lengths, axis: Axis) -> Result<Self, WorkloadError> {
-        let from = match lengths {
-            Lengths::Around { ratio } => From::Around { ratio: *ratio },
-            Lengths::Drawn(distribution) => From::Drawn(*distribution),
-            Lengths::Histogram { file } => From::Histogram(Histogram::open(file)?),
+        let source = match lengths {
+            Lengths::Around { ratio } => Source::Around { ratio: *ratio },
+            Lengths::Drawn(distribution) => Source::Drawn(*distribution),
+            Lengths::Histogram { file } => Source::Histogram(Histogram::open(file)?),
         };
-        Ok(Self { axis, from })
+        Ok(Self { axis, source })
     }
 
-    /// The length of the `index`-th request of a place, at least 1; `around` is the grid's.
-    pub fn draw(&self, around: u32, seed: u64, place: &PromptPlace, index: usize) -> u32 {
+    /// Draws the length of the `index`-th request of a scope, at least 1; `around` is the grid's length.
+    pub fn draw(&self, around: u32, seed: u64, scope: &PromptScope, index: usize) -> u32 {
         let axis = match self.axis {
             Axis::Input => "input length",
             Axis::Output => "output length",
         };
-        let (repeat, index) = (place.repeat.to_string(), index.to_string());
-        let mut rng = seed::rng(seed, &[axis, &place.cell, &place.pass, &repeat, &index]);
-        match &self.from {
-            From::Around { ratio: 0.0 } => around,
+        let (repeat, index) = (scope.repeat.to_string(), index.to_string());
+        let mut rng = seed::rng(seed, &[axis, &scope.cell, &scope.pass, &repeat, &index]);
+        match &self.source {
+            Source::Around { ratio: 0.0 } => around,
             // As `vllm bench serve` does it: from the floor of L (1 - r) to the ceiling of
             // L (1 + r). SGLang's --random-range-ratio draws from L r to L instead.
-            From::Around { ratio } => {
+            Source::Around { ratio } => {
                 let least = (f64::from(around) * (1.0 - ratio)).floor();
                 let most = (f64::from(around) * (1.0 + ratio)).ceil();
                 Distribution::Uniform { least, most }.whole(&mut rng, 1)
             }
-            From::Drawn(distribution) => distribution.whole(&mut rng, 1),
-            From::Histogram(histogram) => histogram.draw(&mut rng),
+            Source::Drawn(distribution) => distribution.whole(&mut rng, 1),
+            Source::Histogram(histogram) => histogram.draw(&mut rng),
         }
     }
 }
@@ -68,15 +69,15 @@ mod tests {
     use super::*;
 
     fn drawn(lengths: &Lengths, around: u32, seed: u64, count: usize) -> Vec<u32> {
-        let axis = LengthsOf::open(lengths, Axis::Input).expect("it opens");
-        let place = PromptPlace::new("cell", "pass", 0);
-        (0..count).map(|index| axis.draw(around, seed, &place, index)).collect()
+        let axis = LengthSampler::open(lengths, Axis::Input).expect("it opens");
+        let scope = PromptScope::new("cell", "pass", 0);
+        (0..count).map(|index| axis.draw(around, seed, &scope, index)).collect()
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
-        fn lengths_around_the_grids_stay_within_the_share_and_keep_its_mean(
+        fn lengths_around_the_grid_stay_within_the_ratio_and_have_the_mean_of_the_grid(
             around in 20_u32..4_000, ratio in 0.0..0.95, seed: u64,
         ) {
             let found = drawn(&Lengths::Around { ratio }, around, seed, 2_000);
@@ -109,11 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn another_seed_and_another_place_draw_other_lengths() {
+    fn another_seed_and_another_scope_draw_other_lengths() {
         let lengths = Lengths::Around { ratio: 0.5 };
         assert_ne!(drawn(&lengths, 1_000, 1, 50), drawn(&lengths, 1_000, 2, 50));
-        let axis = LengthsOf::open(&lengths, Axis::Input).expect("it opens");
-        let other = PromptPlace::new("cell", "other", 0);
+        let axis = LengthSampler::open(&lengths, Axis::Input).expect("it opens");
+        let other = PromptScope::new("cell", "other", 0);
         let there: Vec<u32> = (0..50).map(|index| axis.draw(1_000, 1, &other, index)).collect();
         assert_ne!(drawn(&lengths, 1_000, 1, 50), there);
     }

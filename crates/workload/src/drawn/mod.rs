@@ -1,58 +1,56 @@
-//! Seeded words of varying length, and behind shared beginnings: `random` with lengths that are
-//! drawn, and `prefix`. Lengths, groups and words come from streams of their own, so that each can
-//! be changed and leaves the others as they are.
+//! Seeded words with random lengths or shared prefixes: `random` with lengths that are drawn, and
+//! `prefix`. Lengths, groups and words have separate random streams, so that a change of one leaves
+//! the others as they are.
 
 mod histogram;
 mod lengths;
 mod prefix;
 mod words;
 
+use std::sync::Arc;
+
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::DrawnPlan;
 
+use crate::context::PromptContext;
 use crate::error::WorkloadError;
-use crate::place::PromptPlace;
-use crate::requests::{Built, Shared, Workload};
-use lengths::{Axis, LengthsOf};
+use crate::scope::PromptScope;
+use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
+use lengths::{Axis, LengthSampler};
 use words::Shape;
 
 pub use histogram::{Histogram, HistogramError};
-pub(crate) use prefix::Groups;
 
-/// The workload `random` with lengths that vary, or a beginning that all prompts share.
-pub(crate) struct Drawn {
-    input: LengthsOf,
-    output: LengthsOf,
+/// The workload `random` with lengths that vary, or a prefix that all prompts share.
+struct Drawn {
+    input: LengthSampler,
+    output: LengthSampler,
     prefix_length: u32,
 }
 
-impl Drawn {
-    /// Reads the histograms, if there are any.
-    ///
-    /// # Errors
-    /// When one cannot be used.
-    pub(crate) fn open(plan: &DrawnPlan) -> Result<Self, WorkloadError> {
-        Ok(Self {
-            input: LengthsOf::open(&plan.input, Axis::Input)?,
-            output: LengthsOf::open(&plan.output, Axis::Output)?,
-            prefix_length: plan.prefix_length,
-        })
+impl WorkloadDefinition for DrawnPlan {
+    fn open(&self, _context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
+        Ok(Arc::new(Drawn {
+            input: LengthSampler::open(&self.input, Axis::Input)?,
+            output: LengthSampler::open(&self.output, Axis::Output)?,
+            prefix_length: self.prefix_length,
+        }))
     }
 }
 
 impl Workload for Drawn {
     fn requests(
         &self,
-        shared: &Shared,
+        context: &PromptContext,
         cell: CellPlan,
-        place: &PromptPlace,
+        scope: &PromptScope,
         count: usize,
-    ) -> Result<Built, WorkloadError> {
-        // What is drawn stands behind the beginning, and is a token at least.
-        let least = self.prefix_length + shared.reserve + 1;
+    ) -> Result<RequestBatch, WorkloadError> {
+        // The drawn length is that of the words behind the prefix: one token at least.
+        let least = self.prefix_length + context.reserve + 1;
         let around = cell.input_length.saturating_sub(self.prefix_length);
         let shapes = (0..count).map(|index| {
-            let draw = |axis: &LengthsOf, around| axis.draw(around, shared.seed, place, index);
+            let draw = |axis: &LengthSampler, around| axis.draw(around, context.seed, scope, index);
             Shape {
                 input: (self.prefix_length + draw(&self.input, around)).max(least),
                 output: draw(&self.output, cell.output_length),
@@ -60,6 +58,6 @@ impl Workload for Drawn {
                 class: None,
             }
         });
-        words::requests(shared, place, self.prefix_length, &shapes.collect::<Vec<_>>())
+        words::requests(context, scope, self.prefix_length, &shapes.collect::<Vec<_>>())
     }
 }

@@ -1,124 +1,126 @@
-//! Requests of words behind shared beginnings, each of a length of its own.
+//! Requests of seeded words behind shared prefixes, each with its own length.
 
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
 use inferometer_stats::seed;
 
+use crate::context::PromptContext;
 use crate::error::WorkloadError;
-use crate::fit::{self, Made, Words};
+use crate::fit::short_tag;
+use crate::fit::{self, SizedPrompt, Words};
+use crate::note::Note;
 use crate::parallel;
-use crate::place::{PromptForm, PromptPlace};
-use crate::requests::{Built, Note, Shared, short_tag};
+use crate::scope::{PromptForm, PromptScope};
+use crate::workload::RequestBatch;
 
-/// What one request is like.
+/// The lengths, the group and the class of one request.
 pub struct Shape {
-    /// Prompt tokens, those of the beginning and those that the server adds included.
+    /// Input tokens, with those of the prefix and those that the server adds.
     pub input: u32,
     /// Output tokens.
     pub output: u32,
-    /// The group whose beginning it has, if any.
+    /// The group whose prefix it has, if any.
     pub group: Option<u32>,
     /// Its class.
     pub class: Option<&'static str>,
 }
 
-/// The words that begin the prompts of a group.
-struct Beginning {
+/// The prefix that the prompts of a group share.
+struct SharedPrefix {
     positions: Vec<usize>,
     ids: Vec<u32>,
     text: String,
 }
 
-impl Beginning {
-    /// Those of a group in this place: no two places of a run share one.
+impl SharedPrefix {
+    /// The prefix of a group. Groups of different scopes have different ones.
     fn new(
-        shared: &Shared,
-        place: &PromptPlace,
+        context: &PromptContext,
+        scope: &PromptScope,
         group: u32,
         length: u32,
     ) -> Result<Self, TokenizerError> {
-        let tokenizer = shared.tokenizer.as_ref();
-        let (repeat, group) = (place.repeat.to_string(), group.to_string());
-        let labels = ["prefix", &shared.salt, &place.cell, &place.pass, &repeat, &group];
-        let positions = Words::new(tokenizer, seed::rng(shared.seed, &labels)).positions(length);
+        let tokenizer = context.tokenizer.as_ref();
+        let (repeat, group) = (scope.repeat.to_string(), group.to_string());
+        let labels = ["prefix", &context.salt, &scope.cell, &scope.pass, &repeat, &group];
+        let positions = Words::new(tokenizer, seed::rng(context.seed, &labels)).positions(length);
         let ids: Vec<u32> = positions.iter().map(|at| tokenizer.plain_ids()[*at]).collect();
         let text = tokenizer.decode(&ids)?;
         Ok(Self { positions, ids, text })
     }
 }
 
-/// The requests of these shapes. Words of their own follow the `prefix_length` tokens of their
-/// group's beginning; a request of no group has as many words of its own more.
+/// Makes the requests of these shapes. A prompt is the `prefix_length` tokens of its group's prefix,
+/// then words of its own; without a group it has words of its own only.
 pub fn requests(
-    shared: &Shared,
-    place: &PromptPlace,
+    context: &PromptContext,
+    scope: &PromptScope,
     prefix_length: u32,
     shapes: &[Shape],
-) -> Result<Built, WorkloadError> {
+) -> Result<RequestBatch, WorkloadError> {
     let groups = shapes.iter().filter_map(|shape| shape.group).max().map_or(0, |most| most + 1);
-    let beginnings = parallel::in_order(shared.tokenizer.as_ref(), groups as usize, |group| {
-        Beginning::new(shared, place, group as u32, prefix_length)
+    let prefixes = parallel::in_order(context.tokenizer.as_ref(), groups as usize, |group| {
+        SharedPrefix::new(context, scope, group as u32, prefix_length)
     })?;
-    let made = prompts(shared, place, &beginnings, prefix_length, shapes)?;
+    let made = prompts(context, scope, &prefixes, prefix_length, shapes)?;
 
     let own = |shape: &Shape| {
         let prefix = if shape.group.is_some() { prefix_length } else { 0 };
-        shape.input - shared.reserve - prefix
+        shape.input - context.reserve - prefix
     };
     let mut notes: Vec<Note> = Vec::new();
-    notes.extend(shapes.iter().map(own).min().and_then(|shortest| short_tag(shared, shortest)));
-    notes.extend(inexact(shared, &made, shapes));
-    let request = |(made, shape): (Made, &Shape)| Request {
-        counted_tokens: Some(made.counted + shared.reserve),
+    notes.extend(shapes.iter().map(own).min().and_then(|shortest| short_tag(context, shortest)));
+    notes.extend(inexact(context, &made, shapes));
+    let request = |(made, shape): (SizedPrompt, &Shape)| Request {
+        counted_tokens: Some(made.counted + context.reserve),
         class: shape.class.map(Into::into),
         ..Request::new(made.prompt, shape.input, shape.output)
     };
-    Ok(Built { requests: made.into_iter().zip(shapes).map(request).collect(), notes })
+    Ok(RequestBatch { requests: made.into_iter().zip(shapes).map(request).collect(), notes })
 }
 
 fn prompts(
-    shared: &Shared,
-    place: &PromptPlace,
-    beginnings: &[Beginning],
+    context: &PromptContext,
+    scope: &PromptScope,
+    prefixes: &[SharedPrefix],
     prefix_length: u32,
     shapes: &[Shape],
-) -> Result<Vec<Made>, WorkloadError> {
-    let tokenizer: &dyn Tokenizer = shared.tokenizer.as_ref();
+) -> Result<Vec<SizedPrompt>, WorkloadError> {
+    let tokenizer: &dyn Tokenizer = context.tokenizer.as_ref();
     for shape in shapes {
-        let length = shared.own_length(shape.input)?;
+        let length = context.own_length(shape.input)?;
         if shape.group.is_some() && length <= prefix_length {
-            let (input_length, reserve) = (shape.input, shared.reserve + prefix_length);
+            let (input_length, reserve) = (shape.input, context.reserve + prefix_length);
             return Err(WorkloadError::NothingLeft { input_length, reserve });
         }
     }
-    let length = |at: usize| shapes[at].input - shared.reserve;
-    let beginning = |at: usize| shapes[at].group.map(|group| &beginnings[group as usize]);
-    let words = |at: usize| Words::new(tokenizer, place.rng(shared.seed, &shared.salt, at as u64));
-    if shared.form == PromptForm::TokenIds {
-        return shared.make(shapes.len(), |at| {
-            let mut ids = beginning(at).map_or_else(Vec::new, |beginning| beginning.ids.clone());
+    let length = |at: usize| shapes[at].input - context.reserve;
+    let prefix = |at: usize| shapes[at].group.map(|group| &prefixes[group as usize]);
+    let words =
+        |at: usize| Words::new(tokenizer, scope.rng(context.seed, &context.salt, at as u64));
+    if context.form == PromptForm::TokenIds {
+        return context.make(shapes.len(), |at| {
+            let mut ids = prefix(at).map_or_else(Vec::new, |prefix| prefix.ids.clone());
             ids.extend(words(at).take(length(at) - ids.len() as u32));
-            Ok(Made { prompt: Prompt::TokenIds(ids), counted: length(at) })
+            Ok(SizedPrompt { prompt: Prompt::TokenIds(ids), counted: length(at) })
         });
     }
     let positions = |at: usize| {
-        let mut all = beginning(at).map_or_else(Vec::new, |beginning| beginning.positions.clone());
+        let mut all = prefix(at).map_or_else(Vec::new, |prefix| prefix.positions.clone());
         all.extend(words(at).positions(length(at) - all.len() as u32));
         all
     };
-    let search = |at: usize| match beginning(at) {
-        Some(beginning) => {
-            fit::words_behind(tokenizer, &mut words(at), length(at), &beginning.text)
-        }
+    let search = |at: usize| match prefix(at) {
+        Some(prefix) => fit::words_behind(tokenizer, &mut words(at), length(at), &prefix.text),
         None => fit::words(tokenizer, &mut words(at), length(at)),
     };
-    Ok(fit::texts(shared, shapes.len(), positions, search)?)
+    Ok(fit::texts(context, shapes.len(), positions, search)?)
 }
 
-/// Prompts that do not have the length that was drawn for them.
-fn inexact(shared: &Shared, made: &[Made], shapes: &[Shape]) -> Option<Note> {
+/// The note that prompts do not have the length that was drawn for them.
+fn inexact(context: &PromptContext, made: &[SizedPrompt], shapes: &[Shape]) -> Option<Note> {
     let off = || {
-        let counted = made.iter().map(|made| made.counted + shared.reserve);
+        let counted = made.iter().map(|made| made.counted + context.reserve);
         counted.zip(shapes).filter(|(counted, shape)| *counted != shape.input)
     };
     let (farthest, shape) = off().max_by_key(|(counted, shape)| counted.abs_diff(shape.input))?;

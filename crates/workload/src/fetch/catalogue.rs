@@ -1,5 +1,5 @@
-//! The data sets that can be fetched by name: where they live, and what their bytes are known to
-//! be. Downloads nothing.
+//! The data sets that can be fetched by name, with their addresses and checksums. Nothing is
+//! downloaded here.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use std::fmt;
 pub struct DataSet {
     /// The name that selects it.
     pub name: &'static str,
-    /// What it is.
+    /// A description.
     pub what: &'static str,
     /// The workload that reads it.
     pub workload: &'static str,
-    /// Where it lives.
+    /// Where it is downloaded from.
     pub origin: Origin,
-    /// Its checksum, where it is known beforehand; else the one of the first download counts.
+    /// SHA-256 of the file; if it is not known, that of the first download is recorded.
     pub sha256: Option<&'static str>,
 }
 
-/// Where a data set lives.
+/// Where a data set is downloaded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A repository of data on the Hugging Face hub.

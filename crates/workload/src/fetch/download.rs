@@ -1,5 +1,5 @@
-//! One download: into a file beside its place, its checksum computed as it comes. What is not kept
-//! is removed.
+//! A download into a temporary file beside its destination, with its checksum. An incomplete or
+//! rejected file is removed.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
@@ -11,12 +11,12 @@ use sha2::{Digest, Sha256};
 
 use crate::error::WorkloadError;
 
-/// How long connecting may take, and how long a server may say nothing.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Limit of the time to connect, and of the time without data.
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Bytes read at a time.
 const CHUNK: usize = 1 << 16;
 
-/// A download that is complete and not yet in its place.
+/// A complete download in its temporary file.
 pub(super) struct Part {
     path: PathBuf,
     /// Its checksum.
@@ -24,36 +24,36 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Moves it to its place.
-    pub(super) fn keep(self, place: &Path) -> Result<(), WorkloadError> {
-        fs::rename(&self.path, place).map_err(|error| unwritable(place, &error))
+    /// Moves the file to its destination.
+    pub(super) fn move_to(self, destination: &Path) -> Result<(), WorkloadError> {
+        fs::rename(&self.path, destination).map_err(|error| unwritable(destination, &error))
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // Where it was kept it is gone from here already.
+        // After `move_to` there is no such file.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Downloads beside `place`.
+/// Downloads into a temporary file beside `destination`.
 pub(super) fn to_part(
     name: &'static str,
     address: &str,
     token: Option<&str>,
-    place: &Path,
+    destination: &Path,
     progress: &mut dyn FnMut(u64, Option<u64>),
 ) -> Result<Part, WorkloadError> {
     let failed = |reason: String| WorkloadError::Download {
         name,
         address: address.to_owned(),
         reason,
-        place: place.to_owned(),
+        destination: destination.to_owned(),
     };
     let config = ureq::Agent::config_builder()
-        .timeout_connect(Some(PATIENCE))
-        .timeout_recv_response(Some(PATIENCE));
+        .timeout_connect(Some(TIMEOUT))
+        .timeout_recv_response(Some(TIMEOUT));
     let agent: ureq::Agent = config.build().into();
     let mut request = agent.get(address);
     if let Some(token) = token {
@@ -61,9 +61,9 @@ pub(super) fn to_part(
     }
     let response = request.call().map_err(|error| failed(error.to_string()))?;
     let total = response.body().content_length();
-    let folder = place.parent().unwrap_or(Path::new("."));
+    let folder = destination.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
-    let path = place.with_extension(format!("part-{}", std::process::id()));
+    let path = destination.with_extension(format!("part-{}", std::process::id()));
     let mut part = Part { path, sha256: String::new() };
     let file = File::create(&part.path).map_err(|error| unwritable(&part.path, &error))?;
     let mut out = BufWriter::new(file);
@@ -71,12 +71,12 @@ pub(super) fn to_part(
     let chunks = chunks_of(response.into_body().into_reader());
     let mut bytes = 0_u64;
     loop {
-        let chunk = match chunks.recv_timeout(PATIENCE) {
+        let chunk = match chunks.recv_timeout(TIMEOUT) {
             Ok(Ok(chunk)) if chunk.is_empty() => break,
             Ok(Ok(chunk)) => chunk,
             Ok(Err(error)) => return Err(failed(error.to_string())),
             Err(_) => {
-                let seconds = PATIENCE.as_secs();
+                let seconds = TIMEOUT.as_secs();
                 return Err(failed(format!("sent nothing for {seconds} s after {bytes} bytes")));
             }
         };
@@ -93,8 +93,8 @@ pub(super) fn to_part(
     Ok(part)
 }
 
-/// What is read, chunk by chunk, up to an empty one at the end. It is read on another thread, for a
-/// read has no limit in time of its own; a thread that is stuck in one ends with the process.
+/// The chunks of a body; an empty one marks the end. They are read on another thread, because a read
+/// has no time limit; a thread that is blocked in a read ends with the process.
 fn chunks_of(mut body: impl Read + Send + 'static) -> Receiver<std::io::Result<Vec<u8>>> {
     let (sender, receiver) = sync_channel(4);
     std::thread::spawn(move || {
@@ -112,10 +112,7 @@ fn chunks_of(mut body: impl Read + Send + 'static) -> Receiver<std::io::Result<V
 
 /// The checksum of a file.
 pub(super) fn checksum(path: &Path) -> Result<String, WorkloadError> {
-    let unreadable = |error: std::io::Error| WorkloadError::UnreadableDataSet {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
+    let unreadable = |error: std::io::Error| WorkloadError::unreadable(path, error);
     let mut file = File::open(path).map_err(unreadable)?;
     let (mut digest, mut chunk) = (Sha256::new(), vec![0; CHUNK]);
     loop {

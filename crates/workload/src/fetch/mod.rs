@@ -1,6 +1,6 @@
-//! Data sets by name: from the hub or the web into a cache, each checked by its checksum. Nothing
-//! is downloaded that is there already, nothing is tried twice, and nothing at all is asked of the
-//! network when `HF_HUB_OFFLINE` is set.
+//! Data sets by name, downloaded from the hub or the web into a cache and verified by checksum. A
+//! file that is in the cache is not downloaded again, no download is retried, and the network is not
+//! used if `HF_HUB_OFFLINE` is set.
 
 mod catalogue;
 mod download;
@@ -13,12 +13,12 @@ use crate::tokenizer::hub::{HubAccess, HubConfig};
 
 pub use catalogue::{DATA_SETS, DataSet, Origin, data_set};
 
-/// Where data sets are kept and how they are reached.
+/// The cache of data sets, and the servers that they are downloaded from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchConfig {
     /// The folder that holds a folder for each data set.
     pub cache: PathBuf,
-    /// Holds copies of what is not on the hub, under the host they come from:
+    /// A mirror of the data sets that are not on the hub, by original host:
     /// `MIRROR/raw.githubusercontent.com/...`.
     pub mirror: Option<String>,
     /// The hub, or its mirror.
@@ -26,7 +26,7 @@ pub struct FetchConfig {
 }
 
 impl FetchConfig {
-    /// What the environment says: `INFEROMETER_CACHE`, else `XDG_CACHE_HOME`;
+    /// The configuration of the environment: `INFEROMETER_CACHE`, else `XDG_CACHE_HOME`;
     /// `INFEROMETER_MIRROR`; for the hub the variables that all Hugging Face tools read.
     #[must_use]
     pub fn from_env() -> Self {
@@ -41,7 +41,7 @@ impl FetchConfig {
         }
     }
 
-    /// Where the file of a data set is kept.
+    /// The path of a data set's file in the cache.
     #[must_use]
     pub fn path(&self, data_set: &DataSet) -> PathBuf {
         self.cache.join(data_set.name).join(data_set.file())
@@ -78,19 +78,19 @@ pub struct Fetched {
 /// What a checksum was compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checked {
-    /// The one that this program knows.
+    /// The checksum that this program contains.
     Known,
-    /// The one of the first download.
+    /// The checksum of the first download.
     Recorded,
-    /// Nothing: it is the first download, and its checksum is recorded.
+    /// Nothing: this is the first download, and its checksum is recorded.
     First,
 }
 
-/// A data set in the cache, downloaded if it is not there. `progress` is told the bytes so far and
-/// how many there will be, where the server says so.
+/// Returns a data set's file in the cache, downloaded if necessary. `progress` is called with the
+/// bytes so far and, if the server states it, their total.
 ///
 /// # Errors
-/// When it cannot be had, or is not what it should be.
+/// If it cannot be downloaded, or its checksum is not the expected one.
 pub fn fetch(
     data_set: &DataSet,
     config: &FetchConfig,
@@ -107,8 +107,8 @@ pub fn fetch(
     };
     if path.exists() {
         let found = download::checksum(&path)?;
-        let sha256 = agree(data_set, &path, expected, found)?;
-        note(&record, &sha256, data_set)?;
+        let sha256 = verify(data_set, &path, expected, found)?;
+        record_checksum(&record, &sha256, data_set)?;
         return Ok(Fetched { path, sha256, checked, is_new: false });
     }
     let address = config.address(data_set);
@@ -120,14 +120,14 @@ pub fn fetch(
         Origin::Web(_) => None,
     };
     let part = download::to_part(data_set.name, &address, token, &path, progress)?;
-    let sha256 = agree(data_set, &path, expected, part.sha256.clone())?;
-    part.keep(&path)?;
-    note(&record, &sha256, data_set)?;
+    let sha256 = verify(data_set, &path, expected, part.sha256.clone())?;
+    part.move_to(&path)?;
+    record_checksum(&record, &sha256, data_set)?;
     Ok(Fetched { path, sha256, checked, is_new: true })
 }
 
-/// The checksum, if it is the one that was expected.
-fn agree(
+/// Returns the checksum if it is the expected one.
+fn verify(
     data_set: &DataSet,
     path: &Path,
     expected: Option<String>,
@@ -144,8 +144,8 @@ fn agree(
     }
 }
 
-/// Writes the checksum beside the file, as `sha256sum` does.
-fn note(record: &Path, sha256: &str, data_set: &DataSet) -> Result<(), WorkloadError> {
+/// Writes the checksum beside the file, in the format of `sha256sum`.
+fn record_checksum(record: &Path, sha256: &str, data_set: &DataSet) -> Result<(), WorkloadError> {
     let line = format!("{sha256}  {}\n", data_set.file());
     if fs::read_to_string(record).is_ok_and(|known| known == line) {
         return Ok(());
@@ -153,8 +153,15 @@ fn note(record: &Path, sha256: &str, data_set: &DataSet) -> Result<(), WorkloadE
     fs::write(record, line).map_err(|error| download::unwritable(record, &error))
 }
 
-/// The file that a plan means by `name`: the file of that name, else the data set of that name in
-/// the cache.
+/// [`local`], with the configuration of the environment.
+///
+/// # Errors
+/// As [`local`].
+pub(crate) fn data_file(name: &str) -> Result<PathBuf, WorkloadError> {
+    local(name, &FetchConfig::from_env())
+}
+
+/// The file that a plan names: the file at that path, else the data set of that name in the cache.
 ///
 /// # Errors
 /// When it is the name of a data set that was not fetched.

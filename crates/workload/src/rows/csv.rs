@@ -1,74 +1,80 @@
-//! Tables with commas (RFC 4180): fields may stand in quotes, and then hold commas, line ends and
-//! doubled quotes. The first record names the columns.
+//! Rows from CSV (RFC 4180): a quoted field may hold commas, line breaks and doubled quotes. The
+//! first record names the columns; every value is text, and an empty one is absent.
 
-/// Takes records off a text, each with the line on which it begins.
-pub struct Records<'a> {
-    rest: &'a str,
-    line: u64,
-}
+use csv::{ReaderBuilder, StringRecord, Terminator};
+use inferometer_plan::RowsPlan;
+use serde_json::{Map, Value};
 
-/// A record that cannot be read: a quote that does not end, or that ends inside a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BrokenQuotes;
+use super::row::{Loaded, RowReason};
 
-impl<'a> Records<'a> {
-    /// The records of a text.
-    pub fn new(text: &'a str) -> Self {
-        Self { rest: text.strip_prefix('\u{feff}').unwrap_or(text), line: 1 }
+/// Reads the text of a file.
+pub fn read(text: &str, plan: &RowsPlan) -> Loaded {
+    let mut loaded = Loaded::default();
+    let mut records = records(text);
+    let names = records.next().and_then(|(_, names)| names.ok()).unwrap_or_default();
+    for (line, fields) in records {
+        loaded.add(line, fields.and_then(|fields| by_name(&names, fields)), plan);
     }
+    loaded
 }
 
-impl Iterator for Records<'_> {
-    type Item = (u64, Result<Vec<String>, BrokenQuotes>);
+/// The fields of a row by the name of their column.
+fn by_name(names: &[String], fields: Vec<String>) -> Result<Map<String, Value>, RowReason> {
+    if fields.len() != names.len() {
+        return Err(RowReason::Fields);
+    }
+    let filled = names.iter().zip(fields).filter(|(_, field)| !field.is_empty());
+    Ok(filled.map(|(name, field)| (name.trim().to_owned(), Value::String(field))).collect())
+}
 
-    fn next(&mut self) -> Option<Self::Item> {
-        while self.rest.starts_with(['\n', '\r']) {
-            self.line += u64::from(self.rest.starts_with('\n'));
-            self.rest = &self.rest[1..];
+/// The records of a text, each with the number of its first line, without empty lines.
+fn records(text: &str) -> impl Iterator<Item = (u64, Result<Vec<String>, RowReason>)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .terminator(Terminator::Any(b'\n'))
+        .from_reader(text.as_bytes());
+    let mut record = StringRecord::new();
+    std::iter::from_fn(move || {
+        loop {
+            let start = reader.position().clone();
+            let is_read = reader.read_record(&mut record);
+            if !is_read.expect("invariant: memory is readable, and the text is UTF-8") {
+                return None;
+            }
+            let written = &text[start.byte() as usize..reader.position().byte() as usize];
+            let trimmed = written.trim_start_matches(['\n', '\r']);
+            if !trimmed.is_empty() {
+                let skipped = &written[..written.len() - trimmed.len()];
+                let line = start.line() + skipped.matches('\n').count() as u64;
+                return Some((line, fields(&record, trimmed).ok_or(RowReason::BrokenQuotes)));
+            }
         }
-        if self.rest.is_empty() {
+    })
+}
+
+/// The fields of a record, without carriage returns outside of quotes. `None` if the quotes of a
+/// field do not end where the field ends, which the reader accepts: `written` is then not the record
+/// as it would be written.
+fn fields(record: &StringRecord, written: &str) -> Option<Vec<String>> {
+    let mut rest = written.strip_suffix('\n').unwrap_or(written);
+    let field = |field: &str| {
+        let Some(quoted) = rest.strip_prefix('"') else {
+            rest = rest.strip_prefix(field).unwrap_or_default();
+            rest = rest.strip_prefix(',').unwrap_or(rest);
+            return Some(field.replace('\r', ""));
+        };
+        let escaped = field.replace('"', "\"\"");
+        let (inside, behind) = quoted.get(..=escaped.len())?.rsplit_once('"')?;
+        if escaped != format!("{inside}{behind}") || behind.contains(|c| c != '\r') {
             return None;
         }
-        let line = self.line;
-        let (fields, used) = record(self.rest);
-        self.line += self.rest[..used].matches('\n').count() as u64;
-        self.rest = &self.rest[used..];
-        Some((line, fields))
-    }
-}
-
-/// The fields of the first record, and its bytes with the line end.
-fn record(text: &str) -> (Result<Vec<String>, BrokenQuotes>, usize) {
-    let mut fields = Vec::new();
-    let mut field = String::new();
-    let (mut quoted, mut was_quoted, mut broken) = (false, false, false);
-    let mut characters = text.char_indices().peekable();
-    let mut used = text.len();
-    while let Some((at, character)) = characters.next() {
-        match character {
-            '"' if quoted && characters.peek().is_some_and(|(_, next)| *next == '"') => {
-                characters.next();
-                field.push('"');
-            }
-            '"' if quoted => quoted = false,
-            '"' if field.is_empty() && !was_quoted => (quoted, was_quoted) = (true, true),
-            ',' if !quoted => {
-                fields.push(std::mem::take(&mut field));
-                was_quoted = false;
-            }
-            '\n' if !quoted => {
-                used = at + 1;
-                break;
-            }
-            '\r' if !quoted => {}
-            _ => {
-                broken |= was_quoted && !quoted;
-                field.push(character);
-            }
-        }
-    }
-    fields.push(field);
-    (if quoted || broken { Err(BrokenQuotes) } else { Ok(fields) }, used)
+        rest = &quoted[escaped.len() + 1..];
+        rest = rest.strip_prefix(',').unwrap_or(rest);
+        Some(field[..field.len() - behind.len()].to_owned())
+    };
+    record.iter().map(field).collect()
 }
 
 #[cfg(test)]
@@ -78,7 +84,7 @@ mod tests {
     #[test]
     fn quotes_hold_commas_line_ends_and_quotes() {
         let text = "\u{feff}a,b\r\n\"1, \"\"one\"\"\",\"two\nlines\"\n\nä,\n";
-        let found: Vec<_> = Records::new(text).collect();
+        let found: Vec<_> = records(text).collect();
         let record = |fields: &[&str]| Ok(fields.iter().map(|field| (*field).to_owned()).collect());
         assert_eq!(
             found,
@@ -93,7 +99,13 @@ mod tests {
     #[test]
     fn quotes_that_do_not_end_where_a_field_ends_are_broken() {
         for text in ["\"never ends, a\n", "\"ends\" early,b\n"] {
-            assert_eq!(Records::new(text).next().unwrap().1, Err(BrokenQuotes), "{text}");
+            assert_eq!(records(text).next().unwrap().1, Err(RowReason::BrokenQuotes), "{text}");
         }
+    }
+
+    #[test]
+    fn carriage_returns_outside_of_quotes_are_dropped() {
+        let found: Vec<_> = records("a\rb,\"c\r\"\r\r\n").collect();
+        assert_eq!(found, [(1, Ok(vec!["ab".to_owned(), "c\r".to_owned()]))]);
     }
 }

@@ -1,47 +1,83 @@
-//! Rows of one's own, from JSON lines, CSV or Parquet: a prompt, messages or token ids, an output length,
-//! and fields of the request's body (a LoRA adapter by `model`, structured output, sampling).
+//! The workloads `jsonl`, `csv` and `parquet`: the user's own rows, each with a prompt, messages or
+//! token ids, an output length, and fields of the request's body (a LoRA adapter by `model`,
+//! structured output, sampling).
 //!
-//! Rows are sent in the file's order, as they are: nothing is cut, salted or put in front of them.
-//! Each pass goes on where the one before it ended. Where a run has more requests than the file has
-//! rows, they begin again, and a note says so. Rows that are replayed at their own instants are in
-//! the order of their time, and each such pass sends all of them; a warm-up takes some from the end.
+//! Rows are sent unchanged in the file's order: nothing is cut, and no tag is added. Each pass
+//! continues where the one before it ended. After the last row the first follows again, with a note.
+//! Rows that are replayed at their own instants are sorted by time, and each such pass sends all of
+//! them; a warm-up takes some from the end.
 
 mod csv;
-mod file;
 mod parquet;
+mod row;
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 
+use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::request::{Message, Prompt, Request};
 use inferometer_model::time::Nanos;
 use inferometer_model::tokenizer::TokenizerError;
-use inferometer_plan::RowsPlan;
+use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::Value;
 
+use crate::context::PromptContext;
 use crate::error::WorkloadError;
-use crate::place::PromptPlace;
-use crate::requests::{Built, Note, Shared, Workload, one_of_each};
+use crate::note::Note;
+use crate::scope::PromptScope;
+use crate::workload::{
+    RequestBatch, Workload, WorkloadDefinition, one_of_each_form, write_instants,
+};
 
-use file::read;
-pub use file::{LeftOut, Loaded, Row, RowReason};
+pub use row::{LeftOut, Loaded, Row, RowReason};
 
-/// The workloads `jsonl`, `csv` and `parquet`.
-pub(crate) struct Rows {
+impl WorkloadDefinition for RowsPlan {
+    fn open(&self, _context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
+        Ok(Arc::new(Rows::open(self)?))
+    }
+
+    fn prepare(&self, passes: &mut [PassPlan], _seed: u64) -> Result<(), WorkloadError> {
+        if !self.timed {
+            return Ok(());
+        }
+        write_instants(passes, &self.dataset, || Ok(Rows::open(self)?.offsets().collect()))
+    }
+}
+
+/// The workload, opened.
+struct Rows {
     loaded: Loaded,
-    /// Whether they are replayed at their own instants.
+    /// Whether rows are replayed at their own instants.
     timed: bool,
+}
+
+/// Reads the file of a plan.
+fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
+    let unreadable = |error| WorkloadError::unreadable(path, error);
+    let text = || std::fs::read_to_string(path).map_err(unreadable);
+    match plan.format {
+        RowsFormat::Parquet => parquet::read(path, plan),
+        RowsFormat::Csv => Ok(csv::read(&text()?, plan)),
+        RowsFormat::Jsonl => Ok(read_json_lines(&text()?, plan)),
+    }
+}
+
+fn read_json_lines(text: &str, plan: &RowsPlan) -> Loaded {
+    let mut loaded = Loaded::default();
+    for (line, row) in (1..).zip(text.lines()).filter(|(_, row)| !row.trim().is_empty()) {
+        let fields = serde_json::from_str(row).map_err(|_| RowReason::NotAnObject);
+        loaded.add(line, fields, plan);
+    }
+    loaded
 }
 
 impl Rows {
     /// Reads the file.
-    ///
-    /// # Errors
-    /// When it cannot be read, or none of its rows can be used.
-    pub(crate) fn open(plan: &RowsPlan) -> Result<Self, WorkloadError> {
-        let path = PathBuf::from(&plan.dataset);
-        let mut loaded = read(&path, plan)?;
+    fn open(plan: &RowsPlan) -> Result<Self, WorkloadError> {
+        let path = Path::new(&plan.dataset);
+        let mut loaded = read(path, plan)?;
         loaded.sort();
         if loaded.rows.is_empty() {
             let rows = loaded.left_out.total();
@@ -49,29 +85,29 @@ impl Rows {
                 0 => "it has none".to_owned(),
                 _ => loaded.left_out.to_string(),
             };
-            return Err(WorkloadError::EmptyDataSet { path, rows, why });
+            return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows, why });
         }
         Ok(Self { loaded, timed: plan.timed })
     }
 
-    /// When each row is due, from the first; all at once where rows have no instants.
-    pub(crate) fn offsets(&self) -> impl Iterator<Item = Nanos> + '_ {
+    /// When each row is due, counted from the first.
+    fn offsets(&self) -> impl Iterator<Item = Nanos> + '_ {
         let first = self.loaded.rows.first().map_or(0, |row| row.at_ns);
         self.loaded.rows.iter().map(move |row| Nanos(row.at_ns.abs_diff(first)))
     }
 
-    fn request(&self, shared: &Shared, row: usize) -> Result<Request, TokenizerError> {
+    fn request(&self, context: &PromptContext, row: usize) -> Result<Request, TokenizerError> {
         let Row { prompt, output_tokens, body, .. } = &self.loaded.rows[row];
         let tokens = match prompt {
-            Prompt::Text(text) => shared.tokenizer.count(text)?,
+            Prompt::Text(text) => context.tokenizer.count(text)?,
             Prompt::TokenIds(ids) => ids.len() as u32,
             Prompt::Messages(messages) => {
                 let counts =
-                    messages.iter().flat_map(texts).map(|text| shared.tokenizer.count(text));
+                    messages.iter().flat_map(texts).map(|text| context.tokenizer.count(text));
                 counts.sum::<Result<u32, _>>()?
             }
-        } + shared.reserve;
-        // What the template puts between messages is the server's.
+        } + context.reserve;
+        // The tokens that the chat template adds between messages are not known.
         let is_whole = !matches!(prompt, Prompt::Messages(_));
         Ok(Request {
             counted_tokens: is_whole.then_some(tokens),
@@ -95,27 +131,26 @@ fn texts(message: &Message) -> Vec<&str> {
 impl Workload for Rows {
     fn requests(
         &self,
-        shared: &Shared,
+        context: &PromptContext,
         _cell: CellPlan,
-        place: &PromptPlace,
+        scope: &PromptScope,
         count: usize,
-    ) -> Result<Built, WorkloadError> {
+    ) -> Result<RequestBatch, WorkloadError> {
         let rows = self.loaded.rows.len();
-        // The instants of a replay are those of the rows from the first on.
-        let taken = if self.timed { 0 } else { place.taken };
-        let from_the_end = self.timed && place.pass == "warm-up";
-        let requests = shared.make(count, |index| {
+        // A replay starts at the first row, as its instants do.
+        let taken = if self.timed { 0 } else { scope.taken };
+        let from_the_end = self.timed && scope.pass == "warm-up";
+        let requests = context.make(count, |index| {
             let row = ((taken + index as u64) % rows as u64) as usize;
-            self.request(shared, if from_the_end { rows - 1 - row } else { row })
+            self.request(context, if from_the_end { rows - 1 - row } else { row })
         })?;
-        // Requests at places from the number of rows on send a row again.
         let again = (taken + count as u64).saturating_sub(rows as u64).min(count as u64);
         let note = Note::RowsAgain { prompts: again, rows: rows as u64 };
-        Ok(Built { requests, notes: (again > 0).then_some(note).into_iter().collect() })
+        Ok(RequestBatch { requests, notes: (again > 0).then_some(note).into_iter().collect() })
     }
 
-    fn as_they_are(&self) -> Vec<&Prompt> {
-        one_of_each(self.loaded.rows.iter().map(|row| &row.prompt))
+    fn verbatim_prompts(&self) -> Vec<&Prompt> {
+        one_of_each_form(self.loaded.rows.iter().map(|row| &row.prompt))
     }
 
     fn findings(&self) -> Vec<Finding> {

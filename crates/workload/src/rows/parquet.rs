@@ -1,6 +1,6 @@
-//! Parquet files of rows, as the same fields that a line of JSON has. Only columns that something is
-//! made of are read. What the file's types say is kept: text is text, and a value of another type
-//! than a field takes is a row that is left out, never a value that is made over.
+//! Rows from Parquet, as the fields that a line of JSON would have. Only the columns that are used are
+//! read. Values keep their type: a row with a value of the wrong type is left out, and no value is
+//! converted.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,35 +15,34 @@ use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 use serde_json::{Map, Number, Value};
 
-use super::file::{Loaded, RowReason, columns_of, used_columns};
+use super::row::{Loaded, RowReason, columns_of, used_columns};
 use crate::error::WorkloadError;
 
 /// Reads a file.
 ///
 /// # Errors
-/// When it is not Parquet, has no column to ask with, or cannot be decoded: with what and where.
+/// If it is not Parquet, has no column for a prompt, or cannot be decoded.
 pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
-    let unreadable =
-        |reason: String| WorkloadError::UnreadableDataSet { path: path.to_owned(), reason };
+    let unreadable = |reason: String| WorkloadError::unreadable(path, reason);
     let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
     let reader = SerializedFileReader::new(file)
-        .map_err(|error| unreadable(format!("is not a Parquet file: {}", told(&error))))?;
+        .map_err(|error| unreadable(format!("is not a Parquet file: {}", message(&error))))?;
     let (projection, unused) = columns(&reader, plan).map_err(unreadable)?;
     let nanoseconds = nanoseconds(&projection);
     let mut loaded = Loaded { unused, ..Loaded::default() };
     loaded.left_out.in_rows = true;
     let rows = reader
         .get_row_iter(Some(projection))
-        .map_err(|error| unreadable(format!("cannot be read: {}", told(&error))))?;
+        .map_err(|error| unreadable(format!("cannot be read: {}", message(&error))))?;
     for (number, row) in rows.enumerate() {
         let number = number as u64 + 1;
-        let row = row.map_err(|error| unreadable(format!("row {number}: {}", told(&error))))?;
-        loaded.take(number, fields(&row).map(|fields| in_seconds(fields, &nanoseconds)), plan);
+        let row = row.map_err(|error| unreadable(format!("row {number}: {}", message(&error))))?;
+        loaded.add(number, fields(&row).map(|fields| in_seconds(fields, &nanoseconds)), plan);
     }
     Ok(loaded)
 }
 
-/// The columns that are read, as a schema, and the names of the others.
+/// The schema of the columns that are used, and the names of the others.
 fn columns(
     reader: &SerializedFileReader<File>,
     plan: &RowsPlan,
@@ -82,11 +81,11 @@ fn columns(
     let projection = Type::group_type_builder(schema.name())
         .with_fields(taken)
         .build()
-        .map_err(|error| told(&error))?;
+        .map_err(|error| message(&error))?;
     Ok((projection, others.iter().map(|column| column.name().to_owned()).collect()))
 }
 
-/// Columns of instants in nanoseconds, which the decoder hands on as plain numbers.
+/// Columns of instants in nanoseconds, which the decoder returns as plain integers.
 fn nanoseconds(schema: &Type) -> BTreeSet<String> {
     let is_ns = |column: &&Arc<Type>| {
         let logical = column.get_basic_info().logical_type_ref();
@@ -112,14 +111,14 @@ fn is_known(compression: Compression) -> bool {
     matches!(compression, Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_))
 }
 
-/// What the decoder says, without the name of its type.
-fn told(error: &ParquetError) -> String {
+/// The decoder's message, without its prefix.
+fn message(error: &ParquetError) -> String {
     let text = error.to_string();
     text.strip_prefix("Parquet error: ").unwrap_or(&text).to_owned()
 }
 
-/// The fields of a row or of a struct in it. A column of structs has every field in every row, so a
-/// field that is null is one that is not there.
+/// The fields of a row, or of a struct in it, without those that are null: in a column of structs
+/// every row has every field.
 fn fields(row: &Row) -> Result<Map<String, Value>, RowReason> {
     let mut fields = Map::new();
     for (name, field) in row.get_column_iter() {
@@ -131,7 +130,7 @@ fn fields(row: &Row) -> Result<Map<String, Value>, RowReason> {
     Ok(fields)
 }
 
-/// The value of a field. A number that is none (NaN) is how tables write one that is missing.
+/// The value of a field. NaN becomes null, as tables write a missing number so.
 fn value(field: &Field) -> Result<Value, RowReason> {
     let real = |number: f64| Number::from_f64(number).map_or(Value::Null, Value::Number);
     Ok(match field {
@@ -146,11 +145,11 @@ fn value(field: &Field) -> Result<Value, RowReason> {
         Field::UInt(value) => (*value).into(),
         Field::ULong(value) => (*value).into(),
         Field::Float16(value) => real(f64::from(value.to_f32())),
-        // The shortest decimal of the single, as people wrote it: 0.7 rather than 0.699999988.
+        // The shortest decimal of the 32-bit float, as it was written: 0.7, not 0.699999988.
         Field::Float(value) => real(value.to_string().parse().unwrap_or(f64::NAN)),
         Field::Double(value) => real(*value),
         Field::Str(text) => text.clone().into(),
-        // Some writers do not say that their bytes are text.
+        // Some writers do not mark text as text.
         Field::Bytes(bytes) => {
             std::str::from_utf8(bytes.data()).map_err(|_| RowReason::NotText)?.into()
         }
@@ -174,7 +173,7 @@ fn value(field: &Field) -> Result<Value, RowReason> {
     })
 }
 
-/// An instant in seconds, as text that is exact to its unit.
+/// A count of `unit`ths of a second as decimal text in seconds, which is exact.
 fn seconds(count: i64, unit: i64) -> String {
     let digits = unit.ilog10() as usize;
     let sign = if count < 0 { "-" } else { "" };

@@ -1,6 +1,5 @@
-//! Reads a ShareGPT file, one row in memory at a time. Of a conversation only the turns
-//! that are used are kept. No row is dropped in silence: what cannot be used is counted by its
-//! reason.
+//! Reads a ShareGPT file, one row in memory at a time, and keeps only the turns that are used. Rows
+//! that cannot be used are counted by reason.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -13,23 +12,25 @@ use inferometer_model::finding::{Finding, Severity};
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::serving::Pair;
 use crate::error::WorkloadError;
 
-/// Rows named one by one among the rejected.
+/// Rows that are listed with their number among the rejected ones.
 const NAMED_ROWS: usize = 20;
 
-/// What a file holds: of each conversation the first human turn, or whatever else was read of it.
+/// The first turn and the one after it.
+pub(super) type TurnPair = (Box<str>, Box<str>);
+
+/// The contents of a file: of each conversation the first human turn, or `T`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded<T = Box<str>> {
-    /// What was read of each conversation that can be used, in the file's order.
+    /// The conversations that can be used, in the file's order.
     pub conversations: Vec<T>,
-    /// The rows that cannot.
+    /// The rows that cannot be used.
     pub rejected: Rejected,
 }
 
 impl<T> Loaded<T> {
-    /// What a reader should know: rows that are left out, and why.
+    /// The finding that rows are left out, and why.
     pub(super) fn findings(&self) -> Vec<Finding> {
         let total = self.rejected.total();
         let message = format!(
@@ -45,14 +46,14 @@ impl<T> Loaded<T> {
 /// Rows that cannot be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rejected {
-    /// How many, by reason.
+    /// Their number, by reason.
     pub by_reason: BTreeMap<RowReason, u64>,
     /// The first of them.
     pub first: Vec<RowProblem>,
 }
 
 impl Rejected {
-    /// How many rows cannot be used.
+    /// The number of rows that cannot be used.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.by_reason.values().sum()
@@ -83,7 +84,7 @@ impl fmt::Display for Rejected {
 pub struct RowProblem {
     /// Its number in the array, from 1.
     pub row: u64,
-    /// Why.
+    /// The reason.
     pub reason: RowReason,
 }
 
@@ -105,7 +106,7 @@ pub enum RowReason {
     /// No turn of `human` or `user`.
     #[error("no human turn")]
     NoHumanTurn,
-    /// The turn that makes the prompt says nothing.
+    /// The turn that becomes the prompt is empty.
     #[error("an empty first turn")]
     EmptyTurn,
 }
@@ -118,20 +119,17 @@ pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
     read(open(path)?, path)
 }
 
-/// Reads the first two turns of each conversation, whoever speaks them, as vLLM's scripts do.
+/// Reads the first two turns of each conversation, whoever they are from, as vLLM's scripts do.
 ///
 /// # Errors
 /// As [`load`].
-pub(super) fn load_pairs(path: &Path) -> Result<Loaded<Pair>, WorkloadError> {
+pub(super) fn load_pairs(path: &Path) -> Result<Loaded<TurnPair>, WorkloadError> {
     read_rows(open(path)?, path, first_two_turns)
 }
 
-fn open(path: &Path) -> Result<BufReader<File>, WorkloadError> {
-    let unreadable = |error: std::io::Error| WorkloadError::UnreadableDataSet {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
-    let file = File::open(path).map_err(unreadable)?;
+/// Opens a file, with a large buffer.
+pub(crate) fn open(path: &Path) -> Result<BufReader<File>, WorkloadError> {
+    let file = File::open(path).map_err(|error| WorkloadError::unreadable(path, error))?;
     Ok(BufReader::with_capacity(1 << 20, file))
 }
 
@@ -163,7 +161,7 @@ fn read_rows<T>(
     Ok(loaded)
 }
 
-/// Shows each row of an array, with its number from 1. Returns how many there are.
+/// Calls `see` for each row of an array, with its number from 1. Returns the number of rows.
 ///
 /// # Errors
 /// When what is read is no JSON array.
@@ -180,19 +178,19 @@ pub(crate) fn each_row(
 }
 
 fn wrong(path: &Path, rows_read: u64, error: &serde_json::Error) -> WorkloadError {
-    let path = path.to_owned();
     if error.is_io() {
-        return WorkloadError::UnreadableDataSet { path, reason: error.to_string() };
+        return WorkloadError::unreadable(path, error);
     }
     let (line, column) = (error.line(), error.column());
     let message = error.to_string();
-    // The library appends the place, which the error has in fields of its own.
+    // The library appends line and column, which the error has as fields.
     let reason = message.strip_suffix(&format!(" at line {line} column {column}"));
     let reason = reason.unwrap_or(&message).to_owned();
-    WorkloadError::MalformedDataSet { path, row: rows_read + 1, line, column, reason }
+    let (path, row) = (path.to_owned(), rows_read + 1);
+    WorkloadError::MalformedDataSet { path, row, line, column, reason }
 }
 
-/// The array of rows: counts them and shows them.
+/// Visits the array of rows: counts them and passes each to `see`.
 struct Rows<'a, See> {
     row: &'a Cell<u64>,
     see: See,
@@ -222,7 +220,7 @@ impl<'de, See: FnMut(u64, &Value)> Visitor<'de> for Rows<'_, See> {
     }
 }
 
-fn first_two_turns(row: &Value) -> Result<Pair, RowReason> {
+fn first_two_turns(row: &Value) -> Result<TurnPair, RowReason> {
     let row = row.as_object().ok_or(RowReason::NotAnObject)?;
     let turns = row.get("conversations").and_then(Value::as_array);
     let [first, second, ..] = turns.ok_or(RowReason::NoConversations)?.as_slice() else {
@@ -239,18 +237,18 @@ fn first_two_turns(row: &Value) -> Result<Pair, RowReason> {
 fn first_human_turn(row: &Value) -> Result<&str, RowReason> {
     let row = row.as_object().ok_or(RowReason::NotAnObject)?;
     let turns = row.get("conversations").and_then(Value::as_array);
-    let mut spoken = Vec::new();
+    let mut texts = Vec::new();
     for turn in turns.ok_or(RowReason::NoConversations)? {
         let text = |key: &str| turn.get(key).and_then(Value::as_str).ok_or(RowReason::BrokenTurn);
         let (from, value) = (text("from")?, text("value")?);
         if from != "system" {
-            spoken.push((from, value));
+            texts.push((from, value));
         }
     }
-    if spoken.len() < 2 {
+    if texts.len() < 2 {
         return Err(RowReason::TooFewTurns);
     }
-    let human = spoken.iter().find(|(from, _)| ["human", "user"].contains(from));
+    let human = texts.iter().find(|(from, _)| ["human", "user"].contains(from));
     let (_, value) = human.ok_or(RowReason::NoHumanTurn)?;
     if value.trim().is_empty() { Err(RowReason::EmptyTurn) } else { Ok(value) }
 }

@@ -1,7 +1,7 @@
-//! The tokenizer that the binary carries, so that nothing needs the network: byte-level BPE over
-//! English and Chinese, made by `examples/train_tokenizer.rs` from `corpus/`.
+//! The tokenizer within the binary, so that nothing needs the network: byte-level BPE for English and
+//! Chinese, trained by `examples/train_tokenizer.rs` on `corpus/`.
 //!
-//! It shapes prompts. It never counts what a foreign model said.
+//! It makes prompts. It never counts the output of a model with another tokenizer.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,5 +1,5 @@
-//! A `tokenizer.json` at work. It never adds special tokens, truncates or pads: what a server adds
-//! is the server's business.
+//! Hugging Face tokenizers, from a `tokenizer.json`. They never add special tokens, truncate or pad:
+//! what a server adds is reserved separately.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
 
-use super::{apart, plain};
+use super::{plain, word_texts};
 use crate::error::WorkloadError;
 
 /// A Hugging Face tokenizer.
@@ -35,7 +35,7 @@ impl HfTokenizer {
             .map_err(|reason| WorkloadError::NotATokenizer { path: file, reason })
     }
 
-    /// The tokenizer of the bytes of a `tokenizer.json`; on error, what is wrong with them.
+    /// The tokenizer of the bytes of a `tokenizer.json`. The error is the reason.
     pub(super) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, String> {
         let mut inner = tokenizers::Tokenizer::from_bytes(bytes).map_err(|e| e.to_string())?;
         inner.with_truncation(None).map_err(|error| error.to_string())?;
@@ -57,8 +57,8 @@ impl HfTokenizer {
         self
     }
 
-    /// Asks something of what it does, where it can.
-    fn behaving<T>(&self, ask: impl FnOnce(&plain::Behaviour<'_>) -> T) -> T {
+    /// Calls `ask` with this tokenizer as two functions.
+    fn with_behaviour<T>(&self, ask: impl FnOnce(&plain::Behaviour<'_>) -> T) -> T {
         let decode = |ids: &[u32]| self.decode(ids).ok();
         let encode = |text: &str| self.encode(text).ok();
         ask(&plain::Behaviour { decode: &decode, encode: &encode })
@@ -117,14 +117,16 @@ impl Tokenizer for HfTokenizer {
             let ids = (0..self.known.len() as u32)
                 .filter(|id| self.known[*id as usize] && !added.contains(id))
                 .collect();
-            self.behaving(|tokenizer| plain::select(ids, tokenizer))
+            self.with_behaviour(|tokenizer| plain::select(ids, tokenizer))
         })
     }
 
     fn plain_words(&self) -> Option<&PlainWords> {
         let words = self.words.get_or_init(|| {
             let vocabulary = (0..self.known.len() as u32).filter(|id| self.known[*id as usize]);
-            self.behaving(|tokenizer| apart::words(vocabulary, self.plain_ids(), tokenizer))
+            self.with_behaviour(|tokenizer| {
+                word_texts::plain_words(vocabulary, self.plain_ids(), tokenizer)
+            })
         });
         words.as_ref()
     }

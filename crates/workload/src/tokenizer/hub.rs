@@ -1,6 +1,5 @@
-//! A tokenizer by hub id: from the cache that all Hugging Face tools share, else downloaded into
-//! it. Nothing is downloaded when the cache has it, or when `HF_HUB_OFFLINE` is set; nothing is
-//! tried twice.
+//! Finds a tokenizer by hub id: in the cache that all Hugging Face tools share, else by a download
+//! into it. Nothing is downloaded if `HF_HUB_OFFLINE` is set; no download is retried.
 
 use std::path::PathBuf;
 
@@ -27,14 +26,14 @@ pub struct HubConfig {
 /// Whether the hub may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HubAccess {
-    /// What the cache does not have is downloaded.
+    /// Files that are not in the cache are downloaded.
     Online,
     /// Only the cache is used.
     Offline,
 }
 
 impl HubConfig {
-    /// What the environment says: `HF_ENDPOINT`, `HF_HUB_CACHE`, `HF_HOME`, `XDG_CACHE_HOME`,
+    /// The configuration of the environment: `HF_ENDPOINT`, `HF_HUB_CACHE`, `HF_HOME`, `XDG_CACHE_HOME`,
     /// `HF_HUB_OFFLINE`, `HF_TOKEN`, as the Python library reads them.
     #[must_use]
     pub fn from_env() -> Self {

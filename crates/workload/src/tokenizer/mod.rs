@@ -1,12 +1,11 @@
-//! Tokenizers: from a file, from the hub, from the binary itself.
-//!
-//! A server's own `/tokenize` is a tokenizer too, and lives with the load generator.
+//! Tokenizers: from a file, from the Hugging Face hub, or the one within the binary. The one that
+//! asks a server's `/tokenize` is in the load generator.
 
-mod apart;
 mod embedded;
 mod hf;
 pub mod hub;
 mod plain;
+mod word_texts;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,10 +19,10 @@ pub(crate) use plain::is_han;
 use crate::error::WorkloadError;
 use hub::HubConfig;
 
-/// The tokenizer that a user named: an existing file or folder, else a hub id `org/name`.
+/// Loads the tokenizer that a user names: an existing file or folder, else a hub id `org/name`.
 ///
 /// # Errors
-/// When the path does not exist or holds no tokenizer, or the hub does not give one.
+/// If the path does not exist or holds no tokenizer, or the hub does not have it.
 pub fn load(spec: &str) -> Result<Arc<dyn Tokenizer>, WorkloadError> {
     load_with(spec, &HubConfig::from_env())
 }

@@ -1,55 +1,55 @@
-//! Which tokens make good random prompts: words that keep their identity when a sequence of them
-//! is decoded and encoded again. Families of tokenizers mark words differently (a leading space,
-//! `▁`, or `##` on what is no word), so it is told by behaviour, never by the spelling of a token.
+//! Selects the tokens for random prompts: words whose ids stay the same when a sequence of them is
+//! decoded and encoded again. Tokenizers mark words differently (a leading space, `▁`, or `##` on
+//! parts of words), so they are recognised by behaviour, never by the spelling of a token.
 
 use inferometer_stats::seed;
 
-/// Enough words for a prompt to differ from any other, few enough to be found in a second.
+/// Largest number of words: enough for prompts to differ, few enough to be found within a second.
 const MOST: usize = 16_384;
 
-/// With fewer words than this, Chinese characters are taken as well. Not otherwise: with nothing
-/// between them they grow together with their neighbours into other tokens, and into long pieces
-/// that no tokenizer has seen before and that take it longest.
+/// With fewer words than this, Chinese characters are used too. They are avoided otherwise: without
+/// spaces between them they merge with their neighbours into other tokens, and long texts without
+/// spaces take a tokenizer the longest.
 const FEW: usize = 1_024;
 
-/// What a tokenizer does, where it can.
+/// A tokenizer as two functions, which return `None` on failure.
 pub struct Behaviour<'a> {
     pub decode: &'a dyn Fn(&[u32]) -> Option<String>,
     pub encode: &'a dyn Fn(&str) -> Option<Vec<u32>>,
 }
 
-/// The plain ones of `ids`, sorted: at most 16,384, drawn evenly from the vocabulary.
+/// Selects the plain ids, sorted: at most 16,384, drawn uniformly from `ids`.
 ///
-/// A plain id decodes to a word with a space before it (or, where those are few, to one Chinese
-/// character), and comes back from decoding and encoding it twice in a row and between words.
+/// A plain id decodes to a word with a space before it (or, if there are few such ids, to one Chinese
+/// character). It stays the same if it is decoded and encoded twice in a row, or between other words.
 pub fn select(mut ids: Vec<u32>, tokenizer: &Behaviour) -> Vec<u32> {
     shuffle(&mut ids);
-    let taken = |is: &dyn Fn(u32) -> bool| -> Vec<u32> {
+    let matching = |is: &dyn Fn(u32) -> bool| -> Vec<u32> {
         ids.iter()
             .copied()
-            .filter(|id| is(*id) && tokenizer.gives_back(&[*id, *id]))
+            .filter(|id| is(*id) && tokenizer.round_trips(&[*id, *id]))
             .take(MOST)
             .collect()
     };
-    let mut plain = taken(&|id| tokenizer.is_word(id));
+    let mut plain = matching(&|id| tokenizer.is_word(id));
     let anchor = plain.first().copied();
     if plain.len() < FEW {
-        plain.extend(taken(&|id| tokenizer.is_chinese_character(id)));
+        plain.extend(matching(&|id| tokenizer.is_chinese_character(id)));
     }
     if let Some(anchor) = anchor {
-        plain.retain(|id| tokenizer.gives_back(&[anchor, *id, anchor]));
+        plain.retain(|id| tokenizer.round_trips(&[anchor, *id, anchor]));
     }
     plain.sort_unstable();
     plain
 }
 
 impl Behaviour<'_> {
-    /// Whether decoding and encoding makes the same ids of these.
-    fn gives_back(&self, ids: &[u32]) -> bool {
+    /// Whether these ids stay the same if they are decoded and encoded.
+    fn round_trips(&self, ids: &[u32]) -> bool {
         (self.decode)(ids).and_then(|text| (self.encode)(&text)).is_some_and(|again| again == ids)
     }
 
-    /// Whether two of this token in a row read as two words.
+    /// Whether a token twice in a row is text of two words.
     pub(super) fn is_word(&self, id: u32) -> bool {
         self.once_and_twice(id).is_some_and(|(alone, twice)| {
             let word = alone.strip_prefix(' ').unwrap_or(&alone);
@@ -76,7 +76,7 @@ pub fn is_han(character: char) -> bool {
     matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}')
 }
 
-/// An order that has nothing to do with the frequency of words, the same on every machine.
+/// Shuffles ids, as their order may follow the frequency of words; the same on every machine.
 fn shuffle(ids: &mut [u32]) {
     let mut rng = seed::rng(0, &["plain ids"]);
     for last in (1..ids.len()).rev() {

@@ -1,43 +1,86 @@
-//! Traces as tables with commas: Azure's, BurstGPT's and plain ones. Columns are found by their
-//! names; no field of theirs holds a comma or a quote.
+//! Traces as CSV: Azure's, BurstGPT's and plain ones. Columns are found by their names. Quotes around
+//! a field are dropped; a field never holds a comma or a line break.
 
+use std::io::{self, BufRead, Read};
+
+use csv::{ErrorKind, ReaderBuilder, StringRecord, Terminator};
 use inferometer_plan::TraceFormat;
 
-use super::file::{RowReason, Written};
-use super::instant::seconds_or_date;
+use super::row::{ParsedRow, RowReason, trimmed};
+use crate::calendar::seconds_or_date;
 
-/// The names of the three columns, in the spelling of each format.
+/// The names of the three columns, as each format spells them.
 const NAMES: [(TraceFormat, [&str; 3]); 3] = [
     (TraceFormat::Azure, ["TIMESTAMP", "ContextTokens", "GeneratedTokens"]),
     (TraceFormat::Burstgpt, ["Timestamp", "Request tokens", "Response tokens"]),
     (TraceFormat::Plain, ["timestamp", "input_tokens", "output_tokens"]),
 ];
 
-/// Where the three fields are.
+/// Reads the rows of a file whose first line is `first`; `rest` is what follows it.
+///
+/// # Errors
+/// If the first line is neither a known header nor a row of a plain trace.
+pub fn rows<'a>(
+    first: String,
+    rest: impl BufRead + 'a,
+    format: Option<TraceFormat>,
+) -> Result<impl Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a, String> {
+    let (columns, is_header) = Columns::of(&first, format)?;
+    let first_row = if is_header { Vec::new() } else { (first + "\n").into_bytes() };
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .quoting(false)
+        .terminator(Terminator::Any(b'\n'))
+        .buffer_capacity(1 << 16)
+        .from_reader(io::Cursor::new(first_row).chain(rest));
+    let mut record = StringRecord::new();
+    Ok(std::iter::from_fn(move || {
+        loop {
+            match reader.read_record(&mut record) {
+                Ok(false) => return None,
+                Ok(true) if record.len() == 1 && trimmed(&record[0]).is_empty() => {}
+                Ok(true) => return Some(Ok(columns.row(&record))),
+                Err(error) => return Some(Err(as_io(error))),
+            }
+        }
+    }))
+}
+
+/// The error of a line that cannot be read, as [`BufRead::read_line`] has it.
+fn as_io(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        ErrorKind::Io(error) => error,
+        _ => io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8"),
+    }
+}
+
+/// Which columns hold the three fields.
 #[derive(Debug)]
-pub struct Columns {
+struct Columns {
     names: [&'static str; 3],
-    places: [usize; 3],
-    fields: usize,
+    indices: [usize; 3],
+    /// The number of columns.
+    width: usize,
 }
 
 impl Columns {
-    /// The columns by the first line, and whether it is a header. A plain trace may have none.
-    pub fn of(first: &str, format: Option<TraceFormat>) -> Result<(Self, bool), String> {
+    /// The columns by the first line, and whether it is a header, which a plain trace may lack.
+    fn of(first: &str, format: Option<TraceFormat>) -> Result<(Self, bool), String> {
         let fields: Vec<&str> = first.split(',').map(bare).collect();
-        let place = |name: &str| fields.iter().position(|field| field.eq_ignore_ascii_case(name));
+        let index = |name: &str| fields.iter().position(|field| field.eq_ignore_ascii_case(name));
         let wanted = |known: TraceFormat| format.is_none_or(|format| format == known);
         for (known, names) in NAMES {
-            if let ([Some(at), Some(input), Some(output)], true) = (names.map(place), wanted(known))
+            if let ([Some(at), Some(input), Some(output)], true) = (names.map(index), wanted(known))
             {
-                let places = [at, input, output];
-                return Ok((Self { names, places, fields: fields.len() }, true));
+                let indices = [at, input, output];
+                return Ok((Self { names, indices, width: fields.len() }, true));
             }
         }
         let (_, names) = NAMES[2];
         let is_row = fields.len() == 3 && seconds_or_date(fields[0]).is_some();
         if is_row && wanted(TraceFormat::Plain) {
-            return Ok((Self { names, places: [0, 1, 2], fields: 3 }, false));
+            return Ok((Self { names, indices: [0, 1, 2], width: 3 }, false));
         }
         let expected: Vec<String> = NAMES
             .iter()
@@ -52,24 +95,16 @@ impl Columns {
         Err(format!("its first line is `{found}`; {expected}"))
     }
 
-    /// The row of a line.
-    pub fn row(&self, line: &str) -> Result<Written<'static>, RowReason> {
-        let mut found = [""; 3];
-        let mut fields = 0;
-        for (number, field) in line.split(',').enumerate() {
-            fields += 1;
-            if let Some(which) = self.places.iter().position(|&place| place == number) {
-                found[which] = bare(field);
-            }
-        }
-        if fields != self.fields {
+    fn row(&self, record: &StringRecord) -> Result<ParsedRow, RowReason> {
+        if record.len() != self.width {
             return Err(RowReason::Fields);
         }
-        let [at, input, output] = found;
+        let field = |index| if index == 0 { trimmed(&record[0]) } else { &record[index] };
+        let [at, input, output] = self.indices.map(|index| bare(field(index)));
         let at_ns = seconds_or_date(at).ok_or(RowReason::NotAnInstant(self.names[0]))?;
         let tokens = |text: &str, name| tokens(text).ok_or(RowReason::NotTokens(name));
         let (input, output) = (tokens(input, self.names[1])?, tokens(output, self.names[2])?);
-        Ok(Written { at_ns, input, output, blocks: &[] })
+        Ok(ParsedRow { at_ns, input, output, blocks: Vec::new() })
     }
 }
 
@@ -78,7 +113,7 @@ fn bare(field: &str) -> &str {
     field.trim().trim_matches('"').trim()
 }
 
-/// A number of tokens; tables that passed through other programs write `472.0`.
+/// A number of tokens; some programs write `472.0` when they save a table.
 fn tokens(text: &str) -> Option<u32> {
     text.strip_suffix(".0").unwrap_or(text).parse().ok()
 }

@@ -1,16 +1,38 @@
 //! Traces as lines of JSON objects: Mooncake's (milliseconds, hashes of blocks) and plain ones
 //! (seconds).
 
+use std::io::{self, BufRead};
+
 use inferometer_plan::TraceFormat;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::file::{RowReason, Written};
-use super::instant::{decimal, seconds_or_date};
+use super::row::{ParsedRow, RowReason, trimmed};
+use crate::calendar::{decimal, seconds_or_date};
 
-/// The keys of a format, in order: instant, prompt tokens, output tokens.
+/// Reads the rows of a file whose first line is `first`; `rest` is what follows it.
+///
+/// # Errors
+/// If the first line does not have the keys of a known format.
+pub fn rows<'a>(
+    first: String,
+    rest: impl BufRead + 'a,
+    format: Option<TraceFormat>,
+) -> Result<impl Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a, String> {
+    let keys = Keys::of(&first, format)?;
+    let lines = std::iter::once(Ok(first)).chain(rest.lines());
+    Ok(lines.filter_map(move |line| match line {
+        Ok(line) => {
+            let text = trimmed(&line);
+            (!text.is_empty()).then(|| Ok(keys.row(text)))
+        }
+        Err(error) => Some(Err(error)),
+    }))
+}
+
+/// The keys of a format, in order: instant, input tokens, output tokens.
 #[derive(Debug)]
-pub struct Keys {
+struct Keys {
     names: [&'static str; 3],
     is_mooncake: bool,
 }
@@ -21,7 +43,7 @@ const HASHES: &str = "hash_ids";
 
 impl Keys {
     /// The keys by the first line.
-    pub fn of(first: &str, format: Option<TraceFormat>) -> Result<Self, String> {
+    fn of(first: &str, format: Option<TraceFormat>) -> Result<Self, String> {
         let fields: Map<String, Value> =
             serde_json::from_str(first).map_err(|error| format!("its first line: {error}"))?;
         let has = |names: [&str; 3]| names.iter().all(|name| fields.contains_key(*name));
@@ -39,12 +61,7 @@ impl Keys {
         ))
     }
 
-    /// Hands the row of a line to `add`.
-    pub fn row(
-        &self,
-        line: &str,
-        add: impl FnOnce(&Written<'_>) -> Result<(), RowReason>,
-    ) -> Result<(), RowReason> {
+    fn row(&self, line: &str) -> Result<ParsedRow, RowReason> {
         let fields: Map<String, Value> =
             serde_json::from_str(line).map_err(|_| RowReason::NotAnObject)?;
         let [at, input, output] = self.names;
@@ -57,7 +74,7 @@ impl Keys {
             None => Vec::new(),
             Some(hashes) => Vec::deserialize(hashes).map_err(|_| RowReason::Blocks)?,
         };
-        add(&Written { at_ns, input: tokens(input)?, output: tokens(output)?, blocks: &blocks })
+        Ok(ParsedRow { at_ns, input: tokens(input)?, output: tokens(output)?, blocks })
     }
 
     fn instant(&self, value: &Value) -> Option<i64> {

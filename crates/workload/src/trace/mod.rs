@@ -1,16 +1,14 @@
-//! Traces of production traffic: when requests came, how long they and their answers were, and,
-//! where the trace says so, what they had in common. A trace holds no text; its words are seeded.
+//! The workload `trace`: production traffic, as its arrivals, input and output lengths and, in some
+//! traces, which prompts share a prefix. A trace holds no text; prompts are seeded words.
 //!
-//! Reading ([`file`]) and choosing what to play (`timeline`) are pure in the file's text; prompts
-//! are made of rows in `prompts`.
+//! `file` reads the rows, `timeline` selects and scales them, `prompts` makes the requests.
 
 mod csv;
 mod file;
-pub(crate) mod instant;
 mod json;
 mod prompts;
+mod row;
 mod timeline;
 
-pub use file::{BLOCK_TOKENS, LeftOut, Row, RowReason, Rows};
-pub(crate) use prompts::Trace;
+pub use row::{BLOCK_TOKENS, LeftOut, Row, RowReason, Rows};
 pub use timeline::{Arrival, Timeline};

@@ -1,6 +1,9 @@
-//! Prompts of a trace: seeded words of each row's length. Equal hashes of a trace become equal
-//! blocks of tokens, so that a server's prefix cache meets what it met in production.
+//! The requests of a trace: seeded words of each row's length. Equal hashes become equal blocks of
+//! tokens, so that a prefix cache has the same hits as in production.
 
+use std::sync::Arc;
+
+use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::request::Request;
@@ -8,32 +11,44 @@ use inferometer_model::time::Nanos;
 use inferometer_plan::TracePlan;
 use inferometer_stats::seed;
 
-use super::file::{BLOCK_TOKENS, Rows};
+use super::row::{BLOCK_TOKENS, Rows};
 use super::timeline::{Arrival, Timeline};
+use crate::context::PromptContext;
 use crate::error::WorkloadError;
-use crate::fetch::{self, FetchConfig};
+use crate::fetch;
+use crate::fit::short_tag;
 use crate::fit::{self, Words};
-use crate::place::PromptPlace;
-use crate::requests::{Built, Note, Parts, Shared, Workload, short_tag};
+use crate::note::Note;
+use crate::scope::PromptScope;
+use crate::workload::{
+    ChunkedRequests, RequestBatch, Workload, WorkloadDefinition, write_instants,
+};
 
-/// The most requests that a trace is scaled to: their instants alone take a gigabyte.
+/// Largest number of requests of a scaled trace; their instants alone take a gigabyte.
 const MOST_REQUESTS: u32 = 1 << 24;
 
+impl WorkloadDefinition for TracePlan {
+    fn open(&self, _context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
+        Ok(Arc::new(Trace::open(self)?))
+    }
+
+    fn prepare(&self, passes: &mut [PassPlan], _seed: u64) -> Result<(), WorkloadError> {
+        write_instants(passes, &self.dataset, || Ok(Trace::open(self)?.offsets().collect()))
+    }
+}
+
 /// The workload `trace`.
-pub struct Trace {
+struct Trace {
     rows: Rows,
     timeline: Timeline,
-    /// The most requests of the same row before one of them.
+    /// The largest [`Arrival::copy`].
     most_copies: u32,
 }
 
 impl Trace {
-    /// Reads the file, and chooses what of it is played.
-    ///
-    /// # Errors
-    /// When it cannot be read or used, or the window holds nothing of it.
-    pub fn open(plan: &TracePlan) -> Result<Self, WorkloadError> {
-        let path = &fetch::local(&plan.dataset, &FetchConfig::from_env())?;
+    /// Reads the file, and selects what is played.
+    fn open(plan: &TracePlan) -> Result<Self, WorkloadError> {
+        let path = &fetch::data_file(&plan.dataset)?;
         let rows = Rows::load(path, plan.format, plan.max_tokens)?;
         let played = Timeline::of(&rows, plan.window, 1.0).arrivals.len();
         if played as f64 * plan.scale > f64::from(MOST_REQUESTS) {
@@ -51,13 +66,13 @@ impl Trace {
         Ok(Self { rows, timeline, most_copies })
     }
 
-    /// When each request is due, from the first.
-    pub fn offsets(&self) -> impl Iterator<Item = Nanos> + '_ {
+    /// When each request is due, counted from the first.
+    fn offsets(&self) -> impl Iterator<Item = Nanos> + '_ {
         self.timeline.arrivals.iter().map(|arrival| arrival.due)
     }
 
-    /// What a request of a pass stands for. A pass of more requests than the trace has begins it
-    /// again, as another copy of every row.
+    /// The arrival of a request of a pass. A pass of more requests than the trace has plays it again,
+    /// as another copy of every row.
     fn arrival(&self, index: u64) -> Arrival {
         let count = self.timeline.arrivals.len() as u64;
         let arrival = self.timeline.arrivals[(index % count) as usize];
@@ -67,39 +82,41 @@ impl Trace {
 
     fn request(
         &self,
-        shared: &Shared,
-        place: &PromptPlace,
+        context: &PromptContext,
+        scope: &PromptScope,
         index: u64,
     ) -> Result<Request, WorkloadError> {
         let arrival = self.arrival(index);
         let row = arrival.row;
-        // A prompt shorter than what the server adds still needs a token of its own.
-        let length = row.input.saturating_sub(shared.reserve).max(1);
-        let tokenizer = shared.tokenizer.as_ref();
-        let mut words = Words::new(tokenizer, place.rng(shared.seed, &shared.salt, index));
-        let mut positions = self.shared_positions(shared, place, &arrival, length);
+        // A prompt has at least one token of its own, whatever the server adds.
+        let length = row.input.saturating_sub(context.reserve).max(1);
+        let tokenizer = context.tokenizer.as_ref();
+        let mut words = Words::new(tokenizer, scope.rng(context.seed, &context.salt, index));
+        let mut positions = self.block_positions(context, scope, &arrival, length);
         positions.extend(words.positions(length - positions.len() as u32));
-        let made = fit::at_positions(tokenizer, &mut words, &positions, shared.form)?;
-        Ok(shared.request(made, CellPlan { input_length: row.input, output_length: row.output }))
+        let made = fit::at_positions(tokenizer, &mut words, &positions, context.form)?;
+        let cell = CellPlan { input_length: row.input, output_length: row.output };
+        Ok(made.request(context, cell))
     }
 
-    /// The words that a row's hashes stand for, at most `length`, as positions among plain ids.
-    fn shared_positions(
+    /// The words of a row's blocks, at most `length`, as positions among the plain ids. They depend
+    /// only on the hash, the copy and the scope.
+    fn block_positions(
         &self,
-        shared: &Shared,
-        place: &PromptPlace,
+        context: &PromptContext,
+        scope: &PromptScope,
         arrival: &Arrival,
         length: u32,
     ) -> Vec<usize> {
         let mut positions = Vec::new();
-        let (copy, repeat) = (arrival.copy.to_string(), place.repeat.to_string());
+        let (copy, repeat) = (arrival.copy.to_string(), scope.repeat.to_string());
         for block in self.rows.blocks(&arrival.row) {
             let block = block.to_string();
             let of: [&str; 7] =
-                ["block", &shared.salt, &place.cell, &place.pass, &repeat, &copy, &block];
-            let rng = seed::rng(shared.seed, &of);
+                ["block", &context.salt, &scope.cell, &scope.pass, &repeat, &copy, &block];
+            let rng = seed::rng(context.seed, &of);
             let count = BLOCK_TOKENS.min(length - positions.len() as u32);
-            positions.extend(Words::new(shared.tokenizer.as_ref(), rng).positions(count));
+            positions.extend(Words::new(context.tokenizer.as_ref(), rng).positions(count));
         }
         positions
     }
@@ -108,87 +125,87 @@ impl Trace {
 impl Workload for Trace {
     fn requests(
         &self,
-        shared: &Shared,
+        context: &PromptContext,
         _cell: CellPlan,
-        place: &PromptPlace,
+        scope: &PromptScope,
         count: usize,
-    ) -> Result<Built, WorkloadError> {
-        self.part(shared, place, 0, count)
+    ) -> Result<RequestBatch, WorkloadError> {
+        self.chunk(context, scope, 0, count)
     }
 
-    fn parts(&self) -> Option<&dyn Parts> {
+    fn chunked(&self) -> Option<&dyn ChunkedRequests> {
         Some(self)
     }
 
-    fn plays(&self) -> Option<u64> {
+    fn trace_length(&self) -> Option<u64> {
         Some(self.timeline.arrivals.len() as u64)
     }
 
     fn findings(&self) -> Vec<Finding> {
         let timeline = &self.timeline;
-        let note = |code, told: String| Finding::new(code, Severity::Note, told);
+        let note = |code, message: String| Finding::new(code, Severity::Note, message);
         let mut findings = Vec::new();
         if self.rows.left_out.total() > 0 {
-            let told = format!(
+            let message = format!(
                 "rows of the data set that are left out: {}; that are used: {}. {}",
                 self.rows.left_out.total(),
                 self.rows.rows.len(),
                 self.rows.left_out
             );
-            findings.push(note("data_set_rows_left_out", told));
+            findings.push(note("data_set_rows_left_out", message));
         }
         let outside = timeline.before + timeline.behind;
         if outside > 0 {
-            let told = format!(
+            let message = format!(
                 "{outside} of {} rows of the trace are outside of --trace-window and not played: \
                  {} before it begins, {} from its end on",
                 self.rows.rows.len(),
                 timeline.before,
                 timeline.behind
             );
-            findings.push(note("trace_rows_outside_of_the_window", told));
+            findings.push(note("trace_rows_outside_of_the_window", message));
         }
         if timeline.out_of_order > 0 {
-            let told = format!(
+            let message = format!(
                 "{} rows of the trace stand below one that came later; they are played in the \
                  order of their time",
                 timeline.out_of_order
             );
-            findings.push(note("trace_out_of_order", told));
+            findings.push(note("trace_out_of_order", message));
         }
         let count = timeline.arrivals.len() as u64;
         if timeline.simultaneous * 10 > count {
-            let told = format!(
+            let message = format!(
                 "{} of {count} requests are due at the instant of the one before: the trace's \
                  clock is coarse, and its bursts within a tick are all at once",
                 timeline.simultaneous
             );
-            findings.push(note("trace_clock_is_coarse", told));
+            findings.push(note("trace_clock_is_coarse", message));
         }
         findings
     }
 }
 
-impl Parts for Trace {
-    fn tokens(&self, count: usize) -> u64 {
+impl ChunkedRequests for Trace {
+    fn input_tokens(&self, count: usize) -> u64 {
         (0..count as u64).map(|index| u64::from(self.arrival(index).row.input)).sum()
     }
 
-    fn part(
+    fn chunk(
         &self,
-        shared: &Shared,
-        place: &PromptPlace,
+        context: &PromptContext,
+        scope: &PromptScope,
         first: u64,
         count: usize,
-    ) -> Result<Built, WorkloadError> {
-        let requests = shared.make(count, |at| self.request(shared, place, first + at as u64))?;
-        let notes = notes(shared, &requests, self.rows.has_blocks());
-        Ok(Built { requests, notes })
+    ) -> Result<RequestBatch, WorkloadError> {
+        let requests = context.make(count, |at| self.request(context, scope, first + at as u64))?;
+        let notes = notes(context, &requests, self.rows.has_blocks());
+        Ok(RequestBatch { requests, notes })
     }
 }
 
-/// What of some prompts is not as the trace says.
-fn notes(shared: &Shared, requests: &[Request], has_blocks: bool) -> Vec<Note> {
+/// How prompts differ from what the trace asks for.
+fn notes(context: &PromptContext, requests: &[Request], has_blocks: bool) -> Vec<Note> {
     let counted = |request: &Request| request.counted_tokens.unwrap_or(0);
     let off = |request: &Request| counted(request).abs_diff(request.input_tokens);
     let inexact = requests.iter().filter(|request| off(request) > 0);
@@ -198,8 +215,8 @@ fn notes(shared: &Shared, requests: &[Request], has_blocks: bool) -> Vec<Note> {
         asked: farthest.input_tokens,
         farthest: counted(farthest),
     });
-    // Prompts with hashes in common are meant to be the same.
+    // With hashes, prompts are meant to share prefixes.
     let shortest = requests.iter().map(|request| request.input_tokens).min();
-    let short = shortest.filter(|_| !has_blocks).and_then(|tokens| short_tag(shared, tokens));
+    let short = shortest.filter(|_| !has_blocks).and_then(|tokens| short_tag(context, tokens));
     note.into_iter().chain(short).collect()
 }

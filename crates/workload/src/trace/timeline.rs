@@ -1,21 +1,20 @@
-//! What of a trace is played and when: rows in the order of their time, a window of them, at a
-//! scaled rate. A pure function of the rows.
+//! Which rows of a trace are played and when: sorted by time, cut to a window, at a scaled rate. A
+//! pure function of the rows.
 //!
 //! **Scale and speed.** `--replay-speed` shortens every gap: a burst of ten minutes becomes one of
-//! five, and the trace ends in half the time. `--trace-scale F` keeps the clock: of every stretch of
-//! time, however short or long, it plays F times the requests that came in it, so each stretch keeps
-//! its share of all requests and the rate its course, with bursts as long and as steep, relative to
-//! the mean, as they were. Request j of the scaled trace stands for the place j / F of the
-//! recorded one: it has the lengths of the row there, and an instant between that row and the
-//! next. Drawing rows at random instead would add noise of its own below a factor of 1, and
-//! laying shifted copies over one another would level out the bursts above it.
+//! five, and the trace ends in half the time. `--trace-scale F` keeps the clock: in every interval it
+//! plays F times the requests that arrived in it. So each interval keeps its share of all requests,
+//! and bursts are as long and, relative to the mean rate, as steep as they were. Request j of the
+//! scaled trace corresponds to position j / F of the recorded one: it has the lengths of the row
+//! there, and an instant between that row and the next. Below a factor of 1, drawing rows at random
+//! would add noise; above it, overlaying shifted copies would flatten the bursts.
 
 use std::time::Duration;
 
 use inferometer_model::time::Nanos;
 use inferometer_plan::TraceWindow;
 
-use super::file::{Row, Rows};
+use super::row::{Row, Rows};
 
 /// One request of the trace as it is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +23,8 @@ pub struct Arrival {
     pub due: Nanos,
     /// Its row.
     pub row: Row,
-    /// How many requests of the same row come before it: copies share no prefix with one another's
-    /// rows, as users of another service would not.
+    /// The number of earlier requests of the same row. Different copies share no prefix, as if they
+    /// were from different services.
     pub copy: u32,
 }
 
@@ -34,19 +33,19 @@ pub struct Arrival {
 pub struct Timeline {
     /// In the order of their time.
     pub arrivals: Vec<Arrival>,
-    /// Rows whose instant lies before that of a row above them.
+    /// Rows whose instant is before that of an earlier row of the file.
     pub out_of_order: u64,
     /// Rows before the window.
     pub before: u64,
     /// Rows from the window's end on.
     pub behind: u64,
-    /// Requests that are due at the very instant of the one before.
+    /// Requests that are due at the same instant as the one before.
     pub simultaneous: u64,
 }
 
 impl Timeline {
-    /// What is played of some rows. A window is counted from the first row's instant; where it
-    /// holds no row, nothing is played.
+    /// The requests that are played. A window counts from the first row's instant; if it holds no
+    /// row, nothing is played.
     #[must_use]
     pub fn of(rows: &Rows, window: TraceWindow, scale: f64) -> Self {
         let mut order: Vec<Row> = rows.rows.clone();
@@ -78,18 +77,18 @@ impl Timeline {
 fn scaled(rows: &[Row], scale: f64) -> Vec<Arrival> {
     let Some((first, last)) = rows.first().zip(rows.last()) else { return Vec::new() };
     let offset = |row: &Row| row.at_ns.abs_diff(first.at_ns);
-    // Behind the last row stands one at the mean gap, so that its copies are spread like others.
+    // The last row gets the mean gap after it, so that its copies are spread like the others.
     let end = offset(last).saturating_add(offset(last) / (rows.len() as u64 - 1).max(1));
     let count = (rows.len() as f64 * scale).round().max(1.0) as usize;
     let mut arrivals: Vec<Arrival> = Vec::with_capacity(count);
     let mut copies = (usize::MAX, 0);
     for number in 0..count {
-        let place = number as f64 / scale;
-        let at = (place as usize).min(rows.len() - 1);
+        let position = number as f64 / scale;
+        let at = (position as usize).min(rows.len() - 1);
         copies = if copies.0 == at { (at, copies.1 + 1) } else { (at, 0) };
         let (row, here) = (rows[at], offset(&rows[at]));
         let next = rows.get(at + 1).map_or(end, offset);
-        let part = (place - at as f64).clamp(0.0, 1.0);
+        let part = (position - at as f64).clamp(0.0, 1.0);
         let due = Nanos(here + ((next - here) as f64 * part) as u64);
         arrivals.push(Arrival { due, row, copy: copies.1 });
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
 use inferometer_plan::WorkloadPlan;
-use inferometer_workload::{Note, WorkloadError, WorkloadSpec, requests};
+use inferometer_workload::{Note, OpenWorkload, WorkloadError};
 
 use crate::support::{SHAREGPT, cell, place};
 
@@ -88,15 +88,15 @@ impl Tokenizer for Awkward {
     }
 }
 
-fn random(kind: Kind) -> Result<WorkloadSpec, WorkloadError> {
-    WorkloadSpec::open(&WorkloadPlan::Random, Awkward::tokenizer(kind), 1, "salt")
+fn random(kind: Kind) -> Result<OpenWorkload, WorkloadError> {
+    OpenWorkload::open(&WorkloadPlan::Random, Awkward::tokenizer(kind), 1, "salt")
 }
 
 #[test]
 fn a_tokenizer_that_joins_or_splits_words_is_corrected_until_the_count_is_exact() {
     for kind in [Kind::Merges, Kind::Splits] {
         for length in [1, 2, 16, 128, 777] {
-            let built = requests(&random(kind).unwrap(), cell(length), &place(), 50).unwrap();
+            let built = random(kind).unwrap().requests(cell(length), &place(), 50).unwrap();
             assert!(built.requests.iter().all(|request| request.counted_tokens == Some(length)));
         }
     }
@@ -106,8 +106,8 @@ fn a_tokenizer_that_joins_or_splits_words_is_corrected_until_the_count_is_exact(
 fn words_that_do_not_stand_apart_whatever_is_said_of_them_are_corrected_one_by_one() {
     for kind in [Kind::Merges, Kind::Splits] {
         let of = |tokenizer| {
-            let spec = WorkloadSpec::open(&WorkloadPlan::Random, tokenizer, 1, "salt").unwrap();
-            requests(&spec, cell(777), &place(), 50).unwrap()
+            let spec = OpenWorkload::open(&WorkloadPlan::Random, tokenizer, 1, "salt").unwrap();
+            spec.requests(cell(777), &place(), 50).unwrap()
         };
         for apart in [true, false] {
             let built = of(Awkward::writing(kind, apart));
@@ -120,7 +120,7 @@ fn words_that_do_not_stand_apart_whatever_is_said_of_them_are_corrected_one_by_o
 #[test]
 fn a_length_that_cannot_be_had_is_told_with_the_count_that_was_reached() {
     let spec = random(Kind::Even).unwrap();
-    let built = requests(&spec, cell(33), &place(), 10).unwrap();
+    let built = spec.requests(cell(33), &place(), 10).unwrap();
     for request in &built.requests {
         let counted = request.counted_tokens.unwrap();
         assert!(counted == 32 || counted == 34, "{counted}");
@@ -128,18 +128,18 @@ fn a_length_that_cannot_be_had_is_told_with_the_count_that_was_reached() {
     let [Note::Inexact { prompts: 10, asked: 33, farthest: 32 | 34 }] = built.notes[..] else {
         panic!("{:?}", built.notes)
     };
-    assert_eq!(requests(&spec, cell(34), &place(), 10).unwrap().notes, []);
+    assert_eq!(spec.requests(cell(34), &place(), 10).unwrap().notes, []);
 }
 
 #[test]
 fn a_tokenizer_that_fails_or_has_no_words_is_an_error() {
     let spec = random(Kind::Fails).unwrap();
-    let error = requests(&spec, cell(16), &place(), 20).unwrap_err();
+    let error = spec.requests(cell(16), &place(), 20).unwrap_err();
     assert_eq!(error.to_string(), "tokenizer awkward: gave up");
 
     let sharegpt = WorkloadPlan::Sharegpt { dataset: SHAREGPT.to_owned() };
     for plan in [WorkloadPlan::Random, sharegpt] {
-        let error = WorkloadSpec::open(&plan, Awkward::tokenizer(Kind::Wordless), 1, "salt").err();
+        let error = OpenWorkload::open(&plan, Awkward::tokenizer(Kind::Wordless), 1, "salt").err();
         let tokenizer = "awkward".to_owned();
         let expected = WorkloadError::TooFewPlainTokens { tokenizer, found: 3, needed: 16 };
         assert_eq!(error, Some(expected));

@@ -7,7 +7,7 @@ use inferometer_model::request::{Prompt, Request};
 use inferometer_plan::WorkloadPlan;
 use inferometer_plan::template::Template;
 use inferometer_workload::blocks::Corpus;
-use inferometer_workload::{Note, PromptForm, WorkloadError, embedded, requests};
+use inferometer_workload::{Note, PromptForm, WorkloadError, embedded};
 
 use crate::support::{compare_with_golden, place, spec};
 
@@ -38,7 +38,7 @@ fn the_first_blocks_of_seed_one_are_those_of_the_fixtures() {
         [("shipped-zh", "continue-zh"), ("shipped-en", "summarise-en"), (FOLDER, "repeat-zh")]
     {
         let spec = spec(&blocks(corpus, template), "golden");
-        let found = requests(&spec, cell(60, 100), &place(), 3).unwrap().requests;
+        let found = spec.requests(cell(60, 100), &place(), 3).unwrap().requests;
         compare_with_golden(&format!("blocks-{template}"), &found);
     }
 }
@@ -46,7 +46,7 @@ fn the_first_blocks_of_seed_one_are_those_of_the_fixtures() {
 #[test]
 fn a_prompt_is_a_block_of_so_many_characters_in_the_template() {
     let spec = spec(&blocks("shipped-zh", "continue-zh"), "salt");
-    let built = requests(&spec, cell(500, 1_000), &place(), 8).unwrap();
+    let built = spec.requests(cell(500, 1_000), &place(), 8).unwrap();
     assert!(built.notes.is_empty());
     let whole = Corpus::open("shipped-zh").unwrap();
     let whole = whole.block(0, whole.chars() * 2);
@@ -64,9 +64,9 @@ fn a_prompt_is_a_block_of_so_many_characters_in_the_template() {
 #[test]
 fn as_token_ids_a_prompt_is_the_same_text() {
     let mut spec = spec(&blocks("shipped-en", "continue-en"), "salt");
-    let texts = requests(&spec, cell(200, 50), &place(), 3).unwrap().requests;
-    spec.shared.form = PromptForm::TokenIds;
-    let ids = requests(&spec, cell(200, 50), &place(), 3).unwrap().requests;
+    let texts = spec.requests(cell(200, 50), &place(), 3).unwrap().requests;
+    spec.context.form = PromptForm::TokenIds;
+    let ids = spec.requests(cell(200, 50), &place(), 3).unwrap().requests;
     for (with_text, with_ids) in texts.iter().zip(&ids) {
         let Prompt::TokenIds(ids) = &with_ids.prompt else { panic!("token ids") };
         assert_eq!(embedded().decode(ids).unwrap(), text(with_text));
@@ -78,9 +78,9 @@ fn as_token_ids_a_prompt_is_the_same_text() {
 fn blocks_that_overlap_and_blocks_that_are_too_long_are_told() {
     let spec = spec(&blocks(FOLDER, "continue-en"), "salt");
     let chars = Corpus::open(FOLDER).unwrap().chars() as u32;
-    let built = requests(&spec, cell(chars / 2, 10), &place(), 5).unwrap();
+    let built = spec.requests(cell(chars / 2, 10), &place(), 5).unwrap();
     assert_eq!(built.notes, [Note::Overlapping { prompts: 3, available: 2 }]);
-    let error = requests(&spec, cell(chars + 1, 10), &place(), 1).unwrap_err();
+    let error = spec.requests(cell(chars + 1, 10), &place(), 1).unwrap_err();
     assert!(matches!(error, WorkloadError::BlockBeyondCorpus { .. }), "{error}");
     assert!(error.to_string().contains("fixtures/blocks"));
 }

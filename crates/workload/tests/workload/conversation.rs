@@ -3,7 +3,7 @@
 use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
 use inferometer_load::distribution::Distribution;
 use inferometer_plan::WorkloadPlan;
-use inferometer_workload::conversation::Turn;
+use inferometer_workload::Turn;
 use inferometer_workload::embedded;
 
 use crate::support::{SHAREGPT, cell, place, spec};
@@ -39,7 +39,7 @@ pub fn conversations() -> [(&'static str, WorkloadPlan); 2] {
 
 fn talks(plan: &ConversationPlan, salt: &str, count: u32) -> Vec<Vec<Turn>> {
     let spec = spec(&WorkloadPlan::Conversation(plan.clone()), salt);
-    let talks = spec.workload().conversations(&spec.shared, &place(), count);
+    let talks = spec.workload().conversations(&spec.context, &place(), count);
     talks.expect("words can be made").expect("the workload has conversations")
 }
 
@@ -101,6 +101,6 @@ fn rows_that_are_no_conversation_are_counted_and_few_conversations_are_told() {
 #[test]
 fn a_warm_up_sends_first_turns() {
     let spec = spec(&WorkloadPlan::Conversation(random()), "salt");
-    let built = inferometer_workload::requests(&spec, cell(0), &place(), 2).unwrap();
+    let built = spec.requests(cell(0), &place(), 2).unwrap();
     assert!(built.requests.iter().all(|request| request.input_tokens == 40));
 }

@@ -6,7 +6,7 @@ use inferometer_load::distribution::Distribution;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::request::Request;
 use inferometer_plan::{DrawnPlan, Lengths, PrefixPlan, WorkloadPlan};
-use inferometer_workload::{PromptForm, PromptPlace, WorkloadError, embedded, requests};
+use inferometer_workload::{PromptForm, PromptScope, WorkloadError, embedded};
 
 use crate::support::{cell, ids, place, spec};
 
@@ -23,9 +23,9 @@ pub fn groups() -> WorkloadPlan {
 
 fn built(plan: &WorkloadPlan, form: PromptForm, count: usize) -> Vec<Request> {
     let mut spec = spec(plan, "salt");
-    spec.shared.form = form;
-    spec.shared.reserve = 1;
-    let built = requests(&spec, cell(48), &place(), count).expect("they are made");
+    spec.context.form = form;
+    spec.context.reserve = 1;
+    let built = spec.requests(cell(48), &place(), count).expect("they are made");
     assert_eq!(built.notes, []);
     built.requests
 }
@@ -102,8 +102,8 @@ fn the_first_of_a_group_is_cold_the_others_are_warm_and_share_its_beginning_alon
 fn passes_and_salts_share_no_beginning() {
     let mut beginnings = HashSet::new();
     for salt in ["one run", "another run"] {
-        for place in [place(), PromptPlace::new("0", "saturated", 0), place().after(7)] {
-            let built = requests(&spec(&around(), salt), cell(48), &place, 2).unwrap();
+        for place in [place(), PromptScope::new("0", "saturated", 0), place().after(7)] {
+            let built = spec(&around(), salt).requests(cell(48), &place, 2).unwrap();
             beginnings.insert(ids(&embedded(), &built.requests[0])[..8].to_vec());
         }
     }
@@ -114,6 +114,6 @@ fn passes_and_salts_share_no_beginning() {
 #[test]
 fn a_beginning_that_leaves_no_room_is_an_error() {
     let tight = CellPlan { input_length: 20, output_length: 8 };
-    let error = requests(&spec(&groups(), "salt"), tight, &place(), 20).unwrap_err();
+    let error = spec(&groups(), "salt").requests(tight, &place(), 20).unwrap_err();
     assert_eq!(error, WorkloadError::NothingLeft { input_length: 20, reserve: 20 });
 }

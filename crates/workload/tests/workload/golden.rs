@@ -3,8 +3,8 @@
 
 use inferometer_model::request::{Prompt, Request};
 use inferometer_plan::WorkloadPlan;
-use inferometer_workload::conversation::Turn;
-use inferometer_workload::{PromptForm, requests};
+use inferometer_workload::PromptForm;
+use inferometer_workload::Turn;
 
 use crate::conversation::conversations;
 use crate::support::{cell, compare_with_golden, place, sources, spec};
@@ -27,8 +27,8 @@ fn first_prompts(plan: &WorkloadPlan) -> Vec<Request> {
     let mut spec = spec(plan, "golden");
     let forms = [PromptForm::Text, PromptForm::TokenIds];
     let first = |form| {
-        spec.shared.form = form;
-        requests(&spec, cell(48), &place(), 3).expect("prompts").requests
+        spec.context.form = form;
+        spec.requests(cell(48), &place(), 3).expect("prompts").requests
     };
     forms.into_iter().flat_map(first).collect()
 }
@@ -37,7 +37,7 @@ fn first_prompts(plan: &WorkloadPlan) -> Vec<Request> {
 fn the_first_conversations_of_seed_one_are_those_of_the_fixtures() {
     for (name, plan) in conversations() {
         let spec = spec(&plan, "golden");
-        let talks = spec.workload().conversations(&spec.shared, &place(), 3).unwrap().unwrap();
+        let talks = spec.workload().conversations(&spec.context, &place(), 3).unwrap().unwrap();
         let first = |turn: &Turn| Request {
             counted_tokens: turn.counted_tokens,
             ..Request::new(Prompt::Text(turn.text.clone()), turn.input_tokens, turn.output_tokens)

@@ -4,9 +4,7 @@ use std::collections::HashSet;
 
 use inferometer_model::request::Prompt;
 use inferometer_plan::WorkloadPlan;
-use inferometer_workload::{
-    Note, PromptForm, PromptPlace, WorkloadError, WorkloadSpec, embedded, requests,
-};
+use inferometer_workload::{Note, OpenWorkload, PromptForm, PromptScope, WorkloadError, embedded};
 use proptest::prelude::*;
 
 use crate::support::{cell, ids, place, sources, spec};
@@ -16,9 +14,9 @@ fn prompts_have_exactly_the_tokens_asked_for_in_either_form() {
     for plan in sources() {
         let mut spec = spec(&plan, "salt");
         for form in [PromptForm::Text, PromptForm::TokenIds] {
-            spec.shared.form = form;
+            spec.context.form = form;
             for length in [16, 17, 40, 64, 100] {
-                let built = requests(&spec, cell(length), &place(), 40).unwrap();
+                let built = spec.requests(cell(length), &place(), 40).unwrap();
                 assert_eq!(built.requests.len(), 40);
                 for request in &built.requests {
                     let found = ids(&embedded(), request).len() as u32;
@@ -38,16 +36,16 @@ fn prompts_have_exactly_the_tokens_asked_for_in_either_form() {
 fn tokens_that_the_server_adds_are_left_room_for() {
     for plan in sources() {
         let mut spec = spec(&plan, "salt");
-        spec.shared.reserve = 3;
+        spec.context.reserve = 3;
         for form in [PromptForm::Text, PromptForm::TokenIds] {
-            spec.shared.form = form;
-            for request in requests(&spec, cell(32), &place(), 10).unwrap().requests {
+            spec.context.form = form;
+            for request in spec.requests(cell(32), &place(), 10).unwrap().requests {
                 assert_eq!(ids(&embedded(), &request).len(), 29);
                 assert_eq!((request.input_tokens, request.counted_tokens), (32, Some(32)));
             }
         }
-        spec.shared.reserve = 32;
-        let error = requests(&spec, cell(32), &place(), 10).unwrap_err();
+        spec.context.reserve = 32;
+        let error = spec.requests(cell(32), &place(), 10).unwrap_err();
         assert_eq!(error, WorkloadError::NothingLeft { input_length: 32, reserve: 32 });
     }
 }
@@ -56,9 +54,9 @@ fn tokens_that_the_server_adds_are_left_room_for() {
 fn a_prompt_depends_on_its_place_and_index_and_not_on_how_many_are_made() {
     for plan in sources() {
         let spec = spec(&plan, "salt");
-        let many = requests(&spec, cell(48), &place(), 200).unwrap().requests;
-        let again = requests(&spec, cell(48), &place(), 200).unwrap().requests;
-        let few = requests(&spec, cell(48), &place(), 5).unwrap().requests;
+        let many = spec.requests(cell(48), &place(), 200).unwrap().requests;
+        let again = spec.requests(cell(48), &place(), 200).unwrap().requests;
+        let few = spec.requests(cell(48), &place(), 5).unwrap().requests;
         assert_eq!(many, again);
         assert_eq!(many[..5], few);
     }
@@ -67,20 +65,20 @@ fn a_prompt_depends_on_its_place_and_index_and_not_on_how_many_are_made() {
 #[test]
 fn no_two_prompts_of_a_run_share_their_first_block_of_sixteen_tokens() {
     let places = [
-        PromptPlace::new("0", "one_by_one", 0),
-        PromptPlace::new("0", "saturated", 0),
-        PromptPlace::new("0", "saturated", 1),
-        PromptPlace::new("1", "one_by_one", 0),
-        PromptPlace::new("01", "ne_by_one", 0),
+        PromptScope::new("0", "one_by_one", 0),
+        PromptScope::new("0", "saturated", 0),
+        PromptScope::new("0", "saturated", 1),
+        PromptScope::new("1", "one_by_one", 0),
+        PromptScope::new("01", "ne_by_one", 0),
     ];
     for plan in sources() {
         for form in [PromptForm::Text, PromptForm::TokenIds] {
             let mut blocks = HashSet::new();
             for salt in ["first run", "second run"] {
                 let mut spec = spec(&plan, salt);
-                spec.shared.form = form;
+                spec.context.form = form;
                 for place in &places {
-                    for request in requests(&spec, cell(32), place, 50).unwrap().requests {
+                    for request in spec.requests(cell(32), place, 50).unwrap().requests {
                         // A tag is shorter than a block: six tokens, of which the text may join
                         // the last to what follows.
                         blocks.insert(ids(&embedded(), &request)[..6].to_vec());
@@ -95,8 +93,8 @@ fn no_two_prompts_of_a_run_share_their_first_block_of_sixteen_tokens() {
 #[test]
 fn another_seed_gives_other_prompts() {
     let of = |seed| {
-        let spec = WorkloadSpec::open(&WorkloadPlan::Random, embedded(), seed, "salt").unwrap();
-        requests(&spec, cell(32), &place(), 20).unwrap().requests
+        let spec = OpenWorkload::open(&WorkloadPlan::Random, embedded(), seed, "salt").unwrap();
+        spec.requests(cell(32), &place(), 20).unwrap().requests
     };
     assert!(of(1).iter().zip(of(2)).all(|(one, other)| one.prompt != other.prompt));
 }
@@ -105,17 +103,17 @@ fn another_seed_gives_other_prompts() {
 fn prompts_too_short_for_a_full_tag_say_so() {
     let spec = spec(&WorkloadPlan::Random, "salt");
     for length in 1..=5 {
-        let built = requests(&spec, cell(length), &place(), 20).unwrap();
+        let built = spec.requests(cell(length), &place(), 20).unwrap();
         assert_eq!(built.notes, [Note::ShortTag { tokens: length, full: 6 }]);
         assert!(built.requests.iter().all(|request| request.counted_tokens == Some(length)));
     }
-    assert_eq!(requests(&spec, cell(6), &place(), 20).unwrap().notes, []);
+    assert_eq!(spec.requests(cell(6), &place(), 20).unwrap().notes, []);
 }
 
 #[test]
 fn a_pass_of_no_requests_is_empty() {
     for plan in sources() {
-        let built = requests(&spec(&plan, "salt"), cell(32), &place(), 0).unwrap();
+        let built = spec(&plan, "salt").requests(cell(32), &place(), 0).unwrap();
         assert_eq!(built.requests, []);
     }
 }
@@ -126,9 +124,9 @@ proptest! {
     fn random_prompts_are_exact_for_any_seed_salt_and_length(
         seed: u64, salt: String, length in 1_u32..300, repeat: u32,
     ) {
-        let spec = WorkloadSpec::open(&WorkloadPlan::Random, embedded(), seed, salt).unwrap();
-        let place = PromptPlace::new("cell", "pass", repeat);
-        for request in requests(&spec, cell(length), &place, 3).unwrap().requests {
+        let spec = OpenWorkload::open(&WorkloadPlan::Random, embedded(), seed, salt).unwrap();
+        let place = PromptScope::new("cell", "pass", repeat);
+        for request in spec.requests(cell(length), &place, 3).unwrap().requests {
             prop_assert_eq!(ids(&embedded(), &request).len() as u32, length);
         }
     }

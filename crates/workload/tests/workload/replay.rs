@@ -9,7 +9,7 @@ use inferometer_model::request::{Request, Sampling, WorkloadHasher};
 use inferometer_plan::WorkloadPlan;
 use inferometer_plan::spec::{Known, Spec, WorkloadKeys};
 use inferometer_workload::replay::{DumpLine, SCHEMA};
-use inferometer_workload::{PromptPlace, WorkloadError, WorkloadSpec, embedded, prepare, requests};
+use inferometer_workload::{OpenWorkload, PromptScope, WorkloadError, embedded, prepare};
 use serde_json::{Map, json};
 
 use crate::drawn::groups;
@@ -44,9 +44,9 @@ fn dump(path: &Path, cell: CellPlan, load: &str, requests: &[Request]) {
     std::fs::write(path, text).expect("it is writable");
 }
 
-fn replay(path: &Path) -> Result<WorkloadSpec, WorkloadError> {
+fn replay(path: &Path) -> Result<OpenWorkload, WorkloadError> {
     let plan = WorkloadPlan::Replay { dataset: path.display().to_string() };
-    WorkloadSpec::open(&plan, embedded(), 9, "another salt")
+    OpenWorkload::open(&plan, embedded(), 9, "another salt")
 }
 
 #[test]
@@ -54,10 +54,10 @@ fn what_was_written_is_sent_again_with_the_same_hash_whatever_seed_and_salt() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let [(_, jsonl), ..] = rows::fixtures();
     for (plan, cell, count) in [(groups(), cell(48), 30), (jsonl, CellPlan::OWN, 4)] {
-        let place = PromptPlace::new(cell.to_string(), "saturated", 0);
-        let sent = requests(&spec(&plan, "salt"), cell, &place, count).unwrap().requests;
+        let place = PromptScope::new(cell.to_string(), "saturated", 0);
+        let sent = spec(&plan, "salt").requests(cell, &place, count).unwrap().requests;
         dump(file.path(), cell, "saturated", &sent);
-        let again = requests(&replay(file.path()).unwrap(), cell, &place, count).unwrap();
+        let again = replay(file.path()).unwrap().requests(cell, &place, count).unwrap();
         assert_eq!(again.requests, sent);
         assert_eq!(hash(&again.requests), hash(&sent));
         assert_eq!(again.notes, []);
@@ -67,25 +67,25 @@ fn what_was_written_is_sent_again_with_the_same_hash_whatever_seed_and_salt() {
 #[test]
 fn a_pass_that_is_not_in_the_file_is_an_error_and_a_warm_up_is_words() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let place = PromptPlace::new(cell(48).to_string(), "saturated", 0);
-    let sent = requests(&spec(&groups(), "salt"), cell(48), &place, 5).unwrap().requests;
+    let place = PromptScope::new(cell(48).to_string(), "saturated", 0);
+    let sent = spec(&groups(), "salt").requests(cell(48), &place, 5).unwrap().requests;
     dump(file.path(), cell(48), "saturated", &sent);
     let spec = replay(file.path()).unwrap();
     for (pass, repeat, count) in [("saturated", 0, 6), ("one by one", 0, 1), ("saturated", 1, 5)] {
-        let place = PromptPlace::new(cell(48).to_string(), pass, repeat);
-        let error = requests(&spec, cell(48), &place, count).unwrap_err().to_string();
+        let place = PromptScope::new(cell(48).to_string(), pass, repeat);
+        let error = spec.requests(cell(48), &place, count).unwrap_err().to_string();
         assert!(error.contains(pass) && error.contains("48 x 8"), "{error}");
     }
-    let warm_up = PromptPlace::new(cell(48).to_string(), "warm-up", 0);
-    let warm = requests(&spec, cell(48), &warm_up, 2).unwrap().requests;
+    let warm_up = PromptScope::new(cell(48).to_string(), "warm-up", 0);
+    let warm = spec.requests(cell(48), &warm_up, 2).unwrap().requests;
     assert!(warm.iter().all(|request| request.input_tokens == 48 && !sent.contains(request)));
 }
 
 #[test]
 fn recorded_instants_are_read_back_and_what_is_none_is_told_with_its_line() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let place = PromptPlace::new(cell(48).to_string(), RECORDED, 0);
-    let sent = requests(&spec(&groups(), "salt"), cell(48), &place, 2).unwrap().requests;
+    let place = PromptScope::new(cell(48).to_string(), RECORDED, 0);
+    let sent = spec(&groups(), "salt").requests(cell(48), &place, 2).unwrap().requests;
     let read = |due_ns: [Option<u64>; 2]| {
         let mut text = json!({"schema": SCHEMA, "plan": {}, "recorded": true}).to_string() + "\n";
         for (request, due_ns) in sent.iter().zip(due_ns) {

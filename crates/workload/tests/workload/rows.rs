@@ -8,7 +8,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::request::Prompt;
 use inferometer_plan::spec::{Known, RowsKeys, Spec, Value, WorkloadKeys};
 use inferometer_plan::{RowsFormat, RowsPlan, WorkloadPlan};
-use inferometer_workload::{Note, WorkloadError, WorkloadSpec, embedded, prepare, requests};
+use inferometer_workload::{Note, OpenWorkload, WorkloadError, embedded, prepare};
 use serde_json::json;
 
 use crate::support::place;
@@ -28,14 +28,14 @@ pub fn fixtures() -> [(&'static str, WorkloadPlan); 3] {
     ]
 }
 
-fn open(plan: RowsPlan) -> Result<WorkloadSpec, WorkloadError> {
-    WorkloadSpec::open(&WorkloadPlan::Rows(plan), embedded(), 1, "salt")
+fn open(plan: RowsPlan) -> Result<OpenWorkload, WorkloadError> {
+    OpenWorkload::open(&WorkloadPlan::Rows(plan), embedded(), 1, "salt")
 }
 
 #[test]
 fn rows_are_sent_in_order_with_their_lengths_and_the_fields_of_their_bodies() {
     let spec = open(plan(RowsFormat::Jsonl, "rows.jsonl")).unwrap();
-    let built = requests(&spec, CellPlan::OWN, &place(), 4).unwrap();
+    let built = spec.requests(CellPlan::OWN, &place(), 4).unwrap();
     assert_eq!(built.notes, []);
     let [text, chat, ids, han] = &built.requests[..] else { panic!("four rows") };
     assert_eq!(text.prompt, Prompt::Text("Alice was beginning to get very tired".to_owned()));
@@ -54,8 +54,9 @@ fn rows_are_sent_in_order_with_their_lengths_and_the_fields_of_their_bodies() {
 #[test]
 fn each_form_of_prompt_in_a_file_is_known_before_anything_is_sent() {
     let spec = open(plan(RowsFormat::Csv, "rows.csv")).unwrap();
-    let [Prompt::Text(_), Prompt::Messages(_), Prompt::TokenIds(_)] = spec.as_they_are()[..] else {
-        panic!("{:?}", spec.as_they_are())
+    let [Prompt::Text(_), Prompt::Messages(_), Prompt::TokenIds(_)] = spec.verbatim_prompts()[..]
+    else {
+        panic!("{:?}", spec.verbatim_prompts())
     };
 }
 
@@ -63,7 +64,7 @@ fn each_form_of_prompt_in_a_file_is_known_before_anything_is_sent() {
 fn csv_and_parquet_say_the_same_as_json_lines_where_they_can() {
     let of = |format, name| {
         let spec = open(plan(format, name)).unwrap();
-        requests(&spec, CellPlan::OWN, &place(), 4).unwrap().requests
+        spec.requests(CellPlan::OWN, &place(), 4).unwrap().requests
     };
     let lines = of(RowsFormat::Jsonl, "rows.jsonl");
     assert_eq!(of(RowsFormat::Csv, "rows.csv"), lines);
@@ -88,7 +89,7 @@ fn broken_rows_of_parquet_are_left_out_and_told_by_reason_with_their_first_row()
     ] {
         assert!(found.contains(told), "{told}: {found}");
     }
-    let built = requests(&spec, CellPlan::OWN, &place(), 1).unwrap();
+    let built = spec.requests(CellPlan::OWN, &place(), 1).unwrap();
     assert_eq!(built.requests[0].output_tokens, 4, "a whole number that is written as a decimal");
 }
 
@@ -172,7 +173,7 @@ fn columns_are_found_by_the_names_that_are_given_and_lengths_by_the_default() {
     let dataset = file.path().display().to_string();
     let asked = plan(RowsFormat::Csv, "");
     let spec = open(RowsPlan { dataset, columns, output_length: Some(9), ..asked });
-    let built = requests(&spec.unwrap(), CellPlan::OWN, &place(), 1).unwrap();
+    let built = spec.unwrap().requests(CellPlan::OWN, &place(), 1).unwrap();
     assert_eq!(built.requests[0].prompt, Prompt::Text("What, then?".to_owned()));
     assert_eq!(built.requests[0].output_tokens, 9);
 }
@@ -180,7 +181,7 @@ fn columns_are_found_by_the_names_that_are_given_and_lengths_by_the_default() {
 #[test]
 fn passes_go_on_in_the_file_and_rows_that_come_again_in_the_run_are_counted() {
     let spec = open(plan(RowsFormat::Jsonl, "rows.jsonl")).unwrap();
-    let all = requests(&spec, CellPlan::OWN, &place(), 4).unwrap().requests;
+    let all = spec.requests(CellPlan::OWN, &place(), 4).unwrap().requests;
     for (taken, count, rows, again) in [
         (0, 4, &[0, 1, 2, 3][..], 0),
         (0, 6, &[0, 1, 2, 3, 0, 1], 2),
@@ -188,7 +189,7 @@ fn passes_go_on_in_the_file_and_rows_that_come_again_in_the_run_are_counted() {
         (3, 3, &[3, 0, 1], 2),
         (9, 2, &[1, 2], 2),
     ] {
-        let built = requests(&spec, CellPlan::OWN, &place().after(taken), count).unwrap();
+        let built = spec.requests(CellPlan::OWN, &place().after(taken), count).unwrap();
         let expected: Vec<_> = rows.iter().map(|&row: &usize| all[row].clone()).collect();
         assert_eq!(built.requests, expected, "{count} after {taken}");
         let notes = (again > 0).then_some(Note::RowsAgain { prompts: again, rows: 4 });
@@ -228,7 +229,7 @@ fn replayed(rows: RowsPlan) -> (Vec<u64>, Vec<u32>, String) {
         load.take();
     }
     let spec = open(rows).expect("rows with instants");
-    let built = requests(&spec, CellPlan::OWN, &place(), 3).expect("rows with instants");
+    let built = spec.requests(CellPlan::OWN, &place(), 3).expect("rows with instants");
     let told = spec.findings().iter().map(|finding| finding.message.clone() + "\n").collect();
     (due, built.requests.iter().map(|request| request.output_tokens).collect(), told)
 }

@@ -3,7 +3,7 @@
 use inferometer_model::cell::CellPlan;
 use inferometer_model::request::Prompt;
 use inferometer_plan::{ServingLimits, WorkloadPlan};
-use inferometer_workload::{Built, Note, WorkloadError, embedded, requests};
+use inferometer_workload::{Note, RequestBatch, WorkloadError, embedded};
 
 use crate::support::{SHAREGPT, compare_with_golden, place, spec};
 
@@ -11,8 +11,8 @@ fn plan(limits: ServingLimits) -> WorkloadPlan {
     WorkloadPlan::ServingRun { dataset: SHAREGPT.to_owned(), limits }
 }
 
-fn built(limits: ServingLimits, taken: u64, count: usize) -> Result<Built, WorkloadError> {
-    requests(&spec(&plan(limits), "golden"), CellPlan::OWN, &place().after(taken), count)
+fn built(limits: ServingLimits, taken: u64, count: usize) -> Result<RequestBatch, WorkloadError> {
+    spec(&plan(limits), "golden").requests(CellPlan::OWN, &place().after(taken), count)
 }
 
 /// All conversations of the fixture that are within the limits of vLLM's scripts.
@@ -34,7 +34,7 @@ fn the_first_requests_of_seed_one_are_those_of_the_fixture() {
 fn lengths_are_those_of_the_data_and_within_the_limits() {
     let count = within();
     assert!((10..48).contains(&count), "{count}");
-    let Built { requests, notes } = built(ServingLimits::VLLM, 0, count).unwrap();
+    let RequestBatch { requests, notes } = built(ServingLimits::VLLM, 0, count).unwrap();
     assert!(notes.is_empty());
     for request in &requests {
         let Prompt::Text(text) = &request.prompt else { panic!("a text prompt") };

@@ -6,14 +6,12 @@ use std::path::Path;
 use inferometer_model::request::{Prompt, Request};
 use inferometer_plan::WorkloadPlan;
 use inferometer_workload::sharegpt::{Loaded, RowReason, load, read};
-use inferometer_workload::{
-    Note, PromptForm, PromptPlace, WorkloadError, WorkloadSpec, embedded, requests,
-};
+use inferometer_workload::{Note, OpenWorkload, PromptForm, PromptScope, WorkloadError, embedded};
 use proptest::prelude::*;
 
 use crate::support::{SHAREGPT, cell, ids, place, spec};
 
-fn fixture() -> WorkloadSpec {
+fn fixture() -> OpenWorkload {
     spec(&WorkloadPlan::Sharegpt { dataset: SHAREGPT.to_owned() }, "salt")
 }
 
@@ -125,7 +123,7 @@ fn prompts_are_turns_of_the_length_behind_their_tag() {
     let turns = turns();
     let mut multibyte = 0;
     for length in [48, 64, 96] {
-        for request in requests(&fixture(), cell(length), &place(), 6).unwrap().requests {
+        for request in fixture().requests(cell(length), &place(), 6).unwrap().requests {
             let turn = &turns[source_of(&request)];
             let tokens = embedded().count(turn).unwrap();
             assert!((length..length * 3 / 2).contains(&tokens), "{length}: {tokens}");
@@ -151,7 +149,7 @@ fn a_cut_inside_a_character_leaves_no_half_of_it() {
     let plan = WorkloadPlan::Sharegpt { dataset: file.to_str().unwrap().to_owned() };
     let spec = spec(&plan, "salt");
     for length in tokens * 2 / 3 + 1..=tokens {
-        let request = &requests(&spec, cell(length), &place(), 1).unwrap().requests[0];
+        let request = &spec.requests(cell(length), &place(), 1).unwrap().requests[0];
         let Prompt::Text(text) = &request.prompt else { panic!("a text prompt") };
         assert!(text.contains('🧑') && !text.contains('\u{fffd}'), "{length}: {text}");
         assert_eq!(ids(&embedded(), request).len() as u32, length, "{text}");
@@ -161,11 +159,10 @@ fn a_cut_inside_a_character_leaves_no_half_of_it() {
 #[test]
 fn token_ids_are_the_tag_and_the_start_of_the_turn() {
     let mut spec = fixture();
-    let texts = requests(&spec, cell(48), &place(), 6).unwrap().requests;
-    spec.shared.form = PromptForm::TokenIds;
+    let texts = spec.requests(cell(48), &place(), 6).unwrap().requests;
+    spec.context.form = PromptForm::TokenIds;
     let turns = turns();
-    for (text, request) in
-        texts.iter().zip(requests(&spec, cell(48), &place(), 6).unwrap().requests)
+    for (text, request) in texts.iter().zip(spec.requests(cell(48), &place(), 6).unwrap().requests)
     {
         let ids = ids(&embedded(), &request);
         let turn = embedded().encode(&turns[source_of(text)]).unwrap();
@@ -177,14 +174,14 @@ fn token_ids_are_the_tag_and_the_start_of_the_turn() {
 #[test]
 fn places_of_a_run_share_no_conversation_while_there_are_enough() {
     let spec = fixture();
-    let of = |place: &PromptPlace, count| {
-        let built = requests(&spec, cell(80), place, count).unwrap();
+    let of = |place: &PromptScope, count| {
+        let built = spec.requests(cell(80), place, count).unwrap();
         let sources: Vec<usize> = built.requests.iter().map(source_of).collect();
         (sources, built.notes)
     };
     let (first, notes) = of(&place(), 9);
     assert_eq!(notes, []);
-    let second_place = PromptPlace::new("0", "saturated", 0).after(9);
+    let second_place = PromptScope::new("0", "saturated", 0).after(9);
     let (second, _) = of(&second_place, 7);
     let distinct: HashSet<&usize> = first.iter().chain(&second).collect();
     assert_eq!(distinct.len(), 16);
@@ -202,8 +199,8 @@ fn places_of_a_run_share_no_conversation_while_there_are_enough() {
 fn the_seed_decides_which_conversations_are_taken() {
     let plan = WorkloadPlan::Sharegpt { dataset: SHAREGPT.to_owned() };
     let of = |seed, salt| {
-        let spec = WorkloadSpec::open(&plan, embedded(), seed, salt).unwrap();
-        let built = requests(&spec, cell(80), &place(), 5).unwrap();
+        let spec = OpenWorkload::open(&plan, embedded(), seed, salt).unwrap();
+        let built = spec.requests(cell(80), &place(), 5).unwrap();
         built.requests.iter().map(source_of).collect::<Vec<_>>()
     };
     assert_eq!(of(1, "one salt"), of(1, "another salt"));
@@ -212,7 +209,7 @@ fn the_seed_decides_which_conversations_are_taken() {
 
 #[test]
 fn a_length_that_no_turn_has_is_an_error_that_says_what_there_is() {
-    let error = requests(&fixture(), cell(5_000), &place(), 1).unwrap_err();
+    let error = fixture().requests(cell(5_000), &place(), 1).unwrap_err();
     let message = error.to_string();
     let says = "none of its 48 conversations has a first turn of 5000 to 7499 tokens (the longest";
     assert!(message.contains(says), "{message}");

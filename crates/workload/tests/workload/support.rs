@@ -7,7 +7,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::tokenizer::Tokenizer;
 use inferometer_plan::WorkloadPlan;
-use inferometer_workload::{PromptPlace, WorkloadSpec, embedded};
+use inferometer_workload::{OpenWorkload, PromptScope, embedded};
 
 /// The ShareGPT file that the project made for its tests.
 pub const SHAREGPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sharegpt.json");
@@ -18,8 +18,8 @@ pub fn sources() -> [WorkloadPlan; 2] {
 }
 
 /// A spec by the embedded tokenizer, seed 1.
-pub fn spec(plan: &WorkloadPlan, salt: &str) -> WorkloadSpec {
-    WorkloadSpec::open(plan, embedded(), 1, salt).expect("the source opens")
+pub fn spec(plan: &WorkloadPlan, salt: &str) -> OpenWorkload {
+    OpenWorkload::open(plan, embedded(), 1, salt).expect("the source opens")
 }
 
 /// A cell of this input length.
@@ -28,8 +28,8 @@ pub fn cell(input_length: u32) -> CellPlan {
 }
 
 /// The first pass of a run.
-pub fn place() -> PromptPlace {
-    PromptPlace::new("0", "one_by_one", 0)
+pub fn place() -> PromptScope {
+    PromptScope::new("0", "one_by_one", 0)
 }
 
 /// The token ids that a server with this tokenizer sees.

@@ -7,7 +7,7 @@ use inferometer_model::request::{Prompt, Request};
 use inferometer_model::time::Nanos;
 use inferometer_plan::{TraceFormat, TracePlan, TraceWindow, WorkloadPlan};
 use inferometer_workload::trace::{Rows, Timeline};
-use inferometer_workload::{Note, PromptForm, WorkloadError, WorkloadSpec, embedded, requests};
+use inferometer_workload::{Note, OpenWorkload, PromptForm, WorkloadError, embedded};
 use proptest::prelude::*;
 
 use crate::support::{cell, ids, place, spec};
@@ -126,7 +126,7 @@ fn what_is_no_trace_is_told_with_what_was_found() {
 #[test]
 fn a_scale_that_makes_more_requests_than_can_be_held_is_an_error() {
     let trace = TracePlan { scale: 1e9, ..plan("plain.csv") };
-    let open = |trace| WorkloadSpec::open(&WorkloadPlan::Trace(trace), embedded(), 1, "s");
+    let open = |trace| OpenWorkload::open(&WorkloadPlan::Trace(trace), embedded(), 1, "s");
     let error = open(trace.clone()).err().unwrap().to_string();
     assert!(error.contains("--trace-scale 1000000000") && error.contains("rows"), "{error}");
     assert!(open(TracePlan { scale: 2.0, ..trace }).is_ok());
@@ -234,8 +234,8 @@ fn requests_have_the_lengths_of_their_rows_in_either_form() {
     for (name, _) in FILES {
         let mut spec = spec(&WorkloadPlan::Trace(plan(name)), "salt");
         for form in [PromptForm::Text, PromptForm::TokenIds] {
-            spec.shared.form = form;
-            let built = requests(&spec, cell(0), &place(), 2).unwrap();
+            spec.context.form = form;
+            let built = spec.requests(cell(0), &place(), 2).unwrap();
             assert_eq!(built.notes, [], "{name}");
             for request in built.requests {
                 let counted = ids(&embedded(), &request).len() as u32;
@@ -255,13 +255,13 @@ fn common(one: &Request, other: &Request) -> usize {
 fn equal_hashes_become_equal_blocks_and_others_differ_at_once() {
     let mut spec = spec(&WorkloadPlan::Trace(plan("mooncake.jsonl")), "salt");
     for form in [PromptForm::Text, PromptForm::TokenIds] {
-        spec.shared.form = form;
-        let built = requests(&spec, cell(0), &place(), 6).unwrap().requests;
+        spec.context.form = form;
+        let built = spec.requests(cell(0), &place(), 6).unwrap().requests;
         // Hashes 0 1 2; 0 1 3; none; 0; 0 4; and 0 8, in the order of time.
         for (other, tokens) in [(1, 1024), (2, 0), (3, 512), (4, 512), (5, 512)] {
             assert_eq!(common(&built[0], &built[other]), tokens, "{form:?} {other}");
         }
-        let again = requests(&spec, cell(0), &place(), 12).unwrap().requests;
+        let again = spec.requests(cell(0), &place(), 12).unwrap().requests;
         assert_eq!(common(&again[0], &again[6]), 0, "the trace begun again shares nothing");
     }
 }
@@ -269,12 +269,12 @@ fn equal_hashes_become_equal_blocks_and_others_differ_at_once() {
 #[test]
 fn a_part_of_the_requests_is_what_all_of_them_have_there() {
     let spec = spec(&WorkloadPlan::Trace(plan("mooncake.jsonl")), "salt");
-    let parts = spec.workload().parts().unwrap();
-    let all = requests(&spec, cell(0), &place(), 9).unwrap().requests;
-    let part = parts.part(&spec.shared, &place(), 4, 5).unwrap().requests;
+    let parts = spec.workload().chunked().unwrap();
+    let all = spec.requests(cell(0), &place(), 9).unwrap().requests;
+    let part = parts.chunk(&spec.context, &place(), 4, 5).unwrap().requests;
     assert_eq!(all[4..], part);
     let tokens: u64 = all.iter().map(|request| u64::from(request.input_tokens)).sum();
-    assert_eq!(parts.tokens(9), tokens);
+    assert_eq!(parts.input_tokens(9), tokens);
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn another_salt_or_place_shares_nothing() {
     let first = |salt: &str, pass: &str| {
         let mut place = place();
         place.pass = pass.to_owned();
-        requests(&spec(&plan, salt), cell(0), &place, 1).unwrap().requests.remove(0)
+        spec(&plan, salt).requests(cell(0), &place, 1).unwrap().requests.remove(0)
     };
     let one = first("salt", "pass");
     assert!(matches!(one.prompt, Prompt::Text(_)));

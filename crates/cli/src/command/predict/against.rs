@@ -311,7 +311,8 @@ fn stored(run: &str, store: &Path) -> Result<Against, Failure> {
 fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against, String> {
     let origin = format!("run {id}, imported from {}", imported.place());
     if summary.findings.iter().any(|finding| {
-        finding.code == inferometer_exchange::CHARACTERS && finding.severity == Severity::Warning
+        finding.code == inferometer_formats::import::CHARACTERS
+            && finding.severity == Severity::Warning
     }) {
         return Err(
             "its input lengths are characters, and nothing in it says how many tokens they \

@@ -1,0 +1,133 @@
+//! AIPerf.
+
+use super::layout::{Line, Printed, section, statistics};
+use super::numbers::Numbers;
+use super::stream::{Stream, gaps, tokens_of_first};
+use super::tool::{Definition, FROM_PICK, Pass, Tool};
+
+pub(super) const TOOL: Tool =
+    Tool { name: "aiperf", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
+
+static DEFINITIONS: [Definition; 6] = [
+    Definition {
+        name: "Time to First Token",
+        unit: "ms",
+        formula: "first response with content - pick",
+    },
+    Definition {
+        name: "Time to Second Token",
+        unit: "ms",
+        formula: "second response with content - the first one",
+    },
+    Definition {
+        name: "Inter Token Latency",
+        unit: "ms",
+        formula: "(Request Latency - TTFT) / (output tokens - tokens of the first response): what \
+                  others call TPOT",
+    },
+    Definition {
+        name: "Inter Chunk Latency",
+        unit: "ms",
+        formula: "every gap between responses with content, pooled: what others call ITL",
+    },
+    Definition {
+        name: "Request Latency",
+        unit: "ms",
+        formula: "last response with content - pick",
+    },
+    Definition {
+        name: "Output Token Throughput Per User",
+        unit: "tokens/s",
+        formula: "1 / Inter Token Latency, per request",
+    },
+];
+
+struct Times {
+    ttft: f64,
+    second: Option<f64>,
+    answer: Option<f64>,
+    latency: f64,
+    itl: Option<f64>,
+    icl: Vec<f64>,
+}
+
+impl Times {
+    fn of(stream: &Stream<'_>) -> Option<Self> {
+        let chunks = stream.visible();
+        let (first, last) = (chunks.first()?, chunks.last()?);
+        let rest = f64::from(stream.output) - tokens_of_first(&chunks, stream.output);
+        let icl = gaps(&chunks);
+        Some(Self {
+            ttft: stream.since_start(first.at),
+            second: icl.first().copied(),
+            answer: chunks.iter().find(|chunk| chunk.answer).map(|c| stream.since_start(c.at)),
+            latency: stream.since_start(last.at),
+            itl: (rest > 0.0 && chunks.len() > 1).then(|| last.at.seconds_after(first.at) / rest),
+            icl,
+        })
+    }
+}
+
+fn printed(pass: &Pass<'_>) -> Printed {
+    let streams = pass.completed();
+    let times: Vec<Times> = streams.iter().filter_map(Times::of).collect();
+    let ms = |of: fn(&Times) -> Option<f64>| Numbers::of_seconds_in_ms(times.iter().filter_map(of));
+    let tokens =
+        |of: fn(&Stream<'_>) -> u32| Numbers::new(streams.iter().map(|s| f64::from(of(s))));
+    let (input, output) = (tokens(|stream| stream.input), tokens(|stream| stream.output));
+    let duration = pass.duration().unwrap_or(f64::NAN);
+    let per_user = Numbers::new(times.iter().filter_map(|times| times.itl).map(|itl| 1.0 / itl));
+    let icl = Numbers::of_seconds_in_ms(times.iter().flat_map(|times| &times.icl).copied());
+    let lines = vec![
+        section("LLM Metrics"),
+        of_metric("Time to First Token (ms)", "time_to_first_token", &ms(|t| Some(t.ttft))),
+        of_metric("Time to Second Token (ms)", "time_to_second_token", &ms(|t| t.second)),
+        of_metric(
+            "Time to First Output Token (ms)",
+            "time_to_first_output_token",
+            &ms(|t| t.answer),
+        ),
+        of_metric("Request Latency (ms)", "request_latency", &ms(|t| Some(t.latency))),
+        of_metric("Inter Token Latency (ms)", "inter_token_latency", &ms(|t| t.itl)),
+        of_metric("Inter Chunk Latency (ms)", "inter_chunk_latency", &icl),
+        of_metric(
+            "Output Token Throughput Per User (tok/s)",
+            "output_token_throughput_per_user",
+            &per_user,
+        ),
+        of_metric("Output Sequence Length (tokens)", "output_sequence_length", &output),
+        of_metric("Input Sequence Length (tokens)", "input_sequence_length", &input),
+        of_whole(
+            "Output Token Throughput (tokens/sec)",
+            "output_token_throughput",
+            output.sum() / duration,
+        ),
+        of_whole(
+            "Request Throughput (requests/sec)",
+            "request_throughput",
+            times.len() as f64 / duration,
+        ),
+        of_whole("Request Count (requests)", "request_count", times.len() as f64),
+        of_whole("Benchmark Duration (sec)", "benchmark_duration", duration),
+    ];
+    Printed { title: "NVIDIA AIPerf".to_owned(), lines, left_out: Vec::new() }
+}
+
+fn of_metric(label: &str, key: &str, values: &Numbers) -> Line {
+    let known = |value: f64| (values.count() > 0).then_some(value);
+    let values = vec![
+        ("avg", known(values.mean())),
+        ("min", known(values.min())),
+        ("max", known(values.max())),
+        ("p99", known(values.percentile(99.0))),
+        ("p90", known(values.percentile(90.0))),
+        ("p50", known(values.percentile(50.0))),
+        ("std", known(values.std())),
+    ];
+    statistics(label, key, values)
+}
+
+fn of_whole(label: &str, key: &str, value: f64) -> Line {
+    let absent = ["min", "max", "p99", "p90", "p50", "std"].map(|name| (name, None));
+    statistics(label, key, [("avg", Some(value))].into_iter().chain(absent).collect())
+}

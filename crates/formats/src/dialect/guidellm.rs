@@ -1,0 +1,100 @@
+//! GuideLLM.
+
+use super::layout::{Line, Printed, count, number, section, statistics};
+use super::numbers::Numbers;
+use super::stream::{Chunk, Stream};
+use super::tool::{Definition, FROM_PICK, Pass, Tool};
+
+pub(super) const TOOL: Tool =
+    Tool { name: "guidellm", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
+
+static DEFINITIONS: [Definition; 5] = [
+    Definition {
+        name: "Time to First Token",
+        unit: "ms",
+        formula: "first chunk with content, reasoning or tool call - pick",
+    },
+    Definition {
+        name: "Time per Output Token",
+        unit: "ms",
+        formula: "(last such chunk - pick) / output tokens: the first token's wait is in it",
+    },
+    Definition {
+        name: "Inter-Token Latency",
+        unit: "ms",
+        formula: "(last such chunk - first such chunk) / (output tokens - 1), one value per request",
+    },
+    Definition { name: "Request Latency", unit: "s", formula: "end of the request - pick" },
+    Definition {
+        name: "median, percentiles",
+        unit: "-",
+        formula: "nearest rank: the smallest value that so many requests do not exceed",
+    },
+];
+
+/// A request's figures in seconds.
+struct Times {
+    ttft: f64,
+    tpot: Option<f64>,
+    itl: Option<f64>,
+    latency: f64,
+}
+
+impl Times {
+    fn of(stream: &Stream<'_>) -> Option<Self> {
+        let chunks: Vec<Chunk> = stream.visible();
+        let (first, last) = (chunks.first()?.at, chunks.last()?.at);
+        let output = f64::from(stream.output);
+        Some(Self {
+            ttft: stream.since_start(first),
+            tpot: (output > 0.0).then(|| stream.since_start(last) / output),
+            itl: (output > 1.0).then(|| last.seconds_after(first) / (output - 1.0)),
+            latency: stream.since_start(stream.record.ended.unwrap_or(last)),
+        })
+    }
+}
+
+fn printed(pass: &Pass<'_>) -> Printed {
+    let streams = pass.completed();
+    let times: Vec<Times> = streams.iter().filter_map(Times::of).collect();
+    let duration = pass.duration().unwrap_or(f64::NAN);
+    let tokens =
+        |of: fn(&Stream<'_>) -> u32| Numbers::new(streams.iter().map(|s| f64::from(of(s))));
+    let (input, output) = (tokens(|stream| stream.input), tokens(|stream| stream.output));
+    let ms = |of: fn(&Times) -> Option<f64>| Numbers::of_seconds_in_ms(times.iter().filter_map(of));
+    let latency = Numbers::new(times.iter().map(|times| times.latency));
+    let lines = vec![
+        count("Completed requests", "request_totals.successful", times.len()),
+        count("Errored requests", "request_totals.errored", pass.records.len() - times.len()),
+        section("Request Token Statistics"),
+        of_metric("Input Tokens Per Request", "prompt_token_count", &input),
+        of_metric("Output Tokens Per Request", "output_token_count", &output),
+        section("Request Latency Statistics"),
+        of_metric("Request Latency (Sec)", "request_latency", &latency),
+        of_metric("TTFT (ms)", "time_to_first_token_ms", &ms(|times| Some(times.ttft))),
+        of_metric("ITL (ms)", "inter_token_latency_ms", &ms(|times| times.itl)),
+        of_metric("TPOT (ms)", "time_per_output_token_ms", &ms(|times| times.tpot)),
+        section("Server Throughput Statistics"),
+        number("Requests / Sec", "requests_per_second", times.len() as f64 / duration),
+        number("Concurrency (mean)", "request_concurrency", latency.sum() / duration),
+        number("Input Tokens / Sec", "prompt_tokens_per_second", input.sum() / duration),
+        number("Output Tokens / Sec", "output_tokens_per_second", output.sum() / duration),
+        number("Total Tokens / Sec", "tokens_per_second", (input.sum() + output.sum()) / duration),
+    ];
+    let left_out = vec!["distributions of the rates over time: GuideLLM smooths them itself"];
+    Printed { title: "GuideLLM".to_owned(), lines, left_out }
+}
+
+fn of_metric(label: &str, key: &str, values: &Numbers) -> Line {
+    let percent = |percent: f64| Some(values.nearest_rank(percent));
+    let values = vec![
+        ("median", percent(50.0)),
+        ("p95", percent(95.0)),
+        ("mean", Some(values.mean())),
+        ("p99", percent(99.0)),
+        ("std_dev", Some(values.std())),
+        ("min", Some(values.min())),
+        ("max", Some(values.max())),
+    ];
+    statistics(label, key, values)
+}

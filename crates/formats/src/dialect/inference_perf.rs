@@ -1,0 +1,106 @@
+//! inference-perf. Its figures are in seconds.
+
+use super::layout::{Line, Printed, count, number, section, statistics};
+use super::numbers::Numbers;
+use super::stream::{Chunk, Stream, gaps};
+use super::tool::{Definition, FROM_PICK, Pass, Tool};
+
+pub(super) const TOOL: Tool =
+    Tool { name: "inference-perf", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
+
+static DEFINITIONS: [Definition; 5] = [
+    Definition {
+        name: "time_to_first_token",
+        unit: "s",
+        formula: "first chunk with content - pick",
+    },
+    Definition {
+        name: "time_per_output_token",
+        unit: "s",
+        formula: "(last chunk with content - first one) / (output tokens - 1)",
+    },
+    Definition {
+        name: "inter_token_latency",
+        unit: "s",
+        formula: "between tokens: nothing inside a chunk, the gap between chunks; pooled",
+    },
+    Definition {
+        name: "normalized_time_per_output_token",
+        unit: "s",
+        formula: "request latency / output tokens",
+    },
+    Definition { name: "request_latency", unit: "s", formula: "end of the request - pick" },
+];
+
+fn printed(pass: &Pass<'_>) -> Printed {
+    let all = pass.completed();
+    let streams: Vec<&Stream<'_>> = all.iter().filter(|s| !s.visible().is_empty()).collect();
+    let of = |value: &dyn Fn(&Stream<'_>) -> Option<f64>| {
+        Numbers::new(streams.iter().filter_map(|stream| value(stream)))
+    };
+    let latency =
+        |stream: &Stream<'_>| stream.since_start(stream.record.ended.unwrap_or(stream.last_line));
+    let first = |stream: &Stream<'_>| stream.visible()[0].at;
+    let tpot = |stream: &Stream<'_>| {
+        let last = stream.visible().last()?.at;
+        let rest = stream.output.checked_sub(1).filter(|rest| *rest > 0)?;
+        Some(last.seconds_after(first(stream)) / f64::from(rest))
+    };
+    let per_output = |stream: &Stream<'_>| {
+        (stream.output > 0).then(|| latency(stream) / f64::from(stream.output))
+    };
+    let itl = Numbers::new(streams.iter().flat_map(|stream| between_tokens(stream)));
+    let duration = pass.duration().unwrap_or(f64::NAN);
+    let input = of(&|stream| Some(f64::from(stream.input)));
+    let output = of(&|stream| Some(f64::from(stream.output)));
+    let rate = |amount: f64| amount / duration;
+    let lines = vec![
+        count("successes.count", "successes.count", streams.len()),
+        count("failures.count", "failures.count", pass.records.len() - streams.len()),
+        section("successes.latency (s)"),
+        of_metric("request_latency", &of(&|stream| Some(latency(stream)))),
+        of_metric("normalized_time_per_output_token", &of(&per_output)),
+        of_metric("time_per_output_token", &of(&tpot)),
+        of_metric("time_to_first_token", &of(&|stream| Some(stream.since_start(first(stream))))),
+        of_metric("inter_token_latency", &itl),
+        section("successes.throughput"),
+        number("input_tokens_per_sec", "input_tokens_per_sec", rate(input.sum())),
+        number("output_tokens_per_sec", "output_tokens_per_sec", rate(output.sum())),
+        number("total_tokens_per_sec", "total_tokens_per_sec", rate(input.sum() + output.sum())),
+        number("requests_per_sec", "requests_per_sec", rate(streams.len() as f64)),
+        section("tokens"),
+        of_metric("prompt_len", &input),
+        of_metric("output_len", &output),
+    ];
+    Printed { title: "inference-perf".to_owned(), lines, left_out: Vec::new() }
+}
+
+/// A token that came in one chunk with another took no time; each chunk's first one took the gap.
+fn between_tokens(stream: &Stream<'_>) -> Vec<f64> {
+    let chunks = stream.visible();
+    let even = f64::from(stream.output) / chunks.len().max(1) as f64;
+    let tokens = |chunk: &Chunk| chunk.tokens.map_or(even, f64::from).round() as usize;
+    let inside = |chunk: &Chunk| std::iter::repeat_n(0.0, tokens(chunk).saturating_sub(1));
+    let mut all: Vec<f64> = inside(&chunks[0]).collect();
+    for (gap, chunk) in gaps(&chunks).into_iter().zip(&chunks[1..]) {
+        all.push(gap);
+        all.extend(inside(chunk));
+    }
+    all
+}
+
+fn of_metric(key: &str, values: &Numbers) -> Line {
+    let known = |value: f64| (values.count() > 0).then_some(value);
+    let percent = |percent: f64| known(values.percentile(percent));
+    let values = vec![
+        ("mean", known(values.mean())),
+        ("min", known(values.min())),
+        ("p10", percent(10.0)),
+        ("p50", percent(50.0)),
+        ("p90", percent(90.0)),
+        ("p95", percent(95.0)),
+        ("p99", percent(99.0)),
+        ("max", known(values.max())),
+    ];
+    statistics(key, key, values)
+}

@@ -1,0 +1,61 @@
+//! Statistics as other tools compute them: NumPy's mean, population standard deviation and
+//! percentiles, and GuideLLM's nearest rank.
+
+/// Values, sorted.
+#[derive(Clone, Debug)]
+pub(crate) struct Numbers(Vec<f64>);
+
+impl Numbers {
+    pub fn new(values: impl IntoIterator<Item = f64>) -> Self {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        Self(values)
+    }
+
+    /// Values in milliseconds, from seconds.
+    pub fn of_seconds_in_ms(values: impl IntoIterator<Item = f64>) -> Self {
+        Self::new(values.into_iter().map(|seconds| seconds * 1e3))
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn sum(&self) -> f64 {
+        self.0.iter().sum()
+    }
+
+    /// The mean; 0 if there are no values, as the tools print it.
+    pub fn mean(&self) -> f64 {
+        if self.0.is_empty() { 0.0 } else { self.sum() / self.0.len() as f64 }
+    }
+
+    /// The deviation of a population.
+    pub fn std(&self) -> f64 {
+        let mean = self.mean();
+        let squares = Self(self.0.iter().map(|value| (value - mean).powi(2)).collect());
+        squares.mean().sqrt()
+    }
+
+    pub fn min(&self) -> f64 {
+        self.0.first().copied().unwrap_or(0.0)
+    }
+
+    pub fn max(&self) -> f64 {
+        self.0.last().copied().unwrap_or(0.0)
+    }
+
+    /// Linear interpolation between ranks; `percent` from 0 to 100.
+    pub fn percentile(&self, percent: f64) -> f64 {
+        let Some(last) = self.0.len().checked_sub(1) else { return 0.0 };
+        let rank = percent / 100.0 * last as f64;
+        let (low, high) = (rank.floor() as usize, rank.ceil() as usize);
+        self.0[low] + (self.0[high] - self.0[low]) * (rank - low as f64)
+    }
+
+    /// The smallest value that so many percent of all do not exceed.
+    pub fn nearest_rank(&self, percent: f64) -> f64 {
+        let rank = (percent / 100.0 * self.0.len() as f64).ceil() as usize;
+        self.0.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+    }
+}

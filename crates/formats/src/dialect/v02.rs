@@ -1,0 +1,55 @@
+//! vLLM 0.2's `benchmark_serving.py`: six lines. It takes the lengths that were asked for as those
+//! that came.
+
+use inferometer_analysis::serving_run::{FIELDS, ServingRunFold};
+use inferometer_metrics::Timeline;
+
+use super::layout::{Line, Printed, Value};
+use super::tool::{Definition, Pass, Tool};
+
+pub(super) const TOOL: Tool =
+    Tool { name: "v0.2", origin: "counted from the send", definitions: &DEFINITIONS, printed };
+
+static DEFINITIONS: [Definition; 6] = [
+    Definition { name: "Total time", unit: "s", formula: "last end - first send" },
+    Definition {
+        name: "Throughput",
+        unit: "requests/s",
+        formula: "completed requests / total time",
+    },
+    Definition { name: "Average latency", unit: "s", formula: "mean of E2E" },
+    Definition {
+        name: "Average latency per token",
+        unit: "s",
+        formula: "mean of E2E / (prompt tokens + output tokens), both as asked for",
+    },
+    Definition {
+        name: "Average latency per output token",
+        unit: "s",
+        formula: "mean of E2E / output tokens as asked for",
+    },
+    Definition {
+        name: "Completion tokens per second",
+        unit: "tokens/s",
+        formula: "output tokens as asked for / total time",
+    },
+];
+
+fn printed(pass: &Pass<'_>) -> Printed {
+    let mut fold = ServingRunFold::default();
+    for record in pass.records {
+        fold.add(&Timeline::new(record, true));
+    }
+    let run = fold.finish();
+    let lines = FIELDS.iter().filter_map(|field| {
+        let value = (field.value)(&run, &run.script)?;
+        let value = match field.decimals {
+            Some(_) => Value::Number(value),
+            None => Value::Exact(value),
+        };
+        let label = format!("{} ({}):", field.name, field.unit);
+        Some(Line::Figure { label, key: field.name.to_owned(), value })
+    });
+    let lines = lines.collect();
+    Printed { title: "benchmark_serving.py, vLLM 0.2".to_owned(), lines, left_out: Vec::new() }
+}

@@ -1,0 +1,34 @@
+//! Errors of exports. A message says what failed; the caller, who knows the path, adds it.
+
+/// Why an export cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The operating system returned an error.
+    #[error("cannot be written: {0}")]
+    Io(#[from] std::io::Error),
+    /// The Parquet library returned an error.
+    #[error("cannot be written as Parquet: {0}")]
+    Parquet(#[from] parquet::errors::ParquetError),
+    /// The values of a row do not match the columns of its table.
+    #[error(
+        "row {row} does not fit its table: {what}; this is an error in inferometer, please report it"
+    )]
+    Row {
+        /// The number of the row, from 1.
+        row: u64,
+        /// What does not match.
+        what: String,
+    },
+    /// The run does not have what is to be exported.
+    #[error("{0}")]
+    Missing(String),
+}
+
+impl ExportError {
+    /// Whether the reader closed the pipe, which is not a failure.
+    #[must_use]
+    pub fn is_closed_pipe(&self) -> bool {
+        let closed = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
+        matches!(self, Self::Io(error) if closed(error))
+    }
+}

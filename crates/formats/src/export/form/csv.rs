@@ -1,0 +1,74 @@
+//! CSV (RFC 4180): a header, then a line for each row, each ended by CRLF. An absent value is an empty
+//! field, an empty text is `""`. The writer of the crate `csv` does not make this difference.
+
+use std::io::Write;
+
+use super::{Form, check};
+use crate::export::error::ExportError;
+use crate::export::value::{Field, Value};
+
+/// Writes CSV.
+pub struct Csv<W> {
+    out: W,
+    fields: Vec<Field>,
+    rows: u64,
+    line: String,
+}
+
+impl<W: Write> Csv<W> {
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn new(mut out: W, fields: Vec<Field>) -> Result<Self, ExportError> {
+        let mut line = String::new();
+        for (at, field) in fields.iter().enumerate() {
+            separate(&mut line, at);
+            quoted(&mut line, &field.name);
+        }
+        line += "\r\n";
+        out.write_all(line.as_bytes())?;
+        Ok(Self { out, fields, rows: 0, line })
+    }
+}
+
+impl<W: Write> Form for Csv<W> {
+    fn row(&mut self, values: &[Value<'_>]) -> Result<(), ExportError> {
+        self.rows += 1;
+        check(self.rows, &self.fields, values)?;
+        self.line.clear();
+        for (at, value) in values.iter().enumerate() {
+            separate(&mut self.line, at);
+            match value {
+                Value::Absent => {}
+                Value::Text(text) => quoted(&mut self.line, text),
+                Value::Integer(number) => self.line += &number.to_string(),
+                Value::Number(number) => self.line += &number.to_string(),
+                Value::Flag(flag) => self.line += if *flag { "true" } else { "false" },
+            }
+        }
+        self.line += "\r\n";
+        Ok(self.out.write_all(self.line.as_bytes())?)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), ExportError> {
+        Ok(self.out.flush()?)
+    }
+}
+
+fn separate(line: &mut String, at: usize) {
+    if at > 0 {
+        line.push(',');
+    }
+}
+
+/// Appends a text, in quotes if it contains a separator or a quote, or if it is empty.
+fn quoted(line: &mut String, text: &str) {
+    if text.is_empty() || text.contains([',', '"', '\n', '\r']) {
+        line.push('"');
+        *line += &text.replace('"', "\"\"");
+        line.push('"');
+    } else {
+        *line += text;
+    }
+}

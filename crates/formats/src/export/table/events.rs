@@ -1,0 +1,108 @@
+//! One row for each event of a stream: when it arrived, by which read, and what it brought.
+
+use std::rc::Rc;
+
+use inferometer_model::record::{Event, Read};
+use inferometer_model::time::Nanos;
+
+use super::requests::RequestRow;
+use super::{Column, Table};
+use crate::export::value::Kind::{Flag, Integer, Number, Text};
+use crate::export::value::Value;
+
+/// An event of a request.
+#[derive(Clone, Debug)]
+pub struct EventRow {
+    request: Rc<RequestRow>,
+    index: usize,
+}
+
+impl EventRow {
+    /// The rows of a request, in the order of its events.
+    pub fn of(request: RequestRow) -> impl Iterator<Item = Self> {
+        let request = Rc::new(request);
+        let events = request.record.events.len();
+        (0..events).map(move |index| Self { request: Rc::clone(&request), index })
+    }
+
+    fn event(&self) -> &Event {
+        &self.request.record.events[self.index]
+    }
+
+    fn read(&self) -> &Read {
+        &self.request.record.reads[self.event().read as usize]
+    }
+
+    fn since_send_ms(&self) -> Option<f64> {
+        let sent = self.request.record.send_start?;
+        Some(self.read().arrival().ms_after(sent))
+    }
+}
+
+fn at(instant: Nanos) -> Value<'static> {
+    Value::Integer(i64::try_from(instant.0).unwrap_or(i64::MAX))
+}
+
+/// The table of events.
+pub static EVENTS: Table<EventRow> = Table {
+    schema: "inferometer.events/1",
+    about: "One row for each event of each stream, in order.",
+    columns: &COLUMNS,
+};
+
+type C = Column<EventRow>;
+
+static COLUMNS: [C; 18] = [
+    C::always("run_id", Text, "The run's name in the store.", |e| {
+        Value::Text(&e.request.pass.run.run_id)
+    }),
+    C::always("simulated", Flag, "The server was the embedded engine, not hardware.", |e| {
+        Value::Flag(e.request.pass.run.target.simulated)
+    }),
+    C::always("predicted", Flag, "No server was measured: figures of a model.", |e| {
+        Value::Flag(e.request.pass.run.predicted)
+    }),
+    C::always("pass", Integer, "Index of the pass in the run, from 0.", |e| {
+        Value::Integer(e.request.record.pass.into())
+    }),
+    C::always("request", Integer, "Index of the request in its pass, from 0.", |e| {
+        Value::Integer(e.request.record.index.into())
+    }),
+    C::always("event", Integer, "Index of the event in its request, from 0.", |e| {
+        Value::Integer(i64::try_from(e.index).unwrap_or(i64::MAX))
+    }),
+    C::always("kind", Text, "What it carries: role, text, reasoning, usage, done, ...", |e| {
+        Value::Text(e.event().kind.name())
+    }),
+    C::always("is_token", Flag, "Whether it brings output of the model.", |e| {
+        Value::Flag(e.event().kind.is_token())
+    }),
+    C::always("chars", Integer, "Characters of text that it carries.", |e| {
+        Value::Integer(e.event().chars.into())
+    }),
+    C::sometimes("tokens", Integer, "Tokens that it carries, where it says so.", |e| {
+        Value::integer(e.event().tokens)
+    }),
+    C::always("read", Integer, "Index of the socket read that completed it.", |e| {
+        Value::Integer(e.event().read.into())
+    }),
+    C::always("read_bytes", Integer, "Bytes of that read.", |e| {
+        Value::Integer(e.read().bytes.into())
+    }),
+    C::always("origin_unix_ns", Integer, "Unix time of the axis's origin: add instants.", |e| {
+        Value::Integer(e.request.pass.run.origin_unix_ns)
+    }),
+    C::always("arrival_ns", Integer, "Arrival of the read, on the run's axis.", |e| {
+        at(e.read().arrival())
+    }),
+    C::always("kernel_stamped", Flag, "Whether the arrival is the kernel's stamp.", |e| {
+        Value::Flag(e.read().kernel.is_some())
+    }),
+    C::always("user_ns", Integer, "When the program held the data.", |e| at(e.read().user)),
+    C::always("empty_before_ns", Integer, "When the socket last was seen to be empty.", |e| {
+        at(e.read().empty_before)
+    }),
+    C::sometimes("since_send_ms", Number, "Arrival after the request's send.", |e| {
+        Value::number(e.since_send_ms())
+    }),
+];

@@ -1,0 +1,74 @@
+//! Tables: the columns of a row, and how each is taken from a record.
+//!
+//! To add a column, add its line to the table; every form, the schema and the documentation of
+//! columns follow from it. Columns are never renamed, and never change what they mean.
+
+mod events;
+mod requests;
+mod source;
+
+use crate::export::value::{Field, Kind, Presence, Value};
+
+pub use events::{EVENTS, EventRow};
+pub use requests::{REQUESTS, RequestRow};
+pub use source::{PassSource, RunSource};
+
+/// A column of a table of rows `R`.
+pub struct Column<R: 'static> {
+    name: &'static str,
+    kind: Kind,
+    presence: Presence,
+    about: &'static str,
+    get: fn(&R) -> Value<'_>,
+}
+
+impl<R> Column<R> {
+    /// A column with a value in every row.
+    const fn always(
+        name: &'static str,
+        kind: Kind,
+        about: &'static str,
+        get: fn(&R) -> Value<'_>,
+    ) -> Self {
+        Self { name, kind, presence: Presence::Always, about, get }
+    }
+
+    /// A column that may have no value in a row.
+    const fn sometimes(
+        name: &'static str,
+        kind: Kind,
+        about: &'static str,
+        get: fn(&R) -> Value<'_>,
+    ) -> Self {
+        Self { name, kind, presence: Presence::Sometimes, about, get }
+    }
+}
+
+/// A table: its name with its version, and its columns in order.
+pub struct Table<R: 'static> {
+    /// Name and version, as documents state it: `inferometer.requests/1`.
+    pub schema: &'static str,
+    /// What a row is, in a sentence.
+    pub about: &'static str,
+    columns: &'static [Column<R>],
+}
+
+impl<R> Table<R> {
+    /// The columns, without how they are filled.
+    #[must_use]
+    pub fn fields(&self) -> Vec<Field> {
+        let field = |column: &Column<R>| Field {
+            name: column.name.into(),
+            kind: column.kind,
+            presence: column.presence,
+            about: column.about.into(),
+        };
+        self.columns.iter().map(field).collect()
+    }
+
+    /// The values of a row, in the order of the columns.
+    #[must_use]
+    pub fn values<'r>(&self, row: &'r R) -> Vec<Value<'r>> {
+        self.columns.iter().map(|column| (column.get)(row)).collect()
+    }
+}

@@ -1,0 +1,245 @@
+//! One row for each planned request: its record without the single reads and events, and the figures
+//! computed from it.
+
+use std::rc::Rc;
+
+use inferometer_metrics::{
+    Timeline, e2e, latency_per_output_token, latency_per_token, send_delay, tpot, ttft,
+};
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{Record, TokensFrom};
+use inferometer_model::time::Nanos;
+
+use super::source::PassSource;
+use super::{Column, Table};
+use crate::export::value::Kind::{Flag, Integer, Number, Text};
+use crate::export::value::Value;
+
+/// A request with what follows from its record.
+#[derive(Clone, Debug)]
+pub struct RequestRow {
+    /// Its pass.
+    pub pass: Rc<PassSource>,
+    /// Its record.
+    pub record: Record,
+    figures: Figures,
+}
+
+#[derive(Clone, Debug)]
+struct Figures {
+    first_token: Option<Nanos>,
+    last_token: Option<Nanos>,
+    output_tokens: u32,
+    tokens_from: Option<TokensFrom>,
+    ttft_ms: Option<f64>,
+    ttft_from_due_ms: Option<f64>,
+    tpot_ms: Option<f64>,
+    e2e_ms: Option<f64>,
+    e2e_from_due_ms: Option<f64>,
+    send_delay_ms: Option<f64>,
+    latency_per_token_ms: Option<f64>,
+    latency_per_output_token_ms: Option<f64>,
+}
+
+impl RequestRow {
+    /// The row of a record.
+    #[must_use]
+    pub fn new(pass: Rc<PassSource>, record: Record) -> Self {
+        let timeline = Timeline::new(&record, pass.run.streamed);
+        let figures = Figures {
+            first_token: timeline.first_visible().map(|at| timeline.events[at].arrival),
+            last_token: timeline.events.last().map(|event| event.arrival),
+            output_tokens: timeline.output_tokens,
+            tokens_from: timeline.tokens_from,
+            ttft_ms: ttft::from_sent(&timeline),
+            ttft_from_due_ms: ttft::from_due(&timeline),
+            tpot_ms: tpot::tpot_ms(&timeline),
+            e2e_ms: e2e::from_sent(&timeline),
+            e2e_from_due_ms: e2e::from_due(&timeline),
+            send_delay_ms: send_delay::send_delay_ms(&timeline),
+            latency_per_token_ms: latency_per_token::latency_ms_per_token(&timeline),
+            latency_per_output_token_ms: latency_per_output_token::latency_ms_per_output_token(
+                &timeline,
+            ),
+        };
+        Self { pass, record, figures }
+    }
+}
+
+fn at(instant: Option<Nanos>) -> Value<'static> {
+    // Whole ticks of an axis that ends 292 years after its origin.
+    Value::integer(instant.and_then(|at| i64::try_from(at.0).ok()))
+}
+
+fn phase(record: &Record) -> Option<&'static str> {
+    match record.outcome {
+        Outcome::Connection { phase } | Outcome::TimedOut { phase } => Some(phase.name()),
+        _ => None,
+    }
+}
+
+fn count(number: usize) -> Value<'static> {
+    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn sum(numbers: impl Iterator<Item = u32>) -> Value<'static> {
+    Value::Integer(numbers.map(i64::from).sum())
+}
+
+/// The table of requests.
+pub static REQUESTS: Table<RequestRow> = Table {
+    schema: "inferometer.requests/1",
+    about: "One row for each planned request, whatever became of it.",
+    columns: &COLUMNS,
+};
+
+type C = Column<RequestRow>;
+
+static COLUMNS: [C; 52] = [
+    C::always("run_id", Text, "The run's name in the store.", |r| Value::Text(&r.pass.run.run_id)),
+    C::always("model", Text, "The model, as the server knows it.", |r| {
+        Value::Text(&r.pass.run.target.model)
+    }),
+    C::sometimes("engine", Text, "The engine, such as vllm.", |r| {
+        Value::text(r.pass.run.target.engine.as_deref())
+    }),
+    C::sometimes("engine_version", Text, "Its version.", |r| {
+        Value::text(r.pass.run.target.engine_version.as_deref())
+    }),
+    C::always("simulated", Flag, "The server was the embedded engine, not hardware.", |r| {
+        Value::Flag(r.pass.run.target.simulated)
+    }),
+    C::always("predicted", Flag, "No server was measured: figures of a model.", |r| {
+        Value::Flag(r.pass.run.predicted)
+    }),
+    C::always("pass", Integer, "Index of the pass in the run, from 0.", |r| {
+        Value::Integer(r.record.pass.into())
+    }),
+    C::always("kind", Text, "How the pass loaded the server: one_by_one, saturated, ...", |r| {
+        Value::Text(r.pass.kind)
+    }),
+    C::always("load", Text, "The same in words, with its levels.", |r| Value::Text(&r.pass.load)),
+    C::always("repeat", Integer, "Which repeat of the cell's passes, from 1.", |r| {
+        Value::Integer(r.pass.repeat.into())
+    }),
+    C::always("input_length", Integer, "Of the cell; 0: requests have their own.", |r| {
+        Value::Integer(r.pass.cell.input_length.into())
+    }),
+    C::always("output_length", Integer, "Of the cell; 0: requests have their own.", |r| {
+        Value::Integer(r.pass.cell.output_length.into())
+    }),
+    C::always("request", Integer, "Index of the request in its pass, from 0.", |r| {
+        Value::Integer(r.record.index.into())
+    }),
+    C::sometimes("class", Text, "What kind of request it is, where the pass has several.", |r| {
+        Value::text(r.record.class.as_deref())
+    }),
+    C::always("outcome", Text, "What became of it: complete, truncated, rejected, ...", |r| {
+        Value::Text(r.record.outcome.kind().name())
+    }),
+    C::sometimes("phase", Text, "Where it was, for connection and timed_out.", |r| {
+        Value::text(phase(&r.record))
+    }),
+    C::sometimes("status", Integer, "The HTTP status.", |r| Value::integer(r.record.status)),
+    C::sometimes("detail", Text, "What went wrong, in words.", |r| {
+        Value::text(r.record.detail.as_deref())
+    }),
+    C::sometimes("finish_reason", Text, "Why the model stopped, in the server's words.", |r| {
+        Value::text(r.record.finish_reason.as_deref())
+    }),
+    C::always("asked_input", Integer, "Prompt tokens that the plan asked for; 0: none.", |r| {
+        Value::Integer(r.record.asked_input.into())
+    }),
+    C::always("asked_output", Integer, "Output tokens that the plan asked for.", |r| {
+        Value::Integer(r.record.asked_output.into())
+    }),
+    C::sometimes("input_tokens", Integer, "Prompt tokens by the best source there is.", |r| {
+        Value::integer(r.record.input_tokens())
+    }),
+    C::sometimes("output_tokens", Integer, "Output tokens by the best source there is.", |r| {
+        Value::integer(r.figures.tokens_from.map(|_| r.figures.output_tokens))
+    }),
+    C::sometimes("tokens_from", Text, "That source: usage, tokenizer or events.", |r| {
+        Value::text(r.figures.tokens_from.map(TokensFrom::name))
+    }),
+    C::sometimes("prompt_tokens_usage", Integer, "Prompt tokens by the server's usage.", |r| {
+        Value::integer(r.record.usage.prompt)
+    }),
+    C::sometimes("cached_tokens_usage", Integer, "Of these from a cache, by the server.", |r| {
+        Value::integer(r.record.usage.cached)
+    }),
+    C::sometimes("tokens_usage", Integer, "Output tokens by the server's usage.", |r| {
+        Value::integer(r.record.usage.completion)
+    }),
+    C::sometimes("prompt_tokens_tokenizer", Integer, "Prompt tokens by our tokenizer.", |r| {
+        Value::integer(r.record.prompt_tokens_tokenizer)
+    }),
+    C::sometimes("tokens_tokenizer", Integer, "Output tokens by the named tokenizer.", |r| {
+        Value::integer(r.record.tokens_tokenizer)
+    }),
+    C::always("tokens_events", Integer, "Output tokens by counting events.", |r| {
+        Value::Integer(r.record.tokens_events().into())
+    }),
+    C::always("output_chars", Integer, "Characters of the output's text.", |r| {
+        sum(r.record.token_events().map(|event| event.chars))
+    }),
+    C::always("output_events", Integer, "Events that brought output.", |r| {
+        count(r.record.token_events().count())
+    }),
+    C::always("reads", Integer, "Socket reads that brought data.", |r| count(r.record.reads.len())),
+    C::always("read_bytes", Integer, "Bytes that they brought.", |r| {
+        sum(r.record.reads.iter().map(|read| read.bytes))
+    }),
+    C::always("origin_unix_ns", Integer, "Unix time of the axis's origin: add instants.", |r| {
+        Value::Integer(r.pass.run.origin_unix_ns)
+    }),
+    C::always("due_ns", Integer, "When the plan wanted it to start, on the run's axis.", |r| {
+        at(Some(r.record.due))
+    }),
+    C::sometimes("picked_ns", Integer, "When the client began to act on it.", |r| {
+        at(r.record.picked)
+    }),
+    C::sometimes("connected_ns", Integer, "When a connection opened for it was ready.", |r| {
+        at(r.record.connected)
+    }),
+    C::sometimes("send_start_ns", Integer, "When its first byte was sent.", |r| {
+        at(r.record.send_start)
+    }),
+    C::sometimes("sent_ns", Integer, "When its last byte was sent.", |r| at(r.record.sent)),
+    C::sometimes("headers_ns", Integer, "When the answer's headers were complete.", |r| {
+        at(r.record.headers)
+    }),
+    C::sometimes("first_token_ns", Integer, "Arrival of the first visible output.", |r| {
+        at(r.figures.first_token)
+    }),
+    C::sometimes("last_token_ns", Integer, "Arrival of the last output.", |r| {
+        at(r.figures.last_token)
+    }),
+    C::sometimes("ended_ns", Integer, "When the answer ended, or was given up.", |r| {
+        at(r.record.ended)
+    }),
+    C::sometimes("ttft_ms", Number, "Time to first token, from the send.", |r| {
+        Value::number(r.figures.ttft_ms)
+    }),
+    C::sometimes("ttft_from_due_ms", Number, "The same from the due time.", |r| {
+        Value::number(r.figures.ttft_from_due_ms)
+    }),
+    C::sometimes("tpot_ms", Number, "Time per output token after the first event.", |r| {
+        Value::number(r.figures.tpot_ms)
+    }),
+    C::sometimes("e2e_ms", Number, "Latency to the last output, from the send.", |r| {
+        Value::number(r.figures.e2e_ms)
+    }),
+    C::sometimes("e2e_from_due_ms", Number, "The same from the due time.", |r| {
+        Value::number(r.figures.e2e_from_due_ms)
+    }),
+    C::sometimes("send_delay_ms", Number, "Send after the due time: the client's share.", |r| {
+        Value::number(r.figures.send_delay_ms)
+    }),
+    C::sometimes("latency_per_token_ms", Number, "Latency / (input + output tokens).", |r| {
+        Value::number(r.figures.latency_per_token_ms)
+    }),
+    C::sometimes("latency_per_output_token_ms", Number, "Latency / output tokens.", |r| {
+        Value::number(r.figures.latency_per_output_token_ms)
+    }),
+];

@@ -1,0 +1,45 @@
+//! The run and the pass of a record, which the record itself does not contain.
+
+use std::rc::Rc;
+
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::target::Target;
+
+/// The run of a record.
+#[derive(Clone, Debug)]
+pub struct RunSource {
+    /// Its identity in the store.
+    pub run_id: String,
+    /// The server.
+    pub target: Target,
+    /// Whether no server was measured.
+    pub predicted: bool,
+    /// Whether a stream was asked for.
+    pub streamed: bool,
+    /// The wall time at the origin of the run's axis, in nanoseconds since the Unix epoch.
+    pub origin_unix_ns: i64,
+}
+
+/// The pass of a record.
+#[derive(Clone, Debug)]
+pub struct PassSource {
+    /// The run.
+    pub run: Rc<RunSource>,
+    /// The cell of the grid.
+    pub cell: CellPlan,
+    /// Which repeat of the cell's passes it is, from 1.
+    pub repeat: u32,
+    /// `one_by_one`, `saturated`, `closed`, `open`.
+    pub kind: &'static str,
+    /// The load in words, as reports say it.
+    pub load: String,
+}
+
+impl PassSource {
+    /// A pass of a run.
+    #[must_use]
+    pub fn new(run: Rc<RunSource>, cell: CellPlan, repeat: u32, plan: &PassPlan) -> Self {
+        Self { run, cell, repeat, kind: plan.kind().name(), load: plan.to_string() }
+    }
+}

@@ -1,0 +1,98 @@
+//! Fields and their values. A field has the same kind in all rows.
+
+use std::borrow::Cow;
+
+/// The type of a field's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Text, UTF-8.
+    Text,
+    /// A whole number of 64 bits with sign.
+    Integer,
+    /// A floating-point number of 64 bits.
+    Number,
+    /// True or false.
+    Flag,
+}
+
+impl Kind {
+    /// The name in lists of columns.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Flag => "flag",
+        }
+    }
+}
+
+/// Whether every row has a value of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Presence {
+    /// Every row has one.
+    Always,
+    /// A row may have none.
+    Sometimes,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name, the unit last: `ttft_ms`.
+    pub name: Cow<'static, str>,
+    /// What its values are.
+    pub kind: Kind,
+    /// Whether every row has one.
+    pub presence: Presence,
+    /// What it means, in a sentence.
+    pub about: Cow<'static, str>,
+}
+
+/// One value of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// No value.
+    Absent,
+    /// Of a field of [`Kind::Text`].
+    Text(&'a str),
+    /// Of a field of [`Kind::Integer`].
+    Integer(i64),
+    /// Of a field of [`Kind::Number`].
+    Number(f64),
+    /// Of a field of [`Kind::Flag`].
+    Flag(bool),
+}
+
+impl<'a> Value<'a> {
+    /// Text, where there is one.
+    #[must_use]
+    pub fn text(value: Option<&'a str>) -> Self {
+        value.map_or(Self::Absent, Self::Text)
+    }
+
+    /// A whole number, where there is one.
+    #[must_use]
+    pub fn integer(value: Option<impl Into<i64>>) -> Self {
+        value.map_or(Self::Absent, |value| Self::Integer(value.into()))
+    }
+
+    /// A number, where there is one and it is finite.
+    #[must_use]
+    pub fn number(value: Option<f64>) -> Self {
+        value.filter(|value| value.is_finite()).map_or(Self::Absent, Self::Number)
+    }
+
+    /// Whether the value is allowed in a field.
+    #[must_use]
+    pub fn fits(&self, field: &Field) -> bool {
+        match self {
+            Self::Absent => field.presence == Presence::Sometimes,
+            Self::Text(_) => field.kind == Kind::Text,
+            Self::Integer(_) => field.kind == Kind::Integer,
+            Self::Number(value) => field.kind == Kind::Number && value.is_finite(),
+            Self::Flag(_) => field.kind == Kind::Flag,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A pass as the result file of `vllm bench serve`, with its requests. It has the same fields, so
+//! programs that read theirs read ours. A file that is imported and exported again is the same.
+
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_model::record::Record;
+use serde_json::{Map, Value, json};
+
+use crate::dialect::vllm::{Figures, Request};
+use crate::dialect::{Numbers, Stream};
+use crate::export::error::ExportError;
+use crate::failure;
+use crate::simulation;
+
+/// Makes the file of a pass; passes are numbered from 0 in the order of the summary's cells.
+///
+/// # Errors
+/// [`ExportError::Missing`] if there is no such pass, or it has no records or no duration.
+pub fn vllm_bench(
+    summary: &Summary,
+    pass: usize,
+    records: &[Record],
+    burstiness: f64,
+) -> Result<Value, ExportError> {
+    let missing = |what: String| ExportError::Missing(what);
+    let mut passes = summary.cells.iter().flat_map(|cell| &cell.passes);
+    let of_pass = passes
+        .nth(pass)
+        .ok_or_else(|| missing(format!("the run has no pass {pass}; they count from 0")))?;
+    let duration = of_pass.duration_s.filter(|seconds| *seconds > 0.0).ok_or_else(|| {
+        missing(format!("pass {pass} has no duration: nothing was sent, or nothing ended"))
+    })?;
+    if records.is_empty() {
+        return Err(missing(format!("pass {pass} has no records to make the file of")));
+    }
+    let mut file = head(summary, of_pass, burstiness);
+    file.extend(figures(summary, pass, of_pass, records, duration));
+    Ok(file.into())
+}
+
+/// The settings.
+fn head(summary: &Summary, pass: &PassSummary, burstiness: f64) -> Map<String, Value> {
+    let imported = summary.imported.as_ref();
+    let measured = imported.and_then(|imported| imported.measured_at.clone());
+    let digits: String =
+        summary.started_at.chars().take(19).filter(|c| *c != '-' && *c != ':').collect();
+    let date = measured.unwrap_or_else(|| digits.replace('T', "-"));
+    let target = &summary.target;
+    let backend = target.facts.get("backend").map_or(target.dialect.as_str(), String::as_str);
+    let backend = if backend == "openai-completions" { "openai" } else { backend };
+    let words = imported.and_then(|imported| imported.passes.first()).map(|stated| &stated.words);
+    let tokenizer = words.and_then(|words| words.get("tokenizer_id"));
+    let tokenizer = tokenizer.or(summary.environment.tokenizer.as_ref());
+    let label = words.and_then(|words| words.get("label"));
+    let rate = pass.rate.map_or(json!("inf"), |rate| json!(rate));
+    let fields = [
+        ("date", json!(date)),
+        ("endpoint_type", json!(backend)),
+        ("backend", json!(backend)),
+        ("label", json!(simulation::label(target).as_ref().or(label))),
+        ("model_id", json!(target.model)),
+        ("tokenizer_id", json!(tokenizer)),
+        ("num_prompts", json!(pass.planned)),
+        ("request_rate", rate),
+        ("burstiness", if burstiness.is_finite() { json!(burstiness) } else { json!("inf") }),
+        ("max_concurrency", json!(in_flight(pass))),
+    ];
+    fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+}
+
+/// The limit of requests in flight, if the load model has one.
+fn in_flight(pass: &PassSummary) -> Option<u32> {
+    use inferometer_load::PassKind;
+    match pass.kind {
+        PassKind::OneByOne => Some(1),
+        _ => pass.concurrency,
+    }
+}
+
+/// The results.
+fn figures(
+    summary: &Summary,
+    number: usize,
+    pass: &PassSummary,
+    records: &[Record],
+    duration: f64,
+) -> Map<String, Value> {
+    let first = records.iter().filter_map(|record| record.picked.or(record.send_start)).min();
+    let rows: Vec<Row> = records.iter().map(|record| Row::of(record, first)).collect();
+    let complete: Vec<Request> = rows.iter().filter_map(|row| row.request.clone()).collect();
+    let figures = Figures::of(&complete);
+    let goodput = pass.goodput.as_ref().and_then(|goodput| goodput.requests_per_s);
+    let stated = summary.imported.as_ref().and_then(|imported| imported.passes.get(number));
+    let goodput = goodput.or_else(|| stated?.numbers.get("request_goodput").copied());
+    let (input, output) = (figures.total_input, figures.total_output);
+    let each = |of: &dyn Fn(&Row) -> Value| Value::from(rows.iter().map(of).collect::<Vec<_>>());
+    let of = |row: &Row, value: &dyn Fn(&Request) -> Value, missing: Value| {
+        row.request.as_ref().map_or(missing, value)
+    };
+    let fields = [
+        ("duration", json!(duration)),
+        ("completed", json!(complete.len())),
+        ("failed", json!(records.len() - complete.len())),
+        ("total_input_tokens", json!(input)),
+        ("total_output_tokens", json!(output)),
+        ("request_throughput", json!(complete.len() as f64 / duration)),
+        ("request_goodput", json!(goodput)),
+        ("output_throughput", json!(output as f64 / duration)),
+        ("total_token_throughput", json!((input + output) as f64 / duration)),
+        ("input_lens", each(&|row| json!(row.input))),
+        ("output_lens", each(&|row| of(row, &|request| json!(request.output), json!(0)))),
+        ("ttfts", each(&|row| of(row, &|request| json!(request.ttft), json!(0.0)))),
+        ("itls", each(&|row| of(row, &|request| json!(request.itl), json!([])))),
+        ("latencies", each(&|row| of(row, &|request| json!(request.latency), json!(0.0)))),
+        ("start_times", each(&|row| json!(row.start))),
+        ("queue_times", each(&|row| json!(row.queued))),
+        // Answers are not stored.
+        ("generated_texts", each(&|_| json!(""))),
+        ("errors", each(&|row| json!(row.error))),
+        ("max_output_tokens_per_s", json!(figures.peak_tokens_per_s)),
+        ("max_concurrent_requests", json!(figures.peak_requests)),
+        ("rtfx", json!(0.0)),
+    ];
+    let mut map: Map<String, Value> =
+        fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+    for (name, values) in [
+        ("ttft", &figures.ttft),
+        ("tpot", &figures.tpot),
+        ("itl", &figures.itl),
+        ("e2el", &figures.e2el),
+    ] {
+        map.extend(statistics(name, values));
+    }
+    map
+}
+
+fn statistics(name: &str, values: &Numbers) -> [(String, Value); 4] {
+    [
+        (format!("mean_{name}_ms"), json!(values.mean())),
+        (format!("median_{name}_ms"), json!(values.percentile(50.0))),
+        (format!("std_{name}_ms"), json!(values.std())),
+        (format!("p99_{name}_ms"), json!(values.percentile(99.0))),
+    ]
+}
+
+/// One request of the lists. Its start counts from the first start of the pass.
+struct Row {
+    start: f64,
+    queued: f64,
+    input: u32,
+    request: Option<Request>,
+    error: String,
+}
+
+impl Row {
+    fn of(record: &Record, first: Option<inferometer_model::time::Nanos>) -> Self {
+        let stream = Stream::new(record).filter(|_| record.outcome.is_complete());
+        let start = record.picked.or(record.send_start);
+        let error = match stream.is_some() {
+            true => String::new(),
+            false => failure::to_text(record.outcome, record.detail.as_deref()),
+        };
+        let after = |from: Option<inferometer_model::time::Nanos>| {
+            start.zip(from).map_or(0.0, |(start, from)| start.seconds_after(from))
+        };
+        Self {
+            start: after(first),
+            queued: after(Some(record.due)).max(0.0),
+            input: record.input_tokens().unwrap_or(record.asked_input),
+            request: stream.as_ref().map(Request::of),
+            error,
+        }
+    }
+}

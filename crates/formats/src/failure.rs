@@ -1,0 +1,85 @@
+//! The text of a failed request in result files that have one free field for an error. What
+//! `export` writes there, `import` reads back.
+
+use inferometer_model::outcome::{Outcome, Phase};
+
+/// Returns the text of a failure: the outcome as JSON, then the detail on the next line.
+pub(crate) fn to_text(outcome: Outcome, detail: Option<&str>) -> String {
+    let outcome = serde_json::to_string(&outcome).expect("invariant: outcomes are plain data");
+    detail.map_or(outcome.clone(), |detail| format!("{outcome}\n{detail}"))
+}
+
+/// Returns the outcome of a failed request and the rest of its text. The outcome is exact if the
+/// text is ours, an HTTP reason phrase or a known exception; otherwise it is `malformed`.
+pub(crate) fn from_text(text: &str) -> (Outcome, &str) {
+    let text = text.trim();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    if let Ok(outcome) = serde_json::from_str(first) {
+        return (outcome, rest);
+    }
+    if let Some((status, _)) = PHRASES.iter().find(|(_, phrase)| *phrase == first.trim()) {
+        return (Outcome::Rejected { status: *status }, text);
+    }
+    let last = text.lines().last().unwrap_or("");
+    let exception = last.split([':', '(']).next().unwrap_or("").trim();
+    let outcome = match exception.rsplit('.').next().unwrap_or("") {
+        "ClientConnectorError" | "ConnectionRefusedError" => {
+            Outcome::Connection { phase: Phase::Connect }
+        }
+        "ServerDisconnectedError" | "ConnectionResetError" | "ClientOSError" => {
+            Outcome::Connection { phase: Phase::Total }
+        }
+        "ClientPayloadError" => Outcome::Truncated,
+        "TimeoutError" | "ServerTimeoutError" => Outcome::TimedOut { phase: Phase::Total },
+        "CancelledError" => Outcome::Cancelled,
+        _ => Outcome::Malformed,
+    };
+    (outcome, text)
+}
+
+/// Reason phrases of HTTP status lines with which servers refuse requests (RFC 9110, section 15).
+const PHRASES: [(u16, &str); 14] = [
+    (400, "Bad Request"),
+    (401, "Unauthorized"),
+    (403, "Forbidden"),
+    (404, "Not Found"),
+    (405, "Method Not Allowed"),
+    (408, "Request Timeout"),
+    (413, "Request Entity Too Large"),
+    (413, "Content Too Large"),
+    (422, "Unprocessable Entity"),
+    (429, "Too Many Requests"),
+    (500, "Internal Server Error"),
+    (502, "Bad Gateway"),
+    (503, "Service Unavailable"),
+    (504, "Gateway Timeout"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_recognised_by_its_exact_text_or_not_at_all() {
+        let own = Outcome::TimedOut { phase: Phase::FirstToken };
+        for (text, expected) in [
+            (to_text(own, None), own),
+            (to_text(own, Some("no answer")), own),
+            ("Too Many Requests".to_owned(), Outcome::Rejected { status: 429 }),
+            (
+                "Traceback (most recent call last):\n  File \"x.py\"\n\
+                 aiohttp.client_exceptions.ServerDisconnectedError: Server disconnected"
+                    .to_owned(),
+                Outcome::Connection { phase: Phase::Total },
+            ),
+            (
+                "asyncio.exceptions.TimeoutError".to_owned(),
+                Outcome::TimedOut { phase: Phase::Total },
+            ),
+            ("something else".to_owned(), Outcome::Malformed),
+        ] {
+            assert_eq!(from_text(&text).0, expected, "{text}");
+        }
+        assert_eq!(from_text(&to_text(own, Some("a\nb"))).1, "a\nb");
+    }
+}

@@ -1,0 +1,93 @@
+//! Columns that contradict one another by more than their rounding allows.
+
+use inferometer_analysis::table_import::PublishedTable;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+
+use super::{Rounded, listed};
+
+/// Tokens/s divided by requests/s is the mean output length. If it is less than the row's, the model
+/// or a limit ended outputs early; it cannot be more.
+pub(super) fn throughput(table: &PublishedTable) -> Vec<Finding> {
+    let decimals = table.decimals();
+    let (mut shorter, mut longer) = (Vec::new(), Vec::new());
+    for row in &table.rows {
+        let [Some(requests), Some(tokens), ..] = row.measured.values() else { continue };
+        let each = Rounded::new(tokens, decimals[1]).over(Rounded::new(requests, decimals[0]));
+        let asked = f64::from(row.cell.output_length);
+        let evidence = || (row.cell, format!("{:.0} tokens", tokens / requests));
+        if each.below(asked) {
+            shorter.push(evidence());
+        } else if each.above(asked) {
+            longer.push(evidence());
+        }
+    }
+    let rows = table.rows.len();
+    let mut findings = Vec::new();
+    if !shorter.is_empty() {
+        findings.push(
+            Finding::new(
+                "imported_outputs_shorter",
+                Severity::Warning,
+                format!(
+                    "in {} of {rows} rows tokens/s over requests/s is less than the output length: \
+                     outputs were ended early, by the model or by a limit, so that a row is not of \
+                     its output length ({})",
+                    shorter.len(),
+                    listed(&shorter)
+                ),
+            )
+            .advise("compare such rows by tokens/s, and requests/s not at all"),
+        );
+    }
+    if !longer.is_empty() {
+        findings.push(Finding::new(
+            "imported_columns_inconsistent",
+            Severity::Warning,
+            format!(
+                "in {} of {rows} rows tokens/s over requests/s is more than the output length ({})",
+                longer.len(),
+                listed(&longer)
+            ),
+        ));
+    }
+    findings
+}
+
+/// Latency per token divided by latency per output token is output / (input + output) if all
+/// requests have the lengths of the row.
+pub(super) fn latencies(table: &PublishedTable) -> Vec<Finding> {
+    let decimals = table.decimals();
+    let mut evidence: Vec<(CellPlan, String)> = Vec::new();
+    for row in &table.rows {
+        let [.., Some(per_token), Some(per_output)] = row.measured.values() else { continue };
+        let share =
+            Rounded::new(per_token, decimals[2]).over(Rounded::new(per_output, decimals[3]));
+        let (input, output) = (f64::from(row.cell.input_length), f64::from(row.cell.output_length));
+        let expected = output / (input + output);
+        if share.below(expected) || share.above(expected) {
+            let found = per_token / per_output;
+            let implied = found * input / (1.0 - found);
+            let text = match found < 1.0 {
+                true => format!("{found:.3} for {expected:.3}, as of outputs of {implied:.0}"),
+                false => format!("{found:.3} for {expected:.3}"),
+            };
+            evidence.push((row.cell, text));
+        }
+    }
+    if evidence.is_empty() {
+        return Vec::new();
+    }
+    vec![Finding::new(
+        "imported_latencies_inconsistent",
+        Severity::Warning,
+        format!(
+            "in {} of {} rows latency per token over latency per output token is not output / \
+             (input + output), within the decimals given: lengths were not those of the row, or \
+             varied ({})",
+            evidence.len(),
+            table.rows.len(),
+            listed(&evidence)
+        ),
+    )]
+}

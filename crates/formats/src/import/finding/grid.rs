@@ -1,0 +1,74 @@
+//! Rows that a table lacks, and values that it repeats.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use inferometer_analysis::prediction::Columns;
+use inferometer_analysis::table_import::PublishedTable;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+
+use super::listed;
+
+/// Figures with fewer significant digits may be equal by chance.
+const DIGITS_THAT_IDENTIFY: u32 = 5;
+
+/// Rows missing from the full grid of input and output lengths.
+pub(super) fn missing(table: &PublishedTable) -> Vec<Finding> {
+    let cells: BTreeSet<[u32; 2]> =
+        table.rows.iter().map(|row| [row.cell.input_length, row.cell.output_length]).collect();
+    let lengths = |at: usize| cells.iter().map(|cell| cell[at]).collect::<BTreeSet<u32>>();
+    let (inputs, outputs) = (lengths(0), lengths(1));
+    let all = inputs.iter().flat_map(|input| outputs.iter().map(move |output| [*input, *output]));
+    let missing: Vec<String> = all
+        .filter(|cell| !cells.contains(cell))
+        .map(|[input_length, output_length]| CellPlan { input_length, output_length }.to_string())
+        .collect();
+    // Measured lengths, as opposed to lengths that were asked for, make no grid.
+    if missing.is_empty() || missing.len() * 4 > inputs.len() * outputs.len() {
+        return Vec::new();
+    }
+    vec![Finding::new(
+        "imported_rows_missing",
+        Severity::Note,
+        format!(
+            "{} of the {} rows of a full grid of {} input and {} output lengths are not there: {}",
+            missing.len(),
+            inputs.len() * outputs.len(),
+            inputs.len(),
+            outputs.len(),
+            missing.join(", ")
+        ),
+    )]
+}
+
+/// Throughputs that occur twice with all of their digits: copied by hand, or measured once.
+pub(super) fn repeated(table: &PublishedTable) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (at, name) in Columns::NAMES.iter().enumerate().take(2) {
+        let decimals = i32::from(table.decimals()[at].unwrap_or(0));
+        let mut seen: BTreeMap<u64, Vec<CellPlan>> = BTreeMap::new();
+        for row in &table.rows {
+            let Some(value) = row.measured.values()[at] else { continue };
+            let digits = (value * 10_f64.powi(decimals)).round() as u64;
+            if digits >= 10_u64.pow(DIGITS_THAT_IDENTIFY - 1) {
+                seen.entry(digits).or_default().push(row.cell);
+            }
+        }
+        let twice = seen.into_iter().filter(|(_, cells)| cells.len() > 1);
+        let evidence: Vec<(CellPlan, String)> = twice
+            .map(|(digits, cells)| {
+                let others: Vec<String> = cells[1..].iter().map(CellPlan::to_string).collect();
+                let value = digits as f64 / 10_f64.powi(decimals);
+                (cells[0], format!("{value} as in {}", others.join(" and ")))
+            })
+            .collect();
+        if !evidence.is_empty() {
+            findings.push(Finding::new(
+                "imported_values_repeat",
+                Severity::Warning,
+                format!("{name} stands in several rows to the last digit ({})", listed(&evidence)),
+            ));
+        }
+    }
+    findings
+}

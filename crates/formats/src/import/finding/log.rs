@@ -1,0 +1,125 @@
+//! Contradictions within a text-block log, and between a log and a table of the same page.
+
+use inferometer_analysis::table_import::{LoggedBlock, PublishedTable};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+
+use super::{CHARACTERS, listed};
+
+/// Relative error of a count that was divided by the duration and multiplied again.
+const ROUNDING: f64 = 1e-6;
+
+/// The findings of a log.
+pub(crate) fn of_log(blocks: &[&LoggedBlock]) -> Vec<Finding> {
+    let characters = blocks.iter().find_map(|block| {
+        let per_request = |rate: &str| Some(block.stated(rate)? / block.requests_per_s);
+        let chars = per_request("prompt-chars/second")?;
+        Some((block, chars, per_request("prompt-tokens/second")?))
+    });
+    let characters = characters.map(|(block, chars, tokens)| {
+        Finding::new(
+            CHARACTERS,
+            Severity::Note,
+            format!(
+                "the log's block sizes and generate sizes are characters: prompts of blocks of {} \
+                 were {chars:.0} characters and {tokens:.0} tokens each. Rows stand here by the \
+                 mean tokens of prompt and output",
+                block.block_characters
+            ),
+        )
+    });
+    characters.into_iter().chain(lost(blocks)).chain(unequal(blocks)).collect()
+}
+
+fn cell(block: &LoggedBlock) -> CellPlan {
+    CellPlan { input_length: block.block_characters, output_length: block.asked_characters }
+}
+
+/// Blocks in which fewer requests completed than were planned.
+fn lost(blocks: &[&LoggedBlock]) -> Option<Finding> {
+    let planned = |block: &LoggedBlock| block.stated("总测试文本块数目").unwrap_or(0.0);
+    let mut fewer: Vec<&&LoggedBlock> =
+        blocks.iter().filter(|block| f64::from(block.completed) < planned(block)).collect();
+    fewer.sort_by_key(|block| block.completed);
+    let evidence: Vec<(CellPlan, String)> = fewer
+        .iter()
+        .map(|block| (cell(block), format!("{} of {}", block.completed, planned(block))))
+        .collect();
+    (!evidence.is_empty()).then(|| {
+        Finding::new(
+            "imported_requests_lost",
+            Severity::Warning,
+            format!(
+                "in {} of {} blocks fewer requests were completed than planned, and the log does \
+                 not say why: figures are of those that survived, which are no fair sample where \
+                 the longest fail first (block characters x asked characters: {})",
+                evidence.len(),
+                blocks.len(),
+                listed(&evidence)
+            ),
+        )
+    })
+}
+
+/// Figures that do not follow from one another as they must.
+fn unequal(blocks: &[&LoggedBlock]) -> Option<Finding> {
+    let mut evidence = Vec::new();
+    for block in blocks {
+        let completed = f64::from(block.completed);
+        let total = block.stated("total completion tokens").unwrap_or(f64::NAN);
+        for (name, found, expected) in [
+            ("QPS x duration", block.requests_per_s * block.duration_s, completed),
+            (
+                "completion-tokens/second x duration",
+                block.output_tokens_per_s * block.duration_s,
+                total,
+            ),
+            ("completion tokens per request x n-request", block.output_tokens * completed, total),
+        ] {
+            if (found - expected).abs() > ROUNDING * expected.max(1.0) {
+                evidence
+                    .push((cell(block), format!("{name} is {found}, and {expected} is stated")));
+            }
+        }
+    }
+    (!evidence.is_empty()).then(|| {
+        Finding::new(
+            "imported_columns_inconsistent",
+            Severity::Warning,
+            format!("figures of the log do not follow from one another ({})", listed(&evidence)),
+        )
+    })
+}
+
+/// The finding that a table's lengths are characters, as a log of the same page shows.
+pub(crate) fn of_characters(logged: &[LoggedBlock], table: &PublishedTable) -> Option<Finding> {
+    let inputs: Vec<u32> = table.rows.iter().map(|row| row.cell.input_length).collect();
+    let block = logged.iter().find(|block| {
+        inputs.contains(&block.block_characters) && block.stated("prompt-chars/second").is_some()
+    })?;
+    let tokens = |block: &LoggedBlock| block.prompt_tokens.round();
+    let mut known: Vec<(u32, f64)> = Vec::new();
+    for block in logged {
+        if known.iter().all(|(characters, _)| *characters != block.block_characters) {
+            known.push((block.block_characters, tokens(block)));
+        }
+    }
+    known.sort_by_key(|(characters, _)| *characters);
+    let lengths: Vec<String> =
+        known.iter().map(|(chars, tokens)| format!("{chars} are {tokens} tokens")).collect();
+    let own = table.headings == block.headings;
+    let whose = if own { "the log below it" } else { "a log elsewhere on the page" };
+    Some(
+        Finding::new(
+            CHARACTERS,
+            Severity::Warning,
+            format!(
+                "the input lengths are characters of a block of text and not tokens: {whose} counts \
+                 both, and with everything around the block {}. Output lengths are the mean tokens \
+                 that came, and no length that was asked for",
+                lengths.join(", ")
+            ),
+        )
+        .advise("compare with tables of the same blocks only"),
+    )
+}

@@ -1,0 +1,87 @@
+//! Contradictions among the figures of an import, each as a finding with its evidence. No figure is
+//! changed.
+
+mod columns;
+mod grid;
+mod log;
+mod phantom;
+
+use inferometer_analysis::table_import::PublishedTable;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+
+pub(crate) use log::{of_characters, of_log};
+
+/// The code of the finding that lengths are characters: a warning if the file gives no tokens, a
+/// note if it does.
+pub const CHARACTERS: &str = "imported_characters_not_tokens";
+
+/// The findings of a published table.
+pub(crate) fn of_table(table: &PublishedTable) -> Vec<Finding> {
+    let phantom = phantom::tokens(table);
+    let (throughput, latencies) = (columns::throughput(table), columns::latencies(table));
+    let grid = [grid::missing(table), grid::repeated(table)];
+    [phantom, throughput, latencies].into_iter().chain(grid).flatten().collect()
+}
+
+/// The finding that no heading names the engine.
+pub(crate) fn engine_from_prose(line: usize) -> Finding {
+    Finding::new(
+        "imported_engine_from_prose",
+        Severity::Note,
+        format!(
+            "no heading above the figures names the engine: it is the only one that the page \
+             names, first in line {line}; its version is not said"
+        ),
+    )
+}
+
+/// The finding that vLLM 0.2's script uses the data set's lengths.
+pub(crate) fn lengths_of_the_data_set() -> Finding {
+    Finding::new(
+        "imported_lengths_of_data_set",
+        Severity::Warning,
+        "the script divides by the lengths of the data set's answers and not by those that came: \
+         tokens/s and the latencies per token are true only if the server ignored end-of-text",
+    )
+}
+
+/// Rows whose evidence is listed; of the others only the number is given.
+const LISTED_ROWS: usize = 6;
+
+/// `128 x 2048: what; 512 x 2048: what; and 3 more`.
+fn listed(evidence: &[(CellPlan, String)]) -> String {
+    let spelled = evidence.iter().take(LISTED_ROWS).map(|(cell, what)| format!("{cell}: {what}"));
+    let mut parts: Vec<String> = spelled.collect();
+    if let Some(more) = evidence.len().checked_sub(LISTED_ROWS).filter(|more| *more > 0) {
+        parts.push(format!("and {more} more"));
+    }
+    parts.join("; ")
+}
+
+/// The interval of values that round to a number with so many decimals.
+#[derive(Clone, Copy, Debug)]
+struct Rounded {
+    low: f64,
+    high: f64,
+}
+
+impl Rounded {
+    fn new(value: f64, decimals: Option<u8>) -> Self {
+        let half = 0.5 * 10_f64.powi(-i32::from(decimals.unwrap_or(0)));
+        Self { low: (value - half).max(0.0), high: value + half }
+    }
+
+    /// The quotient; its upper end is infinite if the divisor may be zero.
+    fn over(self, other: Self) -> Self {
+        Self { low: self.low / other.high, high: self.high / other.low }
+    }
+
+    fn below(self, value: f64) -> bool {
+        self.high < value * (1.0 - 1e-9)
+    }
+
+    fn above(self, value: f64) -> bool {
+        self.low > value * (1.0 + 1e-9)
+    }
+}

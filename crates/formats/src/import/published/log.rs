@@ -1,0 +1,126 @@
+//! The log of a text-block client as a run: for each block size a cell with one closed loop. Totals
+//! are computed from the logged rates and durations.
+
+use inferometer_analysis::blocks::{BlockFigures, Keeping};
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::imported::Stated;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::prediction::CellPrediction;
+use inferometer_analysis::table_import::{LoggedBlock, place_of};
+use inferometer_load::Level;
+use inferometer_load::{Bound, PassPlan};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::TokensFrom;
+use inferometer_model::utc;
+
+use super::{Page, target};
+use crate::import::finding;
+use crate::import::source::{Import, summary};
+
+pub(crate) const FORMAT: &str = "text-block log";
+
+/// Nanoseconds.
+const SECOND: u64 = 1_000_000_000;
+
+/// A run for each heading of the page that has a log.
+pub(super) fn runs(page: &Page<'_>) -> Vec<Import> {
+    let mut runs: Vec<Vec<&LoggedBlock>> = Vec::new();
+    for block in &page.logged {
+        match runs.last_mut().filter(|run| run[0].headings == block.headings) {
+            Some(run) => run.push(block),
+            None => runs.push(vec![block]),
+        }
+    }
+    runs.iter().map(|blocks| run(page, blocks)).collect()
+}
+
+fn run(page: &Page<'_>, blocks: &[&LoggedBlock]) -> Import {
+    let first = blocks[0];
+    let begun = format!("[{}]", first.times[0]);
+    let place = place_of(page.text, |line| line.starts_with(&begun)).unwrap_or_default();
+    let (target, engine_line) = target(page, &place);
+    let mut imported = page.source.imported(FORMAT);
+    let named = [&place.model, &place.card].into_iter().flatten().cloned();
+    imported.section = named.chain(first.headings.last().cloned()).collect();
+    imported.section.push("log".to_owned());
+    imported.measured_at = Some(format!("{}, the log's own clock", first.times[0]));
+    imported.passes = blocks.iter().map(|block| stated(block)).collect();
+    let mut findings = finding::of_log(blocks);
+    findings.extend(engine_line.map(finding::engine_from_prose));
+    let cells = blocks.iter().map(|block| cell(block)).collect();
+    Import { summary: summary(imported, target, cells, findings), records: Vec::new() }
+}
+
+fn stated(block: &LoggedBlock) -> Stated {
+    let numbers = block.stated.iter().cloned().collect();
+    Stated { numbers, ..Stated::default() }
+}
+
+/// The lengths are mean tokens, as the log counts them; its block sizes are characters.
+fn cell(block: &LoggedBlock) -> Cell {
+    Cell {
+        input_length: block.prompt_tokens.round() as u32,
+        output_length: block.output_tokens.round() as u32,
+        requests_per_s: Some(block.requests_per_s),
+        output_tokens_per_s: Some(block.output_tokens_per_s),
+        latency_per_token_ms: None,
+        latency_per_output_token_ms: None,
+        over_repeats: None,
+        passes: vec![pass(block)],
+        prediction: CellPrediction::default(),
+    }
+}
+
+fn pass(block: &LoggedBlock) -> PassSummary {
+    let figures = figures(block);
+    let planned = u32::try_from(figures.planned).unwrap_or(u32::MAX);
+    let plan = PassPlan::Closed {
+        concurrency: Level::Constant(f64::from(block.in_flight)),
+        bound: Bound::requests(planned),
+    };
+    PassSummary {
+        planned: figures.planned,
+        outcomes: OutcomeCounts { complete: figures.completed, ..OutcomeCounts::default() },
+        duration_s: Some(block.duration_s),
+        requests_per_s: Some(block.requests_per_s),
+        input_tokens: figures.prompt_tokens.unwrap_or(0),
+        output_tokens: figures.completion_tokens.unwrap_or(0),
+        output_tokens_per_s: Some(block.output_tokens_per_s),
+        tokens_from: Some(TokensFrom::Tokenizer),
+        blocks: Some(figures),
+        ..PassFold::new(&plan, true, 0).finish()
+    }
+}
+
+/// The figures that the log was computed from.
+fn figures(block: &LoggedBlock) -> BlockFigures {
+    let total = |rate: &str| {
+        let rate = block.stated(rate)?;
+        Some((rate * block.duration_s).round() as u64)
+    };
+    let wall = |at: usize| utc::parse(&block.times[at]).and_then(|ns| u64::try_from(ns).ok());
+    let (began, printed) = (wall(0).unwrap_or(0), wall(1).unwrap_or(0));
+    // Lines are printed some milliseconds after the end, perhaps in the next second.
+    let last_second = began / SECOND + block.duration_s as u64;
+    let ended = printed.min((last_second + 1) * SECOND - 1);
+    BlockFigures {
+        block_chars: block.block_characters,
+        wanted_chars: block.asked_characters,
+        planned: block.stated("总测试文本块数目").map_or(0, |count| count as u64),
+        concurrency: Some(block.in_flight),
+        began_unix_ns: began,
+        ended_unix_ns: ended,
+        completed: u64::from(block.completed),
+        prompt_tokens: total("prompt-tokens/second"),
+        completion_tokens: block.stated("total completion tokens").map(|count| count as u64),
+        prompt_chars: total("prompt-chars/second").unwrap_or(0),
+        completion_chars: total("completion-chars/second").unwrap_or(0),
+        tokens_per_s_per_request: block
+            .stated
+            .iter()
+            .find(|(name, _)| name.starts_with("tokens-speed-per-request/second"))
+            .map(|(_, value)| *value),
+        keeping: Keeping::default(),
+    }
+}

@@ -1,0 +1,52 @@
+//! Published pages: their tables, text-block logs and outputs of a serving script, each as a run.
+
+mod log;
+mod script;
+mod tables;
+
+use inferometer_analysis::table_import::{Place, engine_in_prose, logged_blocks, published_tables};
+use inferometer_model::target::Target;
+
+use crate::import::error::ImportError;
+use crate::import::source::{Import, Source};
+
+/// The runs of a page: first its tables, then the outputs of the script, then its logs.
+pub(crate) fn runs(source: &Source, text: &str) -> Result<Vec<Import>, ImportError> {
+    let malformed = |what: String| ImportError::Malformed {
+        file: source.file.clone(),
+        format: "published tables",
+        what,
+    };
+    let tables = published_tables(text).map_err(malformed)?;
+    let page = Page { source, text, logged: logged_blocks(text) };
+    let mut runs: Vec<Import> = tables.iter().map(|table| tables::run(&page, table)).collect();
+    runs.extend(script::runs(&page)?);
+    runs.extend(log::runs(&page));
+    Ok(runs)
+}
+
+/// A page, with the blocks of its logs.
+pub(crate) struct Page<'a> {
+    pub source: &'a Source,
+    pub text: &'a str,
+    pub logged: Vec<inferometer_analysis::table_import::LoggedBlock>,
+}
+
+/// The target, as far as headings and prose name it, and the line that names the engine if that is
+/// not a heading.
+fn target(page: &Page<'_>, place: &Place) -> (Target, Option<usize>) {
+    let prose = engine_in_prose(page.text).filter(|_| place.engine.is_none());
+    let engine = place.engine.clone().or(prose.map(|(name, _)| name.to_owned()));
+    let card = place.card.clone().map(|card| ("card".to_owned(), card));
+    let target = Target {
+        url: "unknown".to_owned(),
+        dialect: "unknown".to_owned(),
+        engine,
+        engine_version: place.engine_version.clone(),
+        model: place.model.clone().unwrap_or_else(|| "unknown".to_owned()),
+        simulated: false,
+        profile: None,
+        facts: card.into_iter().collect(),
+    };
+    (target, prose.map(|(_, line)| line))
+}

@@ -1,0 +1,201 @@
+//! The six lines that vLLM 0.2's `benchmark_serving.py` prints, as a run. Nothing is assumed beyond
+//! these lines and the command above them.
+
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::imported::Stated;
+use inferometer_analysis::prediction::CellPrediction;
+use inferometer_analysis::serving_run::FIELDS;
+use inferometer_analysis::table_import::place_of;
+use inferometer_load::Level;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_model::outcome::OutcomeCounts;
+
+use super::{Page, target};
+use crate::import::error::ImportError;
+use crate::import::finding;
+use crate::import::source::{Import, summary};
+
+const FORMAT: &str = "benchmark_serving.py of vLLM 0.2";
+const SCRIPT: &str = "benchmark_serving.py";
+const FIRST: &str = "Total time: ";
+const SECOND: &str = "Throughput: ";
+
+/// The script's own default for `--num-prompts`.
+const DEFAULT_PROMPTS: u32 = 1000;
+
+/// A run for each group of the six lines.
+pub(super) fn runs(page: &Page<'_>) -> Result<Vec<Import>, ImportError> {
+    let lines: Vec<&str> = page.text.lines().collect();
+    // Other programs print such a first line too; the second line is the script's only.
+    let begins = |at: &usize| {
+        let next = lines.get(at + 1).is_some_and(|next| next.starts_with(SECOND));
+        lines[*at].starts_with(FIRST) && next
+    };
+    let malformed = |what: String| ImportError::Malformed {
+        file: page.source.file.clone(),
+        format: FORMAT,
+        what,
+    };
+    let blocks = (0..lines.len()).filter(begins);
+    blocks.map(|at| run(page, &lines, at).map_err(malformed)).collect()
+}
+
+/// The last command of the script above the six lines, with its continued lines, and its line
+/// number. Headings, links and sentences that name the script are skipped.
+fn command(above: &[&str]) -> Option<(usize, String)> {
+    let naming = (0..above.len()).rev().filter(|at| above[*at].contains(SCRIPT));
+    let mut commands = naming.map(|at| (at + 1, continued(&above[at..])));
+    commands.find(|(_, words)| is_command(words))
+}
+
+/// A line joined with those that continue it, without backticks.
+fn continued(lines: &[&str]) -> String {
+    let mut words = String::new();
+    for line in lines {
+        let (part, continues) = line.strip_suffix('\\').map_or((*line, false), |part| (part, true));
+        words += part;
+        if !continues {
+            break;
+        }
+        words.push(' ');
+    }
+    words.replace('`', " ").trim().to_owned()
+}
+
+/// Whether a text calls the script: Python before it, or an option behind it.
+fn is_command(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let calls = |at: &usize| {
+        if words[*at].contains("://") || name(words[*at]) != SCRIPT {
+            return false;
+        }
+        // Python's own options, such as -u, may be between the two.
+        let before = words[..*at].iter().rfind(|word| !word.starts_with('-'));
+        let after = words.get(at + 1).and_then(|word| word.strip_prefix("--"));
+        before.is_some_and(|word| name(word).starts_with("python"))
+            || after.is_some_and(|option| option.starts_with(|c: char| c.is_ascii_alphabetic()))
+    };
+    (0..words.len()).any(|at| calls(&at))
+}
+
+/// The value of an option of a command, if it is given.
+fn option<'a>(command: &'a str, name: &str) -> Option<&'a str> {
+    let mut words = command.split_whitespace();
+    let word = words.find(|word| *word == name || word.starts_with(&format!("{name}=")))?;
+    Some(word.split_once('=').map_or_else(|| words.next().unwrap_or(""), |(_, value)| value))
+}
+
+/// The load model and the number of prompts of a command: all at once without a rate.
+fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
+    let (number, words) = command;
+    let wrong = |name: &str, value: &str| format!("line {number}: {name}: `{value}` is no number");
+    let prompts = match option(words, "--num-prompts") {
+        None => DEFAULT_PROMPTS,
+        Some(value) => value.parse().map_err(|_| wrong("--num-prompts", value))?,
+    };
+    let rate = match option(words, "--request-rate") {
+        None => f64::INFINITY,
+        Some(value) => {
+            let rate: Option<f64> = value.parse().ok().filter(|rate| *rate > 0.0);
+            rate.ok_or_else(|| wrong("--request-rate", value))?
+        }
+    };
+    let plan = match rate.is_finite() {
+        false => PassPlan::Saturated { requests: prompts },
+        true => PassPlan::Open {
+            rate: Level::Constant(rate),
+            arrivals: inferometer_load::arrival::Arrivals::default(),
+            bound: Bound::requests(prompts),
+            max_in_flight: None,
+            over_limit: OverLimit::default(),
+        },
+    };
+    Ok((plan, prompts))
+}
+
+/// The six figures.
+fn stated(lines: &[&str], at: usize) -> Result<Stated, String> {
+    let mut stated = Stated::default();
+    for (field, number) in FIELDS.iter().zip(at..) {
+        let line = lines.get(number).copied().unwrap_or("");
+        let rest = line.strip_prefix(field.name).and_then(|rest| rest.strip_prefix(": "));
+        let value = rest.and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
+        let value = value.filter(|value| value.is_finite()).ok_or_else(|| {
+            let expected = format!("`{}: ` and a number of {}", field.name, field.unit);
+            format!("line {}: `{line}` where {expected} should stand", number + 1)
+        })?;
+        stated.numbers.insert(format!("{} ({})", field.name, field.unit), value);
+    }
+    Ok(stated)
+}
+
+/// The smallest and the largest value that round to the figure of a line.
+fn printed(line: &str) -> Option<[f64; 2]> {
+    let text = line.split_once(": ")?.1.split(' ').next()?;
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let half = 0.5 * 10_f64.powi(-i32::try_from(decimals).ok()?);
+    let value: f64 = text.parse().ok()?;
+    Some([value - half, value + half])
+}
+
+/// Checks that the six lines are from the command: total time times throughput is the number of
+/// prompts.
+fn belongs(lines: &[&str], at: usize, command: usize, prompts: u32) -> Result<(), String> {
+    let both = printed(lines[at]).zip(lines.get(at + 1).and_then(|line| printed(line)));
+    let Some(([shortest, longest], [slowest, fastest])) = both else { return Ok(()) };
+    let (least, most) = (shortest * slowest, longest * fastest);
+    if (least..=most).contains(&f64::from(prompts)) {
+        return Ok(());
+    }
+    Err(format!(
+        "line {}: `{}` and `{}` are of {:.0} to {:.0} requests, and the command in line {command} \
+         sends {prompts}: it is of another run",
+        at + 1,
+        lines[at],
+        lines[at + 1],
+        least.max(0.0).ceil(),
+        most.floor()
+    ))
+}
+
+fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Result<Import, String> {
+    let mut stated = stated(lines, at)?;
+    let command = command(&lines[..at]).ok_or_else(|| {
+        format!("line {}: no command of {SCRIPT} stands above, which says what was sent", at + 1)
+    })?;
+    let (plan, prompts) = load(&command)?;
+    belongs(lines, at, command.0, prompts)?;
+    stated.words.insert("command".to_owned(), command.1);
+    let figure = |at: usize| {
+        let field = &FIELDS[at];
+        stated.numbers.get(&format!("{} ({})", field.name, field.unit)).copied()
+    };
+    let mut pass = PassFold::new(&plan, false, 0).finish();
+    (pass.planned, pass.duration_s) = (u64::from(prompts), figure(0));
+    // The script waits for every request and counts no failure.
+    pass.outcomes = OutcomeCounts { complete: u64::from(prompts), ..OutcomeCounts::default() };
+    (pass.requests_per_s, pass.output_tokens_per_s) = (figure(1), figure(5));
+    let in_ms = |at: usize| figure(at).map(|seconds| seconds * 1e3);
+    let cell = Cell {
+        input_length: 0,
+        output_length: 0,
+        requests_per_s: pass.requests_per_s,
+        output_tokens_per_s: pass.output_tokens_per_s,
+        latency_per_token_ms: in_ms(3),
+        latency_per_output_token_ms: in_ms(4),
+        over_repeats: None,
+        passes: vec![pass],
+        prediction: CellPrediction::default(),
+    };
+    let place = place_of(page.text, |line| line == lines[at]).unwrap_or_default();
+    let (target, engine_line) = target(page, &place);
+    let mut imported = page.source.imported(FORMAT);
+    imported.section = [&place.model, &place.card].into_iter().flatten().cloned().collect();
+    imported.section.push(SCRIPT.to_owned());
+    imported.passes = vec![stated];
+    let mut findings = vec![finding::lengths_of_the_data_set()];
+    findings.extend(engine_line.map(finding::engine_from_prose));
+    Ok(Import { summary: summary(imported, target, vec![cell], findings), records: Vec::new() })
+}

@@ -1,0 +1,139 @@
+//! Access to the JSON of another tool by field name. Errors name the field. Nothing is converted.
+
+use std::collections::BTreeMap;
+
+use inferometer_analysis::imported::Stated;
+use inferometer_model::target::Target;
+use inferometer_stats::Distribution;
+use serde_json::Value;
+
+use crate::import::error::ImportError;
+use crate::import::source::Source;
+
+/// A document of a file.
+pub(crate) struct Document<'a> {
+    pub source: &'a Source,
+    pub format: &'static str,
+    pub value: &'a Value,
+}
+
+impl<'a> Document<'a> {
+    /// A field, however deep: `input_config.tokenizer.name`.
+    pub fn get(&self, path: &str) -> Option<&'a Value> {
+        path.split('.').try_fold(self.value, |value, key| value.get(key))
+    }
+
+    pub fn number(&self, path: &str) -> Option<f64> {
+        self.get(path)?.as_f64()
+    }
+
+    pub fn count(&self, path: &str) -> Option<u64> {
+        self.get(path)?.as_u64().or_else(|| {
+            let value = self.number(path)?;
+            (value >= 0.0 && value.fract() == 0.0).then_some(value as u64)
+        })
+    }
+
+    pub fn words(&self, path: &str) -> Option<&'a str> {
+        self.get(path)?.as_str()
+    }
+
+    pub fn list(&self, path: &str) -> Option<&'a [Value]> {
+        self.get(path)?.as_array().map(Vec::as_slice)
+    }
+
+    /// A number that must be there.
+    pub fn need(&self, path: &str) -> Result<f64, ImportError> {
+        self.number(path).ok_or_else(|| self.malformed(format!("`{path}` is no number")))
+    }
+
+    pub fn need_count(&self, path: &str) -> Result<u64, ImportError> {
+        self.count(path).ok_or_else(|| self.malformed(format!("`{path}` is no count")))
+    }
+
+    pub fn malformed(&self, what: String) -> ImportError {
+        ImportError::Malformed { file: self.source.file.clone(), format: self.format, what }
+    }
+
+    /// A part of the document, with the same source.
+    pub fn part(&self, value: &'a Value) -> Document<'a> {
+        Document { source: self.source, format: self.format, value }
+    }
+
+    /// Every number, text and flag outside of arrays, under dotted names; objects under the names
+    /// `without` are left out.
+    pub fn stated(&self, without: &[&str]) -> Stated {
+        let mut stated = Stated::default();
+        flatten(&mut stated, "", self.value, without);
+        stated
+    }
+}
+
+fn flatten(stated: &mut Stated, name: &str, value: &Value, without: &[&str]) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields.iter().filter(|(key, _)| !without.contains(&key.as_str())) {
+                let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+                flatten(stated, &name, value, without);
+            }
+        }
+        Value::Number(number) => {
+            if let Some(number) = number.as_f64() {
+                stated.numbers.insert(name.to_owned(), number);
+            }
+        }
+        Value::String(words) => {
+            stated.words.insert(name.to_owned(), without_folders(words));
+        }
+        Value::Bool(is) => {
+            stated.words.insert(name.to_owned(), is.to_string());
+        }
+        Value::Null | Value::Array(_) => {}
+    }
+}
+
+/// The last part of an absolute path; any other text as it is. Folders mean nothing elsewhere.
+pub(super) fn without_folders(words: &str) -> String {
+    if words.starts_with('/') && !words.contains(' ') {
+        return words.trim_end_matches('/').rsplit('/').next().unwrap_or(words).to_owned();
+    }
+    words.to_owned()
+}
+
+/// The target, as far as a tool states it.
+pub(super) fn target(model: &str, url: Option<&str>, dialect: &str) -> Target {
+    Target {
+        url: url.unwrap_or("unknown").to_owned(),
+        dialect: dialect.to_owned(),
+        engine: None,
+        engine_version: None,
+        model: without_folders(model),
+        simulated: false,
+        profile: None,
+        facts: BTreeMap::new(),
+    }
+}
+
+/// A distribution whose statistics the file states; `scale` converts the unit.
+pub(super) fn distribution(
+    document: &Document<'_>,
+    path: &str,
+    mean: &str,
+    scale: f64,
+) -> Option<Distribution> {
+    let of = |name: &str| Some(document.number(&format!("{path}.{name}"))? * scale);
+    Some(Distribution {
+        mean: of(mean)?,
+        mean_ci: None,
+        p50: of("p50")?,
+        p50_ci: None,
+        p90: of("p90")?,
+        p95: of("p95"),
+        p99: of("p99")?,
+        p99_ci: None,
+        p999: None,
+        max: of("max")?,
+        n: document.count(&format!("{path}.count"))?,
+        exact: true,
+    })
+}

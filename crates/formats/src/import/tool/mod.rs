@@ -1,0 +1,81 @@
+//! Result files of other tools as runs, one file for each tool. Figures that agree with our
+//! definitions are stored as ours; all are stored under the tool's own names too. A further tool is
+//! a file and a line of [`FORMATS`].
+
+mod aiperf;
+mod document;
+mod guidellm;
+mod llama_bench;
+mod ours;
+mod pass;
+mod request;
+mod sglang;
+mod vllm;
+
+use serde_json::Value;
+
+use crate::import::error::ImportError;
+use crate::import::source::{Import, Source};
+
+pub(crate) use llama_bench::is_table as is_llama_bench_table;
+
+/// The format of a tool's result file.
+struct Format {
+    name: &'static str,
+    /// Recognises the format by one JSON document: the whole file, or one of its lines.
+    is: fn(&Value) -> bool,
+    runs: fn(&Source, &[Value]) -> Result<Vec<Import>, ImportError>,
+}
+
+/// Every format, the most specific first.
+static FORMATS: [Format; 7] = [
+    Format { name: ours::FORMAT, is: ours::is, runs: ours::runs },
+    Format { name: vllm::FORMAT, is: vllm::is, runs: vllm::runs },
+    Format { name: sglang::FORMAT, is: sglang::is, runs: sglang::runs },
+    Format { name: guidellm::FORMAT, is: guidellm::is, runs: guidellm::runs },
+    Format { name: aiperf::FORMAT, is: aiperf::is, runs: aiperf::runs },
+    Format { name: aiperf::RECORDS, is: aiperf::is_record, runs: aiperf::records },
+    Format { name: llama_bench::FORMAT, is: llama_bench::is, runs: llama_bench::runs },
+];
+
+/// The names of all formats, for messages.
+pub(crate) fn names() -> String {
+    FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the runs of a file of JSON or of JSON lines; `None` if the format is not recognised.
+pub(crate) fn runs(
+    source: &Source,
+    documents: &[Value],
+) -> Option<Result<Vec<Import>, ImportError>> {
+    let first = documents.first()?;
+    let format = FORMATS.iter().find(|format| (format.is)(first))?;
+    if let Some(at) = documents.iter().position(|document| !(format.is)(document)) {
+        return Some(Err(ImportError::Malformed {
+            file: source.file.clone(),
+            format: format.name,
+            what: format!("its result {} is in another form than the first", at + 1),
+        }));
+    }
+    Some((format.runs)(source, documents))
+}
+
+/// Returns a run for each document of a file; if there are several, each gets its number.
+fn each(
+    documents: &[Value],
+    run: impl Fn(&Value) -> Result<Import, ImportError>,
+) -> Result<Vec<Import>, ImportError> {
+    let numbered = |(number, document): (usize, &Value)| {
+        let mut import = run(document)?;
+        if let Some(imported) = import.summary.imported.as_mut().filter(|_| documents.len() > 1) {
+            imported.section = vec![format!("result {number}")];
+        }
+        Ok(import)
+    };
+    (1..).zip(documents).map(numbered).collect()
+}
+
+/// Returns the run of llama-bench's Markdown table.
+pub(crate) fn llama_bench_table(source: &Source, text: &str) -> Result<Vec<Import>, ImportError> {
+    llama_bench::of_markdown(source, text)
+}

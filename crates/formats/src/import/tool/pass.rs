@@ -1,0 +1,186 @@
+//! Converts passes of another tool into cells with passes. A figure is the tool's own if it states
+//! it by our definition; the others are folded from its requests, if the file has them.
+
+use std::collections::BTreeMap;
+
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::imported::Stated;
+use inferometer_analysis::instrument::Instrument;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::{cell, fold};
+use inferometer_load::Level;
+use inferometer_load::arrival::Arrivals;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::Record;
+
+use super::request::{ToolRequest, record};
+use crate::import::source::PassRecords;
+
+/// A pass as another tool states it.
+pub(super) struct Pass {
+    pub plan: PassPlan,
+    pub stated: Stated,
+    /// All requests of the pass, or none if the file does not have them.
+    pub requests: Vec<ToolRequest>,
+    pub planned: u64,
+    pub complete: u64,
+    pub duration_s: Option<f64>,
+    pub requests_per_s: Option<f64>,
+    pub output_tokens_per_s: Option<f64>,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// Input and output length that were asked for, if the file states them.
+    pub asked: Option<(u32, u32)>,
+}
+
+/// Returns the load model: all at once, a closed loop, or an arrival rate.
+pub(super) fn load(
+    requests: u64,
+    rate: Option<f64>,
+    concurrency: Option<u32>,
+    burstiness: f64,
+) -> PassPlan {
+    let requests = u32::try_from(requests).unwrap_or(u32::MAX);
+    let bound = Bound::requests(requests);
+    match (rate.filter(|rate| rate.is_finite()), concurrency) {
+        (Some(rate), max_in_flight) => PassPlan::Open {
+            rate: Level::Constant(rate),
+            arrivals: Arrivals::of_burstiness(burstiness),
+            bound,
+            max_in_flight,
+            over_limit: OverLimit::default(),
+        },
+        (None, Some(1)) => PassPlan::OneByOne { bound },
+        (None, Some(in_flight)) => {
+            PassPlan::Closed { concurrency: Level::Constant(f64::from(in_flight)), bound }
+        }
+        (None, None) => PassPlan::Saturated { requests },
+    }
+}
+
+/// Groups passes of equal lengths into cells, and returns the cells, the stated figures and the
+/// records. Passes are numbered in the order of the cells.
+pub(super) fn cells(passes: Vec<Pass>) -> (Vec<Cell>, Vec<Stated>, Vec<PassRecords>) {
+    let mut by_lengths: Vec<((u32, u32), Vec<Pass>)> = Vec::new();
+    for pass in passes {
+        let lengths = lengths(&pass);
+        match by_lengths.iter_mut().find(|(known, _)| *known == lengths) {
+            Some((_, passes)) => passes.push(pass),
+            None => by_lengths.push((lengths, vec![pass])),
+        }
+    }
+    let (mut cells, mut all_stated, mut all_records) = (Vec::new(), Vec::new(), Vec::new());
+    let mut number = 0;
+    let mut repeats: BTreeMap<String, u32> = BTreeMap::new();
+    for ((input, output), passes) in by_lengths {
+        let mut summaries = Vec::new();
+        repeats.clear();
+        for pass in passes {
+            let repeat = repeats.entry(pass.plan.load().to_string()).or_default();
+            *repeat += 1;
+            let records = records(&pass, number);
+            summaries.push(summary(&pass, &records, *repeat));
+            all_stated.push(pass.stated);
+            if !records.is_empty() {
+                all_records.push(PassRecords { plan: pass.plan, records });
+            }
+            number += 1;
+        }
+        cells.push(cell::cell(input, output, summaries));
+    }
+    // Records are matched to passes by position, so records of some passes only are useless.
+    if all_records.len() != all_stated.len() {
+        all_records.clear();
+    }
+    (cells, all_stated, all_records)
+}
+
+fn records(pass: &Pass, number: u32) -> Vec<Record> {
+    // The first request may have waited too, and no instant may lie before the origin.
+    let due = pass.requests.iter().map(|request| request.start_s - request.queued_s);
+    let origin = due.fold(f64::INFINITY, f64::min);
+    let numbered = (0_u32..).zip(&pass.requests);
+    numbered.map(|(index, request)| record(number, index, request, origin)).collect()
+}
+
+fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
+    let mut fold = PassFold::new(&pass.plan, true, 0).of_repeat(repeat);
+    records.iter().for_each(|record| fold.add(record));
+    let folded = fold.finish();
+    // A sample has the distribution of latencies, and neither counts nor concurrency.
+    let is_whole = !records.is_empty() && records.len() as u64 == pass.planned;
+    let outcomes = match is_whole {
+        true => folded.outcomes,
+        false => OutcomeCounts { complete: pass.complete, ..OutcomeCounts::default() },
+    };
+    PassSummary {
+        planned: pass.planned,
+        outcomes,
+        duration_s: pass.duration_s,
+        requests_per_s: pass.requests_per_s,
+        input_tokens: pass.input_tokens,
+        output_tokens: pass.output_tokens,
+        output_tokens_per_s: pass.output_tokens_per_s,
+        // No such file states whether the server or a tokenizer counted.
+        tokens_from: None,
+        // Nor when requests were due.
+        ttft_from_due_ms: None,
+        e2e_from_due_ms: None,
+        send_delay_ms: None,
+        peak_concurrency: folded.peak_concurrency.filter(|_| is_whole),
+        mean_concurrency: folded.mean_concurrency.filter(|_| is_whole),
+        steady_state: folded.steady_state.filter(|_| is_whole),
+        instrument: Instrument::default(),
+        ..folded
+    }
+}
+
+/// Returns the lengths of the cell: those asked for, else those that all requests share, else the
+/// means if they are whole; otherwise 0, as requests have different lengths.
+fn lengths(pass: &Pass) -> (u32, u32) {
+    if let Some(asked) = pass.asked {
+        return asked;
+    }
+    let each = |of: fn(&ToolRequest) -> Option<u32>, total: u64| -> u32 {
+        let mut complete = pass.requests.iter().filter(|request| request.error.is_none());
+        if let Some(first) = complete.next() {
+            let same = complete.all(|request| of(request) == of(first));
+            return of(first).filter(|_| same).unwrap_or(0);
+        }
+        match pass.complete {
+            0 => 0,
+            count if total.is_multiple_of(count) => u32::try_from(total / count).unwrap_or(0),
+            _ => 0,
+        }
+    };
+    (
+        each(|request| request.input, pass.input_tokens),
+        each(|request| request.output, pass.output_tokens),
+    )
+}
+
+/// The finding that requests failed.
+pub(super) fn failures(planned: u64, complete: u64, has_requests: bool) -> Option<Finding> {
+    let failed = planned.saturating_sub(complete);
+    (failed > 0).then(|| {
+        let how = if has_requests {
+            "how is taken from the words of each error where they are exact, and is `malformed` \
+             where they are not"
+        } else {
+            "the file does not say how, so that no outcome counts them"
+        };
+        Finding::new(
+            "imported_requests_lost",
+            Severity::Warning,
+            format!("{failed} of {planned} requests failed; {how}"),
+        )
+    })
+}
+
+/// The finding that a tool's definitions differ from ours.
+pub(super) fn definitions(message: &str) -> Finding {
+    Finding::new("imported_definitions", Severity::Note, message)
+}

@@ -1,0 +1,99 @@
+//! The result lines of SGLang's `bench_serving`.
+
+use std::collections::BTreeMap;
+
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_stats as stats;
+use serde_json::Value;
+
+use super::document::{Document, target};
+use super::pass::{Pass, cells, definitions, failures, load};
+use crate::import::error::ImportError;
+use crate::import::source::{Import, Source, summary};
+
+pub(super) const FORMAT: &str = "SGLang bench_serving";
+
+pub(super) fn is(document: &Value) -> bool {
+    let has = |key: &str| document.get(key).is_some();
+    has("request_throughput") && has("input_throughput") && has("mean_e2e_latency_ms")
+}
+
+pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
+    super::each(documents, |document| run(source, document))
+}
+
+fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
+    let document = Document { source, format: FORMAT, value };
+    let complete = document.need_count("completed")?;
+    let errors = document.list("errors");
+    // Only the length of the lists tells how many requests were sent.
+    let planned = errors.map_or(complete, |errors| errors.len() as u64);
+    let mut stated = document.stated(&[]);
+    stated.agreeing = agreeing(&document);
+    let exact = document.number("random_range_ratio") == Some(1.0)
+        && document.words("dataset_name").is_some_and(|name| name.starts_with("random"));
+    let asked = |path: &str| document.count(path).and_then(|count| u32::try_from(count).ok());
+    let asked = asked("random_input_len").zip(asked("random_output_len")).filter(|_| exact);
+    let concurrency = document.count("max_concurrency").and_then(|count| u32::try_from(count).ok());
+    let pass = Pass {
+        plan: load(planned, document.number("request_rate"), concurrency, 1.0),
+        stated,
+        requests: Vec::new(),
+        planned,
+        complete,
+        duration_s: Some(document.need("duration")?),
+        requests_per_s: document.number("request_throughput"),
+        output_tokens_per_s: document.number("output_throughput"),
+        input_tokens: document.need_count("total_input_tokens")?,
+        output_tokens: document.need_count("total_output_tokens")?,
+        asked,
+    };
+    let backend = document.words("backend").unwrap_or("unknown");
+    let mut target = target("unknown", None, backend);
+    target.engine = backend.starts_with("sglang").then(|| "sglang".to_owned());
+    if let Some(model) = document.words("server_info.model_path") {
+        target.model = super::document::without_folders(model);
+    }
+    let mut imported = source.imported(FORMAT);
+    let mut findings = vec![definitions(
+        "TTFT counts from the pick, before connecting; the tool's E2E runs to the last line of the \
+         stream, a late usage event included, and its TPOT follows from it: both stand under their \
+         own names, as its ITL, which are gaps between chunks",
+    )];
+    if target.model == "unknown" {
+        findings.push(Finding::new(
+            "imported_model_unknown",
+            Severity::Note,
+            "the line does not name the model",
+        ));
+    }
+    findings.extend(failures(planned, complete, false));
+    let (mut cells, stated, records) = cells(vec![pass]);
+    if let Some(ttfts) = document.list("ttfts") {
+        let failed = |at: usize| {
+            let words = errors.and_then(|errors| errors.get(at)).and_then(Value::as_str);
+            words.is_some_and(|words| !words.is_empty())
+        };
+        let complete = ttfts.iter().enumerate().filter(|(at, _)| !failed(*at));
+        let mut ms: Vec<f64> =
+            complete.filter_map(|(_, seconds)| Some(seconds.as_f64()? * 1e3)).collect();
+        cells[0].passes[0].ttft_ms = stats::distribution(&mut ms, 0);
+        findings.push(Finding::new(
+            "imported_no_start_times",
+            Severity::Note,
+            "the line's lists do not say when requests began, so that they are no records: TTFT is \
+             taken from them, and nothing else",
+        ));
+    }
+    imported.passes = stated;
+    Ok(Import { summary: summary(imported, target, cells, findings), records })
+}
+
+fn agreeing(document: &Document<'_>) -> BTreeMap<String, f64> {
+    let statistics =
+        [("mean", "mean"), ("median", "p50"), ("p90", "p90"), ("p95", "p95"), ("p99", "p99")];
+    let of = |(theirs, ours): (&str, &str)| {
+        Some((format!("ttft_{ours}"), document.number(&format!("{theirs}_ttft_ms"))?))
+    };
+    statistics.into_iter().filter_map(of).collect()
+}

@@ -1,0 +1,172 @@
+//! The result file of `vllm bench serve`, with and without its requests.
+
+use inferometer_analysis::imported::Stated;
+use inferometer_model::finding::{Finding, Severity};
+use serde_json::Value;
+
+use super::document::{Document, target};
+use super::pass::{Pass, cells, definitions, failures, load};
+use super::request::ToolRequest;
+use crate::import::error::ImportError;
+use crate::import::source::{Import, Source, summary};
+use crate::simulation;
+
+pub(super) const FORMAT: &str = "vllm bench serve";
+
+/// The lists of `--save-detailed` that become records.
+const LISTS: [&str; 5] = ["ttfts", "itls", "start_times", "input_lens", "output_lens"];
+
+pub(super) fn is(document: &Value) -> bool {
+    let has = |key: &str| document.get(key).is_some();
+    has("request_throughput") && has("total_token_throughput") && has("model_id")
+}
+
+pub(super) fn runs(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
+    // `--append-result` writes a line for each run.
+    super::each(documents, |document| run(source, document))
+}
+
+fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
+    let document = Document { source, format: FORMAT, value };
+    let requests = requests(&document)?;
+    let complete = document.need_count("completed")?;
+    let planned = document.need_count("num_prompts")?;
+    // An infinite rate is the text "inf", which is no number.
+    let rate = document.number("request_rate");
+    let concurrency = document.count("max_concurrency").and_then(|count| u32::try_from(count).ok());
+    let burstiness = match document.words("burstiness") {
+        Some("inf" | "Infinity") => f64::INFINITY,
+        _ => document.number("burstiness").unwrap_or(1.0),
+    };
+    let mut stated = document.stated(&[]);
+    stated.agreeing = agreeing(&document);
+    let has_requests = !requests.is_empty();
+    let pass = Pass {
+        plan: load(planned, rate, concurrency, burstiness),
+        stated,
+        requests,
+        planned,
+        complete,
+        duration_s: Some(document.need("duration")?),
+        requests_per_s: document.number("request_throughput"),
+        output_tokens_per_s: document.number("output_throughput"),
+        input_tokens: document.need_count("total_input_tokens")?,
+        output_tokens: document.need_count("total_output_tokens")?,
+        asked: None,
+    };
+    let model = document.words("model_id").unwrap_or("unknown");
+    let dialect = document.words("backend").or(document.words("endpoint_type"));
+    let mut target = target(model, None, dialect_of(dialect.unwrap_or("unknown")));
+    if let Some(backend) = dialect {
+        target.facts.insert("backend".to_owned(), backend.to_owned());
+    }
+    simulation::read(document.words("label"), &mut target);
+    let mut imported = source.imported(FORMAT);
+    imported.measured_at = document.words("date").map(str::to_owned);
+    let mut findings = findings(&document, has_requests);
+    findings.extend(failures(planned, complete, has_requests));
+    let listed = pass.requests.iter().filter(|request| request.error.is_none()).count() as u64;
+    if has_requests && listed != complete {
+        findings.push(Finding::new(
+            "imported_columns_inconsistent",
+            Severity::Warning,
+            format!("the file states {complete} completed requests, and its lists have {listed}"),
+        ));
+    }
+    let (cells, stated, records) = cells(vec![pass]);
+    imported.passes = stated;
+    Ok(Import { summary: summary(imported, target, cells, findings), records })
+}
+
+/// Our name of a backend's protocol.
+fn dialect_of(backend: &str) -> &str {
+    match backend {
+        "openai" | "vllm" => "openai-completions",
+        other => other,
+    }
+}
+
+/// The requests; empty unless all of their lists are there. They must be equally long.
+fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
+    let lists: Vec<Option<&[Value]>> = LISTS.iter().map(|name| document.list(name)).collect();
+    let [Some(ttfts), Some(itls), Some(starts), Some(inputs), Some(outputs)] = lists[..] else {
+        return Ok(Vec::new());
+    };
+    for (name, list) in LISTS.iter().zip([ttfts, itls, starts, inputs, outputs]) {
+        if list.len() != ttfts.len() {
+            let lengths = format!("`{name}` has {} values and `ttfts` {}", list.len(), ttfts.len());
+            return Err(document.malformed(lengths));
+        }
+    }
+    let errors = document.list("errors").unwrap_or(&[]);
+    let queued = document.list("queue_times").unwrap_or(&[]);
+    let count = |value: &Value| value.as_u64().and_then(|count| u32::try_from(count).ok());
+    let requests = ttfts.iter().enumerate().map(|(at, ttft)| {
+        let wrong = |name: &str| document.malformed(format!("`{name}` {at} is no number"));
+        let gaps = itls[at].as_array().ok_or_else(|| wrong("itls"))?;
+        let error = errors.get(at).and_then(Value::as_str).filter(|words| !words.is_empty());
+        let output = count(&outputs[at]).ok_or_else(|| wrong("output_lens"))?;
+        // Without an error text, zeros mean that nothing arrived.
+        let nothing = output == 0 && ttft.as_f64() == Some(0.0);
+        let error = error.or_else(|| nothing.then_some("nothing came"));
+        Ok(ToolRequest {
+            start_s: starts[at].as_f64().ok_or_else(|| wrong("start_times"))?,
+            ttft_s: ttft.as_f64().ok_or_else(|| wrong("ttfts"))?,
+            gaps_s: gaps
+                .iter()
+                .map(|gap| gap.as_f64().ok_or_else(|| wrong("itls")))
+                .collect::<Result<_, _>>()?,
+            end_s: None,
+            queued_s: queued.get(at).and_then(Value::as_f64).unwrap_or(0.0),
+            tokens: None,
+            input: count(&inputs[at]),
+            output: Some(output),
+            asked_output: output,
+            error: error.map(str::to_owned),
+        })
+    });
+    requests.collect()
+}
+
+/// Statistics of TTFT, TPOT and E2E, which agree with ours except for the start of counting.
+fn agreeing(document: &Document<'_>) -> std::collections::BTreeMap<String, f64> {
+    let mut agreeing = Stated::default().agreeing;
+    for (theirs, ours) in [("ttft", "ttft"), ("tpot", "tpot"), ("e2el", "e2e")] {
+        for (statistic, name) in [
+            ("mean", "mean"),
+            ("median", "p50"),
+            ("p50", "p50"),
+            ("p90", "p90"),
+            ("p95", "p95"),
+            ("p99", "p99"),
+        ] {
+            if let Some(value) = document.number(&format!("{statistic}_{theirs}_ms")) {
+                agreeing.insert(format!("{ours}_{name}"), value);
+            }
+        }
+    }
+    agreeing
+}
+
+fn findings(document: &Document<'_>, has_requests: bool) -> Vec<Finding> {
+    let mut findings = vec![definitions(
+        "TTFT and E2E count here from the pick, before connecting, and not from the send; the \
+         file's ITL are gaps between chunks (our ICL) and stand under the file's own names; with \
+         --request-rate they may have waited for --max-concurrency before the pick",
+    )];
+    if !has_requests {
+        findings.push(Finding::new(
+            "imported_no_requests",
+            Severity::Note,
+            "the file has no requests (--save-detailed saves them): figures are those that it \
+             states, and lengths are totals over completed requests where that is whole",
+        ));
+    }
+    if document.words("backend").is_some_and(|backend| backend.ends_with("chat")) {
+        findings.push(definitions(
+            "over chat the tool takes the first chunk for the first token, also where it names the \
+             role and brings no content: its TTFT may be shorter than ours, and its TPOT longer",
+        ));
+    }
+    findings
+}

@@ -1,0 +1,16 @@
+//! Results in the file formats of other tools: imports, exports, and the tables that other
+//! benchmarks print.
+//!
+//! - [`import`] reads published tables, logs and result files of other tools.
+//! - [`export`] writes records as CSV, JSON or Parquet, as an MLflow store, or as a result file of
+//!   `vllm bench serve`.
+//! - [`dialect`] computes from our records what another benchmark would have printed.
+//!
+//! Nothing here reads a clock or asks a server. Only [`export::mlflow`] opens files.
+
+mod failure;
+mod simulation;
+
+pub mod dialect;
+pub mod export;
+pub mod import;

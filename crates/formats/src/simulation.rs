@@ -1,0 +1,27 @@
+//! The mark of a simulated server in result files of other tools: text of their free field `label`.
+//! `export` writes it and `import` reads it.
+
+use inferometer_model::target::Target;
+
+const SIMULATED: &str = "simulated";
+const AT_SPEED: &str = "simulated at speed ";
+/// The target's fact that gives the speed relative to real time.
+const SPEED: &str = "speed";
+
+/// The label of a file; `None` if a real server was measured.
+pub(crate) fn label(target: &Target) -> Option<String> {
+    target.simulated.then(|| {
+        match target.facts.get(SPEED).filter(|speed| speed.parse() != Ok(1.0)) {
+            Some(speed) => format!("{AT_SPEED}{speed}"),
+            None => SIMULATED.to_owned(),
+        }
+    })
+}
+
+/// Marks the target as simulated if the label says so.
+pub(crate) fn read(label: Option<&str>, target: &mut Target) {
+    let Some(label) = label else { return };
+    let speed = label.strip_prefix(AT_SPEED);
+    target.simulated |= label == SIMULATED || speed.is_some();
+    target.facts.extend(speed.map(|speed| (SPEED.to_owned(), speed.to_owned())));
+}

@@ -1,0 +1,329 @@
+//! What other tools would have printed of a log of four requests, every figure computed by hand.
+//!
+//! Milliseconds. Each was picked when it was sent, but for A, which was sent at 2.
+//!
+//! | | picked | chunks (tokens) | usage | ended | asked | came |
+//! |---|---|---|---|---|---|---|
+//! | A | 0 | empty at 100, text at 150 (3) and 200 (2) | at 230 | 230 | 8 | 5 |
+//! | B | 10 | text at 60 | at 60 | 60 | 1 | 1 |
+//! | C, cut off | 20 | text at 70 | - | 400 | 8 | - |
+//! | D | 30 | role at 40, text at 130, 140, 170 | at 170 | 170 | 3 | 3 |
+
+use inferometer_formats::dialect::{Pass, Printed, Tool};
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::EventKind;
+use inferometer_model::record::EventKind::{EmptyText, Role, Text, Usage};
+use inferometer_model::record::{Event, Read, Record};
+use inferometer_model::time::Nanos;
+
+fn tool(name: &str) -> Tool {
+    Tool::named(name).expect("a tool of this name")
+}
+
+fn ms(value: f64) -> Nanos {
+    Nanos((value * 1e6).round() as u64)
+}
+
+fn record(index: u32, picked: f64, events: &[(f64, EventKind, Option<u32>)]) -> Record {
+    let mut record = Record::planned(0, index, ms(picked));
+    record.picked = Some(ms(picked));
+    record.send_start = Some(ms(picked));
+    record.outcome = Outcome::Complete;
+    for (read, &(at, kind, tokens)) in (0_u32..).zip(events) {
+        let stamp = Read { kernel: Some(ms(at)), user: ms(at), empty_before: ms(at), bytes: 9 };
+        record.reads.push(stamp);
+        record.events.push(Event { read, kind, chars: 4, tokens });
+    }
+    record.ended = record.reads.last().map(Read::arrival);
+    record.asked_input = 10;
+    record.usage.prompt = Some(10);
+    record
+}
+
+fn log() -> Vec<Record> {
+    let mut a = record(
+        0,
+        0.0,
+        &[
+            (100.0, EmptyText, Some(0)),
+            (150.0, Text, Some(3)),
+            (200.0, Text, Some(2)),
+            (230.0, Usage, None),
+        ],
+    );
+    a.send_start = Some(ms(2.0));
+    let b = record(1, 10.0, &[(60.0, Text, None), (60.0, Usage, None)]);
+    let mut c = record(2, 20.0, &[(70.0, Text, None)]);
+    c.outcome = Outcome::Truncated;
+    c.ended = Some(ms(400.0));
+    let d = record(
+        3,
+        30.0,
+        &[
+            (40.0, Role, None),
+            (130.0, Text, None),
+            (140.0, Text, None),
+            (170.0, Text, None),
+            (170.0, Usage, None),
+        ],
+    );
+    let mut records = vec![a, b, c, d];
+    for (record, (asked, came)) in
+        records.iter_mut().zip([(8, Some(5)), (1, Some(1)), (8, None), (3, Some(3))])
+    {
+        record.asked_output = asked;
+        record.usage.completion = came;
+    }
+    records
+}
+
+fn printed(tool: Tool) -> Printed {
+    let records = log();
+    tool.printed(&Pass {
+        records: &records,
+        dialect: "openai-completions",
+        concurrency: Some(4),
+        rate: None,
+        duration_s: None,
+    })
+}
+
+fn assert_figures(tool: Tool, expected: &[(&str, f64)]) {
+    let printed = printed(tool);
+    for (name, value) in expected {
+        let found = printed.value(name).unwrap_or_else(|| panic!("{name}: {printed:?}"));
+        assert!((found - value).abs() < 1e-9 * value.max(1.0), "{tool:?} {name}: {found} {value}");
+    }
+}
+
+#[test]
+fn vllm_counts_from_the_pick_and_takes_an_empty_chunk_for_the_first_token() {
+    assert_figures(
+        tool("vllm"),
+        &[
+            ("completed", 3.0),
+            ("failed", 1.0),
+            ("max_concurrency", 4.0),
+            ("duration", 0.4),
+            ("total_input_tokens", 30.0),
+            ("total_output_tokens", 9.0),
+            ("request_throughput", 7.5),
+            ("output_throughput", 22.5),
+            ("total_token_throughput", 97.5),
+            // A's three chunks, B's one and D's three fall into one second.
+            ("max_output_tokens_per_s", 7.0),
+            ("max_concurrent_requests", 3.0),
+            // 100, 50, 100.
+            ("mean_ttft_ms", 250.0 / 3.0),
+            ("median_ttft_ms", 100.0),
+            ("p99_ttft_ms", 100.0),
+            // (200 - 100) / 4 and (140 - 100) / 2; B has one token.
+            ("mean_tpot_ms", 22.5),
+            ("median_tpot_ms", 22.5),
+            ("p99_tpot_ms", 24.95),
+            // 50, 50, 10, 30.
+            ("mean_itl_ms", 35.0),
+            ("median_itl_ms", 40.0),
+            ("p99_itl_ms", 50.0),
+            // 200, 50, 140: usage does not stretch A.
+            ("mean_e2el_ms", 130.0),
+            ("median_e2el_ms", 140.0),
+            ("p99_e2el_ms", 198.8),
+        ],
+    );
+}
+
+#[test]
+fn sglang_waits_for_text_and_ends_with_the_last_line() {
+    assert_figures(
+        tool("sglang"),
+        &[
+            ("completed", 3.0),
+            ("duration", 0.4),
+            ("total_input_tokens", 30.0),
+            ("total_output_tokens", 9.0),
+            ("request_throughput", 7.5),
+            ("input_throughput", 75.0),
+            ("output_throughput", 22.5),
+            ("total_throughput", 97.5),
+            // 230 + 50 + 140 over 400.
+            ("concurrency", 1.05),
+            ("mean_e2e_latency_ms", 140.0),
+            ("median_e2e_latency_ms", 140.0),
+            ("p90_e2e_latency_ms", 212.0),
+            ("p95_e2e_latency_ms", 221.0),
+            ("p99_e2e_latency_ms", 228.2),
+            // 150, 50, 100.
+            ("mean_ttft_ms", 100.0),
+            ("median_ttft_ms", 100.0),
+            ("p90_ttft_ms", 140.0),
+            ("p95_ttft_ms", 145.0),
+            ("p99_ttft_ms", 149.0),
+            // (230 - 150) / 4 and (140 - 100) / 2.
+            ("mean_tpot_ms", 20.0),
+            ("median_tpot_ms", 20.0),
+            ("p90_tpot_ms", 20.0),
+            ("p95_tpot_ms", 20.0),
+            ("p99_tpot_ms", 20.0),
+            // 50, 10, 30.
+            ("mean_itl_ms", 30.0),
+            ("median_itl_ms", 30.0),
+            ("p90_itl_ms", 46.0),
+            ("p95_itl_ms", 48.0),
+            ("p99_itl_ms", 49.6),
+            ("max_itl_ms", 50.0),
+        ],
+    );
+}
+
+#[test]
+fn sglang_spreads_a_gap_over_the_tokens_of_its_chunk_on_its_native_protocol() {
+    let records = log();
+    let native = tool("sglang").printed(&Pass {
+        records: &records,
+        dialect: "sglang",
+        concurrency: None,
+        rate: Some(2.5),
+        duration_s: Some(0.5),
+    });
+    // A's 50 over two tokens: 25, 25; D's 10 and 30.
+    assert_eq!(native.value("mean_itl_ms"), Some(22.5));
+    assert_eq!(native.value("max_itl_ms"), Some(30.0));
+    assert_eq!(native.value("request_throughput"), Some(6.0));
+}
+
+#[test]
+fn guidellm_has_the_wait_in_its_tpot_and_the_nearest_rank() {
+    assert_figures(
+        tool("guidellm"),
+        &[
+            ("request_totals.successful", 3.0),
+            ("request_totals.errored", 1.0),
+            ("prompt_token_count.mean", 10.0),
+            ("output_token_count.mean", 3.0),
+            ("output_token_count.median", 3.0),
+            ("output_token_count.max", 5.0),
+            // To the end of the request: 230, 50, 140.
+            ("request_latency.mean", 0.14),
+            ("request_latency.p99", 0.23),
+            ("time_to_first_token_ms.mean", 100.0),
+            ("time_to_first_token_ms.median", 100.0),
+            ("time_to_first_token_ms.p95", 150.0),
+            ("time_to_first_token_ms.min", 50.0),
+            ("time_to_first_token_ms.std_dev", (5_000.0_f64 / 3.0).sqrt()),
+            // (200 - 150) / 4 and (170 - 130) / 2.
+            ("inter_token_latency_ms.mean", 16.25),
+            ("inter_token_latency_ms.median", 12.5),
+            ("inter_token_latency_ms.p95", 20.0),
+            // 200 / 5, 50 / 1, 140 / 3.
+            ("time_per_output_token_ms.mean", (40.0 + 50.0 + 140.0 / 3.0) / 3.0),
+            ("requests_per_second", 7.5),
+            ("request_concurrency", 1.05),
+            ("prompt_tokens_per_second", 75.0),
+            ("output_tokens_per_second", 22.5),
+            ("tokens_per_second", 97.5),
+        ],
+    );
+}
+
+#[test]
+fn aiperf_calls_tpot_inter_token_latency_and_gaps_inter_chunk_latency() {
+    assert_figures(
+        tool("aiperf"),
+        &[
+            ("time_to_first_token.avg", 100.0),
+            ("time_to_first_token.p50", 100.0),
+            ("time_to_second_token.avg", 30.0),
+            ("time_to_first_output_token.max", 150.0),
+            ("request_latency.avg", 130.0),
+            ("request_latency.p90", 188.0),
+            // A: 50 over the 5 - 3 tokens after its first chunk; D: 40 over 2.
+            ("inter_token_latency.avg", 22.5),
+            ("inter_token_latency.min", 20.0),
+            ("inter_token_latency.max", 25.0),
+            ("inter_chunk_latency.avg", 30.0),
+            ("inter_chunk_latency.p99", 49.6),
+            ("output_token_throughput_per_user.avg", 45.0),
+            ("output_sequence_length.avg", 3.0),
+            ("input_sequence_length.avg", 10.0),
+            ("output_token_throughput.avg", 22.5),
+            ("request_throughput.avg", 7.5),
+            ("request_count.avg", 3.0),
+            ("benchmark_duration.avg", 0.4),
+        ],
+    );
+    assert_eq!(printed(tool("aiperf")).value("request_count.p99"), None);
+}
+
+#[test]
+fn inference_perf_has_nothing_between_tokens_of_one_chunk() {
+    assert_figures(
+        tool("inference-perf"),
+        &[
+            ("successes.count", 3.0),
+            ("failures.count", 1.0),
+            ("request_latency.mean", 0.14),
+            ("normalized_time_per_output_token.mean", (0.046 + 0.05 + 0.14 / 3.0) / 3.0),
+            ("time_per_output_token.mean", 0.01625),
+            ("time_to_first_token.mean", 0.1),
+            ("time_to_first_token.p90", 0.14),
+            // A: 0, 0, 50, 0; D: 10, 30.
+            ("inter_token_latency.mean", 0.015),
+            ("inter_token_latency.p50", 0.005),
+            ("inter_token_latency.max", 0.05),
+            ("input_tokens_per_sec", 75.0),
+            ("output_tokens_per_sec", 22.5),
+            ("total_tokens_per_sec", 97.5),
+            ("requests_per_sec", 7.5),
+            ("prompt_len.mean", 10.0),
+            ("output_len.max", 5.0),
+        ],
+    );
+}
+
+#[test]
+fn the_old_script_divides_by_what_was_asked_for() {
+    assert_figures(
+        tool("v0.2"),
+        &[
+            // From the first send, at 2.
+            ("Total time", 0.398),
+            ("Throughput", 3.0 / 0.398),
+            ("Average latency", (0.198 + 0.05 + 0.14) / 3.0),
+            ("Average latency per token", (0.198 / 18.0 + 0.05 / 11.0 + 0.14 / 13.0) / 3.0),
+            ("Average latency per output token", (0.198 / 8.0 + 0.05 + 0.14 / 3.0) / 3.0),
+            ("Completion tokens per second", 12.0 / 0.398),
+        ],
+    );
+}
+
+#[test]
+fn each_tool_prints_under_its_own_names_and_has_its_definitions() {
+    for (tool, line) in [
+        (tool("vllm"), "Median TPOT (ms):                        22.50     "),
+        (tool("sglang"), "Max ITL (ms):                            50.00     "),
+        (tool("guidellm"), "TPOT (ms)"),
+        (tool("aiperf"), "Inter Token Latency (ms)"),
+        (tool("inference-perf"), "normalized_time_per_output_token"),
+        (tool("v0.2"), "Average latency per output token (s):    0.04      "),
+    ] {
+        let text = printed(tool).text();
+        assert!(text.lines().any(|found| found.starts_with(line)), "{text}");
+        assert!(!tool.definitions().is_empty());
+        assert_eq!(Tool::named(tool.name()).map(Tool::name), Some(tool.name()));
+        let json = printed(tool).json();
+        assert!(json.as_object().is_some_and(|figures| figures.len() >= 6), "{json}");
+    }
+}
+
+#[test]
+fn a_pass_in_which_nothing_completed_has_no_figure_that_is_not_zero() {
+    let records = &log()[2..3];
+    let pass =
+        Pass { records, dialect: "openai-chat", concurrency: None, rate: None, duration_s: None };
+    for tool in Tool::ALL {
+        let printed = tool.printed(&pass);
+        assert_eq!(printed.value("mean_ttft_ms").unwrap_or(0.0), 0.0, "{tool:?}");
+        assert!(!printed.text().is_empty());
+    }
+}

@@ -1,0 +1,297 @@
+//! Result files of real tools, each made against the embedded engine (llama-bench's: as its own
+//! documentation has them), as runs.
+
+use std::fs;
+use std::path::Path;
+
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_formats::export::vllm_bench;
+use inferometer_formats::import::{Import, read as import};
+use inferometer_load::PassKind;
+use inferometer_model::record::Record;
+use serde_json::{Value, json};
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
+    fs::read(path).expect("a fixture")
+}
+
+fn imports(name: &str) -> Vec<Import> {
+    import(name, &fixture(name)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn only(name: &str) -> Import {
+    let mut all = imports(name);
+    assert_eq!(all.len(), 1, "{name}");
+    all.remove(0)
+}
+
+fn pass(summary: &Summary) -> &PassSummary {
+    assert_eq!((summary.cells.len(), summary.cells[0].passes.len()), (1, 1));
+    &summary.cells[0].passes[0]
+}
+
+fn near(found: Option<f64>, expected: f64) {
+    let found = found.expect("a figure");
+    // Instants are kept in ticks of 100 ns.
+    assert!((found - expected).abs() < 2e-4 * expected.max(1.0), "{found} for {expected}");
+}
+
+#[test]
+fn requests_of_vllm_bench_become_records_whose_figures_are_those_of_the_file() {
+    let Import { summary, records } = only("vllm-detailed.json");
+    let source: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
+    let number = |name: &str| source[name].as_f64().unwrap();
+    let pass = pass(&summary);
+    assert_eq!((pass.kind, pass.concurrency), (PassKind::Closed, Some(2)));
+    assert_eq!((pass.planned, pass.outcomes.complete), (4, 4));
+    assert_eq!((summary.cells[0].input_length, summary.cells[0].output_length), (64, 8));
+    assert_eq!((pass.input_tokens, pass.output_tokens), (256, 32));
+    assert_eq!(pass.requests_per_s, Some(number("request_throughput")));
+    assert_eq!(pass.output_tokens_per_s, Some(number("output_throughput")));
+    near(pass.ttft_ms.map(|d| d.mean), number("mean_ttft_ms"));
+    near(pass.ttft_ms.map(|d| d.p99), number("p99_ttft_ms"));
+    near(pass.tpot_ms.map(|d| d.p50), number("median_tpot_ms"));
+    near(pass.e2e_ms.map(|d| d.mean), number("mean_e2el_ms"));
+    assert_eq!(records[0].records.len(), 4);
+    let target = &summary.target;
+    assert_eq!(
+        (target.model.as_str(), target.dialect.as_str()),
+        ("chatglm3-6b", "openai-completions")
+    );
+    let stated = &summary.imported.as_ref().unwrap().passes[0];
+    assert_eq!(stated.numbers["p99_itl_ms"], number("p99_itl_ms"));
+    assert_eq!(stated.words["tokenizer_id"], "tiny", "a path is of no use elsewhere");
+}
+
+#[test]
+fn vllm_bench_without_requests_keeps_what_it_states() {
+    let summary = only("vllm.json").summary;
+    let source: Value = serde_json::from_slice(&fixture("vllm.json")).unwrap();
+    let pass = pass(&summary);
+    assert_eq!((pass.kind, pass.rate, pass.ttft_ms), (PassKind::Open, Some(20.0), None));
+    let stated = &summary.imported.as_ref().unwrap().passes[0];
+    for (ours, theirs) in [
+        ("ttft_p50", "median_ttft_ms"),
+        ("ttft_p90", "p90_ttft_ms"),
+        ("ttft_p99", "p99_ttft_ms"),
+        ("tpot_mean", "mean_tpot_ms"),
+    ] {
+        assert_eq!(stated.agreeing[ours], source[theirs].as_f64().unwrap());
+    }
+    assert!(!stated.agreeing.contains_key("itl_p99"), "gaps between chunks are not our ITL");
+    assert_eq!(summary.cells[0].input_length, 0, "433 tokens of 6 prompts are of no one length");
+}
+
+/// What is exported, once it was imported and exported again.
+fn again(file: &Value) -> Value {
+    let text = file.to_string();
+    let Import { mut summary, records } =
+        import("again.json", text.as_bytes()).expect("what was exported").remove(0);
+    summary.started_at = "2026-11-20T15:01:12.000Z".to_owned();
+    exported(&summary, &records[0].records)
+}
+
+fn exported(summary: &Summary, records: &[Record]) -> Value {
+    vllm_bench(summary, 0, records, 1.0).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn an_export_that_is_imported_is_exported_the_same() {
+    let Import { summary, records } = only("vllm-detailed.json");
+    let file = exported(&summary, &records[0].records);
+    assert_eq!(again(&file), file);
+    let source: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
+    let waited = |file: &Value, at: usize| file["queue_times"][at].as_f64().unwrap();
+    for request in 0..4 {
+        // The first one too: what was due before it was picked is due after the origin.
+        let (ours, theirs) = (waited(&file, request), waited(&source, request));
+        assert!((ours - theirs).abs() < 2e-7, "{ours} {theirs}");
+    }
+    let (ours, theirs) = (file.as_object().unwrap(), source.as_object().unwrap());
+    assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>());
+    for (name, value) in theirs {
+        match (value.as_f64(), ours[name].as_f64()) {
+            (Some(expected), found) => near(found, expected),
+            (None, _)
+                if ["generated_texts", "start_times", "tokenizer_id"].contains(&name.as_str()) => {}
+            (None, _) if value.is_array() => {
+                assert_eq!(value.as_array().unwrap().len(), 4, "{name}");
+            }
+            (None, _) => assert_eq!(&ours[name], value, "{name}"),
+        }
+    }
+}
+
+#[test]
+fn a_file_of_a_simulated_run_says_so_on_the_way_out_and_back() {
+    let Import { mut summary, records } = only("vllm-detailed.json");
+    assert_eq!(exported(&summary, &records[0].records)["label"], Value::Null);
+    summary.target.simulated = true;
+    for (speed, label) in [("1.0", "simulated"), ("200.0", "simulated at speed 200.0")] {
+        summary.target.facts.insert("speed".to_owned(), speed.to_owned());
+        let file = exported(&summary, &records[0].records);
+        assert_eq!(file["label"], label);
+        let back = import("x.json", file.to_string().as_bytes()).unwrap().remove(0).summary;
+        assert!(back.target.simulated);
+        assert_eq!(again(&file), file);
+    }
+    let mut labelled: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
+    labelled["label"] = json!("night run");
+    assert_eq!(again(&labelled)["label"], "night run");
+}
+
+#[test]
+fn failed_requests_and_waits_survive_the_way_out_and_back() {
+    let Import { summary, mut records } = only("vllm-detailed.json");
+    let records = &mut records[0].records;
+    records[1].outcome = inferometer_model::outcome::Outcome::Rejected { status: 503 };
+    records[1].detail = Some("overloaded,\ntry again".to_owned());
+    let file = exported(&summary, records);
+    assert_eq!((&file["completed"], &file["failed"]), (&json!(3), &json!(1)));
+    assert_eq!(file["itls"][1], json!([]));
+    assert_eq!(again(&file), file);
+    let back = import("x.json", file.to_string().as_bytes()).unwrap().remove(0);
+    assert_eq!(back.records[0].records[1].outcome, records[1].outcome);
+    assert_eq!(back.records[0].records[1].detail, records[1].detail);
+    assert_eq!(pass(&back.summary).outcomes.rejected, 1);
+}
+
+#[test]
+fn sglang_writes_numbers_that_json_does_not_have_and_its_e2e_is_not_ours() {
+    let summary = only("sglang.jsonl").summary;
+    let one = pass(&summary);
+    assert_eq!((one.kind, one.concurrency, one.outcomes.complete), (PassKind::Closed, Some(2), 4));
+    assert_eq!((summary.cells[0].input_length, summary.cells[0].output_length), (64, 8));
+    let stated = &summary.imported.as_ref().unwrap().passes[0];
+    assert!(stated.agreeing.keys().all(|name| name.starts_with("ttft_")), "{stated:?}");
+    assert_eq!(stated.words["request_rate"], "Infinity");
+    assert!((stated.numbers["mean_e2e_latency_ms"] - 136.898).abs() < 1e-3);
+    let detailed = only("sglang-detailed.jsonl").summary;
+    assert_eq!(pass(&detailed).ttft_ms.map(|d| d.n), Some(4));
+    // Nobody saw its requests: how many were in flight at most is not known, and not 0.
+    assert_eq!(one.peak_concurrency, None);
+    assert_eq!(pass(&only("vllm-detailed.json").summary).peak_concurrency, Some(2));
+    let two = [fixture("sglang.jsonl"), fixture("sglang-detailed.jsonl")].concat();
+    let runs = import("two.jsonl", &two).unwrap();
+    let sections = runs.iter().map(|run| run.summary.imported.clone().unwrap().section);
+    assert_eq!(sections.collect::<Vec<_>>(), [["result 1"], ["result 2"]]);
+}
+
+#[test]
+fn guidellm_tells_first_and_last_tokens_and_has_percentiles_of_its_own() {
+    let Import { summary, records } = only("guidellm.json");
+    let pass = pass(&summary);
+    assert_eq!((pass.kind, pass.concurrency, pass.planned), (PassKind::Closed, Some(2), 4));
+    // 20.006, 23.490, 25.137, 32.142.
+    near(pass.ttft_ms.map(|d| d.mean), 25.194);
+    near(pass.ttft_ms.map(|d| d.p50), 24.3138);
+    let stated = &summary.imported.as_ref().unwrap().passes[0];
+    near(Some(stated.numbers["metrics.time_to_first_token_ms.successful.median"]), 23.4904);
+    // (last - first) / (8 - 1), which is the file's ITL and our TPOT.
+    let itl = stated.numbers["metrics.inter_token_latency_ms.successful.mean"];
+    near(pass.tpot_ms.map(|d| d.mean), itl);
+    assert_eq!(pass.itl_ms, None);
+    assert_eq!(records[0].records.len(), 4);
+    assert_eq!(summary.target.url, "http://127.0.0.1:18231");
+}
+
+#[test]
+fn aiperf_calls_our_tpot_itl_and_says_when_it_counted_otherwise_than_the_server() {
+    let summary = only("aiperf.json").summary;
+    let source: Value = serde_json::from_slice(&fixture("aiperf.json")).unwrap();
+    let stated = |name: &str, of: &str| source[name][of].as_f64().unwrap();
+    let pass = pass(&summary);
+    assert_eq!((pass.kind, pass.concurrency, pass.planned), (PassKind::Closed, Some(2), 4));
+    assert_eq!(pass.tpot_ms.map(|d| d.p99), Some(stated("inter_token_latency", "p99")));
+    assert_eq!(pass.ttft_ms.map(|d| d.mean), Some(stated("time_to_first_token", "avg")));
+    assert_eq!(pass.e2e_ms.map(|d| d.max), Some(stated("request_latency", "max")));
+    let differ = summary.findings.iter().find(|f| f.code == "imported_token_counts_differ");
+    assert!(differ.is_some_and(|f| f.message.contains("83") && f.message.contains("32")));
+
+    let Import { summary: of_records, records } = only("aiperf-records.jsonl");
+    assert_eq!(records[0].records.len(), 4);
+    let pass = self::pass(&of_records);
+    near(pass.ttft_ms.map(|d| d.mean), stated("time_to_first_token", "avg"));
+    near(pass.e2e_ms.map(|d| d.mean), stated("request_latency", "avg"));
+}
+
+#[test]
+fn llama_bench_has_no_figure_of_ours_and_all_of_its_own() {
+    for (name, rows) in [("llama-bench.json", 2), ("llama-bench.md", 3)] {
+        let summary = only(name).summary;
+        assert_eq!(summary.cells.len(), rows);
+        assert_eq!(summary.target.engine.as_deref(), Some("llama.cpp"));
+        assert!(summary.target.model.starts_with("qwen2 7B"));
+        assert!(summary.cells.iter().all(|cell| cell.output_tokens_per_s.is_none()));
+        let lengths: Vec<_> =
+            summary.cells.iter().map(|cell| (cell.input_length, cell.output_length)).collect();
+        assert_eq!(&lengths[..2], [(512, 0), (0, 128)]);
+        let passes = &summary.imported.as_ref().unwrap().passes;
+        assert!(passes[1].numbers["avg_ts"] > 118.0);
+    }
+    let page = String::from_utf8(fixture("llama-bench.md")).unwrap();
+    let table = only("llama-bench.md").summary.imported.unwrap().tables.remove(0);
+    assert!(page.starts_with(&table.markdown()), "{}", table.markdown());
+    let lines = String::from_utf8(fixture("llama-bench.json")).unwrap();
+    let rows: Vec<Value> = serde_json::from_str(&lines).unwrap();
+    let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
+    assert_eq!(import("l.jsonl", lines.join("\n").as_bytes()).unwrap()[0].summary.cells.len(), 2);
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_told_with_its_name() {
+    let mut file: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
+    file["itls"].as_array_mut().unwrap().pop();
+    for (text, told) in [
+        ("{\"a\": 1}".to_owned(), "none of the fields"),
+        ("{\"a\": 1".to_owned(), "neither a JSON document"),
+        (file.to_string(), "`itls` has 3 values and `ttfts` 4"),
+        (
+            "{\"request_throughput\":1,\"total_token_throughput\":1,\"model_id\":\"m\"}".to_owned(),
+            "`completed` is no count",
+        ),
+    ] {
+        let error = import("result.json", text.as_bytes()).unwrap_err().to_string();
+        assert!(error.starts_with("result.json: ") && error.contains(told), "{error}");
+    }
+}
+
+#[test]
+fn a_sample_of_requests_is_not_taken_for_all_of_them() {
+    let mut file: Value = serde_json::from_slice(&fixture("guidellm.json")).unwrap();
+    file["benchmarks"][0]["requests"]["successful"].as_array_mut().unwrap().truncate(2);
+    let run = import("sampled.json", file.to_string().as_bytes()).unwrap().remove(0);
+    let pass = pass(&run.summary);
+    assert_eq!((pass.planned, pass.outcomes.complete), (4, 4));
+    assert_eq!((pass.mean_concurrency, pass.steady_state.is_some()), (None, false));
+    assert_eq!(pass.ttft_ms.map(|d| d.n), Some(2));
+    assert!(run.summary.findings.iter().any(|f| f.code == "imported_requests_sampled"));
+}
+
+#[test]
+fn zeros_without_words_are_a_request_that_failed_and_far_starts_cost_nothing() {
+    let mut file: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
+    file.as_object_mut().unwrap().remove("errors");
+    file["ttfts"][1] = json!(0.0);
+    file["itls"][1] = json!([]);
+    file["output_lens"][1] = json!(0);
+    file["start_times"][2] = json!(1e9);
+    let run = import("zeros.json", file.to_string().as_bytes()).unwrap().remove(0);
+    assert_eq!(pass(&run.summary).outcomes.complete, 3);
+    assert!(run.summary.findings.iter().any(|f| f.message.contains("its lists have 3")));
+    assert_eq!(exported(&run.summary, &run.records[0].records)["completed"], 3);
+}
+
+#[test]
+fn aiperf_figures_have_the_unit_that_they_name() {
+    let mut file: Value = serde_json::from_slice(&fixture("aiperf.json")).unwrap();
+    let mean = file["time_to_first_token"]["avg"].as_f64().unwrap();
+    file["time_to_first_token"]["unit"] = json!("sec");
+    let run = import("a.json", file.to_string().as_bytes()).unwrap().remove(0);
+    assert_eq!(pass(&run.summary).ttft_ms.map(|d| d.mean), Some(mean * 1e3));
+    file["time_to_first_token"]["unit"] = json!("fortnights");
+    let error = import("a.json", file.to_string().as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("fortnights"), "{error}");
+}

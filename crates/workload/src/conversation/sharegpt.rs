@@ -1,0 +1,142 @@
+//! A seeded sample of the conversations of a ShareGPT file, an array of
+//! `{conversations: [{from, value}, ...]}`, read one row at a time. Rows that cannot be used are
+//! counted by reason.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_stats::seed;
+use rand_core::RngCore;
+use serde_json::Value;
+
+use crate::error::WorkloadError;
+use crate::sharegpt::{Rejected, RowReason, each_row, open};
+
+/// A question and its answer.
+type Exchange = (Box<str>, Box<str>);
+
+/// A sample of the conversations of a file.
+pub struct ConversationFile {
+    path: PathBuf,
+    /// In the order of their random keys.
+    conversations: Vec<Vec<Exchange>>,
+    needed: usize,
+    usable: u64,
+    rejected: Rejected,
+}
+
+impl ConversationFile {
+    /// A sample of at most `count` conversations of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, is no JSON array, or none of its rows can be used.
+    pub fn load(path: &Path, seed: u64, count: usize) -> Result<Self, WorkloadError> {
+        Self::read(open(path)?, path, seed, count)
+    }
+
+    /// As [`ConversationFile::load`], of what a file holds; `path` names it in errors.
+    fn read(
+        reader: impl Read,
+        path: &Path,
+        seed: u64,
+        count: usize,
+    ) -> Result<Self, WorkloadError> {
+        // The rows with the smallest random keys are the sample: one pass over the file, and no more
+        // than the sample in memory.
+        let mut sample: BTreeMap<u64, Vec<Exchange>> = BTreeMap::new();
+        let mut keys = seed::rng(seed, &["conversation", "sample"]);
+        let mut rejected = Rejected::default();
+        let mut usable = 0;
+        let rows = each_row(reader, path, |row, value| match exchanges(value) {
+            Ok(conversation) => {
+                usable += 1;
+                let key = keys.next_u64();
+                let is_full = sample.len() >= count;
+                if !is_full || sample.last_key_value().is_some_and(|(last, _)| key < *last) {
+                    sample.insert(key, conversation);
+                    if sample.len() > count {
+                        sample.pop_last();
+                    }
+                }
+            }
+            Err(reason) => rejected.add(row, reason),
+        })?;
+        if sample.is_empty() {
+            let why = match rejected.total() {
+                0 => "the array is empty".to_owned(),
+                _ => rejected.to_string(),
+            };
+            return Err(WorkloadError::EmptyDataSet { path: path.to_owned(), rows, why });
+        }
+        let conversations = sample.into_values().collect();
+        Ok(Self { path: path.to_owned(), conversations, needed: count, usable, rejected })
+    }
+
+    /// The questions and answers of a conversation, at least one. After the last conversation of the
+    /// sample the first follows again.
+    pub fn conversation(&self, number: u32) -> &[Exchange] {
+        &self.conversations[number as usize % self.conversations.len()]
+    }
+
+    /// Findings about the rows of the file.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut note = |code, message| findings.push(Finding::new(code, Severity::Note, message));
+        let left_out = self.rejected.total();
+        if left_out > 0 {
+            let (usable, rejected) = (self.usable, &self.rejected);
+            note(
+                "data_set_rows_left_out",
+                format!(
+                    "rows of the data set that are left out: {left_out}; that can be used: \
+                     {usable}. {rejected}"
+                ),
+            );
+        }
+        if self.conversations.len() < self.needed {
+            note(
+                "conversations_used_again",
+                format!(
+                    "{} has {} conversations where a pass has {}: some are led again, behind \
+                     another tag",
+                    self.path.display(),
+                    self.conversations.len(),
+                    self.needed
+                ),
+            );
+        }
+        findings
+    }
+}
+
+/// The questions of a row with their answers, up to the first that has none.
+fn exchanges(row: &Value) -> Result<Vec<Exchange>, RowReason> {
+    let row = row.as_object().ok_or(RowReason::NotAnObject)?;
+    let listed = row.get("conversations").and_then(Value::as_array);
+    let mut turns = Vec::new();
+    for turn in listed.ok_or(RowReason::NoConversations)? {
+        let text = |key: &str| turn.get(key).and_then(Value::as_str).ok_or(RowReason::BrokenTurn);
+        match (text("from")?, text("value")?) {
+            ("system", _) => {}
+            ("human" | "user", text) => turns.push((true, text)),
+            (_, text) => turns.push((false, text)),
+        }
+    }
+    let first = turns.iter().position(|(is_human, _)| *is_human).ok_or(RowReason::NoHumanTurn)?;
+    let exchanges: Vec<Exchange> = turns[first..]
+        .chunks_exact(2)
+        .map_while(|pair| match pair {
+            [(true, question), (false, answer)] if !question.trim().is_empty() => {
+                Some(((*question).into(), (*answer).into()))
+            }
+            _ => None,
+        })
+        .collect();
+    match (exchanges.is_empty(), turns[first].1.trim().is_empty()) {
+        (false, _) => Ok(exchanges),
+        (true, true) => Err(RowReason::EmptyTurn),
+        (true, false) => Err(RowReason::TooFewTurns),
+    }
+}

@@ -1,0 +1,110 @@
+//! The list of workloads: which definition opens the workload of a plan. A further workload is a
+//! file with its definition, and a line of [`definition`].
+
+use std::sync::Arc;
+
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::request::Prompt;
+use inferometer_model::tokenizer::Tokenizer;
+use inferometer_plan::{Plan, WorkloadPlan};
+
+use crate::context::PromptContext;
+use crate::error::WorkloadError;
+use crate::fit::require_plain_words;
+use crate::random::RandomWords;
+use crate::scope::PromptScope;
+use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
+use crate::{blocks, replay, sharegpt};
+
+/// The definition of a plan's workload.
+fn definition(plan: &WorkloadPlan) -> Box<dyn WorkloadDefinition + '_> {
+    match plan {
+        WorkloadPlan::Random => Box::new(RandomWords),
+        WorkloadPlan::Drawn(plan) => Box::new(plan),
+        WorkloadPlan::Prefix(plan) => Box::new(plan),
+        WorkloadPlan::Rows(plan) => Box::new(plan),
+        WorkloadPlan::Replay { dataset } => Box::new(replay::Definition { dataset }),
+        WorkloadPlan::Trace(plan) => Box::new(plan),
+        WorkloadPlan::Conversation(plan) => Box::new(plan),
+        WorkloadPlan::Sharegpt { dataset } => Box::new(sharegpt::Cut { dataset }),
+        WorkloadPlan::ServingRun { dataset, limits } => {
+            Box::new(sharegpt::Whole { dataset, limits: *limits })
+        }
+        WorkloadPlan::Blocks { corpus, template, max_output_tokens, .. } => {
+            Box::new(blocks::Definition { corpus, template, max_output_tokens: *max_output_tokens })
+        }
+    }
+}
+
+/// A workload, opened, with the context of its prompts: it makes the requests of a run.
+#[derive(Clone)]
+pub struct OpenWorkload {
+    workload: Arc<dyn Workload>,
+    /// What its prompts have in common.
+    pub context: PromptContext,
+}
+
+impl OpenWorkload {
+    /// Opens the workload of a plan: text prompts, with nothing reserved.
+    ///
+    /// # Errors
+    /// If the data set cannot be used, or the tokenizer has too few plain words.
+    pub fn open(
+        plan: &WorkloadPlan,
+        tokenizer: Arc<dyn Tokenizer>,
+        seed: u64,
+        salt: impl Into<String>,
+    ) -> Result<Self, WorkloadError> {
+        require_plain_words(tokenizer.as_ref())?;
+        let context = PromptContext::new(tokenizer, seed, salt);
+        Ok(Self { workload: definition(plan).open(&context)?, context })
+    }
+
+    /// The same context with the workload `random`: for requests beside the measurement, which no
+    /// data set provides.
+    #[must_use]
+    pub fn random_words(&self) -> Self {
+        Self { workload: Arc::new(RandomWords), context: self.context.clone() }
+    }
+
+    /// Makes the `count` requests of a pass, in the order in which they are sent.
+    ///
+    /// # Errors
+    /// As [`Workload::requests`].
+    pub fn requests(
+        &self,
+        cell: CellPlan,
+        scope: &PromptScope,
+        count: usize,
+    ) -> Result<RequestBatch, WorkloadError> {
+        self.workload.requests(&self.context, cell, scope, count)
+    }
+
+    /// [`Workload::verbatim_prompts`]
+    #[must_use]
+    pub fn verbatim_prompts(&self) -> Vec<&Prompt> {
+        self.workload.verbatim_prompts()
+    }
+
+    /// The workload.
+    #[must_use]
+    pub fn workload(&self) -> &dyn Workload {
+        self.workload.as_ref()
+    }
+
+    /// [`Workload::findings`]
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        self.workload.findings()
+    }
+}
+
+/// Completes the passes of a plan with what they take from the data set of its workload: the
+/// instants of a trace or of rows, the turns of conversations.
+///
+/// # Errors
+/// If the data set cannot be used.
+pub fn prepare(plan: &mut Plan) -> Result<(), WorkloadError> {
+    definition(&plan.workload).prepare(&mut plan.passes, plan.seed)
+}

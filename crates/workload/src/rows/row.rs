@@ -1,0 +1,316 @@
+//! What is made of the columns of a row, and why a row cannot be used. Rows that cannot be used are
+//! counted by reason, with the line of the first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use inferometer_model::request::{Message, Prompt};
+use inferometer_plan::{RowsFormat, RowsPlan};
+use serde_json::{Map, Value};
+
+use crate::calendar::seconds_or_date;
+
+/// Fields of the request's body that may be columns; other fields go into the column `body`.
+const BODY_FIELDS: [&str; 22] = [
+    "model",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "seed",
+    "stop",
+    "presence_penalty",
+    "frequency_penalty",
+    "repetition_penalty",
+    "logprobs",
+    "top_logprobs",
+    "logit_bias",
+    "tools",
+    "tool_choice",
+    "response_format",
+    "structured_outputs",
+    "guided_json",
+    "guided_regex",
+    "guided_choice",
+    "guided_grammar",
+    "ignore_eos",
+];
+
+/// Those that are text, even if it looks like JSON.
+const TEXTS: [&str; 3] = ["model", "guided_regex", "guided_grammar"];
+
+/// The column of a row's instant.
+const TIMESTAMP: &str = "timestamp";
+
+/// The fields of a request, each with the column names that are tried in order.
+const NAMES: [(&str, &[&str]); 6] = [
+    ("prompt", &["prompt"]),
+    ("messages", &["messages"]),
+    ("token_ids", &["token_ids", "prompt_token_ids"]),
+    ("output_tokens", &["output_tokens", "output_length", "max_tokens", "max_completion_tokens"]),
+    ("body", &["body", "extra_body"]),
+    (TIMESTAMP, &[TIMESTAMP]),
+];
+
+/// One row that can be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The prompt.
+    pub prompt: Prompt,
+    /// Output tokens.
+    pub output_tokens: u32,
+    /// Fields of the request's body.
+    pub body: Map<String, Value>,
+    /// When it arrived, in nanoseconds from any origin; 0 if rows are not replayed.
+    pub at_ns: i64,
+}
+
+/// Why a row cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum RowReason {
+    /// Not a JSON object.
+    #[error("not a JSON object")]
+    NotAnObject,
+    /// Quotes of a CSV row that do not end where a field ends.
+    #[error("quotes that do not end where a field ends")]
+    BrokenQuotes,
+    /// A CSV row with another number of fields than the header.
+    #[error("another number of fields than the first line")]
+    Fields,
+    /// A value that holds bytes that are no UTF-8 text.
+    #[error("bytes that are no text, in a column that is used")]
+    NotText,
+    /// A prompt of another type.
+    #[error("a prompt that is neither text nor a list")]
+    NotAPrompt,
+    /// No prompt, messages or token ids.
+    #[error("neither prompt, nor messages, nor token ids")]
+    NoPrompt,
+    /// More than one of prompt, messages and token ids.
+    #[error("more than one of prompt, messages and token ids")]
+    SeveralPrompts,
+    /// A prompt without text.
+    #[error("an empty prompt")]
+    EmptyPrompt,
+    /// Messages of another type.
+    #[error("messages that are not a list of objects with a `role`")]
+    NotMessages,
+    /// Token ids of another type.
+    #[error("token ids that are not a list of whole numbers")]
+    NotTokenIds,
+    /// No output length in the row, and no default.
+    #[error("no output length (give --output-length for rows that have none)")]
+    NoOutputLength,
+    /// An output length that is not a positive integer.
+    #[error("an output length that is not a whole number from 1 on")]
+    NotALength,
+    /// No instant, although rows are replayed.
+    #[error("no timestamp, which --replay-rows needs")]
+    NoInstant,
+    /// An instant that cannot be read.
+    #[error("a timestamp that is neither seconds nor a date and a time")]
+    NotAnInstant,
+    /// A body that is not an object.
+    #[error("a body that is not a JSON object")]
+    NotABody,
+}
+
+/// Rows that are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// For each reason the number of rows, and the line or row of the first, from 1.
+    pub by_reason: BTreeMap<RowReason, (u64, u64)>,
+    /// Whether rows are numbered instead of lines, as in a file that has no lines.
+    pub in_rows: bool,
+}
+
+impl LeftOut {
+    /// The number of rows that are left out.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.by_reason.values().map(|(count, _)| count).sum()
+    }
+
+    fn add(&mut self, number: u64, reason: RowReason) {
+        self.by_reason.entry(reason).or_insert((0, number)).0 += 1;
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = if self.in_rows { "row" } else { "line" };
+        let parts: Vec<String> = self
+            .by_reason
+            .iter()
+            .map(|(reason, (count, number))| format!("{count} x {reason} ({unit} {number})"))
+            .collect();
+        f.write_str(&parts.join("; "))
+    }
+}
+
+/// The contents of a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Loaded {
+    /// The rows that can be used, in the file's order.
+    pub rows: Vec<Row>,
+    /// The rows that cannot be used.
+    pub left_out: LeftOut,
+    /// Columns that are not used.
+    pub unused: BTreeSet<String>,
+    /// Rows whose instant is before that of an earlier row of the file.
+    pub out_of_order: u64,
+}
+
+/// The names of the columns that are used.
+pub fn used_columns(plan: &RowsPlan) -> BTreeSet<&str> {
+    let is_read = |field: &str| plan.timed || field != TIMESTAMP;
+    let fields = NAMES.iter().filter(|(field, _)| is_read(field));
+    let fields = fields.flat_map(|(field, _)| columns_of(field, plan));
+    fields.chain(BODY_FIELDS).collect()
+}
+
+/// The column names that are tried for a field, in order.
+pub fn columns_of<'a>(field: &str, plan: &'a RowsPlan) -> Vec<&'a str> {
+    let usual = NAMES.iter().find(|(known, _)| *known == field).map(|(_, names)| *names);
+    let named = plan.columns.get(field).map(|name| vec![name.as_str()]);
+    named.unwrap_or_else(|| usual.unwrap_or_default().to_vec())
+}
+
+impl Loaded {
+    /// Sorts rows by their instant; rows of the same instant stay in the file's order.
+    pub(super) fn sort(&mut self) {
+        let mut latest = i64::MIN;
+        for row in &self.rows {
+            self.out_of_order += u64::from(row.at_ns < latest);
+            latest = latest.max(row.at_ns);
+        }
+        self.rows.sort_by_key(|row| row.at_ns);
+    }
+
+    /// Adds a row; `number` is its line or row in the file.
+    pub(super) fn add(
+        &mut self,
+        number: u64,
+        fields: Result<Map<String, Value>, RowReason>,
+        plan: &RowsPlan,
+    ) {
+        match fields.and_then(|fields| self.row(fields, plan)) {
+            Ok(row) => self.rows.push(row),
+            Err(reason) => self.left_out.add(number, reason),
+        }
+    }
+
+    fn row(&mut self, mut fields: Map<String, Value>, plan: &RowsPlan) -> Result<Row, RowReason> {
+        let mut take = |field: &str| -> Option<Value> {
+            let names = columns_of(field, plan);
+            let found: Vec<Value> =
+                names.into_iter().filter_map(|name| fields.shift_remove(name)).collect();
+            found.into_iter().find(|value| !value.is_null())
+        };
+        let structured = |value| structured(value, plan.format);
+        let (text, messages, token_ids) = (take("prompt"), take("messages"), take("token_ids"));
+        let length = take("output_tokens").map(structured);
+        let own_body = take("body").map(structured);
+        let at_ns = match plan.timed {
+            true => instant(&take(TIMESTAMP).ok_or(RowReason::NoInstant)?)?,
+            false => 0,
+        };
+        let prompt = prompt(text, messages.map(structured), token_ids.map(structured))?;
+        let mut body = Map::new();
+        for name in BODY_FIELDS {
+            if let Some(value) = fields.shift_remove(name).filter(|value| !value.is_null()) {
+                let value = if TEXTS.contains(&name) { value } else { structured(value) };
+                body.insert(name.to_owned(), value);
+            }
+        }
+        match own_body {
+            None => {}
+            Some(Value::Object(own)) => body.extend(own),
+            Some(_) => return Err(RowReason::NotABody),
+        }
+        self.unused.extend(fields.into_iter().map(|(name, _)| name));
+        let output_tokens = match (length, plan.output_length) {
+            (None, default) => default.ok_or(RowReason::NoOutputLength)?,
+            (Some(length), _) => whole(&length).ok_or(RowReason::NotALength)?,
+        };
+        Ok(Row { prompt, output_tokens, body, at_ns })
+    }
+}
+
+/// Parses the text of a column as JSON where the file format cannot express the value: in CSV, which
+/// has only text, any value; in Parquet objects and arrays.
+fn structured(value: Value, format: RowsFormat) -> Value {
+    let Value::String(text) = &value else { return value };
+    let read = || serde_json::from_str::<Value>(text).ok();
+    let found = match format {
+        RowsFormat::Jsonl => None,
+        RowsFormat::Csv => read(),
+        RowsFormat::Parquet => read().filter(|read| read.is_object() || read.is_array()),
+    };
+    found.unwrap_or(value)
+}
+
+/// An instant: seconds, or a date and a time of day.
+fn instant(value: &Value) -> Result<i64, RowReason> {
+    let found = match value {
+        Value::Number(seconds) => seconds_or_date(&seconds.to_string()),
+        Value::String(text) => seconds_or_date(text),
+        _ => None,
+    };
+    found.ok_or(RowReason::NotAnInstant)
+}
+
+/// A positive integer. Tables write `3.0` if other values of the column are missing.
+fn whole(value: &Value) -> Option<u32> {
+    let real = || value.as_f64().filter(|real| real.fract() == 0.0 && *real > 0.0);
+    let count = value.as_u64().or_else(|| real().map(|real| real as u64));
+    count.and_then(|count| u32::try_from(count).ok()).filter(|count| *count > 0)
+}
+
+fn prompt(
+    text: Option<Value>,
+    messages: Option<Value>,
+    token_ids: Option<Value>,
+) -> Result<Prompt, RowReason> {
+    match (text, messages, token_ids) {
+        (None, None, None) => Err(RowReason::NoPrompt),
+        (Some(Value::String(text)), None, None) => match text.is_empty() {
+            true => Err(RowReason::EmptyPrompt),
+            false => Ok(Prompt::Text(text)),
+        },
+        // `prompt` may be text, messages or token ids, as in the completions API.
+        (Some(Value::Array(list)), None, None) => match list.first() {
+            Some(Value::Object(_)) => chat(Value::Array(list)),
+            _ => ids(&Value::Array(list)),
+        },
+        (None, Some(messages), None) => chat(messages),
+        (None, None, Some(token_ids)) => ids(&token_ids),
+        (Some(_), None, None) => Err(RowReason::NotAPrompt),
+        _ => Err(RowReason::SeveralPrompts),
+    }
+}
+
+fn chat(messages: Value) -> Result<Prompt, RowReason> {
+    let messages: Vec<Message> =
+        serde_json::from_value(messages).map_err(|_| RowReason::NotMessages)?;
+    if messages.is_empty() {
+        return Err(RowReason::EmptyPrompt);
+    }
+    let has_role = |message: &Message| message.get("role").is_some_and(Value::is_string);
+    if messages.iter().all(has_role) {
+        Ok(Prompt::Messages(messages))
+    } else {
+        Err(RowReason::NotMessages)
+    }
+}
+
+fn ids(list: &Value) -> Result<Prompt, RowReason> {
+    let ids: Option<Vec<u32>> = list.as_array().and_then(|list| {
+        list.iter().map(|id| id.as_u64().and_then(|id| u32::try_from(id).ok())).collect()
+    });
+    match ids {
+        Some(ids) if ids.is_empty() => Err(RowReason::EmptyPrompt),
+        Some(ids) => Ok(Prompt::TokenIds(ids)),
+        None => Err(RowReason::NotTokenIds),
+    }
+}

@@ -1,0 +1,100 @@
+//! The workload `sharegpt` with input lengths: first human turns of [L, 1.5 L) tokens, cut to L.
+//!
+//! In front of each is a tag of seeded words that depends on the salt of the run, so that no two
+//! prompts share their first KV block, even if a conversation is used again. A tag is about six
+//! tokens, and at most half of the prompt; a prompt of one token has none.
+
+use std::sync::Arc;
+
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::request::Prompt;
+
+use super::file;
+use super::pool::ConversationPool;
+use crate::context::PromptContext;
+use crate::error::WorkloadError;
+use crate::fetch;
+use crate::fit::{self, SizedPrompt, Words, inexact, short_tag};
+use crate::scope::{PromptForm, PromptScope};
+use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
+
+/// The workload as a plan configures it.
+pub(crate) struct Cut<'a> {
+    pub dataset: &'a str,
+}
+
+impl WorkloadDefinition for Cut<'_> {
+    fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
+        let path = fetch::data_file(self.dataset)?;
+        let loaded = file::load(&path)?;
+        let pool =
+            ConversationPool::new(path, loaded, context, |tokenizer, turn| tokenizer.count(turn));
+        Ok(Arc::new(CutTurns(pool)))
+    }
+}
+
+/// The workload, opened.
+struct CutTurns(ConversationPool<Box<str>, u32>);
+
+impl CutTurns {
+    /// A first turn behind its tag, cut to `length` tokens together.
+    fn cut(
+        &self,
+        context: &PromptContext,
+        conversation: usize,
+        words: &mut Words<'_>,
+        length: u32,
+    ) -> Result<SizedPrompt, WorkloadError> {
+        let tokenizer = context.tokenizer.as_ref();
+        let tag = fit::tag_of(length, tokenizer.plain_ids().len());
+        let turn = tokenizer.encode(self.0.conversation(conversation))?;
+        Ok(match context.form {
+            PromptForm::Text => fit::tagged(tokenizer, words, length, tag, &turn)?,
+            PromptForm::TokenIds => {
+                let mut ids = words.take(tag);
+                ids.extend(&turn[..(length - tag) as usize]);
+                SizedPrompt { prompt: Prompt::TokenIds(ids), counted: length }
+            }
+        })
+    }
+
+    fn none_of(&self, input_length: u32) -> WorkloadError {
+        WorkloadError::NoneOfThatLength {
+            path: self.0.path.clone(),
+            conversations: self.0.loaded.conversations.len(),
+            input_length,
+            longest: self.0.longest().unwrap_or(0),
+        }
+    }
+}
+
+impl Workload for CutTurns {
+    fn requests(
+        &self,
+        context: &PromptContext,
+        cell: CellPlan,
+        scope: &PromptScope,
+        count: usize,
+    ) -> Result<RequestBatch, WorkloadError> {
+        let length = context.own_length(cell.input_length)?;
+        let tokenizer = context.tokenizer.as_ref();
+        let least = cell.input_length;
+        let fits = |length: u32| length >= least && u64::from(length) * 2 < u64::from(least) * 3;
+        let picked = self.0.pick(scope.taken, count, fits)?.ok_or_else(|| self.none_of(least))?;
+        let made = context.make(count, |at| {
+            let rng = scope.rng(context.seed, &context.salt, at as u64);
+            let mut words = Words::new(tokenizer, rng);
+            self.cut(context, picked.conversations[at], &mut words, length)
+        })?;
+        let mut notes: Vec<_> = picked.note().into_iter().collect();
+        notes.extend(short_tag(context, fit::tag_of(length, tokenizer.plain_ids().len())));
+        notes.extend(inexact(context, &made, length));
+        let requests = made.into_iter().map(|made| made.request(context, cell)).collect();
+        Ok(RequestBatch { requests, notes })
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        self.0.loaded.findings()
+    }
+}

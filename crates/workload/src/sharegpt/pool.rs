@@ -1,0 +1,120 @@
+//! Selects the conversations of a pass. They are used in one seeded order for the whole run, so that
+//! passes share none as long as there are enough. Lengths are counted only as far as needed, and once.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
+use inferometer_stats::seed;
+
+use super::file::Loaded;
+use crate::context::PromptContext;
+use crate::note::Note;
+use crate::parallel;
+
+/// Conversations whose lengths are counted at a time.
+const BLOCK: usize = 1_024;
+
+/// The conversations of a file in a seeded order. `T` is what is kept of a conversation, `L` its
+/// length or lengths in tokens.
+pub(super) struct ConversationPool<T, L> {
+    pub path: PathBuf,
+    pub loaded: Loaded<T>,
+    tokenizer: Arc<dyn Tokenizer>,
+    measure: fn(&dyn Tokenizer, &T) -> Result<L, TokenizerError>,
+    order: Vec<usize>,
+    /// In the file's order, as far as they are known.
+    lengths: Vec<OnceLock<L>>,
+}
+
+/// The conversations of one pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Picked {
+    /// One for each prompt, by its position among the usable conversations of the file.
+    pub conversations: Vec<usize>,
+    /// Prompts whose conversation an earlier prompt of the run had.
+    reused: u64,
+    /// Conversations that fit; all of them if some are reused.
+    available: u64,
+}
+
+impl Picked {
+    /// The note that conversations are used again.
+    pub fn note(&self) -> Option<Note> {
+        let Self { reused: prompts, available, .. } = *self;
+        (prompts > 0).then_some(Note::Reused { prompts, available })
+    }
+}
+
+impl<T: Sync, L: Copy + Ord + Send + Sync> ConversationPool<T, L> {
+    /// The conversations of a file; `measure` counts the tokens of one.
+    pub fn new(
+        path: PathBuf,
+        loaded: Loaded<T>,
+        context: &PromptContext,
+        measure: fn(&dyn Tokenizer, &T) -> Result<L, TokenizerError>,
+    ) -> Self {
+        let count = loaded.conversations.len();
+        let mut order: Vec<usize> = (0..count).collect();
+        let mut rng = seed::rng(context.seed, &["sharegpt", "order"]);
+        for last in (1..count).rev() {
+            order.swap(last, seed::below(&mut rng, last as u64 + 1) as usize);
+        }
+        let (tokenizer, lengths) = (context.tokenizer.clone(), vec![OnceLock::new(); count]);
+        Self { path, loaded, tokenizer, measure, order, lengths }
+    }
+
+    /// What is kept of a conversation.
+    pub fn conversation(&self, at: usize) -> &T {
+        &self.loaded.conversations[at]
+    }
+
+    /// The tokens of a conversation.
+    pub fn length(&self, at: usize) -> Result<L, TokenizerError> {
+        let known = &self.lengths[at];
+        if let Some(length) = known.get() {
+            return Ok(*length);
+        }
+        let length = (self.measure)(self.tokenizer.as_ref(), self.conversation(at))?;
+        Ok(*known.get_or_init(|| length))
+    }
+
+    /// The largest length counted so far.
+    pub fn longest(&self) -> Option<L> {
+        self.lengths.iter().filter_map(OnceLock::get).max().copied()
+    }
+
+    /// Selects conversations whose length fits, for `count` prompts after the first `taken`. After
+    /// the last one that fits the first follows again. `None` if none fits.
+    ///
+    /// # Errors
+    /// If the tokenizer fails.
+    pub fn pick(
+        &self,
+        taken: u64,
+        count: usize,
+        fits: impl Fn(L) -> bool,
+    ) -> Result<Option<Picked>, TokenizerError> {
+        if count == 0 {
+            return Ok(Some(Picked { conversations: Vec::new(), reused: 0, available: 0 }));
+        }
+        let needed = taken + count as u64;
+        let mut fitting: Vec<usize> = Vec::new();
+        for block in self.order.chunks(BLOCK) {
+            if fitting.len() as u64 >= needed {
+                break;
+            }
+            let tokenizer = self.tokenizer.as_ref();
+            let lengths = parallel::in_order(tokenizer, block.len(), |at| self.length(block[at]))?;
+            let found = block.iter().zip(lengths).filter(|(_, length)| fits(*length));
+            fitting.extend(found.map(|(conversation, _)| *conversation));
+        }
+        let available = fitting.len() as u64;
+        if available == 0 {
+            return Ok(None);
+        }
+        let conversations = (taken..needed).map(|at| fitting[(at % available) as usize]).collect();
+        let fresh = available.saturating_sub(taken).min(count as u64);
+        Ok(Some(Picked { conversations, reused: count as u64 - fresh, available }))
+    }
+}

@@ -1,0 +1,86 @@
+//! The workload `sharegpt` without input lengths, which is the serving run of vLLM's scripts: first
+//! turns uncut, each with the length of its answer as output length. Prompts have no tag, so they are
+//! equal to those of the scripts, and a prefix cache may hold them from an earlier run.
+
+use std::sync::Arc;
+
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::request::{Prompt, Request};
+use inferometer_plan::ServingLimits;
+
+use super::file::{self, TurnPair};
+use super::pool::ConversationPool;
+use crate::context::PromptContext;
+use crate::error::WorkloadError;
+use crate::fetch;
+use crate::scope::{PromptForm, PromptScope};
+use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
+
+/// The workload as a plan configures it.
+pub(crate) struct Whole<'a> {
+    pub dataset: &'a str,
+    pub limits: ServingLimits,
+}
+
+impl WorkloadDefinition for Whole<'_> {
+    fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
+        let path = fetch::data_file(self.dataset)?;
+        let loaded = file::load_pairs(&path)?;
+        let pool = ConversationPool::new(path, loaded, context, |tokenizer, (prompt, answer)| {
+            Ok((tokenizer.count(prompt)?, tokenizer.count(answer)?))
+        });
+        Ok(Arc::new(WholeTurns { pool, limits: self.limits }))
+    }
+}
+
+/// The workload, opened.
+struct WholeTurns {
+    /// With the tokens of both turns.
+    pool: ConversationPool<TurnPair, (u32, u32)>,
+    limits: ServingLimits,
+}
+
+impl WholeTurns {
+    fn fits(&self, (prompt, answer): (u32, u32)) -> bool {
+        let ServingLimits { min_tokens, max_prompt_tokens, max_total_tokens } = self.limits;
+        prompt >= min_tokens
+            && answer >= min_tokens
+            && prompt <= max_prompt_tokens
+            && prompt.saturating_add(answer) <= max_total_tokens
+    }
+}
+
+impl Workload for WholeTurns {
+    fn requests(
+        &self,
+        context: &PromptContext,
+        _cell: CellPlan,
+        scope: &PromptScope,
+        count: usize,
+    ) -> Result<RequestBatch, WorkloadError> {
+        let picked = self.pool.pick(scope.taken, count, |lengths| self.fits(lengths))?;
+        let picked = picked.ok_or_else(|| WorkloadError::NoneWithinLimits {
+            path: self.pool.path.clone(),
+            conversations: self.pool.loaded.conversations.len(),
+            limits: self.limits,
+        })?;
+        let requests = context.make(count, |at| -> Result<Request, WorkloadError> {
+            let conversation = picked.conversations[at];
+            let text = &self.pool.conversation(conversation).0;
+            let (prompt_tokens, answer_tokens) = self.pool.length(conversation)?;
+            let prompt = match context.form {
+                PromptForm::Text => Prompt::Text(text.to_string()),
+                PromptForm::TokenIds => Prompt::TokenIds(context.tokenizer.encode(text)?),
+            };
+            let counted = prompt_tokens + context.reserve;
+            let request = Request::new(prompt, counted, answer_tokens);
+            Ok(Request { counted_tokens: Some(counted), ..request })
+        })?;
+        Ok(RequestBatch { requests, notes: picked.note().into_iter().collect() })
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        self.pool.loaded.findings()
+    }
+}

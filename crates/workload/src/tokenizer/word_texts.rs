@@ -1,0 +1,98 @@
+//! Decides whether a tokenizer keeps words apart. If it does, a text of n plain words has n tokens
+//! and need not be encoded to be counted, which is most of the cost of making prompts.
+//!
+//! The argument: a token that covers the end of one word and the beginning of the next contains a
+//! letter followed by a space. If the vocabulary has no such token, no model (BPE, Unigram,
+//! WordPiece) can join two words, whatever its merges are, and each word is encoded as it is alone.
+//! The pre-tokenizer might still look across a space; that is tested with texts that hold every word
+//! in several orders. Such a test alone would not be enough.
+
+use inferometer_model::tokenizer::PlainWords;
+
+use super::plain::Behaviour;
+
+/// Further step sizes through the words, besides 1 forwards and backwards, so that each word follows
+/// several others.
+const STEPS: [usize; 2] = [7, 1_009];
+
+/// The text of each plain id; `None` unless the tokenizer keeps words apart.
+pub fn plain_words(
+    mut vocabulary: impl Iterator<Item = u32>,
+    plain: &[u32],
+    tokenizer: &Behaviour<'_>,
+) -> Option<PlainWords> {
+    let may_join = |id| (tokenizer.decode)(&[id]).is_none_or(|token| joins_words(&token));
+    if vocabulary.any(may_join) {
+        return None;
+    }
+    let mut words = PlainWords { apart: true, ..PlainWords::default() };
+    for id in plain {
+        // No space separates one Chinese character from the next.
+        if !tokenizer.is_word(*id) {
+            return None;
+        }
+        let alone = (tokenizer.decode)(&[*id])?;
+        words.behind.push(format!(" {}", alone.strip_prefix(' ').unwrap_or(&alone)).into());
+        words.first.push(alone.into());
+    }
+    let holds = |step: usize| {
+        let positions: Vec<usize> = (0..plain.len()).map(|at| at * step % plain.len()).collect();
+        let ids: Vec<u32> = positions.iter().map(|at| plain[*at]).collect();
+        let text = words.text(&positions);
+        (tokenizer.decode)(&ids).is_some_and(|decoded| decoded == text)
+            && (tokenizer.encode)(&text).is_some_and(|encoded| encoded == ids)
+    };
+    let (forwards, backwards) = (1, plain.len().saturating_sub(1));
+    let mut steps = STEPS.into_iter().chain([forwards, backwards]);
+    steps.all(holds).then_some(words)
+}
+
+/// Whether the text of a token has a space after a letter. A replacement character counts as a
+/// letter, as it stands for a part of a character.
+fn joins_words(token: &str) -> bool {
+    let may_be_letter = |c: char| c.is_alphabetic() || c == '\u{fffd}';
+    let next = token.chars().skip(1);
+    token.chars().zip(next).any(|(before, after)| may_be_letter(before) && after == ' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words, and what else a vocabulary may hold.
+    const VOCABULARY: [&str; 10] =
+        [" one", " two", " three", "?", "   ", "\n ", ". ", "one two", "ne ", "\u{fffd} t"];
+
+    fn found(others: &[u32], merged: Option<&str>) -> Option<PlainWords> {
+        let decode =
+            |ids: &[u32]| Some(ids.iter().map(|id| VOCABULARY[*id as usize]).collect::<String>());
+        let encode = |text: &str| {
+            let text = merged.map_or(text.to_owned(), |merged| text.replace(merged, " ?"));
+            let id = |word| VOCABULARY.iter().position(|known| known.trim() == word);
+            text.split_whitespace().map(|word| id(word).map(|id| id as u32)).collect()
+        };
+        let tokenizer = Behaviour { decode: &decode, encode: &encode };
+        plain_words([0, 1, 2].into_iter().chain(others.iter().copied()), &[0, 1, 2], &tokenizer)
+    }
+
+    #[test]
+    fn words_that_no_token_joins_are_written_one_after_the_other() {
+        let words = found(&[3, 4, 5, 6], None).expect("they stand apart");
+        assert_eq!(words.text(&[2, 0, 1, 1]), " three one two two");
+        assert_eq!(words.text(&[]), "");
+    }
+
+    #[test]
+    fn a_token_with_a_space_behind_a_letter_may_join_two_words() {
+        for token in 7..10 {
+            assert_eq!(found(&[token], None), None, "{token}");
+        }
+    }
+
+    #[test]
+    fn words_that_are_seen_to_join_are_not_apart_whatever_the_vocabulary_says() {
+        for merged in ["one two", "three two"] {
+            assert_eq!(found(&[], Some(merged)), None, "{merged}");
+        }
+    }
+}

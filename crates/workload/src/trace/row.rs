@@ -1,0 +1,151 @@
+//! The rows of a trace in memory, and why a row cannot be used. Rows that cannot be used are counted
+//! by reason, with the number of the first.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use inferometer_plan::spec::MAX_LENGTH;
+
+/// Tokens of a block, of which a Mooncake trace has one hash each.
+pub const BLOCK_TOKENS: u32 = 512;
+
+/// One request of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// When it arrived, in nanoseconds from any origin.
+    pub at_ns: i64,
+    /// Input tokens.
+    pub input: u32,
+    /// Output tokens.
+    pub output: u32,
+    /// Index and number of its hashes in [`Rows::blocks`].
+    blocks: (u32, u32),
+}
+
+/// The contents of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// The rows that can be used, in the file's order.
+    pub rows: Vec<Row>,
+    /// The hashes of the blocks of [`BLOCK_TOKENS`] tokens, row after row.
+    blocks: Vec<u64>,
+    /// The rows that cannot be used.
+    pub left_out: LeftOut,
+}
+
+/// Rows that are left out: for each reason their number, and the first of them, from 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut(BTreeMap<RowReason, (u64, u64)>);
+
+impl LeftOut {
+    /// The number of rows that are left out.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.values().map(|(count, _)| count).sum()
+    }
+
+    pub(super) fn add(&mut self, row: u64, reason: RowReason) {
+        self.0.entry(reason).or_insert((0, row)).0 += 1;
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (reason, (count, first))) in self.0.iter().enumerate() {
+            let separator = if index > 0 { "; " } else { "" };
+            let first =
+                if *count > 1 { format!("first in row {first}") } else { format!("row {first}") };
+            write!(f, "{separator}{count} x {reason} ({first})")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a row cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum RowReason {
+    /// A line that is not a JSON object.
+    #[error("no JSON object")]
+    NotAnObject,
+    /// A row with another number of fields than the first.
+    #[error("another number of fields than the first row")]
+    Fields,
+    /// A missing field.
+    #[error("no `{0}`")]
+    Missing(&'static str),
+    /// A field that is not an instant.
+    #[error("`{0}` is not an instant")]
+    NotAnInstant(&'static str),
+    /// A field that is not a number of tokens.
+    #[error("`{0}` is not a number of tokens")]
+    NotTokens(&'static str),
+    /// A prompt without tokens.
+    #[error("a prompt of no tokens")]
+    NoInput,
+    /// An answer without tokens, as failed requests have.
+    #[error("an answer of no tokens")]
+    NoOutput,
+    /// Hashes that are not integers, or not one for each block.
+    #[error("`hash_ids` are not one number for each {BLOCK_TOKENS} tokens")]
+    Blocks,
+    /// An implausible number of tokens.
+    #[error("a prompt or an answer of more than {MAX_LENGTH} tokens")]
+    Unbelievable,
+    /// More tokens than `--trace-max-tokens` allows.
+    #[error("more tokens together than --trace-max-tokens")]
+    TooLong,
+}
+
+/// A row as it was parsed, not checked yet.
+pub(super) struct ParsedRow {
+    pub at_ns: i64,
+    pub input: u32,
+    pub output: u32,
+    pub blocks: Vec<u64>,
+}
+
+impl Rows {
+    /// The hashes of a row's blocks, the last of which may be shorter; empty if the trace has none.
+    #[must_use]
+    pub fn blocks(&self, row: &Row) -> &[u64] {
+        let (first, count) = row.blocks;
+        &self.blocks[first as usize..(first + count) as usize]
+    }
+
+    /// Whether the trace has hashes, which tell which prompts share a prefix.
+    #[must_use]
+    pub fn has_blocks(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
+    /// Adds a row of at most `max_tokens` input and output tokens.
+    pub(super) fn add(&mut self, row: ParsedRow, max_tokens: Option<u32>) -> Result<(), RowReason> {
+        let ParsedRow { at_ns, input, output, blocks } = row;
+        if input == 0 {
+            return Err(RowReason::NoInput);
+        }
+        if output == 0 {
+            return Err(RowReason::NoOutput);
+        }
+        if input.max(output) > MAX_LENGTH {
+            return Err(RowReason::Unbelievable);
+        }
+        if max_tokens.is_some_and(|most| u64::from(input) + u64::from(output) > u64::from(most)) {
+            return Err(RowReason::TooLong);
+        }
+        // A trace may or may not have a hash for the last, shorter block.
+        let (whole, all) = (input / BLOCK_TOKENS, input.div_ceil(BLOCK_TOKENS));
+        let count = blocks.len() as u32;
+        if count != 0 && count != whole && count != all {
+            return Err(RowReason::Blocks);
+        }
+        self.rows.push(Row { at_ns, input, output, blocks: (self.blocks.len() as u32, count) });
+        self.blocks.extend(blocks);
+        Ok(())
+    }
+}
+
+/// A line without space around it, and without the byte order mark that spreadsheets write.
+pub(super) fn trimmed(line: &str) -> &str {
+    line.trim_start_matches('\u{feff}').trim()
+}

@@ -1,0 +1,165 @@
+//! What a workload is: where the prompts of a run come from. Which workloads there are is listed in
+//! [`crate::registry`], which nothing here depends on.
+
+use std::sync::Arc;
+
+use inferometer_load::PassPlan;
+use inferometer_load::Recording;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::request::{Prompt, Request};
+use inferometer_model::time::Nanos;
+
+use crate::context::PromptContext;
+use crate::error::WorkloadError;
+use crate::note::Note;
+use crate::scope::PromptScope;
+
+/// A workload as the plan configures it.
+pub(crate) trait WorkloadDefinition {
+    /// Opens the workload: reads its data set, if it has one.
+    ///
+    /// # Errors
+    /// If the data set cannot be used.
+    fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError>;
+
+    /// Writes into the passes of the plan what they take from the data set: the instants of a
+    /// trace, the turns of conversations. This does not depend on the tokenizer.
+    ///
+    /// # Errors
+    /// If the data set cannot be used.
+    fn prepare(&self, _passes: &mut [PassPlan], _seed: u64) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+}
+
+/// A plan of core is configured by reference.
+impl<D: WorkloadDefinition + ?Sized> WorkloadDefinition for &D {
+    fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
+        (**self).open(context)
+    }
+
+    fn prepare(&self, passes: &mut [PassPlan], seed: u64) -> Result<(), WorkloadError> {
+        (**self).prepare(passes, seed)
+    }
+}
+
+/// A source of requests, opened.
+pub trait Workload: Send + Sync {
+    /// Makes the `count` requests of one pass. They are the same for the same context, cell and
+    /// scope, on any number of threads.
+    ///
+    /// # Errors
+    /// If they cannot be made.
+    fn requests(
+        &self,
+        context: &PromptContext,
+        cell: CellPlan,
+        scope: &PromptScope,
+        count: usize,
+    ) -> Result<RequestBatch, WorkloadError>;
+
+    /// One prompt of each form (text, token ids, messages) that is sent as the data set has it. A
+    /// dialect that cannot send one of these forms is refused before the run.
+    fn verbatim_prompts(&self) -> Vec<&Prompt> {
+        Vec::new()
+    }
+
+    /// The same requests in chunks, if they can be made while others are sent.
+    fn chunked(&self) -> Option<&dyn ChunkedRequests> {
+        None
+    }
+
+    /// The users' turns of the `count` conversations of a pass; `None` if requests do not follow
+    /// one another.
+    ///
+    /// # Errors
+    /// If they cannot be made.
+    fn conversations(
+        &self,
+        _context: &PromptContext,
+        _scope: &PromptScope,
+        _count: u32,
+    ) -> Result<Option<Vec<Vec<Turn>>>, WorkloadError> {
+        Ok(None)
+    }
+
+    /// The number of requests that a trace holds; a pass of more plays it again.
+    fn trace_length(&self) -> Option<u64> {
+        None
+    }
+
+    /// Findings about the data set, such as rows that are left out and why.
+    fn findings(&self) -> Vec<Finding> {
+        Vec::new()
+    }
+}
+
+/// The requests of a pass in chunks, so that not all of them are in memory at once.
+pub trait ChunkedRequests {
+    /// The sum of the input lengths of the first `count` requests, in tokens.
+    fn input_tokens(&self, count: usize) -> u64;
+
+    /// Makes `count` requests from index `first` on: those that [`Workload::requests`] has there.
+    ///
+    /// # Errors
+    /// If they cannot be made.
+    fn chunk(
+        &self,
+        context: &PromptContext,
+        scope: &PromptScope,
+        first: u64,
+        count: usize,
+    ) -> Result<RequestBatch, WorkloadError>;
+}
+
+/// Requests, with notes on how they differ from what was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestBatch {
+    /// In the order in which they are sent.
+    pub requests: Vec<Request>,
+    /// What differs.
+    pub notes: Vec<Note>,
+}
+
+/// What a user says in one turn of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The text.
+    pub text: String,
+    /// Input tokens that the plan asks for, of this turn alone.
+    pub input_tokens: u32,
+    /// The same as counted by the tokenizer.
+    pub counted_tokens: Option<u32>,
+    /// Output tokens that the plan asks for.
+    pub output_tokens: u32,
+}
+
+/// The first prompt of each form.
+pub(crate) fn one_of_each_form<'a>(prompts: impl Iterator<Item = &'a Prompt>) -> Vec<&'a Prompt> {
+    let mut found: Vec<&Prompt> = Vec::new();
+    for prompt in prompts {
+        let form = std::mem::discriminant(prompt);
+        if found.iter().all(|other| std::mem::discriminant(*other) != form) {
+            found.push(prompt);
+        }
+    }
+    found
+}
+
+/// Writes the instants of a data set into the pass that replays it, if there is one.
+///
+/// # Errors
+/// Those of `instants`.
+pub(crate) fn write_instants(
+    passes: &mut [PassPlan],
+    dataset: &str,
+    instants: impl FnOnce() -> Result<Vec<Nanos>, WorkloadError>,
+) -> Result<(), WorkloadError> {
+    let replays_it = |recording: &&mut Recording| recording.file == dataset;
+    if let Some(recording) = passes.iter_mut().filter_map(PassPlan::recording_mut).find(replays_it)
+    {
+        recording.write(instants()?);
+    }
+    Ok(())
+}
