@@ -1,0 +1,439 @@
+#!/usr/bin/env python3
+"""Holds everything that a binary computes from recorded logs against what was committed, byte for byte.
+
+    same_results.py BINARY                  compares; exit code 1 on any difference that is not listed
+    same_results.py BINARY --only 'reports/*table*'      only the cases whose name fits (may be repeated)
+    same_results.py BINARY --record         writes what comes out now as what is expected
+
+What is run stands in cases.txt, what is expected in expected/, the differences that are allowed, each
+with its reason, in allowed.toml. README.md says what is made equal before it is compared.
+"""
+import argparse
+import concurrent.futures
+import datetime
+import difflib
+import fnmatch
+import hashlib
+import io
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import tomllib
+import urllib.error
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+RUN_ID = re.compile(r"\b20\d{6}-\d{6}-[0-9a-f]{4}\b")
+INSTANT = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?")
+UNIX_NS = re.compile(r"\b1\d{18}\b")
+PORT = re.compile(r"127\.0\.0\.1:\d+")
+# Only their SHA-256 is kept: they are drawn or packed from what is compared beside them. Of a page the
+# same, but in sections with "pages": report.md has the same contents.
+HASHED = (".png", ".parquet")
+# Stores and logs of new runs (new.db is compared as text), and how busy a server was.
+NOT_COMPARED = r"\.db-|\.sqlite|inferometer\.runs/|-usage\.csv$"
+DAY_S = 86_400
+
+
+class Section:
+    """Cases that are run in one way and kept in one place."""
+
+    def __init__(self, words):
+        self.name, *flags = words
+        self.each = next((f[5:].split(",") for f in flags if f.startswith("each=")), None)
+        self.each = ["*"] if "each" in flags else self.each or []
+        self.is_plain = "plain" in flags       # expected as text files, else as one archive
+        self.is_fresh = "fresh" in flags       # makes runs of its own, with names and times of now
+        self.has_own_store = "own" in flags    # changes the store: gets a copy of it
+        self.is_live = "live" in flags         # measures: only what time has no part in is compared
+        self.is_web = "web" in flags
+        self.has_pages = "pages" in flags      # HTML is compared as text
+        self.cases = []
+
+
+def sections():
+    found = []
+    for line in (HERE / "cases.txt").read_text().splitlines():
+        if line.startswith("== "):
+            found.append(Section(line.split("#")[0].split()[1:]))
+        elif line.strip() and not line.startswith("#"):
+            name, command = line.split(": ", 1)
+            found[-1].cases.append((name, command.strip()))
+    return found
+
+
+class World:
+    """A folder with the recorded store, the data and the binary, in which cases are run."""
+
+    def __init__(self, binary, folder):
+        self.folder, self.binary = folder, binary
+        (folder / "bin").mkdir(parents=True)
+        os.symlink(binary, folder / "bin" / "inferometer")
+        with tarfile.open(HERE / "store.tar.xz") as archive:
+            archive.extractall(folder, filter="data")
+        for name in ("data", "plans"):
+            shutil.copytree(HERE / name, folder / name)
+        with sqlite3.connect(folder / "inferometer.db") as db:
+            self.tags = dict(db.execute("SELECT tag, run_id FROM tags ORDER BY run_id"))
+            group = "SELECT t.tag, r.target ->> '$.facts.group' FROM runs r JOIN tags t ON t.run_id = r.id"
+            groups = [(tag, name) for tag, name in db.execute(group) if name]
+        db.close()
+        for name in [f.name for f in folder.glob("inferometer.db-*")]:
+            (folder / name).unlink()
+        self.tags.update({f"group of {tag}": name for tag, name in groups})
+        keep = {name: os.environ[name] for name in ("TMPDIR",) if name in os.environ}
+        self.environment = {**keep, "HOME": str(folder), "PATH": f"{folder}/bin:/usr/bin:/bin", "TZ": "UTC",
+                            "LANG": "C.UTF-8", "HF_HUB_OFFLINE": "1", "INFEROMETER_CACHE": str(folder / "cache")}
+
+    def runs(self):
+        return [tag for tag in self.tags if not tag.startswith("group of ")]
+
+    def copy(self, folder):
+        """The same world with a store of its own."""
+        other = object.__new__(World)
+        other.__dict__.update(self.__dict__, folder=folder)
+        folder.mkdir(parents=True)
+        for name in ("data", "plans", "inferometer.runs", "inferometer.db", "dumped.jsonl"):
+            source = self.folder / name
+            (shutil.copytree if source.is_dir() else shutil.copy2)(source, folder / name)
+        return other
+
+
+class Case:
+    def __init__(self, section, name, command, tag=None):
+        self.section, self.tag = section, tag
+        self.command = command.replace("{run}", f"[{tag}]")
+        self.name = f"{section.name}/{tag}/{name}" if tag else f"{section.name}/{name}"
+
+    def outputs(self, world):
+        """What it prints and writes: {name: bytes}."""
+        if self.section.has_own_store:
+            world = world.copy(world.folder / "own" / self.name)
+        out = f"out/{self.name}"
+        (world.folder / out).mkdir(parents=True, exist_ok=True)
+        texts = [self.play(world, part.strip(), out) for part in self.command.split(" ; ")]
+        found = {}
+        if self.section.is_live:
+            has_results = (world.folder / out / "summary.json").exists()
+            found[f"{self.name}.json"] = identity(world.folder / out, self) if has_results else "".join(texts).encode()
+        else:
+            found[f"{self.name}.txt"] = "".join(texts).encode()
+            for path in sorted((world.folder / out).rglob("*")):
+                if path.is_file() and not re.search(NOT_COMPARED, str(path)):
+                    name, data = content(path)
+                    if self.section.is_fresh and path.suffix == ".png":
+                        data = b"shows the name of a new run; its SVG is compared\n"
+                    found[f"{self.name}/{path.relative_to(world.folder / out).with_name(name)}"] = data
+        if self.section.is_fresh:
+            found = without_now(found, set(world.tags.values()))
+        found = {name: data.replace(str(world.folder).encode(), b"WORK") for name, data in found.items()}
+        if self.section.has_pages:
+            return found
+        return dict(hashed(item) if item[0].endswith(".html") else item for item in found.items())
+
+    def play(self, world, command, out):
+        with_names = re.sub(r"\[([\w .-]+)\]", lambda m: world.tags.get(m[1], m[0]), command.replace("{out}", out))
+        servers, words = [], []
+        try:
+            for word in shlex.split(with_names):
+                if word.startswith(("{engine", "{canned")):
+                    child, word = serve(world, word[1:-1], world.folder / out)
+                    servers.append(child)
+                words.append(word)
+            if words[:1] == ["DUMP"]:
+                return dump(world.folder / words[1], with_rows=False)
+            done = subprocess.run(["inferometer", *words], cwd=world.folder, env=world.environment,
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
+        finally:
+            for child in servers:
+                child.stdin.close()
+                child.wait(timeout=10)
+                child.stdout.close()
+        texts = [t.decode(errors="backslashreplace") for t in (done.stdout, done.stderr)]
+        told = f"--- stderr\n{texts[1]}" if texts[1] else ""
+        return f"$ inferometer {command}\n{texts[0]}{told}--- exit code {done.returncode}\n"
+
+
+def serve(world, words, folder):
+    """An embedded engine, or the server that speaks every dialect with canned answers."""
+    kind, *flags = words.split("+")
+    embedded = ["inferometer", "engine", "--listen", "127.0.0.1:0", "--until-stdin-closes"]
+    canned = [sys.executable, str(HERE / "speaking_server.py"), "--requests", str(folder / "requests.txt")]
+    child = subprocess.Popen((embedded if kind == "engine" else canned) + flags, cwd=world.folder,
+                             env=world.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return child, child.stdout.readline().strip().removeprefix("listening on ")
+
+
+def hashed(file):
+    name, data = file
+    return f"{name}.sha256", (hashlib.sha256(data).hexdigest() + "\n").encode()
+
+
+def content(path):
+    """A file as it is compared: its name and its bytes."""
+    data = path.read_bytes()
+    if path.suffix in HASHED:
+        return hashed((path.name, data))
+    if path.suffix == ".db":
+        return path.name + ".txt", dump(path).encode()
+    return path.name, data
+
+
+def dump(path, with_rows=True):
+    """The tables and views of a database, a line for each value; documents are laid out."""
+    text = []
+    number = lambda written: f"~{written}"      # as it is written: 1.0 is not 1.00
+    with sqlite3.connect(path) as db:
+        db.row_factory = sqlite3.Row
+        names = db.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+        text += [f"{kind} {name}: {sql}" for kind, name, sql in names]
+        text.append(f"user_version {db.execute('PRAGMA user_version').fetchone()[0]}")
+        order = {run: at for at, (run,) in enumerate(db.execute("SELECT id FROM runs ORDER BY started_unix_ns"))}
+        for kind, name, _ in names if with_rows else []:
+            # v_differences is over all pairs of runs; the others say again what the tables say.
+            if kind not in ("table", "view") or name in ("v_differences", "v_figures", "v_requests", "v_runs"):
+                continue
+            rows = []
+            in_order = lambda row: order.get(row[0] if row.keys()[0] in ("id", "run_id", "run") else None, -1)
+            for row in sorted(db.execute(f'SELECT * FROM "{name}"'), key=in_order):
+                lines = []
+                for key in row.keys():
+                    value = row[key]
+                    if isinstance(value, str) and value[:1] in ("{", "["):
+                        value = json.dumps(json.loads(value, parse_float=number), indent=1, ensure_ascii=False)
+                    lines.append(f"  {key} = {value!r}" if not isinstance(value, str) else f"  {key} = {value}")
+                rows.append("\n".join(lines))
+            text += [f"{name}: {len(rows)} rows"] + [f"{name} {row}" for row in rows]
+    db.close()
+    return "\n".join(text) + "\n"
+
+
+def without_now(found, stored):
+    """Names of new runs by their order, and instants near now, replaced."""
+    now = time.time()
+    today = datetime.datetime.fromtimestamp(now, datetime.UTC)
+    names = {}
+
+    def run(match):
+        if match[0] in stored:
+            return match[0]
+        return names.setdefault(match[0], f"NEW-RUN-{len(names) + 1}")
+
+    def instant(match):
+        text = match[0].rstrip("Z").replace(" ", "T")
+        at = datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC).timestamp()
+        return "NOW" if abs(at - now) < DAY_S else match[0]
+
+    def unix_ns(match):
+        return "NOW-NS" if abs(int(match[0]) / 1e9 - now) < DAY_S else match[0]
+
+    def replaced(text):
+        text = RUN_ID.sub(run, text)
+        text = UNIX_NS.sub(unix_ns, INSTANT.sub(instant, text))
+        text = PORT.sub("127.0.0.1:PORT", text.replace(f"{today:%Y-%m-%d}", "TODAY"))
+        text = re.sub(r"\bserver-\d+-(\d+\.log)", r"server-PID-\1", text)
+        return re.sub(r"^(simulated .*, in )[\d.]+ \w+", r"\1SOME TIME", text, flags=re.MULTILINE)
+
+    return {replaced(name): replaced(data.decode()).encode() for name, data in found.items()}
+
+
+def identity(folder, case):
+    """What time has no part in, of a run that was measured just now."""
+    summary = json.loads((folder / "summary.json").read_text())
+    passes = ("kind", "load", "repeat", "concurrency", "rate", "planned", "outcomes", "input_tokens", "output_tokens",
+              "tokens_from")
+    classes = ("class", "planned", "outcomes", "input_tokens", "output_tokens")
+    # A target's port is part of the plan; the bodies of a conversation carry what was answered.
+    hashes = {"plan_hash": "{" not in case.command, "workload_hash": True, "body_hash": "turns" not in case.command}
+    told = {key: summary[key] for key, is_fixed in hashes.items() if is_fixed}
+    told["target"] = {key: value for key, value in summary["target"].items() if key not in ("url", "facts")}
+    told["cells"] = [
+        {"input_length": cell["input_length"], "output_length": cell["output_length"], "passes": [
+            {**{key: one.get(key) for key in passes},
+             "classes": [{key: of.get(key) for key in classes} for of in one.get("classes") or []]}
+            for one in cell["passes"]]}
+        for cell in summary["cells"]]
+    requests = folder / "requests.txt"
+    if requests.exists():
+        told["sent"] = requests.read_bytes().decode().split("\n----\n")
+    return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+class Web:
+    """The dashboard over the recorded store, asked page by page."""
+
+    def __init__(self, world):
+        words = ["inferometer", "web", "--listen", "127.0.0.1:0", "--until-stdin-closes"]
+        self.world = world
+        self.child = subprocess.Popen(words, cwd=world.folder, env=world.environment, text=True,
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.url = self.child.stdout.readline().strip().removeprefix("listening on ").rstrip("/")
+
+    def outputs(self, case):
+        path = re.sub(r"\[([\w .-]+)\]", lambda m: self.world.tags.get(m[1], m[0]), case.command)
+        try:
+            answer = urllib.request.urlopen(self.url + path, timeout=60)
+        except urllib.error.HTTPError as error:
+            answer = error
+        data, head = answer.read(), sorted(answer.headers.items())
+        head = "".join(f"{name}: {value}\n" for name, value in head if name.lower() != "content-length")
+        if path.endswith(HASHED):
+            data = hashlib.sha256(data).hexdigest().encode() + b"\n"
+        text = f"GET {case.command}\n{answer.status}\n{head}\n".encode() + data
+        return {f"{case.name}.txt": text.replace(self.url.encode(), b"http://HOST:PORT")}
+
+    def close(self):
+        self.child.stdin.close()
+        self.child.wait(timeout=10)
+        self.child.stdout.close()
+
+
+def chosen(section, world, only):
+    cases = []
+    for name, command in section.cases:
+        fits = lambda tag, sign: any(fnmatch.fnmatch(tag, one[len(sign):]) for one in section.each
+                                     if one.startswith("!") == (sign == "!"))
+        tags = [tag for tag in world.runs() if fits(tag, "") and not fits(tag, "!")] if section.each else [None]
+        cases += [Case(section, name, command, tag) for tag in tags]
+    return [case for case in cases if not only or any(fnmatch.fnmatch(case.name, one) for one in only)]
+
+
+def play(section, world, cases, jobs):
+    """The outputs of all cases of a section."""
+    web = Web(world) if section.is_web and cases else None
+    one = web.outputs if web else lambda case: case.outputs(world)
+    # What is measured meanwhile would be measured worse; a dashboard answers one after the other.
+    with concurrent.futures.ThreadPoolExecutor(1 if web or section.is_live else jobs) as pool:
+        found = list(pool.map(one, cases))
+    if web:
+        web.close()
+    return {name: data for outputs in found for name, data in outputs.items()}
+
+
+def expected_of(section):
+    folder, archive = HERE / "expected" / section.name, HERE / "expected" / f"{section.name}.tar.xz"
+    if archive.exists():
+        with tarfile.open(archive) as tar:
+            return {entry.name: tar.extractfile(entry).read() for entry in tar if entry.isfile()}
+    files = folder.rglob("*") if folder.exists() else []
+    return {str(path.relative_to(HERE / "expected")): path.read_bytes() for path in files if path.is_file()}
+
+
+def write_expected(section, outputs):
+    (HERE / "expected").mkdir(exist_ok=True)
+    if section.is_plain:
+        shutil.rmtree(HERE / "expected" / section.name, ignore_errors=True)
+        for name, data in outputs.items():
+            path = HERE / "expected" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        return
+    with tarfile.open(HERE / "expected" / f"{section.name}.tar.xz", "w:xz", preset=9) as tar:
+        # Files of one kind beside each other compress best.
+        for name in sorted(outputs, key=lambda name: (name.rsplit(".", 1)[-1], name.rsplit("/", 1)[-1], name)):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(outputs[name])
+            tar.addfile(entry, io.BytesIO(outputs[name]))
+
+
+class Allowed:
+    """The differences that are listed, and whether each still stands for one."""
+
+    def __init__(self):
+        self.entries = tomllib.loads((HERE / "allowed.toml").read_text()).get("difference", [])
+        self.used = set()
+        for entry in self.entries:
+            if not entry.get("reason") or not entry.get("files"):
+                sys.exit(f"allowed.toml: an entry without files or without its reason: {entry}")
+
+    def has(self, name, line):
+        for number, entry in enumerate(self.entries):
+            fits = any(fnmatch.fnmatch(name, one) for one in entry["files"])
+            listed = line in entry.get("lines", []) or any(
+                re.fullmatch(one, line, re.DOTALL) for one in entry.get("patterns", []))
+            if fits and listed:
+                self.used.add(number)
+                return True
+        return False
+
+
+def compare(expected, outputs, allowed):
+    """Prints each difference that is not listed; how many files have one."""
+    differing = 0
+    for name in sorted({*expected, *outputs}):
+        before, after = expected.get(name), outputs.get(name)
+        if before == after:
+            continue
+        if before is None or after is None:
+            lines = ["-(the file)" if after is None else "+(the file)"]
+        else:
+            texts = [data.decode(errors="backslashreplace").splitlines() for data in (before, after)]
+            lines = list(difflib.unified_diff(*texts, f"expected/{name}", name, lineterm="", n=1))
+            lines = lines or ["-(the end of a line)"]
+        changed = [line for line in lines if line[:1] in "+-" and not line.startswith(("--- ", "+++ "))]
+        if all([allowed.has(name, line) for line in changed]):
+            continue
+        differing += 1
+        print(f"\n{name}")
+        for line in lines[:60]:
+            print(line if len(line) < 400 else f"{line[:400]} ... ({len(line)} characters)")
+        if len(lines) > 60:
+            print(f"... and {len(lines) - 60} lines more")
+    return differing
+
+
+def main():
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("binary")
+    flags.add_argument("--only", action="append", help="only cases whose names fit; * stands for anything")
+    flags.add_argument("--record", action="store_true", help="write what comes out as what is expected")
+    flags.add_argument("--jobs", type=int, default=2)
+    flags.add_argument("--keep", help="a folder that does not exist yet, to work in and to keep")
+    flags = flags.parse_args()
+    folder = pathlib.Path(flags.keep or tempfile.mkdtemp(prefix="same-results-")).resolve()
+    began = time.monotonic()
+    allowed = Allowed()
+    world = World(pathlib.Path(flags.binary).resolve(), folder)
+    differing = files = 0
+    for section in sections():
+        cases = chosen(section, world, flags.only)
+        if not cases:
+            continue
+        at = time.monotonic()
+        outputs = play(section, world, cases, flags.jobs)
+        expected = expected_of(section)
+        if flags.only:
+            of_case = lambda name: any(name.startswith((f"{c.name}.", f"{c.name}/")) for c in cases)
+            others = {name: data for name, data in expected.items() if not of_case(name)}
+            expected = {name: data for name, data in expected.items() if name not in others}
+        else:
+            others = {}
+        if flags.record:
+            write_expected(section, {**others, **outputs})
+        else:
+            differing += compare(expected, outputs, allowed)
+        files += len(outputs)
+        print(f"{section.name}: {len(cases)} commands, {len(outputs)} files, {time.monotonic() - at:.1f} s",
+              file=sys.stderr)
+    stale = [] if flags.only or flags.record else [
+        entry for number, entry in enumerate(allowed.entries) if number not in allowed.used]
+    for entry in stale:
+        print(f"\nallowed.toml: no difference fits any more: {entry}")
+    if not flags.keep:
+        shutil.rmtree(folder)
+    print(f"{files} files in {time.monotonic() - began:.0f} s: "
+          f"{'recorded' if flags.record else f'{differing} with differences that are not listed'}")
+    sys.exit(1 if differing or stale else 0)
+
+
+if __name__ == "__main__":
+    main()

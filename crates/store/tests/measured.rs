@@ -1,0 +1,58 @@
+//! A store and run logs that version 0.1.0 wrote while it measured (one run with failures of many
+//! kinds, one of conversations): they open, and say what they said. Reads only what was recorded.
+
+#![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
+
+use std::path::Path;
+
+use inferometer_core::plan::Plan;
+use inferometer_store::{Entry, LogReader, Store};
+use tempfile::TempDir;
+
+/// A copy of the recorded store, since opening one may write.
+fn recorded() -> (TempDir, Store) {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let folder = TempDir::new().unwrap();
+    let logs = folder.path().join("inferometer.runs");
+    std::fs::create_dir(&logs).unwrap();
+    for log in std::fs::read_dir(fixtures.join("version-3.runs")).unwrap() {
+        let log = log.unwrap();
+        std::fs::copy(log.path(), logs.join(log.file_name())).unwrap();
+    }
+    let database = folder.path().join("inferometer.db");
+    std::fs::copy(fixtures.join("version-3.db"), &database).unwrap();
+    let store = Store::open_existing(database).unwrap();
+    (folder, store)
+}
+
+#[test]
+fn a_store_that_0_1_0_measured_opens_with_its_plans_and_summaries() {
+    let (_folder, store) = recorded();
+    let rows = store.runs().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        let run = store.run(row.id.as_str()).unwrap();
+        let plan: Plan = serde_json::from_str(&run.plan_json).unwrap();
+        let summary = run.summary.unwrap();
+        assert_eq!(plan.hash(), summary.plan_hash, "{}", row.id);
+        assert_eq!(serde_json::to_string(&plan).unwrap(), run.plan_json, "{}", row.id);
+    }
+}
+
+#[test]
+fn each_log_that_0_1_0_measured_has_a_record_for_each_planned_request() {
+    let (_folder, store) = recorded();
+    for row in store.runs().unwrap() {
+        let run = store.run(row.id.as_str()).unwrap();
+        let log = LogReader::open(&run.log).unwrap();
+        assert_eq!(log.header().format, 3);
+        let entries: Vec<Entry> = log.map(Result::unwrap).collect();
+        let count = |fits: fn(&Entry) -> bool| entries.iter().filter(|entry| fits(entry)).count();
+        let summary = run.summary.unwrap();
+        let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
+        let planned: u64 = passes().map(|pass| pass.planned).sum();
+        assert_eq!(count(|entry| matches!(entry, Entry::Record(_))) as u64, planned, "{}", row.id);
+        assert_eq!(count(|entry| matches!(entry, Entry::PassEnd(_))), passes().count());
+        assert_eq!(count(|entry| matches!(entry, Entry::Observed(_))), passes().count());
+    }
+}
