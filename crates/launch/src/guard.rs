@@ -19,8 +19,9 @@ use crate::tree::Tree;
 
 /// How often the use of the machine is looked at: the look costs some milliseconds.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How long to wait for the last words of a server that has ended, which a child may delay.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+/// How long to wait for the last words of a server that has ended, where a child of it holds the
+/// log open. Long enough for a busy machine to read what is there.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How often processes that do not end are ended again.
 const END_AGAIN: Duration = Duration::from_millis(100);
 /// How often a line of the log is passed on at most.

@@ -39,17 +39,18 @@ impl Observer {
         self.scrape.is_none() && self.cards.is_empty()
     }
 
-    /// Asks once, before a pass begins.
+    /// Asks once, before a pass begins. Where there is nothing to ask, that costs nothing.
     pub fn begin(&mut self) -> Observed {
-        let before = thread_cpu_time();
         let mut observed = Observed {
             asks_server: self.scrape.is_some(),
             cards_named: self.cards_named,
             ..Observed::default()
         };
-        if !self.is_idle() {
-            observed.samples.push(self.look(Histograms::Read));
+        if self.is_idle() {
+            return observed;
         }
+        let before = thread_cpu_time();
+        observed.samples.push(self.look(Histograms::Read));
         note_cost(&mut observed, before);
         observed
     }
@@ -57,12 +58,12 @@ impl Observer {
     /// Asks each period until the sender of `over` is gone, and then once more. To be called on a
     /// thread of its own.
     pub fn watch<T>(&mut self, mut observed: Observed, over: &Receiver<T>) -> Observed {
-        let before = thread_cpu_time();
         if self.is_idle() {
             // Nobody is asked, but the pass is not over before its sender says so.
             let _ = over.recv();
             return observed;
         }
+        let before = thread_cpu_time();
         loop {
             let took = observed.samples.last().map_or(0, |sample| sample.took_us);
             let wait = self.period.max(Duration::from_micros(took) * REST_FACTOR);
