@@ -75,7 +75,7 @@ fn what_is_due_beyond_the_limit_is_dropped_counted_and_never_met() {
             "--over-limit",
             "drop",
             "--goodput",
-            "e2e<1h",
+            "e2e<3600s",
         ],
         &[],
     );
