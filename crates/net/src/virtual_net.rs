@@ -90,7 +90,8 @@ pub fn play(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
             }
         }
         if !somebody_acted {
-            let next = actors.iter().zip(&wakes).filter_map(|((_, net), wake)| net.next_turn(*wake));
+            let next =
+                actors.iter().zip(&wakes).filter_map(|((_, net), wake)| net.next_turn(*wake));
             let next = next.min().expect("an actor that has something left to do");
             actors[0].1.world.borrow_mut().now = next;
         }
