@@ -7,7 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use inferometer_analysis::cell::cell;
+use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::search::{Claim, Search, Settings, TrialFold, Watcher};
+use inferometer_analysis::validity::judge;
+use inferometer_analysis::verdict::Validity;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, OverLimit, PassPlan};
@@ -145,6 +149,8 @@ struct Setup {
     stop: Arc<AtomicBool>,
     keep_text: bool,
     watcher: Option<Watcher>,
+    /// The client gets a processor at multiples of this only.
+    client_acts_every: Duration,
 }
 
 const NO_TIMEOUTS: Timeouts =
@@ -158,7 +164,8 @@ fn request(prompt: String, output_tokens: u32) -> Request {
 impl Setup {
     fn of(pass: PassPlan, requests: u32) -> Self {
         let (timeouts, stop, watcher) = (NO_TIMEOUTS, Arc::default(), None);
-        Self { pass, requests, timeouts, stop, keep_text: false, watcher }
+        let (keep_text, client_acts_every) = (false, Duration::from_nanos(1));
+        Self { pass, requests, timeouts, stop, keep_text, watcher, client_acts_every }
     }
 
     /// Plays the pass; returns its records by index, and when it started.
@@ -176,7 +183,8 @@ impl Setup {
         listening: bool,
     ) -> (Vec<Record>, Nanos) {
         let mut hosts = virtual_net::hosts(2);
-        let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
+        let (mut server_net, mut client_net) = (hosts.remove(1), hosts.remove(0));
+        client_net.act_every(self.client_acts_every);
         let mut address = SocketAddr::from(([127, 0, 0, 1], 80));
         if listening {
             address = server_net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
@@ -272,12 +280,51 @@ fn an_open_loop_sends_at_its_own_schedule_whatever_the_server_does() {
 }
 
 #[test]
+fn a_busy_client_sends_late_reads_exactly_and_is_not_vouched_for() {
+    // One due every 10 ms, and a processor every 12 ms.
+    let pass = evenly(100.0, 100);
+    for (acts_every, is_busy) in [(Duration::from_nanos(1), false), (ms(12), true)] {
+        let mut setup = Setup::of(pass.clone(), 100);
+        setup.client_acts_every = acts_every;
+        let (records, start) = setup.play(Server::new(ms(20), ms(0), 1), true);
+        let mut fold = PassFold::new(&pass, true, 1);
+        for (k, record) in records.iter().enumerate() {
+            let due = start + ms(10 * k as u64);
+            let turn_ns = u64::try_from(acts_every.as_nanos()).expect("a short period");
+            let sent = Nanos(due.0.next_multiple_of(turn_ns));
+            assert_eq!((record.due, record.send_start), (due, Some(sent)));
+            // The kernel stamps what it receives, whoever has the processor.
+            let arrivals: Vec<Nanos> = record.token_events().map(|e| record.arrival(e)).collect();
+            assert_eq!(arrivals, [sent + ms(20)]);
+            fold.add(record);
+        }
+        let (validity, reasons) = judge(&[cell(3, 1, vec![fold.finish()])]);
+        let expected = if is_busy { Validity::Suspect } else { Validity::Valid };
+        assert_eq!((validity, reasons.len()), (expected, usize::from(is_busy)), "{reasons:?}");
+        // Dues fall 0, 2, 4 ... 10 ms before a turn.
+        let said = "the 99th percentile of send_delay is 10.000 ms, more than the 0.500 ms allowed";
+        assert!(reasons.iter().all(|reason| reason.contains(said)), "{reasons:?}");
+    }
+}
+
+#[test]
 fn a_limit_in_flight_makes_requests_wait_and_the_wait_counts_from_due() {
     let bound = Bound::requests(4);
     let (records, start) = limited(bound, OverLimit::Queue, Some(2), f64::INFINITY);
     let starts: Vec<Nanos> = records.iter().map(|record| record.send_start.unwrap()).collect();
     assert_eq!(starts, [start, start, start + ms(18), start + ms(18)]);
     assert!(records.iter().all(|record| record.due == start));
+}
+
+/// An open loop with constant arrivals.
+fn evenly(rate: f64, requests: u32) -> PassPlan {
+    PassPlan::Open {
+        rate: Level::Constant(rate),
+        arrivals: Arrivals::Constant,
+        bound: Bound::requests(requests),
+        max_in_flight: None,
+        over_limit: OverLimit::Queue,
+    }
 }
 
 /// An open loop with constant arrivals and a limit, against a server that takes 18 ms.
@@ -372,13 +419,7 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
     // One each ms, and no answer within a second: of 300 the first 100 decide, when the last of them
     // is 50 ms late and 100 ms have gone by in which it could have been read: at 249 ms, of which
     // the next look is at 250 ms.
-    let evenly = PassPlan::Open {
-        rate: Level::Constant(1_000.0),
-        arrivals: Arrivals::Constant,
-        bound: Bound::requests(300),
-        max_in_flight: None,
-        over_limit: OverLimit::Queue,
-    };
+    let evenly = evenly(1_000.0, 300);
     for (ttft, outcome) in [(1_000, Outcome::Cancelled), (20, Outcome::Complete)] {
         let mut setup = Setup::of(evenly.clone(), 300);
         setup.watcher = Some(Watcher::new(&criteria, &evenly, settings.claim_level()));

@@ -20,7 +20,8 @@ use crate::tree::Tree;
 /// How often resource use is sampled: a sample costs some milliseconds.
 const SAMPLE_EVERY: Duration = Duration::from_secs(2);
 /// How long to wait for the rest of the log of a server that has ended; a child may hold it open.
-const LOG_TIMEOUT: Duration = Duration::from_millis(300);
+/// Long enough for a busy machine to read what is there.
+const LOG_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often remaining processes are signalled again.
 const SIGNAL_EVERY: Duration = Duration::from_millis(100);
 /// The least time between two lines of the log that are passed on.

@@ -55,4 +55,26 @@ mod tests {
         assert_eq!(parse("5012345 2704161 17\n"), Some(2_704_161));
         assert_eq!(parse("5012345"), None);
     }
+
+    #[test]
+    fn the_delay_is_what_the_kernel_accounts_for_this_thread() {
+        let of_the_kernel = || {
+            let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+            parse(&text)
+        };
+        let Some(before_ns) = of_the_kernel() else {
+            assert_eq!(RunDelay::of_this_thread().since_last(), None, "there is no account");
+            return;
+        };
+        let mut delay = RunDelay { last_ns: before_ns, ..RunDelay::of_this_thread() };
+        delay.total_from_ns = before_ns;
+        // A busy machine may let this thread wait at any point: then all of them have grown.
+        let since_ns = delay.since_last().expect("an account").as_nanos();
+        let total_ns = delay.take_total().expect("an account").as_nanos();
+        let after_ns = of_the_kernel().expect("an account");
+        assert!(since_ns <= u128::from(after_ns - before_ns), "{since_ns} ns");
+        assert_eq!(total_ns, since_ns);
+        assert!((before_ns..=after_ns).contains(&delay.last_ns), "{} ns", delay.last_ns);
+        assert_eq!(delay.take_total(), Some(Duration::ZERO), "it was taken");
+    }
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use inferometer_model::time::Nanos;
 
@@ -25,6 +26,8 @@ struct World {
     /// Both ends of each connection: ends 2k and 2k + 1 belong together.
     ends: Vec<End>,
     next_port: u16,
+    /// By host: it acts at whole multiples of this only, in nanoseconds.
+    turn_every_ns: Vec<u64>,
 }
 
 /// One end of a connection.
@@ -51,8 +54,13 @@ enum News {
 /// As many hosts as asked for, sharing one clock that stands at zero.
 #[must_use]
 pub fn hosts(count: usize) -> Vec<VirtualNet> {
-    let world =
-        World { now: Nanos::ZERO, listeners: BTreeMap::new(), ends: Vec::new(), next_port: 40_000 };
+    let world = World {
+        now: Nanos::ZERO,
+        listeners: BTreeMap::new(),
+        ends: Vec::new(),
+        next_port: 40_000,
+        turn_every_ns: vec![1; count],
+    };
     let world = Rc::new(RefCell::new(world));
     (0..count).map(|host| VirtualNet { host, world: Rc::clone(&world) }).collect()
 }
@@ -68,7 +76,7 @@ pub fn play(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
         for (position, (actor, net)) in actors.iter_mut().enumerate() {
             // An actor does all that it can do now before the others see any of it: what happens
             // at one instant happens together.
-            loop {
+            while net.has_processor() {
                 let ready = net.ready();
                 let due = matches!(wakes[position], Wake::At(at) if at <= net.now());
                 if !due && (ready.is_empty() || wakes[position] == Wake::Done) {
@@ -82,10 +90,8 @@ pub fn play(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
             }
         }
         if !somebody_acted {
-            let next = wakes.iter().filter_map(|wake| match wake {
-                Wake::At(at) => Some(*at),
-                Wake::WhenReady | Wake::Done => None,
-            });
+            let next =
+                actors.iter().zip(&wakes).filter_map(|((_, net), wake)| net.next_turn(*wake));
             let next = next.min().expect("an actor that has something left to do");
             actors[0].1.world.borrow_mut().now = next;
         }
@@ -93,6 +99,39 @@ pub fn play(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
 }
 
 impl VirtualNet {
+    /// Gives this host a processor at whole multiples of a period only, as a busy machine does.
+    /// What arrives in between waits, with the stamp of its arrival.
+    ///
+    /// # Panics
+    /// If the period is zero.
+    pub fn act_every(&mut self, period: Duration) {
+        let period_ns = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
+        assert!(period_ns > 0, "a period has a length");
+        self.world.borrow_mut().turn_every_ns[self.host] = period_ns;
+    }
+
+    fn has_processor(&self) -> bool {
+        let world = self.world.borrow();
+        world.now.0.is_multiple_of(world.turn_every_ns[self.host])
+    }
+
+    /// When the host acts next, if nobody else does anything.
+    fn next_turn(&self, wake: Wake) -> Option<Nanos> {
+        let world = self.world.borrow();
+        let waits = world.ends.iter().any(|end| {
+            let has_come = end.news.is_some() || !end.inbox.is_empty() || end.closed.is_some();
+            end.host == self.host && !end.gone && has_come
+        });
+        let due = match wake {
+            Wake::Done => return None,
+            // It has no processor now, or it would have seen to that.
+            _ if waits => world.now,
+            Wake::At(at) => at.max(world.now),
+            Wake::WhenReady => return None,
+        };
+        Some(Nanos(due.0.next_multiple_of(world.turn_every_ns[self.host])))
+    }
+
     fn ready(&self) -> Vec<Ready> {
         let mut world = self.world.borrow_mut();
         let mut ready = Vec::new();
@@ -225,7 +264,6 @@ impl Net for VirtualNet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     /// Answers each byte after a second.
     #[derive(Default)]
@@ -294,5 +332,18 @@ mod tests {
         play(&mut [(&mut caller, client), (&mut Echo::default(), server)]);
         let seconds = |count: u64| Nanos(count * 1_000_000_000);
         assert_eq!(caller.arrivals, [seconds(1), seconds(2), seconds(3)]);
+    }
+
+    #[test]
+    fn a_host_without_a_processor_acts_later_and_its_stamps_are_those_of_the_arrivals() {
+        let mut hosts = hosts(2);
+        let (mut server, mut client) = (hosts.remove(1), hosts.remove(0));
+        client.act_every(Duration::from_millis(1_500));
+        let to = server.listen("127.0.0.1:0".parse().unwrap()).unwrap();
+        let mut caller = Caller { to, conn: None, arrivals: Vec::new() };
+        play(&mut [(&mut caller, client), (&mut Echo::default(), server)]);
+        // Each answer is read, and the next byte sent, half a second after it came.
+        let ms = |count: u64| Nanos(count * 1_000_000);
+        assert_eq!(caller.arrivals, [ms(1_000), ms(2_500), ms(4_000)]);
     }
 }

@@ -39,17 +39,18 @@ impl Observer {
         self.scrape.is_none() && self.cards.is_empty()
     }
 
-    /// Polls once, before a pass begins.
+    /// Polls once, before a pass begins. Where there is nothing to poll, that costs nothing.
     pub fn begin(&mut self) -> Observed {
-        let before = thread_cpu_time();
         let mut observed = Observed {
             asks_server: self.scrape.is_some(),
             cards_named: self.cards_named,
             ..Observed::default()
         };
-        if !self.is_idle() {
-            observed.samples.push(self.sample(Histograms::Read));
+        if self.is_idle() {
+            return observed;
         }
+        let before = thread_cpu_time();
+        observed.samples.push(self.sample(Histograms::Read));
         add_cpu_time(&mut observed, before);
         observed
     }
@@ -57,12 +58,12 @@ impl Observer {
     /// Polls each period until the sender of `over` is dropped, and then once more. Blocks; call it on
     /// a thread of its own.
     pub fn watch<T>(&mut self, mut observed: Observed, over: &Receiver<T>) -> Observed {
-        let before = thread_cpu_time();
         if self.is_idle() {
             // There is nothing to poll, but the pass lasts until the sender is dropped.
             let _ = over.recv();
             return observed;
         }
+        let before = thread_cpu_time();
         loop {
             let took = observed.samples.last().map_or(0, |sample| sample.took_us);
             let wait = self.period.max(Duration::from_micros(took) * REST_FACTOR);

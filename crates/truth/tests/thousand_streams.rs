@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use inferometer_analysis::fold::PassFold;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
 use inferometer_load::load_model;
 use inferometer_load::{Bound, OverLimit, PassPlan};
@@ -80,7 +81,10 @@ fn every_instant_of_a_thousand_streams_is_the_servers_own() {
     let start = driver.start();
     let (_, Kept(records)) = driver.into_parts();
     let mut errors = Errors::default();
+    let pass = PassPlan::closed(STREAMS, Bound::requests(2 * STREAMS));
+    let mut fold = PassFold::new(&pass, true, 1);
     for (record, text) in &records {
+        fold.add(record);
         errors.add(record, text).unwrap();
         // The second wave is sent when the first has ended, and nothing takes time but the pace.
         let round = u64::from(record.index / STREAMS);
@@ -98,6 +102,7 @@ fn every_instant_of_a_thousand_streams_is_the_servers_own() {
     let told = server.served().told();
     assert_eq!((told.requests, told.tokens), (2_000, 40_000));
     assert_eq!((told.peak_streams, told.mean_streams), (1_000, 1_000.0));
+    assert_eq!(fold.finish().peak_concurrency, Some(1_000), "as the client counts them");
     assert_eq!(told.lateness_us_max, 0.0);
 }
 

@@ -1,27 +1,8 @@
 //! A run that is scraped while it goes on, interrupted, and gone on with.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
 
-use crate::support::{BINARY, Engine, folder, inferometer, told};
-
-/// The answer to a request; none where nobody listens any more.
-fn get(address: &str, target: &str) -> Option<String> {
-    let mut stream = TcpStream::connect(address).ok()?;
-    let request = format!("GET {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    Some(answer)
-}
-
-fn value(text: &str, sample: &str) -> f64 {
-    let line = text.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
-    line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{sample} in {text}"))
-}
+use crate::support::{Engine, Scraped, folder, get, inferometer, told, value};
 
 #[test]
 fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
@@ -29,43 +10,24 @@ fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
     let folder = folder();
     let lengths = ["--input-lengths", "24", "--output-lengths", "12", "--warmup", "0"];
     let load = ["--concurrency", "2", "--duration", "1h", "--json", "--out", "there"];
-    let mut run = Command::new(BINARY)
-        .current_dir(folder.path())
-        // A port that was chosen is told whatever is hidden.
-        .args(["run", "--target", &engine.url, "--metrics-listen", "0", "--quiet"])
-        .args(lengths)
-        .args(load)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut lines =
-        BufReader::new(run.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
-    let address = lines
-        .find_map(|line| {
-            line.strip_prefix("metrics: http://")?.split('/').next().map(str::to_owned)
-        })
-        .expect("an address");
+    // A port that was chosen is told whatever is hidden.
+    let target = ["--target", &engine.url, "--quiet"];
+    let scraped = Scraped::start(folder.path(), &[&target[..], &lengths, &load].concat());
+    let address = scraped.address.clone();
     let complete = "inferometer_requests_total{outcome=\"complete\"}";
-    let mut before = 0.0;
-    let text = loop {
-        let text = get(&address, "/metrics").expect("it listens while the run goes on");
-        let now = value(&text, complete);
-        assert!(now >= before, "counters do not shrink: {now} after {before}");
-        before = now;
-        if now >= 3.0 {
-            break text;
-        }
-    };
+    let first = value(&scraped.metrics(), complete);
+    let text = scraped.wait_for(complete, first + 3.0);
+    let before = value(&scraped.metrics(), complete);
+    assert!(before >= value(&text, complete), "counters do not shrink: {before} after {text}");
     assert!(text.contains("content-type: text/plain; version=0.0.4; charset=utf-8"), "{text}");
     assert!(text.contains("inferometer_pass_info{pass=\"1\",input_length=\"24\""), "{text}");
-    assert!(value(&text, "inferometer_requests_begun_total") >= before);
+    assert!(value(&text, "inferometer_requests_begun_total") >= value(&text, complete));
     assert!(get(&address, "/").is_some_and(|text| text.starts_with("HTTP/1.1 404 ")));
-    let interrupt = format!("-INT {}", run.id());
-    Command::new("kill").args(interrupt.split(' ')).status().expect("kill");
-    let said: Vec<String> = lines.collect();
-    assert_eq!(run.wait().expect("it ends").code(), Some(130), "{said:?}");
-    assert_eq!(get(&address, "/metrics"), None, "nobody listens after the run");
+    let (said, output) = scraped.interrupt();
+    assert_eq!(output.status.code(), Some(130), "{said:?}");
+    // Another program may have been given the port meanwhile.
+    let after = get(&address, "/metrics");
+    assert!(!after.is_some_and(|text| text.contains(complete)), "it listens after the run");
 
     let summary = std::fs::read_to_string(folder.path().join("there/summary.json")).expect("kept");
     let summary: Value = serde_json::from_str(&summary).expect("a summary");

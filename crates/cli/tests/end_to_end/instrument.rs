@@ -1,12 +1,10 @@
 //! The instrument on itself: `check`, and what a run says of a client that was held up.
 
-use std::io::Read;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{BINARY, Engine, folder, inferometer, log_bytes, told};
+use crate::support::{Engine, Scraped, folder, inferometer, told, wait_until};
 
 #[test]
 fn check_measures_the_client_against_a_server_of_known_truth() {
@@ -31,8 +29,10 @@ fn check_measures_the_client_against_a_server_of_known_truth() {
             assert!(level[figure].as_f64().expect(figure) > 0.0, "{figure} {level}");
         }
         let streams = level["streams"].as_u64().expect("streams");
-        assert_eq!(level["peak_concurrency"].as_u64(), Some(streams));
-        assert_eq!(level["server"]["peak_streams"].as_u64(), Some(streams));
+        // A client that is slow to send may see the first answers end before the last request.
+        for peak in [&level["peak_concurrency"], &level["server"]["peak_streams"]] {
+            assert!(peak.as_u64().is_some_and(|peak| (1..=streams).contains(&peak)), "{level}");
+        }
         // Two requests of 16 tokens in each stream, all of them seen.
         assert_eq!(level["server"]["tokens"].as_u64(), Some(32 * streams));
         assert_eq!(level["server"]["requests"].as_u64(), Some(2 * streams));
@@ -42,76 +42,64 @@ fn check_measures_the_client_against_a_server_of_known_truth() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// Waits until a process stands still, as its state in `/proc` says.
+fn wait_until_stopped(process: u32) {
+    wait_until("the stop", || {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it lives");
+        status.lines().any(|line| line.starts_with("State:") && line.contains('T'))
+    });
+}
+
 #[test]
 fn a_client_that_was_stopped_makes_the_run_suspect() {
-    let engine = Engine::start(&[]);
+    // A token every 20 ms or so: between two of them the client waits.
+    let engine = Engine::start_at("1", &[]);
     let folder = folder();
-    let mut client = Command::new(BINARY)
-        .current_dir(folder.path())
-        .args(["run", "--target", &engine.url, "--input-lengths", "24", "--output-lengths", "64"])
-        .args(["--concurrency", "1", "--duration", "3s", "--warmup", "0", "--json", "--quiet"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the client starts");
-    let signal = |name: &str| {
-        let sent = Command::new("kill").args([name, &client.id().to_string()]).status();
-        assert!(sent.expect("kill runs").success());
-    };
-    // The pass goes on when its log has its first records: what comes before them is shorter.
-    while log_bytes(folder.path()) < 2_000 {
-        std::thread::yield_now();
-    }
-    signal("-STOP");
-    std::thread::sleep(Duration::from_millis(700));
-    signal("-CONT");
-    let mut text = String::new();
-    client.stdout.take().expect("stdout is a pipe").read_to_string(&mut text).expect("a document");
-    assert_eq!(client.wait().expect("it ends").code(), Some(0));
-    let summary: Value = serde_json::from_str(&text).expect("one document");
+    let began = Instant::now();
+    let lengths = ["--input-lengths", "24", "--output-lengths", "8", "--warmup", "0"];
+    let load = ["--concurrency", "1", "--duration", "1h", "--json", "--quiet"];
+    let target = ["--target", &engine.url];
+    let scraped = Scraped::start(folder.path(), &[&target[..], &lengths, &load].concat());
+    // The pass goes on, and will for an hour.
+    scraped.wait_for("inferometer_requests_total{outcome=\"complete\"}", 1.0);
+    let Scraped { mut run, errors, .. } = scraped;
+    run.signal("-STOP");
+    wait_until_stopped(run.id());
+    // As long as all that was before, so that it is a large part of the pass however slow that was.
+    let stop = began.elapsed().max(Duration::from_millis(700));
+    std::thread::sleep(stop);
+    run.signal("-INT");
+    run.signal("-CONT");
+    let said: Vec<String> = errors.map_while(Result::ok).collect();
+    let output = run.finish();
+    assert_eq!(output.status.code(), Some(130), "{said:?}");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("one document");
     let process = &summary["cells"][0]["passes"][0]["instrument"]["process"];
-    // The stop may have fallen between two heartbeats.
-    assert!(process["stalled_us"].as_u64().expect("stalls") >= 300_000, "{process}");
+    // An idle client looks at the clock every 50 ms; from then on it stood still.
+    let stood_still = process["stalled_us"].as_u64().map(Duration::from_micros);
+    assert!(stood_still >= Some(stop - Duration::from_millis(50)), "{stop:?}: {process}");
     assert_eq!(summary["verdict"]["validity"], "suspect");
     let reasons = summary["verdict"]["reasons"].to_string();
     assert!(reasons.contains("the client stood still"), "{reasons}");
 }
 
-/// Programs that do nothing but hold a processor, until this is dropped.
-struct Spinners(Vec<Child>);
-
-impl Spinners {
-    fn on(processor: &str, count: usize) -> Self {
-        let spin = ["-c", processor, "sh", "-c", "while :; do :; done"];
-        let spinner = |_| Command::new("taskset").args(spin).spawn().expect("taskset runs");
-        Self((0..count).map(spinner).collect())
-    }
-}
-
-impl Drop for Spinners {
-    fn drop(&mut self) {
-        for spinner in &mut self.0 {
-            let _ = spinner.kill();
-            let _ = spinner.wait();
-        }
-    }
-}
-
 #[test]
-fn a_client_on_a_busy_processor_makes_the_run_suspect() {
+fn a_suspect_run_fails_where_it_is_held_to_be_strict() {
     let engine = Engine::start(&[]);
-    let folder = folder();
-    let _spinners = Spinners::on("0", 3);
-    let output = Command::new("taskset")
-        .current_dir(folder.path())
-        .args(["-c", "0", "nice", "-n", "19", BINARY, "run", "--target", &engine.url])
-        .args(["--input-lengths", "24", "--output-lengths", "2", "--rate", "200"])
-        .args(["--requests", "100", "--warmup", "0", "--json", "--quiet", "--strict"])
-        .output()
-        .expect("the client runs");
-    let summary: Value = serde_json::from_slice(&output.stdout).expect("one document");
-    assert_eq!(output.status.code(), Some(4), "{}", told(&output));
-    let reasons = summary["verdict"]["reasons"].to_string();
-    assert!(reasons.contains("the 99th percentile of send_delay is"), "{reasons}");
-    let process = &summary["cells"][0]["passes"][0]["instrument"]["process"];
-    assert!(process["waited_for_cpu_us"].as_u64().expect("an account") > 100_000, "{process}");
+    // Of twelve that are due at once two may be in flight, however fast the client is.
+    let load = ["--requests", "12", "--max-in-flight", "2", "--over-limit", "drop"];
+    let flags = ["run", "--target", &engine.url, "--input-lengths", "24", "--output-lengths", "2"];
+    let more = ["--rate", "inf", "--warmup", "0", "--max-failures", "100%", "--json", "--quiet"];
+    let flags = [&flags[..], &load, &more].concat();
+    for (strict, code) in [(&[][..], 0), (&["--strict"], 4)] {
+        let output = inferometer(folder().path(), &[&flags[..], strict].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", told(&output));
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("one document");
+        assert_eq!(summary["verdict"]["validity"], "suspect");
+        assert_eq!(told(&output).contains("the run is suspect: "), code == 4, "{}", told(&output));
+        // How long the client waited for a processor is for the kernel to say.
+        let process = &summary["cells"][0]["passes"][0]["instrument"]["process"];
+        let is_told = std::path::Path::new("/proc/thread-self/schedstat").exists();
+        assert_eq!(process["waited_for_cpu_us"].is_u64(), is_told, "{process}");
+    }
 }

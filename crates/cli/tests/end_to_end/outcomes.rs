@@ -4,7 +4,9 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use crate::support::{Engine, folder, inferometer, measure, measure_cell, told};
+use crate::support::{
+    Engine, Nobody, PATIENCE_S, folder, inferometer, measure, measure_cell, told,
+};
 use serde_json::Value;
 
 /// What became of the requests of the only pass.
@@ -49,18 +51,26 @@ fn each_fault_of_a_server_gives_its_own_outcome_and_spares_the_others() {
 #[test]
 fn a_server_that_falls_silent_is_timed_out_by_the_phase_it_is_in() {
     for (fault, flag, phase) in [
-        ("slow-headers=60000@5", "--first-token-timeout", "headers"),
+        ("slow-headers=9000000@5", "--first-token-timeout", "headers"),
         ("stall@5", "--event-timeout", "between events"),
         ("stall@5", "--timeout", "total"),
     ] {
-        let engine = Engine::start(&["--fault", fault]);
-        let (output, summary) = measure(&engine.url, &[flag, "700ms"]);
-        let summary = summary.unwrap_or_else(|| panic!("{fault}: {}", told(&output)));
         let expected = [("complete".to_owned(), 5), ("timed_out".to_owned(), 1)];
-        assert_eq!(outcomes(&summary), expected, "{fault} {flag}");
-        let findings = summary["findings"].to_string();
-        assert!(findings.contains(phase), "{fault} {flag}: {findings}");
-        assert_eq!(output.status.code(), Some(1));
+        let mut found = Vec::new();
+        // The others are answered in time, if they have the time that this machine needs.
+        for patience_s in PATIENCE_S {
+            let engine = Engine::start(&["--fault", fault]);
+            let (output, summary) = measure(&engine.url, &[flag, &format!("{patience_s}s")]);
+            let summary = summary.unwrap_or_else(|| panic!("{fault}: {}", told(&output)));
+            let findings = summary["findings"].to_string();
+            assert!(findings.contains(phase), "{fault} {flag}: {findings}");
+            assert_eq!(output.status.code(), Some(1));
+            found = outcomes(&summary);
+            if found == expected {
+                break;
+            }
+        }
+        assert_eq!(found, expected, "{fault} {flag}");
     }
 }
 
@@ -73,8 +83,9 @@ fn a_few_failures_are_allowed_when_the_plan_allows_them() {
 
 #[test]
 fn a_server_that_dies_leaves_every_request_with_its_record() {
-    let engine = Engine::start(&["--fault", "die@5"]);
-    let (output, summary) = measure(&engine.url, &[]);
+    // It dies when the third request comes; by then no answer is over, however late that is.
+    let engine = Engine::start_at("1", &["--fault", "die@5"]);
+    let (output, summary) = measure_cell(&engine.url, ("24", "8000"), &[]);
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
     let total: u64 = outcomes(&summary).iter().map(|(_, count)| count).sum();
     assert_eq!(total, 6);
@@ -154,12 +165,10 @@ fn a_server_that_is_no_http_server_is_told_with_its_address() {
 
 #[test]
 fn nobody_listening_is_exit_code_1_with_the_address_and_the_reason() {
-    // A port that was free a moment ago.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let url = format!("http://127.0.0.1:{port}");
-    let (output, summary) = measure(&url, &[]);
+    let nobody = Nobody::new();
+    let (output, summary) = measure(&nobody.url, &[]);
     assert!(summary.is_none());
     assert_eq!(output.status.code(), Some(1));
     let told = told(&output);
-    assert!(told.contains(&url) && told.contains("refused"), "{told}");
+    assert!(told.contains(&nobody.url) && told.contains("refused"), "{told}");
 }

@@ -3,7 +3,9 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::support::{BINARY, Engine, folder, inferometer, log_bytes, told};
+use crate::support::{
+    BINARY, Engine, Running, Scraped, folder, inferometer, log_bytes, told, wait_until,
+};
 use serde_json::Value;
 
 const SMALL: [&str; 10] = [
@@ -79,7 +81,8 @@ fn json_is_one_document_by_the_schema_and_nothing_else() {
         assert_eq!(crowd["input_tokens"].as_u64(), cell["input_length"].as_u64().map(|l| l * 8));
         assert_eq!(crowd["output_tokens"], 64);
         assert_eq!(crowd["tokens_from"], "usage");
-        assert_eq!(crowd["peak_concurrency"], 8);
+        // All eight, if the client sends them before the first one is answered.
+        assert!((1..=8).contains(&crowd["peak_concurrency"].as_u64().unwrap()), "{crowd}");
     }
 }
 
@@ -186,8 +189,26 @@ fn an_open_loop_and_a_time_bound_pass_are_carried_out() {
     );
     let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
     let pass = &summary["cells"][0]["passes"][0];
-    assert!(pass["outcomes"]["complete"].as_u64() > Some(64), "{pass}");
+    // Those that are begun within the time are played to their ends.
+    assert!(pass["outcomes"]["complete"].as_u64() >= Some(3), "{pass}");
+    assert_eq!(pass["outcomes"]["complete"], pass["planned"], "{pass}");
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+}
+
+#[test]
+fn a_pass_without_a_number_of_requests_is_sent_more_than_was_made_before_it_began() {
+    let folder = folder();
+    let lengths = ["--input-lengths", "32", "--output-lengths", "8", "--speed", "100"];
+    let load = ["--concurrency", "3", "--duration", "1h", "--json", "--quiet"];
+    let scraped = Scraped::start(folder.path(), &[&lengths[..], &load].concat());
+    // 64 are made ahead.
+    scraped.wait_for("inferometer_requests_total{outcome=\"complete\"}", 200.0);
+    let (said, output) = scraped.interrupt();
+    assert_eq!(output.status.code(), Some(130), "{said:?}");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
+    let outcomes = &summary["cells"][0]["passes"][0]["outcomes"];
+    assert!(outcomes["complete"].as_u64() >= Some(200), "{outcomes}");
+    assert!(outcomes["cancelled"].as_u64().unwrap_or(0) <= 3, "{outcomes}");
 }
 
 #[test]
@@ -209,22 +230,13 @@ fn every_dialect_of_the_embedded_engine_counts_the_same_tokens() {
 #[test]
 fn an_interrupted_run_keeps_what_was_recorded_and_exits_with_130() {
     let folder = folder();
-    let child = Command::new(BINARY)
-        .current_dir(folder.path())
-        .args(["run", "--input-lengths", "32", "--output-lengths", "2000", "--requests", "50"])
-        .args(["--concurrency", "2", "--warmup", "0", "--json"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
-    // The pass has begun when its log says so.
-    while log_bytes(folder.path()) <= 200 {
-        std::thread::yield_now();
-    }
-    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(status.success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", told(&output));
+    // At this speed an answer takes half an hour: none is over before the interruption.
+    let lengths = ["--input-lengths", "32", "--output-lengths", "8000", "--speed", "0.1"];
+    let load = ["--requests", "50", "--concurrency", "2", "--warmup", "0", "--json", "--quiet"];
+    let scraped = Scraped::start(folder.path(), &[&lengths[..], &load].concat());
+    scraped.wait_for("inferometer_requests_begun_total", 2.0);
+    let (said, output) = scraped.interrupt();
+    assert_eq!(output.status.code(), Some(130), "{said:?}");
     let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
     let outcomes = &summary["cells"][0]["passes"][0]["outcomes"];
     assert_eq!(outcomes["skipped"], 48, "{outcomes}");
@@ -236,20 +248,13 @@ fn an_interrupted_run_keeps_what_was_recorded_and_exits_with_130() {
 #[test]
 fn a_killed_run_keeps_its_records_and_its_report_says_that_it_is_incomplete() {
     let folder = folder();
-    let mut child = Command::new(BINARY)
-        .current_dir(folder.path())
-        .args(["run", "--input-lengths", "32", "--output-lengths", "16", "--requests", "500"])
-        .args(["--concurrency", "4", "--warmup", "0", "--quiet"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary runs");
+    let lengths = ["run", "--input-lengths", "32", "--output-lengths", "16", "--quiet"];
+    let load = ["--concurrency", "4", "--duration", "1h", "--warmup", "0"];
+    let mut run = Running::start(folder.path(), &[&lengths[..], &load].concat());
     // Records are made sure of every second; the log grows when they are.
-    while log_bytes(folder.path()) < 1_000 {
-        std::thread::yield_now();
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    wait_until("the first records", || log_bytes(folder.path()) >= 1_000);
+    run.signal("-KILL");
+    run.finish();
     let report = inferometer(folder.path(), &["report", "latest", "--json"]);
     let summary: Value = serde_json::from_slice(&report.stdout).expect("a summary");
     let complete = summary["cells"][0]["passes"][0]["outcomes"]["complete"].as_u64();

@@ -1,8 +1,12 @@
 //! What the end-to-end tests share: the binary, an engine that misbehaves on demand, a folder.
+//! Never a deadline that a slow machine can miss: what is waited for comes, or the test hangs for
+//! minutes and then fails.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -20,8 +24,14 @@ pub struct Engine {
 impl Engine {
     /// Starts one, a hundred times faster than real time.
     pub fn start(flags: &[&str]) -> Self {
+        Self::start_at("100", flags)
+    }
+
+    /// Starts one at a speed of its own. At speed 1 an answer of 8,000 tokens takes minutes: for
+    /// tests in which no answer may be over before something else happens.
+    pub fn start_at(speed: &str, flags: &[&str]) -> Self {
         let mut child = Command::new(BINARY)
-            .args(["engine", "--listen", "127.0.0.1:0", "--speed", "100", "--until-stdin-closes"])
+            .args(["engine", "--listen", "127.0.0.1:0", "--speed", speed, "--until-stdin-closes"])
             .args(flags)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -41,6 +51,159 @@ impl Drop for Engine {
         let _ = self.child.wait();
     }
 }
+
+/// A command of the binary that goes on beside its test. It is killed with this value, so that a
+/// test that fails leaves none behind.
+pub struct Running(Option<Child>);
+
+impl Running {
+    /// Starts it in a folder; what it prints is kept for [`Running::finish`].
+    pub fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let child = Command::new(BINARY)
+            .current_dir(folder)
+            .env_remove("OPENAI_API_KEY")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        Self(Some(child))
+    }
+
+    fn child(&mut self) -> &mut Child {
+        self.0.as_mut().expect("it was not finished")
+    }
+
+    /// Its process.
+    pub fn id(&mut self) -> u32 {
+        self.child().id()
+    }
+
+    /// The lines of its standard error, as they come. To be read to their end.
+    pub fn errors(&mut self) -> Lines<BufReader<ChildStderr>> {
+        BufReader::new(self.child().stderr.take().expect("nobody reads it yet")).lines()
+    }
+
+    /// Sends it a signal, such as `-INT`.
+    pub fn signal(&mut self, name: &str) {
+        let sent = Command::new("kill").args([name, &self.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success(), "{name}");
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Output {
+        self.0.take().expect("it was not finished").wait_with_output().expect("it ends")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A run that is scraped while it goes on.
+pub struct Scraped {
+    /// The run.
+    pub run: Running,
+    /// `127.0.0.1:PORT`
+    pub address: String,
+    /// What it says on standard error after the address.
+    pub errors: Lines<BufReader<ChildStderr>>,
+}
+
+impl Scraped {
+    /// Starts one with these arguments of `run`.
+    pub fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let listen = ["run", "--metrics-listen", "0"];
+        let mut run = Running::start(folder, &[&listen, arguments].concat());
+        let mut errors = run.errors();
+        let address = errors.by_ref().map_while(Result::ok).find_map(|line| {
+            line.strip_prefix("metrics: http://")?.split('/').next().map(str::to_owned)
+        });
+        Self { run, address: address.expect("an address"), errors }
+    }
+
+    /// What it says of itself now.
+    pub fn metrics(&self) -> String {
+        get(&self.address, "/metrics").expect("it listens while the run goes on")
+    }
+
+    /// Waits until a sample is at least so large; gives all that was said then.
+    pub fn wait_for(&self, sample: &str, at_least: f64) -> String {
+        let mut text = String::new();
+        wait_until(sample, || {
+            text = self.metrics();
+            value(&text, sample) >= at_least
+        });
+        text
+    }
+
+    /// Interrupts it, as its user does; gives what it said on standard error, and its end.
+    pub fn interrupt(mut self) -> (Vec<String>, Output) {
+        self.run.signal("-INT");
+        let said = self.errors.map_while(Result::ok).collect();
+        (said, self.run.finish())
+    }
+}
+
+/// The value of a sample in an answer in Prometheus's text format.
+pub fn value(text: &str, sample: &str) -> f64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
+    line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{sample} in {text}"))
+}
+
+/// The answer to a request; none where nobody listens.
+pub fn get(address: &str, target: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    let request = format!("GET {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+/// An address where nobody listens, and nobody else can while this value lives: the client's own
+/// end of a connection.
+pub struct Nobody {
+    _listener: TcpListener,
+    _client: TcpStream,
+    /// `http://127.0.0.1:PORT`
+    pub url: String,
+}
+
+impl Nobody {
+    /// Takes the address.
+    pub fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let client = TcpStream::connect(listener.local_addr().expect("it is bound"));
+        let client = client.expect("the listener takes it");
+        let url = format!("http://{}", client.local_addr().expect("it is bound"));
+        Self { _listener: listener, _client: client, url }
+    }
+}
+
+/// How long a test waits for what must come before it calls it absent: far more than the slowest
+/// machine needs.
+const HANGS_AFTER: Duration = Duration::from_secs(600);
+
+/// Looks again and again whether something of another process has come. The pauses leave the
+/// processor to that process; their length decides nothing.
+pub fn wait_until(what: &str, mut has_come: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !has_come() {
+        assert!(began.elapsed() < HANGS_AFTER, "{what}: did not come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Spans to try one after the other where a server is given a limited time to do something: on an
+/// idle machine the first is enough, and on the busiest the last.
+pub const PATIENCE_S: [u32; 3] = [1, 15, 240];
 
 /// A command of the binary in a folder of its own, without any key from the environment.
 pub fn inferometer(folder: &Path, arguments: &[&str]) -> Output {

@@ -1,19 +1,13 @@
 //! The dashboard as a process: it starts, answers, and stops.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::support::{BINARY, folder, inferometer, told};
 
 /// The answer to a request for a page.
 fn get(address: &str, target: &str) -> String {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    let request = format!("GET {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).expect("sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer in UTF-8");
-    answer
+    crate::support::get(address, target).expect("it listens")
 }
 
 #[test]
