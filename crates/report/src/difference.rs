@@ -1,13 +1,13 @@
-//! A comparison for people: one table, what each verdict means, and what a reader must know
-//! first. Never judges anything.
+//! A comparison of two runs for people: one table, what each verdict means, and warnings first. The
+//! verdicts come from [`inferometer_analysis::compare`].
 
 use std::fmt::Write as _;
 
 use inferometer_analysis::compare::{Comparison, FALSE_ALARMS, GateResult, Met, Row, RowVerdict};
 
-use crate::layout::{Align, Table};
 use crate::number::{MISSING, significant};
 use crate::page::escape;
+use crate::text_table::{Align, Table};
 
 /// The comparison as Markdown that reads well unrendered.
 #[must_use]

@@ -1,24 +1,34 @@
 //! The charts of a run: what they show of its records, and how large they may become.
 
-use inferometer_analysis::summary::Summary;
-use inferometer_load::PassKind;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{CUT_OFF, Record};
+use inferometer_load::PassKind;
+use inferometer_analysis::summary::Summary;
 use inferometer_model::time::Nanos;
-use inferometer_report::chart::{self, Chart, Shape};
+use inferometer_report::chart::{Chart, Shape};
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::trace::{LatencyKind, Level, PassTracer, Traces};
-use inferometer_report::{ReportInput, html, markdown, view};
+use inferometer_report::{ReportInput, charts, html, markdown};
 use resvg::usvg::roxmltree::Document;
 use serde_json::Value;
 
 use crate::support::records::{record, traces};
 use crate::support::{cell, empty, full, pass};
 
+/// The charts of the grid, which `plots` looks at.
+const GRID: [&str; 4] = ["throughput-req", "throughput-token-out", "pertoken", "per-out-token"];
+
+/// The other charts of a run.
+fn beyond_the_grid(summary: &Summary, traces: &Traces) -> Vec<Chart> {
+    let mut charts = charts::of_run(summary, traces);
+    charts.retain(|chart| !GRID.contains(&chart.id.as_str()));
+    charts
+}
+
 fn page(summary: &Summary, traces: &Traces) -> String {
     html::report(&ReportInput {
         summary,
-        plots: &[],
+        charts: &beyond_the_grid(summary, traces),
         traces,
         plan_toml: "",
         files: &["summary.json"],
@@ -53,7 +63,7 @@ fn data(page: &str) -> Vec<Value> {
 fn a_run_of_several_loads_has_its_curves_its_latencies_and_its_time_line() {
     let summary = loads();
     let traces = traces(&summary, 200, 8);
-    let charts = view::of_run(&summary, &traces);
+    let charts = beyond_the_grid(&summary, &traces);
     let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
     assert_eq!(
         ids,
@@ -67,11 +77,12 @@ fn a_run_of_several_loads_has_its_curves_its_latencies_and_its_time_line() {
             "timeline"
         ]
     );
-    assert_eq!(charts[0].x.named, [1.0, 8.0, 64.0]);
+    let loads: Vec<f64> = charts[0].x.ticks.iter().map(|tick| tick.at).collect();
+    assert_eq!(loads, [1.0, 8.0, 64.0]);
     let timeline = &charts[6];
-    assert_eq!(timeline.bands.len(), 3);
-    assert_eq!(timeline.bands[0].0, 0.0);
-    let titles: Vec<&str> = timeline.panels.iter().map(|panel| panel.axis.title.as_str()).collect();
+    assert_eq!(timeline.panels[0].bands.len(), 3);
+    assert_eq!(timeline.panels[0].bands[0].from, 0.0);
+    let titles: Vec<&str> = timeline.panels.iter().map(|panel| panel.y.title.as_str()).collect();
     assert_eq!(
         titles,
         [
@@ -91,7 +102,7 @@ fn a_cumulative_distribution_is_that_of_the_records_and_its_marks_those_of_the_t
     let summary = loads();
     let traces = traces(&summary, 200, 8);
     let trace = traces.all().next().unwrap();
-    assert_eq!((trace.failed, trace.every), (2, 1));
+    assert_eq!((trace.failed, trace.step), (2, 1));
     for latency in &trace.latencies {
         let expected = if latency.kind == LatencyKind::Itl { 198 * 7 } else { 198 };
         assert_eq!(latency.curve.n, expected, "{:?}", latency.kind);
@@ -129,7 +140,7 @@ fn gaps_of_zero_leave_an_axis_of_ratios_its_lines_and_their_bands() {
     }
     let mut traces = Traces::default();
     traces.push(tracer.finish());
-    let charts = view::of_run(&summary, &traces);
+    let charts = beyond_the_grid(&summary, &traces);
     let chart = charts.iter().find(|chart| chart.id == "cdf-itl").unwrap();
     let line = &chart.panels[0].series[0];
     assert!(line.x[0] > 0.0 && line.y[0] > 15.0, "{:?} {:?}", line.x[0], line.y[0]);
@@ -152,8 +163,10 @@ fn the_data_of_a_page_are_what_is_drawn_and_no_text_can_end_them() {
     for chart in &all {
         for panel in chart["p"].as_array().unwrap() {
             for series in panel["s"].as_array().unwrap() {
-                let length = series["x"].as_array().unwrap().len();
-                for key in ["y", "a", "b", "m", "t", "f"] {
+                let keys = ["x", "y", "a", "b", "f", "e", "t"];
+                let columns = keys.iter().filter_map(|key| series[*key].as_array());
+                let length = columns.map(Vec::len).max().unwrap();
+                for key in keys {
                     let column = series[key].as_array();
                     assert!(column.is_none_or(|column| column.len() == length), "{key} {series}");
                 }
@@ -206,15 +219,15 @@ fn a_page_of_many_requests_or_many_passes_stays_small_and_says_what_it_left_out(
 fn charts_are_files_of_their_own_too_light_and_dark() {
     let summary = loads();
     let traces = traces(&summary, 100, 4);
-    for chart in view::of_run(&summary, &traces) {
+    for chart in beyond_the_grid(&summary, &traces) {
         for (theme, paper) in [(Theme::Light, "#ffffff"), (Theme::Dark, "#0d1117")] {
-            let svg = chart::file(&chart, "model · card", theme);
+            let svg = plot::file(&chart, theme);
             assert!(Document::parse(&svg).is_ok() && svg.contains(paper), "{}", chart.id);
             assert!(!svg.contains("var(--") && !svg.contains("NaN"), "{}", chart.id);
         }
     }
-    let timeline: Chart = view::of_run(&summary, &traces).pop().unwrap();
-    let png = plot::png(&chart::file(&timeline, "x", Theme::Dark), 0.5).unwrap();
+    let timeline: Chart = beyond_the_grid(&summary, &traces).pop().unwrap();
+    let png = plot::png(&plot::file(&timeline, Theme::Dark), 0.5).unwrap();
     assert!(png.len() > 1_000);
     let rows = timeline.panels.last().unwrap();
     assert!(rows.series.iter().all(|series| series.shape == Shape::Spans));
@@ -226,7 +239,7 @@ fn the_markdown_report_names_the_charts_that_are_files_and_the_slowest_requests(
     let traces = traces(&summary, 100, 4);
     let report = markdown::report(&ReportInput {
         summary: &summary,
-        plots: &[],
+        charts: &charts::of_run(&summary, &traces),
         traces: &traces,
         plan_toml: "",
         files: &["summary.json"],
@@ -252,12 +265,12 @@ fn passes_without_a_common_clock_are_laid_one_after_another_and_it_is_said() {
     let traces = at_zero();
     for predicted in [false, true] {
         summary.predicted = predicted;
-        let charts = view::of_run(&summary, &traces);
+        let charts = beyond_the_grid(&summary, &traces);
         let timeline = charts.last().unwrap();
-        let begins: Vec<f64> = timeline.bands.iter().map(|band| band.0).collect();
-        let ends: Vec<f64> = timeline.bands.iter().map(|band| band.1).collect();
+        let begins: Vec<f64> = timeline.panels[0].bands.iter().map(|band| band.from).collect();
+        let ends: Vec<f64> = timeline.panels[0].bands.iter().map(|band| band.to).collect();
         assert_eq!((begins[0], &begins[1..]), (0.0, &ends[..2]), "{predicted}");
-        assert_eq!(timeline.x.axis.title, "Time, the passes one after another");
+        assert_eq!(timeline.x.title, "Time, the passes one after another");
         assert!(timeline.notes.concat().contains("no clock in common"), "{:?}", timeline.notes);
         let last = timeline.panels[0].series.iter().filter(|series| series.shape != Shape::Marks);
         let last = last.flat_map(|series| &series.x).copied().fold(0.0, f64::max);
@@ -284,7 +297,7 @@ fn requests_that_a_search_cut_off_are_no_failures_in_any_chart() {
     assert_eq!((trace.failed, trace.cut_off, trace.failures.len()), (0, 10, 0));
     let mut traces = Traces::default();
     traces.push(trace);
-    let charts = view::of_run(&summary, &traces);
+    let charts = beyond_the_grid(&summary, &traces);
     let timeline = charts.last().unwrap();
     let notes = timeline.notes.concat();
     assert!(notes.contains("10 requests were cut off") && !notes.contains("failed"), "{notes}");
@@ -304,7 +317,7 @@ fn a_chart_names_the_passes_that_have_no_line_in_it() {
         closed.load = format!("closed loop, {concurrency} in flight");
         summary.cells[0].passes.push(closed.clone());
     }
-    let charts = view::of_run(&summary, &traces(&summary, 20, 4));
+    let charts = beyond_the_grid(&summary, &traces(&summary, 20, 4));
     let ttft = charts.iter().find(|chart| chart.id == "cdf-ttft").unwrap();
     let left_out: Vec<String> = summary.cells[0]
         .passes

@@ -1,7 +1,7 @@
 //! The table, its footnotes, the terminal and the CSV.
 
-use inferometer_load::PassKind;
 use inferometer_model::outcome::OutcomeCounts;
+use inferometer_load::PassKind;
 use inferometer_report::terminal::Colour;
 use inferometer_report::{csv, table, terminal};
 
@@ -137,4 +137,13 @@ fn the_csv_has_a_row_per_pass_and_every_figure() {
     };
     assert!(rows[1..].iter().all(|row| columns(row) == columns(rows[0])));
     assert!(!text.contains("NaN"));
+}
+
+#[test]
+fn a_field_with_a_comma_a_quote_or_a_line_end_is_quoted() {
+    let mut summary = full();
+    summary.target.model = "a,b \"x\"\nc".to_owned();
+    let text = csv::cells(&summary);
+    let (_, row) = text.split_once("\r\n").unwrap();
+    assert!(row.contains(",\"a,b \"\"x\"\"\nc\","), "{row}");
 }

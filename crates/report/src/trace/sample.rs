@@ -1,18 +1,18 @@
-//! Requests that are kept one by one, to be drawn: all of few, and of many each so-manyth by its
-//! index, which no order of records changes.
+//! Down-samples requests for the time line: every request up to 32,768, then every 2nd, 4th, ... by
+//! index; and failed requests in the same way. The order of records changes nothing.
 
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
-/// The most that are kept: some 2 MiB of them.
+/// The most requests in the sample: some 2 MiB.
 const MOST: usize = 1 << 15;
-/// The most failures that are kept one by one; all are counted.
+/// The most failed requests in the sample; all are counted.
 const MOST_FAILURES: usize = 1 << 12;
 
 /// A request on the time axis of its pass, in seconds since the first send.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub struct RequestSpan {
     /// Its index in the pass.
     pub index: u32,
     /// When its first byte was sent.
@@ -30,79 +30,84 @@ pub struct Seen {
 /// When it was sent, when its first visible output came, and when it ended.
 type Instants = (Nanos, Option<Nanos>, Nanos);
 
-/// The requests so far.
+/// The requests so far: every `step`th by index.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
-    every: u32,
+pub(super) struct RequestSample {
+    step: u32,
     requests: Vec<(u32, Instants, OutcomeKind, bool)>,
 }
 
-impl Default for Kept {
+impl Default for RequestSample {
     fn default() -> Self {
-        Self { every: 1, requests: Vec::new() }
+        Self { step: 1, requests: Vec::new() }
     }
 }
 
-impl Kept {
+impl RequestSample {
     pub fn add(&mut self, record: &Record, instants: Instants) {
-        if !record.index.is_multiple_of(self.every) {
+        if !record.index.is_multiple_of(self.step) {
             return;
         }
         let (kind, cut_off) = (record.outcome.kind(), super::is_cut_off(record));
         self.requests.push((record.index, instants, kind, cut_off));
         while self.requests.len() > MOST {
-            self.every *= 2;
-            self.requests.retain(|(index, ..)| index.is_multiple_of(self.every));
+            self.step *= 2;
+            self.requests.retain(|(index, ..)| index.is_multiple_of(self.step));
         }
     }
 
-    /// In the order of their indices, with each how-manyth it is.
-    pub fn finish(mut self, begin: Nanos) -> (Vec<Seen>, u32) {
+    /// In the order of their indices, and the step between two of them.
+    pub fn finish(mut self, begin: Nanos) -> (Vec<RequestSpan>, u32) {
         self.requests.sort_unstable_by_key(|(index, ..)| *index);
-        let seen = |(index, (sent, first, ended), outcome, cut_off): &(_, Instants, _, _)| Seen {
-            index: *index,
-            sent_s: sent.seconds_after(begin),
-            first_s: first.map(|first| first.seconds_after(begin)),
-            ended_s: ended.seconds_after(begin),
-            outcome: *outcome,
-            cut_off: *cut_off,
-        };
-        (self.requests.iter().map(seen).collect(), self.every)
+        let seen =
+            |(index, (sent, first, ended), outcome, cut_off): &(_, Instants, _, _)| RequestSpan {
+                index: *index,
+                sent_s: sent.seconds_after(begin),
+                first_s: first.map(|first| first.seconds_after(begin)),
+                ended_s: ended.seconds_after(begin),
+                outcome: *outcome,
+                cut_off: *cut_off,
+            };
+        (self.requests.iter().map(seen).collect(), self.step)
     }
 }
 
-/// The requests that failed: all of few, and of many some from the whole pass.
+/// The failed requests so far: all of few, and of many a sample from the whole pass.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Failures {
-    kept: Vec<(Nanos, OutcomeKind, u32)>,
-    /// Of their indices, mixed, so many lowest bits are zero.
+pub(super) struct FailureSample {
+    sample: Vec<(Nanos, OutcomeKind, u32)>,
+    /// How many of the lowest bits of their mixed indices are zero.
     bits: u32,
     count: u64,
 }
 
-impl Failures {
+impl FailureSample {
     pub fn add(&mut self, record: &Record) {
         self.count += 1;
         if mixed(record.index).trailing_zeros() < self.bits {
             return;
         }
-        self.kept.push((record.ended_or_due(), record.outcome.kind(), record.index));
-        while self.kept.len() > MOST_FAILURES {
+        self.sample.push((record.ended_or_due(), record.outcome.kind(), record.index));
+        while self.sample.len() > MOST_FAILURES {
             self.bits += 1;
-            self.kept.retain(|(.., index)| mixed(*index).trailing_zeros() >= self.bits);
+            self.sample.retain(|(.., index)| mixed(*index).trailing_zeros() >= self.bits);
         }
     }
 
     /// In the order of time, and how many there were.
     pub fn finish(mut self, begin: Nanos) -> (Vec<(f64, OutcomeKind, u32)>, u64) {
-        self.kept.sort_unstable_by_key(|(at, _, index)| (*at, *index));
-        let kept = self.kept.into_iter();
-        (kept.map(|(at, kind, index)| (at.seconds_after(begin), kind, index)).collect(), self.count)
+        self.sample.sort_unstable_by_key(|(at, _, index)| (*at, *index));
+        let sample = self.sample.into_iter();
+        (
+            sample.map(|(at, kind, index)| (at.seconds_after(begin), kind, index)).collect(),
+            self.count,
+        )
     }
 }
 
-/// An index whose bits say nothing of its neighbours': where each second request fails, no choice
-/// by a power of two takes all of them or none (the finaliser of MurmurHash3, A. Appleby).
+/// Mixes the bits of an index, so that a choice by its lowest bits does not depend on its neighbours':
+/// where every second request fails, it takes neither all of them nor none (the finaliser of
+/// MurmurHash3, A. Appleby).
 fn mixed(index: u32) -> u32 {
     let mut bits = index ^ (index >> 16);
     bits = bits.wrapping_mul(0x85eb_ca6b);
@@ -116,25 +121,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_requests_each_so_manyth_is_kept_in_any_order() {
+    fn of_many_requests_every_fourth_is_sampled_in_any_order() {
         let of = |indices: &mut dyn Iterator<Item = u32>| {
-            let mut kept = Kept::default();
+            let mut sample = RequestSample::default();
             for index in indices {
                 let record = Record::planned(0, index, Nanos(u64::from(index)));
-                kept.add(&record, (Nanos(u64::from(index)), None, Nanos(u64::from(index) + 5)));
+                sample.add(&record, (Nanos(u64::from(index)), None, Nanos(u64::from(index) + 5)));
             }
-            kept.finish(Nanos::ZERO)
+            sample.finish(Nanos::ZERO)
         };
-        let (seen, every) = of(&mut (0..100_000));
-        assert_eq!((every, seen.len()), (4, 25_000));
-        assert!(seen.windows(2).all(|pair| pair[1].index == pair[0].index + 4));
-        assert_eq!((seen, every), of(&mut (0..100_000).rev()));
+        let (spans, step) = of(&mut (0..100_000));
+        assert_eq!((step, spans.len()), (4, 25_000));
+        assert!(spans.windows(2).all(|pair| pair[1].index == pair[0].index + 4));
+        assert_eq!((spans, step), of(&mut (0..100_000).rev()));
     }
 
     #[test]
-    fn all_failures_are_counted_and_some_from_the_whole_pass_are_kept() {
+    fn all_failures_are_counted_and_a_sample_is_from_the_whole_pass() {
         let of = |indices: &mut dyn Iterator<Item = u32>| {
-            let mut failures = Failures::default();
+            let mut failures = FailureSample::default();
             for index in indices {
                 let at = Nanos(u64::from(index) * 1_000_000_000);
                 failures.add(&Record::planned(0, index, at));
