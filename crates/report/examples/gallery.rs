@@ -7,8 +7,8 @@ mod support;
 
 use std::path::Path;
 
-use inferometer_load::PassKind;
 use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
 use inferometer_report::{ReportInput, charts, html, markdown, page, plot};
 use support::{CHATGLM3, MISTRAL, cell, distribution, empty, full, pass, published};
 

@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::effect::{Effect, FIGURES};
-use inferometer_stats::spread;
 use inferometer_analysis::cell::{Cell, CellSpread};
+use inferometer_analysis::effect::{Effect, FIGURES};
 use inferometer_analysis::summary::Summary;
+use inferometer_stats::spread;
 use serde::{Deserialize, Serialize};
 
 use crate::number::{MISSING, count, significant, two_decimals};

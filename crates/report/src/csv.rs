@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-use inferometer_model::outcome::OutcomeKind;
-use inferometer_model::record::TokensFrom;
 use inferometer_analysis::cell::Cell;
-use inferometer_stats::Distribution;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_model::outcome::OutcomeKind;
+use inferometer_model::record::TokensFrom;
+use inferometer_stats::Distribution;
 
 use crate::measures::{instrument_measures, measures};
 

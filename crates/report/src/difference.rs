@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_repeats_and_not_a_flag_and_each_side_is_told_how_many() {
-        for (repeats, told) in [
+        for (repeats, text) in [
             ([1, 1], "not enough data: 5 repeats of each would be needed"),
             (
                 [3, 1],
@@ -222,7 +222,7 @@ mod tests {
             ),
             ([9, 1], "not enough data: 5 repeats of each would be needed (now 4 more)"),
         ] {
-            assert_eq!(verdict(&row(repeats, 5)), told);
+            assert_eq!(verdict(&row(repeats, 5)), text);
         }
     }
 

@@ -1,8 +1,8 @@
 //! The tables that follow the published one: figures over repeats, of classes, goodput, steady state.
 //! A run has only those for which it has figures. No figure is computed here.
 
-use inferometer_stats::{Distribution, Spread};
 use inferometer_analysis::summary::Summary;
+use inferometer_stats::{Distribution, Spread};
 
 use crate::number::{MISSING, count, length, significant, two_decimals};
 use crate::published;

@@ -1,10 +1,10 @@
-//! The names by which targets, cells and passes are called, the same in every output. Never
-//! decides what is shown.
+//! The names of targets, cells and passes, the same in every output. What is shown is decided
+//! elsewhere.
 
 use inferometer_analysis::imported::Imported;
-use inferometer_load::PassKind;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
 use inferometer_model::target::Target;
 
 use crate::number::{count, significant};

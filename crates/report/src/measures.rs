@@ -1,8 +1,8 @@
 //! The figures of a pass as data, so that every output lists the same ones under the same
 //! names. No figure is computed here.
 
-use inferometer_stats::Distribution;
 use inferometer_analysis::pass::PassSummary;
+use inferometer_stats::Distribution;
 
 /// One distribution of a pass.
 pub(crate) struct Measure<'a> {

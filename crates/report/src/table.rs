@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 
 use inferometer_analysis::cell::Cell;
-use inferometer_load::PassKind;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::TableForm;
+use inferometer_load::PassKind;
 
 use crate::extra_tables;
 use crate::label;
@@ -60,8 +60,8 @@ pub(crate) fn body(summary: &Summary) -> String {
     if !summary.searches.is_empty() {
         return of_search(summary);
     }
-    let kept = summary.imported.as_ref().map(|imported| imported.tables.as_slice());
-    let mut out = match kept {
+    let tables = summary.imported.as_ref().map(|imported| imported.tables.as_slice());
+    let mut out = match tables {
         Some(tables) if !tables.is_empty() => {
             tables.iter().map(TableForm::markdown).collect::<Vec<_>>().join("\n")
         }

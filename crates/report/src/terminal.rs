@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use inferometer_model::finding::{Finding, Severity};
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Validity;
+use inferometer_model::finding::{Finding, Severity};
 
 use crate::extra_tables;
 use crate::label;

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use inferometer_plan::Plan;
 use inferometer_analysis::summary::Summary;
+use inferometer_plan::Plan;
 use inferometer_report::chart::Chart;
 use inferometer_report::comparison::{self, Comparison};
 use inferometer_report::plot::Theme;

@@ -85,6 +85,8 @@ pub struct Band {
     pub to: f64,
     /// What stands above it; may be empty.
     pub name: String,
+    /// Whether it is a result, and not a part of the background.
+    pub is_result: bool,
 }
 
 impl Chart {

@@ -1,8 +1,8 @@
 //! The course of one pass: requests in flight, tokens, latencies by the time of the send,
 //! and requests one by one.
 
-use inferometer_model::outcome::OutcomeKind;
 use inferometer_analysis::pass::PassSummary;
+use inferometer_model::outcome::OutcomeKind;
 
 use crate::chart::thin::bands;
 use crate::chart::{Chart, Extent, Panel, Series, Shape};

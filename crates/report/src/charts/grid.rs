@@ -9,9 +9,9 @@
 use std::collections::BTreeSet;
 
 use inferometer_analysis::cell::{Cell, CellSpread};
-use inferometer_stats::{Distribution, Spread};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_stats::{Distribution, Spread};
 
 use super::positions::{Line, OverPositions, Point};
 use crate::chart::{Axis, Chart, Legend};

@@ -1,9 +1,9 @@
 //! Cumulative distributions of latencies, with the percentiles that tables quote.
 
-use inferometer_stats::CurvePoint;
-use inferometer_stats::Distribution;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_stats::CurvePoint;
+use inferometer_stats::Distribution;
 
 use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
 use crate::number::{count, significant};

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use inferometer_analysis::cell::Cell;
-use inferometer_stats::Distribution;
-use inferometer_load::PassKind;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
+use inferometer_stats::Distribution;
 
 use crate::chart::{Axis, Chart, Scale, Series, Shape};
 use crate::trace::Traces;

@@ -31,14 +31,18 @@ pub(crate) use latency::tail_table;
 /// The name of the chart of a search.
 pub(crate) const SEARCH: &str = "search";
 
-/// The charts of a run, in the order in which they are shown. Without traces there is only what a
-/// summary holds.
-const OF_RUN: [fn(&Summary, &Traces) -> Vec<Chart>; 6] =
+/// Charts of a run. Without traces there is only what a summary holds.
+type OfRun = fn(&Summary, &Traces) -> Vec<Chart>;
+
+/// A chart of a pass, from the pass's id in the page and the most points of a line.
+type OfPass = fn(&str, &PassSummary, &PassTrace, usize) -> Option<Chart>;
+
+/// The charts of a run, in the order in which they are shown.
+const OF_RUN: [OfRun; 6] =
     [search::charts, blocks::charts, grid::charts, load::charts, latency::charts, timeline::charts];
 
-/// The charts of one pass, with their name in the page and how many points a line may have.
-const OF_PASS: [fn(&str, &PassSummary, &PassTrace, usize) -> Option<Chart>; 2] =
-    [latency::cumulative, course::course];
+/// The charts of one pass, in the order in which they are shown.
+const OF_PASS: [OfPass; 2] = [latency::cumulative, course::course];
 
 /// The charts of a run as a whole, each of which is a file too.
 #[must_use]

@@ -1,12 +1,12 @@
 //! The chart of a search: the load against the share of requests that meet each objective, TTFT
 //! and TPOT, with the answer and its interval.
 
-use inferometer_plan::search::Over;
-use inferometer_analysis::search::SearchAnswer;
 use inferometer_analysis::cell::Cell;
-use inferometer_stats::Distribution;
 use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search::SearchAnswer;
 use inferometer_analysis::summary::Summary;
+use inferometer_plan::search::Over;
+use inferometer_stats::Distribution;
 
 use super::SEARCH;
 use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape, Tint};
@@ -84,7 +84,7 @@ fn panel(answer: &SearchAnswer, y: Axis, mut series: Vec<Series>) -> Panel {
     let mut panel = Panel::new(y, HEIGHT, series);
     panel.title = answer.cell().to_string();
     if let (Some(from), Some(to)) = (answer.low, answer.high) {
-        panel.bands.push(Band { from, to, name: String::new() });
+        panel.bands.push(Band { from, to, name: String::new(), is_result: true });
     }
     panel
 }

@@ -42,6 +42,7 @@ pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
             from: *from,
             to: from + trace.seconds(),
             name: if index == 0 { place.clone() } else { String::new() },
+            is_result: false,
         };
         panel.bands = all.iter().map(band).collect();
     }

@@ -2,9 +2,9 @@
 //! there.
 
 use inferometer_analysis::cell::Cell;
-use inferometer_load::PassKind;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
 
 use crate::charts;
 use crate::text_table::Table;

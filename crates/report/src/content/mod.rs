@@ -7,9 +7,9 @@ mod server;
 
 use links::PageLinks;
 
-use inferometer_model::finding::{Finding, Severity};
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Validity;
+use inferometer_model::finding::{Finding, Severity};
 
 use crate::chart::Chart;
 use crate::charts::SEARCH;

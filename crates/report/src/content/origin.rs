@@ -2,9 +2,9 @@
 //! result is shown here.
 
 use inferometer_analysis::imported::Imported;
+use inferometer_analysis::summary::Summary;
 use inferometer_metrics as metric;
 use inferometer_metrics::{Origin, Over};
-use inferometer_analysis::summary::Summary;
 
 use super::ReportInput;
 use crate::document::{Block, Span, code_fact, fact, plain};

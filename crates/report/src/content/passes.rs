@@ -2,9 +2,9 @@
 //! error. Nothing is summed up over passes.
 
 use inferometer_analysis::cell::Cell;
-use inferometer_stats::Distribution;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_stats::Distribution;
 
 use super::ReportInput;
 use crate::charts;

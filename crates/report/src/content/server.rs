@@ -16,10 +16,10 @@ fn passes(summary: &Summary) -> impl Iterator<Item = (String, &PassSummary)> {
 
 /// The metrics of the server in each pass; nothing where they were not read.
 pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
-    let said: Vec<(String, &PassSummary, &ServerSays)> = passes(summary)
+    let passes: Vec<(String, &PassSummary, &ServerSays)> = passes(summary)
         .filter_map(|(place, pass)| Some((place, pass, pass.server.as_ref()?)))
         .collect();
-    if said.is_empty() {
+    if passes.is_empty() {
         return;
     }
     out.push(Block::Heading(2, "What the server says".to_owned()));
@@ -47,7 +47,7 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
         ("Answer took (ms)", Align::Right),
         ("Client's processor time (ms)", Align::Right),
     ]);
-    for (place, pass, says) in said {
+    for (place, pass, says) in passes {
         gauges.push(vec![
             place.clone(),
             level(says.running, 1.0),

@@ -52,7 +52,7 @@ const sortable = table => {
   if (rows.length > 10) {
     const box = make("label", { class: "filter" }, "Filter ");
     const input = make("input", { type: "search" });
-    const said = make("output", { "aria-live": "polite" });
+    const output = make("output", { "aria-live": "polite" });
     input.oninput = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
@@ -61,9 +61,9 @@ const sortable = table => {
         row.hidden = !words.every(word => text.includes(word));
         shown += row.hidden ? 0 : 1;
       }
-      said.textContent = words.length ? `${shown} of ${rows.length} rows` : "";
+      output.textContent = words.length ? `${shown} of ${rows.length} rows` : "";
     };
-    box.append(input, said);
+    box.append(input, output);
     table.parentElement.before(box);
   }
   if (rows.length < 2) return;

@@ -31,10 +31,10 @@ pub fn figure(chart: &Chart) -> String {
          <figcaption>{title}</figcaption></div>\n"
     );
     if let Some(notice) = &chart.notice {
-        let _ = writeln!(out, "<p class=\"said notice\">{}</p>", xml(notice));
+        let _ = writeln!(out, "<p class=\"note notice\">{}</p>", xml(notice));
     }
     for note in chart.notes.iter().chain(&chart.footnotes) {
-        let _ = writeln!(out, "<p class=\"said\">{}</p>", xml(note));
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", xml(note));
     }
     out += &legend(&legend::entries(chart));
     let mut svg = Svg::clear(layout.width, layout.height, Theme::Page);

@@ -16,8 +16,11 @@ use crate::number::significant;
 pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &Placed, panel: &Panel) {
     for band in &panel.bands {
         let (from, to) = (layout.at_x(placed, band.from), layout.at_x(placed, band.to));
-        let more = r#" fill-opacity="0.45""#;
-        svg.rect(from, placed.top, (to - from).max(1.0), placed.height, Paint::Grid, more);
+        let (paint, more) = match band.is_result {
+            false => (Paint::Grid, r#" fill-opacity="0.45""#),
+            true => (Paint::Named(2), r#" fill-opacity="0.18""#),
+        };
+        svg.rect(from, placed.top, (to - from).max(1.0), placed.height, paint, more);
     }
     let marked = panel.series.iter().filter(|series| series.shape == Shape::Marked);
     let count = marked.count() as f64;
@@ -228,7 +231,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Vertical lines; their texts stand at their feet, the first to the left, others to the right.
+    /// Vertical lines; their texts stand at their feet, of two the first to the left.
     fn draw_marks(&self, svg: &mut Svg) {
         let of = self.series;
         let (top, bottom) = (self.placed.top, self.placed.bottom());
@@ -241,8 +244,11 @@ impl Pen<'_> {
         svg.path(&marks, &self.look.mark_stroke(svg));
         for (mark, x) in xs.filter(|_| of.labelled) {
             let Some(text) = of.texts.get(mark) else { continue };
-            let (aside, anchor) =
-                if mark == 0 { (-4.0, Anchor::End) } else { (4.0, Anchor::Start) };
+            let (aside, anchor) = if mark == 0 && of.x.len() > 1 {
+                (-4.0, Anchor::End)
+            } else {
+                (4.0, Anchor::Start)
+            };
             svg.anchored((x, bottom), |svg| {
                 svg.text_on_lines((aside, -6.0), anchor, VALUE, text);
             });

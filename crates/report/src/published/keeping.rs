@@ -1,8 +1,8 @@
 //! How close answers come to the length that was requested, as a table.
 
 use inferometer_analysis::blocks::{Keeping, RULES};
-use inferometer_stats::Distribution;
 use inferometer_analysis::summary::Summary;
+use inferometer_stats::Distribution;
 
 use super::passes;
 use crate::number::{MISSING, count, significant};

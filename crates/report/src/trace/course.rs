@@ -290,8 +290,8 @@ mod tests {
         };
         let samples =
             [sample(0, Some(0.0)), sample(1, None), sample(2, Some(50.0)), sample(3, Some(150.0))];
-        let said = server(&samples.iter().collect::<Vec<_>>(), Nanos::ZERO);
-        assert_eq!(said.hits_percent, [(2.0, 25.0), (3.0, 100.0)]);
+        let metrics = server(&samples.iter().collect::<Vec<_>>(), Nanos::ZERO);
+        assert_eq!(metrics.hits_percent, [(2.0, 25.0), (3.0, 100.0)]);
     }
 
     #[test]

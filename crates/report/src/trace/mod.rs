@@ -7,16 +7,16 @@ mod course;
 mod sample;
 mod tail;
 
-use inferometer_metrics::{InFlight, Span, Timeline, TokenCurve, e2e, itl, tpot, ttft};
-use inferometer_model::sample::Observed;
-use inferometer_model::outcome::OutcomeKind;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::record::{CUT_OFF, Record};
-use inferometer_stats::{Curve, Pool, Sample};
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_metrics::{InFlight, Span, Timeline, TokenCurve, e2e, itl, tpot, ttft};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::outcome::OutcomeKind;
+use inferometer_model::record::{CUT_OFF, Record};
+use inferometer_model::sample::Observed;
 use inferometer_model::time::Nanos;
+use inferometer_stats::{Curve, Pool, Sample};
 
 pub use course::{CardCourse, Course, Level, Line, ServerCourse};
 pub(crate) use course::{parts_within, thinned_to};
@@ -118,13 +118,7 @@ impl PassTrace {
     }
 }
 
-impl Extend<PassTrace> for Traces {
-    /// Adds the next passes.
-    fn extend<I: IntoIterator<Item = PassTrace>>(&mut self, passes: I) {
-        self.0.extend(passes);
-    }
-}
-
+/// In the order in which the passes were carried out.
 impl FromIterator<PassTrace> for Traces {
     fn from_iter<I: IntoIterator<Item = PassTrace>>(passes: I) -> Self {
         Self(passes.into_iter().collect())
@@ -132,11 +126,6 @@ impl FromIterator<PassTrace> for Traces {
 }
 
 impl Traces {
-    /// Adds the next pass.
-    pub fn push(&mut self, trace: PassTrace) {
-        self.0.push(trace);
-    }
-
     /// Every pass, in the order in which they were carried out.
     pub fn all(&self) -> impl Iterator<Item = &PassTrace> {
         self.0.iter()

@@ -148,14 +148,14 @@ mod tests {
         };
         // Each second request of 40,000.
         let odd = |index: &u32| index % 2 == 1;
-        let (kept, count) = of(&mut (0..40_000).filter(odd));
+        let (sample, count) = of(&mut (0..40_000).filter(odd));
         assert_eq!(count, 20_000);
-        assert!((MOST_FAILURES / 3..=MOST_FAILURES).contains(&kept.len()), "{}", kept.len());
+        assert!((MOST_FAILURES / 3..=MOST_FAILURES).contains(&sample.len()), "{}", sample.len());
         for quarter in 0..4 {
             let within = |at: f64| (at / 10_000.0) as u32 == quarter;
-            let share = kept.iter().filter(|(at, ..)| within(*at)).count() * 4;
-            assert!(share.abs_diff(kept.len()) < kept.len() / 4, "{quarter}: {share}");
+            let share = sample.iter().filter(|(at, ..)| within(*at)).count() * 4;
+            assert!(share.abs_diff(sample.len()) < sample.len() / 4, "{quarter}: {share}");
         }
-        assert_eq!((kept, count), of(&mut (0..40_000).rev().filter(odd)));
+        assert_eq!((sample, count), of(&mut (0..40_000).rev().filter(odd)));
     }
 }

@@ -1,11 +1,15 @@
 //! The charts of a run: what they show of its records, and how large they may become.
 
+use inferometer_analysis::search::{
+    Claim, LoadAnswer, Measured, Outcome as SearchOutcome, SearchAnswer, SearchObjective,
+};
+use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{CUT_OFF, Record};
-use inferometer_load::PassKind;
-use inferometer_analysis::summary::Summary;
 use inferometer_model::time::Nanos;
-use inferometer_report::chart::{Chart, Shape};
+use inferometer_plan::search::Over;
+use inferometer_report::chart::{Axis, Chart, Panel, Scale, Series, Shape};
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::trace::{LatencyKind, Level, PassTracer, Traces};
 use inferometer_report::{ReportInput, charts, html, markdown};
@@ -138,8 +142,7 @@ fn gaps_of_zero_leave_an_axis_of_ratios_its_lines_and_their_bands() {
         }
         tracer.add(&record);
     }
-    let mut traces = Traces::default();
-    traces.push(tracer.finish());
+    let traces = Traces::from_iter([tracer.finish()]);
     let charts = beyond_the_grid(&summary, &traces);
     let chart = charts.iter().find(|chart| chart.id == "cdf-itl").unwrap();
     let line = &chart.panels[0].series[0];
@@ -254,13 +257,13 @@ fn the_markdown_report_names_the_charts_that_are_files_and_the_slowest_requests(
 fn passes_without_a_common_clock_are_laid_one_after_another_and_it_is_said() {
     let mut summary = loads();
     let at_zero = || {
-        let mut all = Traces::default();
+        let mut all = Vec::new();
         for requests in [50, 100, 200] {
             let mut tracer = PassTracer::new(summary.cells[0].plan(), true);
             (0..requests).for_each(|index| tracer.add(&record(index, Nanos(0), 8)));
             all.push(tracer.finish());
         }
-        all
+        Traces::from_iter(all)
     };
     let traces = at_zero();
     for predicted in [false, true] {
@@ -295,8 +298,7 @@ fn requests_that_a_search_cut_off_are_no_failures_in_any_chart() {
     tracer.add(&unsent);
     let trace = tracer.finish();
     assert_eq!((trace.failed, trace.cut_off, trace.failures.len()), (0, 10, 0));
-    let mut traces = Traces::default();
-    traces.push(trace);
+    let traces = Traces::from_iter([trace]);
     let charts = beyond_the_grid(&summary, &traces);
     let timeline = charts.last().unwrap();
     let notes = timeline.notes.concat();
@@ -332,4 +334,86 @@ fn a_chart_names_the_passes_that_have_no_line_in_it() {
         left_out[0]
     );
     assert!(ttft.notes.concat().contains(&said), "{:?}", ttft.notes);
+}
+
+#[test]
+fn values_that_a_log_axis_does_not_have_are_drawn_nowhere() {
+    let shapes = [Shape::Line, Shape::Marked, Shape::Step, Shape::Dots, Shape::Bars, Shape::Marks];
+    let series = shapes.map(|shape| Series {
+        name: "s".to_owned(),
+        shape,
+        x: vec![0.0, 1.0, 100.0],
+        y: vec![5.0, 0.0, f64::NAN],
+        low: vec![0.0, 1.0, 2.0],
+        high: vec![1.0, 2.0, 3.0],
+        left: vec![0.0, 0.0, 90.0],
+        right: vec![1.0, 2.0, 110.0],
+        texts: vec!["a".to_owned(); 3],
+        labelled: true,
+        ..Series::default()
+    });
+    let mut chart = Chart::new("c", "t", Axis::new("x", "ms").scaled(Scale::Log));
+    let y = Axis::new("y", "ms").scaled(Scale::Log);
+    chart.panels = vec![Panel::new(y, 100.0, series.to_vec())];
+    for text in [plot::figure(&chart), plot::file(&chart, Theme::Dark)] {
+        assert!(!text.contains("inf") && !text.contains("NaN"), "{text}");
+    }
+}
+
+/// An answer over loads of 1, 2, 4 and 8 requests/s, of a cell of this output length.
+fn answer(output_length: u32) -> SearchAnswer {
+    let load = |load: f64| LoadAnswer {
+        load,
+        trials: 1,
+        requests: 400,
+        counted: 350,
+        claim: if load < 5.0 { Claim::Met } else { Claim::NotMet },
+        saturation: None,
+        overwhelmed: None,
+        objectives: vec![Measured {
+            value: 1.0 - load / 40.0,
+            interval: Some([0.75, 0.99]),
+            limit: 0.9,
+            counted: 350,
+            independent: 300.0,
+            claim: Claim::Open,
+        }],
+    };
+    SearchAnswer {
+        input_length: 128,
+        output_length,
+        over: Over::Rate,
+        objectives: vec![SearchObjective {
+            text: "ttft_p90<300ms".to_owned(),
+            share: Some(0.9),
+            mean_limit_ms: None,
+        }],
+        confidence: 0.95,
+        precision: 0.1,
+        outcome: SearchOutcome::Found,
+        low: Some(4.0),
+        high: Some(8.0),
+        guess: None,
+        limited_by: Vec::new(),
+        saturated: false,
+        contradicts: false,
+        requests: 1_600,
+        trials: 4,
+        loads: [1.0, 2.0, 4.0, 8.0].map(load).to_vec(),
+    }
+}
+
+#[test]
+fn the_chart_of_a_search_shows_the_answers_and_names_the_cells_that_it_leaves_out() {
+    let mut summary = empty("m", "c", "e", "1");
+    summary.searches = (1..=7).map(|cell| answer(cell * 32)).collect();
+    let chart = charts::of_run(&summary, &Traces::default()).remove(0);
+    assert_eq!((chart.id.as_str(), chart.panels.len()), ("search", 6 * 3));
+    let band = &chart.panels[0].bands[0];
+    assert_eq!((band.from, band.to), (4.0, 8.0));
+    assert!(chart.notes.concat().contains("6 of 7 cells"), "{:?}", chart.notes);
+    let svg = plot::file(&chart, Theme::Light);
+    for part in ["ttft_p90&lt;300ms", "needed: 90 %", ">4<", ">8<", "Arrival rate (requests/s)"] {
+        assert!(svg.contains(part), "{part}");
+    }
 }

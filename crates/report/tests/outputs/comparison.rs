@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_analysis::effect::{Tried, effects};
 use inferometer_analysis::cell::Cell;
+use inferometer_analysis::effect::{Tried, effects};
 use inferometer_analysis::summary::Summary;
 use inferometer_report::charts;
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};

@@ -1,12 +1,12 @@
 //! The plots: their structure as SVG, and that pixels come out.
 
-use inferometer_model::outcome::OutcomeCounts;
 use inferometer_analysis::cell::CellSpread;
-use inferometer_load::PassKind;
-use inferometer_stats::Spread;
 use inferometer_analysis::summary::Summary;
+use inferometer_load::PassKind;
+use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::{ReportError, charts};
+use inferometer_stats::Spread;
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, Node};
 

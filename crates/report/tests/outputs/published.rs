@@ -3,11 +3,11 @@
 
 use inferometer_analysis::blocks::{BlockFigures, Keeping};
 use inferometer_analysis::imported::Imported;
-use inferometer_model::outcome::OutcomeCounts;
 use inferometer_analysis::serving_run::{ByTokens, ServingRun};
-use inferometer_load::PassKind;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::published_tables;
+use inferometer_load::PassKind;
+use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::{charts, csv, plot, published, table};
 
 use crate::support::{cell, distribution, empty, pass};

@@ -1,7 +1,7 @@
 //! The table, its footnotes, the terminal and the CSV.
 
-use inferometer_model::outcome::OutcomeCounts;
 use inferometer_load::PassKind;
+use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::terminal::Colour;
 use inferometer_report::{csv, table, terminal};
 

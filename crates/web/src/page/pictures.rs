@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use inferometer_stats::histogram::Histogram;
 use inferometer_analysis::so_far::SoFar;
 use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
 use inferometer_report::plot::figure;
+use inferometer_stats::histogram::Histogram;
 
 use crate::markup::Html;
 

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use inferometer_plan::Plan;
 use inferometer_analysis::summary::Summary;
+use inferometer_plan::Plan;
 use inferometer_report::chart::Chart;
 use inferometer_report::trace::Traces;
 use inferometer_report::{ReportInput, charts, html, plan_toml};
