@@ -1,6 +1,6 @@
-//! Writes plots of many shapes into a folder, for eyes: no test knows whether a plot is good.
+//! Writes charts of many shapes into a folder, to be looked at: no test knows whether a chart is good.
 //!
-//!     cargo run -p inferometer-report --example gallery -- FOLDER
+//!     cargo run -p inferometer-report --example gallery -- FOLDER [summary.json ...]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -9,31 +9,42 @@ use std::path::Path;
 
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
-use inferometer_report::{ReportInput, chart, html, markdown, plot, title, view};
+use inferometer_report::{ReportInput, charts, html, markdown, page, plot};
 use support::{CHATGLM3, MISTRAL, cell, distribution, empty, full, pass, published};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args().nth(1).ok_or("name a folder to write into")?;
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
-    for (shape, summaries) in shapes() {
-        for named in plot::figures(&summaries, plot::Theme::Light) {
-            let file = folder.join(format!("{shape}-{}.png", named.name));
-            std::fs::write(file, plot::png(&named.svg, 1.0)?)?;
+    let mut figures = String::new();
+    let mut shapes: Vec<(String, Vec<Summary>)> =
+        shapes().into_iter().map(|(name, summaries)| (name.to_owned(), summaries)).collect();
+    for (number, file) in (1..).zip(std::env::args().skip(2)) {
+        let summary = serde_json::from_str(&std::fs::read_to_string(file)?)?;
+        shapes.push((format!("file-{number}"), vec![summary]));
+    }
+    for (shape, summaries) in shapes {
+        for mut chart in charts::of_several(&summaries) {
+            let file = folder.join(format!("{shape}-{}.png", chart.id));
+            std::fs::write(file, plot::png(&plot::file(&chart, plot::Theme::Light), 1.0)?)?;
+            chart.id = format!("{shape}-{}", chart.id);
+            figures += &plot::figure(&chart);
         }
     }
+    let page = page::Page { title: "Charts of grids", policy: "", links: "", body: &figures };
+    std::fs::write(folder.join("grids.html"), page::document(&page))?;
     let summary = full();
-    let plots = plot::figures(std::slice::from_ref(&summary), plot::Theme::Light);
     let traces = support::records::traces(&summary, 400, 24);
-    for chart in view::of_run(&summary, &traces) {
+    let charts = charts::of_run(&summary, &traces);
+    for chart in &charts {
         for (theme, name) in [(plot::Theme::Light, "light"), (plot::Theme::Dark, "dark")] {
-            let svg = chart::file(&chart, &title(&summary), theme);
+            let svg = plot::file(chart, theme);
             std::fs::write(folder.join(format!("{}-{name}.png", chart.id)), plot::png(&svg, 1.0)?)?;
         }
     }
     let input = ReportInput {
         summary: &summary,
-        plots: &plots,
+        charts: &charts,
         traces: &traces,
         plan_toml: "input_lengths = [128, 512]\n",
         files: &["summary.json"],

@@ -1,5 +1,5 @@
-//! Several servers side by side: what each argument does, as tables and plots, and which runs are
-//! missing. Never measures which is better: it shows figures with their intervals.
+//! The results of a plan with several servers: what each argument does, as tables, and which runs are
+//! missing. It shows figures with their intervals and does not judge which is better.
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,11 @@ use inferometer_analysis::summary::Summary;
 use inferometer_stats::spread;
 use serde::{Deserialize, Serialize};
 
-use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, significant, two_decimals};
-use crate::plot::{Axis, Figure, Key, Mark, Palette, Panel, Point, Series, Theme};
-use crate::{label, table};
+use crate::text_table::{Align, Table};
+use crate::{escape, table};
+
+pub use crate::label::VARIANT;
 
 /// The name and version of the document.
 pub const COMPARISON_SCHEMA: &str = "inferometer.comparison/1";
@@ -33,9 +34,6 @@ pub struct Comparison {
     /// What each argument that was gone through does.
     pub effects: Vec<Effect>,
 }
-
-/// The fact of a target that names which of the servers of a plan it is.
-pub const VARIANT: &str = "variant";
 
 /// The document as JSON with a final newline.
 #[must_use]
@@ -93,13 +91,13 @@ fn merge(cell: &mut Cell, rounds: &[&Summary]) {
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = table::markdown(&over_rounds(&comparison.runs));
     for line in comparison.remarks.iter().chain(&comparison.failed) {
-        let _ = writeln!(out, "\n- {}", crate::markdown::escape(&one_line(line)));
+        let _ = writeln!(out, "\n- {}", escape::markdown(&one_line(line)));
     }
     for (heading, sentence, table) in tables(comparison) {
         let _ = write!(
             out,
             "\n## {}\n\n{sentence}\n\n{}",
-            crate::markdown::escape(&heading),
+            escape::markdown(&heading),
             table.to_markdown()
         );
     }
@@ -123,7 +121,7 @@ pub fn text(comparison: &Comparison) -> String {
     out
 }
 
-/// Machines and terminals get what servers said without control characters.
+/// A text of a server on one line, without control characters.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -224,7 +222,8 @@ fn columns(effect: Option<&Effect>) -> [String; 3] {
     ]
 }
 
-fn arguments(effects: &[Effect]) -> Vec<&str> {
+/// The arguments that vary, each once.
+pub(crate) fn arguments(effects: &[Effect]) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
     for effect in effects {
         if !all.contains(&effect.argument.as_str()) {
@@ -232,106 +231,4 @@ fn arguments(effects: &[Effect]) -> Vec<&str> {
         }
     }
     all
-}
-
-/// The plots of the effects, each under the name of its file: per argument one of the requests per
-/// second and one of the latency per output token, with a panel per cell.
-#[must_use]
-pub fn plots(comparison: &Comparison, theme: Theme) -> Vec<(String, String)> {
-    let mut plots = Vec::new();
-    for argument in arguments(&comparison.effects) {
-        for (name, figure, axis, definition) in [
-            (
-                "requests",
-                FIGURES[0].name,
-                Axis::new("Throughput", "requests/s"),
-                "Completed requests per second under load, mean over the runs with each value. \
-                 Higher is better.",
-            ),
-            (
-                "latency",
-                FIGURES[3].name,
-                Axis::new("Latency per output token", "ms"),
-                "Latency divided by output tokens, mean over the runs with each value. Lower is \
-                 better.",
-            ),
-        ] {
-            let file = format!("effect-{}-{name}", file_name(argument));
-            let effects: Vec<&Effect> = comparison
-                .effects
-                .iter()
-                .filter(|effect| effect.argument == argument && effect.figure == figure)
-                .collect();
-            plots
-                .push((file, plot(comparison, argument, &effects, axis, definition).to_svg(theme)));
-        }
-    }
-    plots
-}
-
-fn plot(
-    comparison: &Comparison,
-    argument: &str,
-    effects: &[&Effect],
-    y: Axis,
-    definition: &str,
-) -> Figure {
-    let numbers: Option<Vec<f64>> = effects
-        .iter()
-        .map(|effect| effect.value.parse().ok().filter(|&x: &f64| x > 0.0 && x.is_finite()))
-        .collect();
-    let mut cells: Vec<(u32, u32)> =
-        effects.iter().map(|e| (e.input_length, e.output_length)).collect();
-    cells.dedup();
-    let point = |effect: &Effect, x: f64| Point {
-        x,
-        y: effect.over_runs.map(|over| over.mean),
-        interval: effect.over_runs.and_then(|over| over.ci),
-        mark: Mark::Whole,
-    };
-    let panel = |&(input, output): &(u32, u32)| {
-        let own = effects.iter().filter(|e| (e.input_length, e.output_length) == (input, output));
-        let series = if numbers.is_some() {
-            let mut points: Vec<Point> =
-                own.map(|effect| point(effect, effect.value.parse().unwrap_or(1.0))).collect();
-            points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            vec![Series { name: argument.to_owned(), points }]
-        } else {
-            // Words have no order: a column for each.
-            own.map(|effect| Series {
-                name: effect.value.clone(),
-                points: vec![point(effect, 1.0)],
-            })
-            .collect()
-        };
-        let title =
-            if cells.len() > 1 { format!("{input} x {output} tokens") } else { String::new() };
-        Panel { title, series }
-    };
-    let first = comparison.runs.first();
-    let cell = match cells.as_slice() {
-        [(input, output)] => format!(" · {input} x {output} tokens"),
-        _ => String::new(),
-    };
-    Figure {
-        title: format!("Effect of {argument}"),
-        subtitle: first.map_or(String::new(), |run| run.target.model.clone()) + &cell,
-        definition: definition.to_owned(),
-        notice: first.and_then(label::notice),
-        x: if numbers.is_some() {
-            Axis::new(argument, "as given")
-        } else {
-            Axis::new(argument, "columns in the order of the key")
-        },
-        y,
-        panels: cells.iter().map(panel).collect(),
-        palette: Palette::Named,
-        key: if numbers.is_some() { Key::Absent } else { Key::Above },
-        footer: format!("inferometer · group {}", comparison.group),
-    }
-}
-
-/// An argument as part of a file's name.
-fn file_name(argument: &str) -> String {
-    argument.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }

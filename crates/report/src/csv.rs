@@ -1,5 +1,5 @@
-//! Results for spreadsheets: a row per cell and pass, with every figure of a pass. Never rounds,
-//! and never leaves a unit to be guessed: it stands in the name of the column.
+//! Results for spreadsheets: a row per cell and pass, with every figure of a pass. Nothing is rounded,
+//! and the unit stands in the name of the column.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::record::TokensFrom;
 use inferometer_stats::Distribution;
 
-use crate::figure::{instrument_measures, measures};
+use crate::measures::{instrument_measures, measures};
 
 /// One named value; an absent one is an empty field.
 pub type Field = (String, Value);
@@ -29,17 +29,21 @@ pub enum Value {
 }
 
 /// `cells.csv` after RFC 4180: a header, then a row per cell and pass, CRLF after each. Without
-/// passes there is only an empty text, for the header names figures of passes.
+/// passes the text is empty, for the header names figures of passes.
 #[must_use]
 pub fn cells(summary: &Summary) -> String {
-    let mut out = String::new();
-    for fields in rows(summary) {
-        if out.is_empty() {
-            out += &line(fields.iter().map(|(name, _)| name.clone()));
+    let mut writer = ::csv::WriterBuilder::new();
+    let mut writer = writer.terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
+    let written = "invariant: memory can be written to, and all rows have the same fields";
+    for (index, fields) in rows(summary).into_iter().enumerate() {
+        if index == 0 {
+            writer.write_record(fields.iter().map(|(name, _)| name)).expect(written);
         }
-        out += &line(fields.iter().map(|(_, value)| value.to_string()));
+        let values = fields.iter().map(|(_, value)| value.to_string());
+        writer.write_record(values).expect(written);
     }
-    out
+    let bytes = writer.into_inner().expect(written);
+    String::from_utf8(bytes).expect("invariant: it is made of texts")
 }
 
 /// The same with its types: a row per cell and pass, the same fields in each.
@@ -195,29 +199,13 @@ impl From<Option<bool>> for Value {
     }
 }
 
-/// One line; a field is quoted when it holds a comma, a quote or a line end.
-fn line(fields: impl Iterator<Item = String>) -> String {
-    let quoted: Vec<String> = fields
-        .map(|text| {
-            if text.contains([',', '"', '\n', '\r']) {
-                format!("\"{}\"", text.replace('"', "\"\""))
-            } else {
-                text
-            }
-        })
-        .collect();
-    format!("{}\r\n", quoted.join(","))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_field_with_a_comma_a_quote_or_a_line_end_is_quoted() {
-        assert_eq!(
-            line(["plain", "a,b", "say \"x\"", "two\nlines"].map(str::to_owned).into_iter()),
-            "plain,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\"\r\n"
-        );
+    fn a_value_is_written_as_it_is_and_an_absent_one_is_empty() {
+        let values = [Value::from("a,b"), Value::Number(Some(0.1)), Value::Integer(None)];
+        assert_eq!(values.map(|value| value.to_string()), ["a,b", "0.1", ""]);
     }
 }

@@ -1,13 +1,13 @@
-//! A comparison for people: one table, what each verdict means, and what a reader must know
-//! first. Never judges anything.
+//! A comparison of two runs for people: one table, what each verdict means, and warnings first. The
+//! verdicts come from [`inferometer_analysis::compare`].
 
 use std::fmt::Write as _;
 
 use inferometer_analysis::compare::{Comparison, FALSE_ALARMS, GateResult, Met, Row, RowVerdict};
 
-use crate::layout::{Align, Table};
 use crate::number::{MISSING, significant};
 use crate::page::escape;
+use crate::text_table::{Align, Table};
 
 /// The comparison as Markdown that reads well unrendered.
 #[must_use]
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_repeats_and_not_a_flag_and_each_side_is_told_how_many() {
-        for (repeats, told) in [
+        for (repeats, text) in [
             ([1, 1], "not enough data: 5 repeats of each would be needed"),
             (
                 [3, 1],
@@ -222,7 +222,7 @@ mod tests {
             ),
             ([9, 1], "not enough data: 5 repeats of each would be needed (now 4 more)"),
         ] {
-            assert_eq!(verdict(&row(repeats, 5)), told);
+            assert_eq!(verdict(&row(repeats, 5)), text);
         }
     }
 

@@ -1,10 +1,11 @@
-//! A page as blocks, so that Markdown and HTML say the same. Never knows how either is written.
+//! A report as blocks, so that Markdown and HTML have the same content. Nothing here knows how either
+//! is written.
 
 use crate::chart::Chart;
-use crate::layout::Table;
+use crate::text_table::Table;
 
 /// A part of a page.
-pub(crate) enum Block {
+pub(crate) enum Block<'a> {
     /// A heading of level 1 to 3.
     Heading(u8, String),
     /// A paragraph.
@@ -15,17 +16,15 @@ pub(crate) enum Block {
     Callout(Tone, String, Vec<Text>),
     /// A table.
     Table(Table),
-    /// The plot of this index.
-    Plot(usize),
     /// Text as it is, in this language.
     Code(&'static str, String),
     /// A chart that is a file too, under its own name.
-    Chart(Box<Chart>),
-    /// Charts that only a page has, to be unfolded: the name of the place, and a heading. Their
-    /// figures stand in tables.
-    Drawn(String, String, Vec<Chart>),
+    Chart(&'a Chart),
+    /// Charts that only a page has, to be unfolded: the place's name, and a heading. Their figures
+    /// stand in tables.
+    PageCharts(String, String, Vec<Chart>),
     /// What is read on demand: the name of the place, which may be empty, a heading and blocks.
-    Details(String, String, Vec<Block>),
+    Details(String, String, Vec<Block<'a>>),
 }
 
 /// How a callout is meant.
@@ -47,7 +46,7 @@ pub(crate) enum Span {
     Plain(String),
     Strong(String),
     Code(String),
-    /// A file beside the report.
+    /// A file in the folder of the report.
     File(String),
 }
 

@@ -1,5 +1,4 @@
-//! What can go wrong when results are made into bytes. Never about the results themselves: a
-//! missing figure is shown as missing.
+//! The errors of drawing. A missing figure is no error: it is shown as missing.
 
 use thiserror::Error;
 
@@ -7,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ReportError {
     /// The text is not an SVG that the renderer understands.
-    #[error("the plot is not a valid SVG: {why}; pass the text that plot::figures returned")]
+    #[error("the plot is not a valid SVG: {why}; pass the text that plot::file returned")]
     Svg {
         /// The parser's own message.
         why: String,
@@ -18,7 +17,7 @@ pub enum ReportError {
          use a scale between 0.1 and 8"
     )]
     Size {
-        /// The scale that was asked for.
+        /// The requested scale.
         scale: f32,
         /// Width in pixels.
         width: u32,

@@ -1,18 +1,19 @@
-//! `report.html`: the page for people, in one file that needs no network. Never lets a text of
-//! the server become markup.
+//! `report.html`: the report for people, in one file that needs no network. No text of the server
+//! becomes markup.
 
 use std::fmt::Write as _;
 
-use crate::chart;
 use crate::content::{ReportInput, blocks};
 use crate::document::{Block, Span, Text, Tone};
-use crate::page::{self, Page, escape};
-use crate::plot::{self, Named, Theme};
+use crate::escape::xml as escape;
+use crate::label;
+use crate::page::{self, Page};
+use crate::plot::figure;
 
-/// The report as one HTML document with its plots inside.
+/// The report as one HTML document with its charts inside.
 #[must_use]
 pub fn report(input: &ReportInput<'_>) -> String {
-    let title = crate::content::title(input.summary);
+    let title = label::title(input.summary);
     let blocks = blocks(input);
     let links = blocks.iter().fold(String::new(), |mut out, block| {
         if let Block::Heading(2, text) = block {
@@ -20,30 +21,22 @@ pub fn report(input: &ReportInput<'_>) -> String {
         }
         out
     });
-    page::document(&Page {
-        title: &title,
-        policy: "",
-        links: &links,
-        body: &written(&blocks, input),
-    })
+    page::document(&Page { title: &title, policy: "", links: &links, body: &written(&blocks) })
 }
 
-/// What the report says, as markup without a page around it; its first element is its heading.
+/// The report as markup without a page around it; its first element is its heading.
 #[must_use]
 pub fn body(input: &ReportInput<'_>) -> String {
-    written(&blocks(input), input)
+    written(&blocks(input))
 }
 
-fn written(blocks: &[Block], input: &ReportInput<'_>) -> String {
-    let plots = plot::figures(std::slice::from_ref(input.summary), Theme::Page);
+fn written(blocks: &[Block<'_>]) -> String {
     let mut body = String::new();
-    for block in blocks {
-        write_block(&mut body, block, &plots);
-    }
+    blocks.iter().for_each(|block| write_block(&mut body, block));
     body
 }
 
-fn write_block(out: &mut String, block: &Block, plots: &[Named]) {
+fn write_block(out: &mut String, block: &Block<'_>) {
     match block {
         Block::Heading(2, text) => {
             let _ = writeln!(out, "<h2 id=\"{}\">{}</h2>", place(text), escape(text));
@@ -75,22 +68,15 @@ fn write_block(out: &mut String, block: &Block, plots: &[Named]) {
             out.push_str("</div>\n");
         }
         Block::Table(table) => out.push_str(&page::table(table)),
-        Block::Plot(index) => match &plots[*index].chart {
-            Some(chart) => out.push_str(&chart::figure(chart)),
-            None => {
-                let svg = &plots[*index].svg;
-                let _ = writeln!(out, "<figure class=\"picture\">\n{svg}</figure>");
-            }
-        },
         Block::Code(_, code) => {
             let lines: Vec<String> = code.trim_end().lines().map(escape).collect();
             let _ = writeln!(out, "<pre><code>{}</code></pre>", lines.join("\n"));
         }
-        Block::Chart(chart) => out.push_str(&chart::figure(chart)),
-        Block::Drawn(id, title, charts) => {
+        Block::Chart(chart) => out.push_str(&figure(chart)),
+        Block::PageCharts(id, title, charts) => {
             let (id, title) = (escape(id), escape(title));
             let _ = writeln!(out, "<details id=\"{id}\">\n<summary>{title}</summary>");
-            charts.iter().for_each(|chart| out.push_str(&chart::figure(chart)));
+            charts.iter().for_each(|chart| out.push_str(&figure(chart)));
             out.push_str("</details>\n");
         }
         Block::Details(id, title, blocks) => {
@@ -98,7 +84,7 @@ fn write_block(out: &mut String, block: &Block, plots: &[Named]) {
             let id = if id.is_empty() { id } else { format!(" id=\"{id}\"") };
             let _ = writeln!(out, "<details{id}>\n<summary>{title}</summary>");
             for block in blocks {
-                write_block(out, block, plots);
+                write_block(out, block);
             }
             out.push_str("</details>\n");
         }

@@ -1,10 +1,10 @@
-//! Results for machines: the document of `schema/summary.schema.json`. Never writes NaN or an
-//! infinity, which JSON does not have.
+//! Results for machines: the document of `schema/summary.schema.json`. It has no NaN and no infinity,
+//! for JSON has none.
 
 use inferometer_analysis::summary::Summary;
 use serde_json::Value;
 
-/// The keys of a distribution without which it says nothing.
+/// The keys of a distribution that it cannot be without.
 const DISTRIBUTION_KEYS: [&str; 5] = ["mean", "p50", "p90", "p99", "max"];
 
 /// The summary as indented JSON with a final newline.

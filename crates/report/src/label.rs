@@ -1,5 +1,5 @@
-//! The names by which targets, cells and passes are called, the same in every output. Never
-//! decides what is shown.
+//! The names of targets, cells and passes, the same in every output. What is shown is decided
+//! elsewhere.
 
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::pass::PassSummary;
@@ -8,6 +8,9 @@ use inferometer_load::PassKind;
 use inferometer_model::target::Target;
 
 use crate::number::{count, significant};
+
+/// The name of the fact that tells which of the servers of a plan a target is.
+pub const VARIANT: &str = "variant";
 
 /// Facts that name the card, in the order in which they are looked for.
 const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
@@ -33,7 +36,7 @@ pub(crate) fn engine(target: &Target) -> String {
         (Some(engine), None) => engine.clone(),
         (None, _) => format!("unknown engine ({} dialect)", target.dialect),
     };
-    match target.facts.get(crate::comparison::VARIANT) {
+    match target.facts.get(VARIANT) {
         Some(variant) if !variant.is_empty() => format!("{engine} ({variant})"),
         _ => engine,
     }
@@ -97,6 +100,77 @@ pub(crate) fn with_reality(text: &str, summary: &Summary) -> String {
     }
 }
 
+/// What a report is headed by: `chatglm3-6b on A100 40G, vllm v0.2.7`.
+#[must_use]
+pub fn title(summary: &Summary) -> String {
+    let target = &summary.target;
+    let text = format!("{} on {}, {}", target.model, card(target), engine(target));
+    with_reality(&text, summary)
+}
+
+/// Model, card and engine.
+fn facts(summary: &Summary) -> [String; 3] {
+    let target = &summary.target;
+    [target.model.clone(), card(target), engine(target)]
+}
+
+/// Names that tell targets apart: of each the facts that they do not all share.
+pub(crate) fn distinct(summaries: &[Summary]) -> Vec<String> {
+    let facts: Vec<[String; 3]> = summaries.iter().map(facts).collect();
+    let differs: Vec<usize> =
+        (0..3).filter(|&fact| facts.iter().any(|other| other[fact] != facts[0][fact])).collect();
+    let mut names: Vec<String> = facts
+        .iter()
+        .zip(summaries)
+        .map(|(facts, summary)| {
+            let own: Vec<&str> = match differs.as_slice() {
+                [] => vec![&facts[2]],
+                differs => differs.iter().map(|&fact| facts[fact].as_str()).collect(),
+            };
+            with_reality(&own.join(" · "), summary)
+        })
+        .collect();
+    for index in 0..names.len() {
+        let is_taken = names.iter().filter(|name| **name == names[index]).count() > 1;
+        if is_taken {
+            names[index] = format!("{} · run {}", names[index], summaries[index].run_id);
+        }
+    }
+    names
+}
+
+/// What charts of these targets are of: the facts that all of them share.
+pub(crate) fn subject(summaries: &[Summary]) -> String {
+    let Some(first) = summaries.first().map(facts) else { return "nothing measured".to_owned() };
+    let shared: Vec<&str> = first
+        .iter()
+        .enumerate()
+        .filter(|(index, fact)| summaries.iter().all(|other| facts(other)[*index] == **fact))
+        .map(|(_, fact)| fact.as_str())
+        .collect();
+    if shared.is_empty() { format!("{} targets", summaries.len()) } else { shared.join(" · ") }
+}
+
+/// The [`notice`] of charts of these targets.
+pub(crate) fn notice_of_all(summaries: &[Summary]) -> Option<String> {
+    let notices: Vec<String> = summaries.iter().filter_map(notice).collect();
+    let first = notices.first()?;
+    if notices.len() < summaries.len() || notices.iter().any(|notice| notice != first) {
+        return Some(
+            "Some of these figures were not measured on a real server: see the key".into(),
+        );
+    }
+    Some(first.clone())
+}
+
+/// The program and the runs that results come from.
+pub(crate) fn origin(summaries: &[Summary]) -> String {
+    let Some(first) = summaries.first() else { return String::new() };
+    let runs: Vec<&str> = summaries.iter().map(|summary| summary.run_id.as_str()).collect();
+    let word = if runs.len() > 1 { "runs" } else { "run" };
+    format!("{} {} · {word} {}", first.tool.name, first.tool.version, runs.join(", "))
+}
+
 /// The load of a pass: `8 in flight`, `2.5 requests/s`, or what its kind implies.
 pub(crate) fn load(pass: &PassSummary) -> String {
     match (pass.kind, pass.concurrency, pass.rate) {
@@ -106,7 +180,7 @@ pub(crate) fn load(pass: &PassSummary) -> String {
             format!("{} in flight", count(u64::from(concurrency)))
         }
         (PassKind::Open, _, Some(rate)) => format!("{} requests/s", significant(rate)),
-        // A load of several levels says them in the words of its model.
+        // A load of several levels has them in its description.
         (PassKind::Closed | PassKind::Open, ..) => {
             let words = ["closed loop, ", "open loop, "];
             let load = words.iter().find_map(|&words| pass.load.strip_prefix(words));

@@ -6,12 +6,12 @@
 
 pub mod error;
 
-mod figure;
+mod escape;
 mod label;
+mod measures;
 mod number;
 mod plan_toml;
-
-pub mod layout;
+mod text_table;
 
 pub mod csv;
 pub mod difference;
@@ -19,24 +19,23 @@ pub mod json;
 pub mod table;
 pub mod terminal;
 
-pub mod plot;
-
 pub mod chart;
+pub mod charts;
 pub mod page;
+pub mod plot;
 pub mod trace;
-pub mod view;
 
 pub mod published;
 pub mod search;
 
-mod beside;
 pub mod comparison;
 mod content;
 mod document;
+mod extra_tables;
 pub mod html;
 pub mod markdown;
 
-pub use content::{ReportInput, title};
+pub use content::ReportInput;
 pub use error::ReportError;
-pub use label::{notice, notice_of};
+pub use label::{notice, notice_of, title};
 pub use plan_toml::{plan_toml, spec_toml};

@@ -1,24 +1,24 @@
-//! `report.md`: the page for repositories and reviews. Never lets a text of the server become
-//! markup.
+//! `report.md`: the report for repositories and reviews. No text of the server becomes markup.
 
 use std::fmt::Write as _;
 
 use crate::content::{ReportInput, blocks};
 use crate::document::{Block, Span, Text, Tone};
+use crate::escape::markdown as escape;
 
-/// The report as Markdown. Plots are referred to as `./NAME.png`, beside the file.
+/// The report as Markdown. It refers to charts as `./ID.png`, beside the file.
 #[must_use]
 pub fn report(input: &ReportInput<'_>) -> String {
     let mut out = String::new();
     for block in blocks(input) {
-        write_block(&mut out, &block, input);
+        write_block(&mut out, &block);
     }
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
 }
 
-fn write_block(out: &mut String, block: &Block, input: &ReportInput<'_>) {
+fn write_block(out: &mut String, block: &Block<'_>) {
     match block {
         Block::Heading(level, text) => {
             let _ = writeln!(out, "{} {}\n", "#".repeat(usize::from(*level)), escape(text));
@@ -47,10 +47,6 @@ fn write_block(out: &mut String, block: &Block, input: &ReportInput<'_>) {
         Block::Table(table) => {
             let _ = writeln!(out, "{}", table.to_markdown());
         }
-        Block::Plot(index) => {
-            let plot = &input.plots[*index];
-            let _ = writeln!(out, "![{}](./{}.png)\n", escape(plot.title), plot.name);
-        }
         Block::Code(language, code) => {
             let fence = fence(code);
             let _ = writeln!(out, "{fence}{language}\n{}\n{fence}\n", code.trim_end());
@@ -59,11 +55,11 @@ fn write_block(out: &mut String, block: &Block, input: &ReportInput<'_>) {
             let _ = writeln!(out, "![{}](./{}.png)\n", escape(&chart.title), chart.id);
         }
         // Their figures stand in the tables above them.
-        Block::Drawn(..) => {}
+        Block::PageCharts(..) => {}
         Block::Details(_, title, blocks) => {
             let _ = writeln!(out, "### {}\n", escape(title));
             for block in blocks {
-                write_block(out, block, input);
+                write_block(out, block);
             }
         }
     }
@@ -79,22 +75,6 @@ fn text(words: &Text) -> String {
             Span::Code(text) => code_span(text),
         })
         .collect()
-}
-
-/// A text on one line in which nothing is markup.
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '~' => {
-                out.push('\\');
-                out.push(character);
-            }
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// A code span whose fence is longer than any run of backticks within.

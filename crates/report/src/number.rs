@@ -1,5 +1,4 @@
-//! How figures are written for people. Never rounds what machines read: CSV and JSON carry
-//! every digit.
+//! How figures are written for people. CSV and JSON do not use this: they carry every digit.
 
 /// What stands where there is no figure.
 pub(crate) const MISSING: &str = "-";
@@ -12,8 +11,8 @@ pub(crate) fn two_decimals(value: Option<f64>) -> String {
     }
 }
 
-/// Four significant digits, without zeros that say nothing; integers are never cut: `0.00123`,
-/// `13.48`, `2734`, `12,346`.
+/// Four significant digits, without trailing zeros; the digits before the point are never cut:
+/// `0.00123`, `13.48`, `2734`, `12,346`.
 pub(crate) fn significant(value: f64) -> String {
     if !value.is_finite() {
         return MISSING.to_owned();
@@ -22,12 +21,19 @@ pub(crate) fn significant(value: f64) -> String {
         return "0".to_owned();
     }
     let magnitude = value.abs().log10().floor();
-    let decimals = (3.0 - magnitude).clamp(0.0, 9.0) as usize;
+    decimal(value, (3.0 - magnitude).clamp(0.0, 9.0) as usize)
+}
+
+/// A finite value with at most so many decimals, without trailing zeros: `1.5`, `12,346`. The
+/// script of a page has the same function, in `page/axis.js`.
+pub(crate) fn decimal(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
-    if !text.contains('.') {
-        return thousands(&text);
+    let Some((whole, rest)) = text.split_once('.') else { return thousands(&text) };
+    match rest.trim_end_matches('0') {
+        "" if whole == "-0" => "0".to_owned(),
+        "" => thousands(whole),
+        rest => format!("{}.{rest}", thousands(whole)),
     }
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A length of the grid; 0 says that requests have lengths of their own.

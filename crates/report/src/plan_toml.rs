@@ -1,10 +1,10 @@
-//! The plan of a run as the file that measures it again. Never more than was asked for.
+//! The plan of a run as the file that measures it again. It has only the keys that were set.
 
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
 
-/// What was asked for as a plan file, with the choices that were made for the user where they are
-/// needed to do it again.
+/// The requested plan as a file, with the seed and the salt that were chosen for the user: they are
+/// needed to repeat it.
 #[must_use]
 pub fn plan_toml(plan: &Plan, salt: Option<&str>) -> String {
     let asked = Spec {

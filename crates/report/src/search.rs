@@ -1,9 +1,9 @@
-//! The answer of a search for people: a sentence, a table, a plot. Never judges.
+//! The answer of a search for people: a sentence and a table. Nothing is judged here.
 
 use inferometer_analysis::search::{Claim, LoadAnswer, Outcome, SearchAnswer};
 
-use crate::layout::{Align, Table};
 use crate::number::{MISSING, significant};
+use crate::text_table::{Align, Table};
 
 /// The answer in one sentence.
 #[must_use]

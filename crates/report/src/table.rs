@@ -1,5 +1,5 @@
 //! The table in which results are published, with the columns, the padding and the two decimals
-//! of the records that it is compared with. Never shows a failed request as a figure.
+//! of the records that it is compared with. A failed request is never part of a figure.
 
 use std::fmt::Write as _;
 
@@ -9,11 +9,11 @@ use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::TableForm;
 use inferometer_load::PassKind;
 
-use crate::beside;
+use crate::extra_tables;
 use crate::label;
-use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, length, two_decimals};
 use crate::search;
+use crate::text_table::{Align, Table};
 
 /// The columns of the published tables.
 const RECORD_COLUMNS: [&str; 6] = [
@@ -60,8 +60,8 @@ pub(crate) fn body(summary: &Summary) -> String {
     if !summary.searches.is_empty() {
         return of_search(summary);
     }
-    let kept = summary.imported.as_ref().map(|imported| imported.tables.as_slice());
-    let mut out = match kept {
+    let tables = summary.imported.as_ref().map(|imported| imported.tables.as_slice());
+    let mut out = match tables {
         Some(tables) if !tables.is_empty() => {
             tables.iter().map(TableForm::markdown).collect::<Vec<_>>().join("\n")
         }
@@ -81,7 +81,7 @@ pub(crate) fn body(summary: &Summary) -> String {
     if !loads.is_empty() {
         let _ = write!(out, "\n{}", loads.to_markdown());
     }
-    for (heading, table) in beside::tables(summary) {
+    for (heading, table) in extra_tables::tables(summary) {
         let _ = write!(out, "\n{heading}:\n\n{}", table.to_markdown());
     }
     out
@@ -91,7 +91,7 @@ pub(crate) fn body(summary: &Summary) -> String {
 fn of_search(summary: &Summary) -> String {
     let mut out = String::new();
     for answer in &summary.searches {
-        let sentence = crate::markdown::escape(&search::sentence(answer));
+        let sentence = crate::escape::markdown(&search::sentence(answer));
         let _ = write!(out, "{}: {sentence}\n\n", answer.cell());
         let _ = writeln!(out, "{}", search::table(answer).to_markdown());
     }
@@ -234,7 +234,7 @@ pub(crate) fn failures(summary: &Summary) -> Vec<String> {
             let mut why = pass.outcomes;
             why.complete = 0;
             if pass.is_cut_off() {
-                // That is no failure, and a finding says it.
+                // That is no failure: a finding reports it.
                 (why.cancelled, why.skipped) = (0, 0);
             }
             let failed = why.failed();
@@ -256,5 +256,5 @@ pub(crate) fn failures(summary: &Summary) -> Vec<String> {
 /// A heading is one line, without foreign markup.
 fn heading(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.is_empty() { MISSING.to_owned() } else { crate::markdown::escape(&text) }
+    if text.is_empty() { MISSING.to_owned() } else { crate::escape::markdown(&text) }
 }

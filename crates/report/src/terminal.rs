@@ -1,5 +1,5 @@
-//! The results on a terminal: verdict, table, failures, findings. Never asks whether it is one:
-//! callers know.
+//! The results on a terminal: table, failures, findings, verdict. Whether the output is a terminal is
+//! the caller's knowledge.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Validity;
 use inferometer_model::finding::{Finding, Severity};
 
-use crate::beside;
+use crate::extra_tables;
 use crate::label;
-use crate::layout::Table;
 use crate::number::significant;
 use crate::search;
 use crate::table;
+use crate::text_table::Table;
 
 /// Whether the text carries ANSI colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ fn write_summary(out: &mut String, summary: &Summary, colour: Colour) {
         out.push('\n');
         write_table(out, &loads, LOAD_HEADING, colour);
     }
-    for (heading, table) in beside::tables(summary) {
+    for (heading, table) in extra_tables::tables(summary) {
         let _ = writeln!(out, "\n{}", paint(Paint::Bold, heading));
         write_table(out, &table, LOAD_HEADING, colour);
     }

@@ -4,21 +4,21 @@
 use std::path::Path;
 
 use inferometer_plan::Plan;
-use inferometer_report::trace::{PassTracer, Traces};
+use inferometer_report::trace::{PassTrace, PassTracer, Traces};
 use inferometer_store::{Entry, LogReader, StoreError};
 
 /// Takes in the entries of a log, in order.
 pub struct Tracer {
     streamed: bool,
     current: Option<PassTracer>,
-    traces: Traces,
+    traces: Vec<PassTrace>,
 }
 
 impl Tracer {
     /// Nothing read yet.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
-        Self { streamed: plan.sampling.stream, current: None, traces: Traces::default() }
+        Self { streamed: plan.sampling.stream, current: None, traces: Vec::new() }
     }
 
     /// Takes in the next entry.
@@ -52,7 +52,7 @@ impl Tracer {
     #[must_use]
     pub fn finish(mut self) -> Traces {
         self.close();
-        self.traces
+        self.traces.into_iter().collect()
     }
 }
 

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::Plan;
+use inferometer_report::chart::Chart;
 use inferometer_report::comparison::{self, Comparison};
 use inferometer_report::plot::Theme;
 use inferometer_report::terminal::Colour;
 use inferometer_report::trace::Traces;
 use inferometer_report::{
-    ReportInput, chart, csv, html, json, markdown, plan_toml, plot, published, table, title, view,
+    ReportInput, charts, csv, html, json, markdown, plan_toml, plot, published, table,
 };
 use inferometer_store::RunId;
 
@@ -122,15 +123,12 @@ impl Outputs {
         (traces, theme): (&Traces, Theme),
     ) -> Result<PathBuf, Failure> {
         let folder = self.write_figures(summary, run)?;
-        let plots = write_plots(&folder, std::slice::from_ref(summary), theme)?;
-        let subtitle = title(summary);
-        for chart in view::of_run(summary, traces) {
-            write_plot(&folder, &chart.id, &chart::file(&chart, &subtitle, theme))?;
-        }
+        let charts = charts::of_run(summary, traces);
+        write_charts(&folder, &charts, theme)?;
         let report_command = format!("inferometer report {run}");
         let input = ReportInput {
             summary,
-            plots: &plots,
+            charts: &charts,
             traces,
             plan_toml,
             files: &["summary.json", "cells.csv", "table.md", "report.md"],
@@ -156,7 +154,7 @@ pub fn write_comparison(
         out.map_or_else(|| Path::new(DEFAULT_FOLDER).join("comparison"), Path::to_path_buf);
     let folder = Outputs::prepare(Some(&folder))?.folder;
     write(&folder, "table.md", table::markdown(summaries).as_bytes())?;
-    write_plots(&folder, summaries, theme)?;
+    write_charts(&folder, &charts::of_several(summaries), theme)?;
     Ok(folder)
 }
 
@@ -168,29 +166,20 @@ pub fn write_group(folder: &Path, comparison: &Comparison) -> Result<(), Failure
     write(folder, "comparison.md", comparison::markdown(comparison).as_bytes())?;
     write(folder, "comparison.json", comparison::json(comparison).as_bytes())?;
     write(folder, "effects.csv", comparison::csv(comparison).as_bytes())?;
-    write_plots(folder, &comparison::over_rounds(&comparison.runs), Theme::Light)?;
-    for (name, svg) in comparison::plots(comparison, Theme::Light) {
-        write_plot(folder, &name, &svg)?;
+    let runs = comparison::over_rounds(&comparison.runs);
+    write_charts(folder, &charts::of_several(&runs), Theme::Light)?;
+    write_charts(folder, &charts::of_comparison(comparison), Theme::Light)
+}
+
+/// Writes each chart as SVG and as PNG.
+fn write_charts(folder: &Path, charts: &[Chart], theme: Theme) -> Result<(), Failure> {
+    for chart in charts {
+        let svg = plot::file(chart, theme);
+        write(folder, &format!("{}.svg", chart.id), svg.as_bytes())?;
+        let png = plot::png(&svg, PNG_SCALE).map_err(Failure::not_carried_out)?;
+        write(folder, &format!("{}.png", chart.id), &png)?;
     }
     Ok(())
-}
-
-fn write_plots(
-    folder: &Path,
-    summaries: &[Summary],
-    theme: Theme,
-) -> Result<Vec<plot::Named>, Failure> {
-    let plots = plot::figures(summaries, theme);
-    for named in &plots {
-        write_plot(folder, named.name, &named.svg)?;
-    }
-    Ok(plots)
-}
-
-fn write_plot(folder: &Path, name: &str, svg: &str) -> Result<(), Failure> {
-    write(folder, &format!("{name}.svg"), svg.as_bytes())?;
-    let png = plot::png(svg, PNG_SCALE).map_err(Failure::not_carried_out)?;
-    write(folder, &format!("{name}.png"), &png)
 }
 
 /// Writes a file whole or not at all, so that a reader never meets half of one.

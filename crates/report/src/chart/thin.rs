@@ -1,9 +1,9 @@
-//! Fewer points for as much to see. Never in silence: whoever thins out says beside the chart how
+//! Fewer points that show the same shape. Whoever thins out writes into the notes of the chart how
 //! many points stand for how many.
 
 /// The positions of at most `most` points that show the shape of a line best: of each part of the
 /// line the one that makes the largest triangle with its neighbours (S. Steinarsson, "Downsampling
-/// Time Series for Visual Representation", 2013: LTTB). The first and the last are always kept.
+/// Time Series for Visual Representation", 2013: LTTB). The first and the last are always among them.
 ///
 /// # Panics
 /// If there are not as many values as positions.

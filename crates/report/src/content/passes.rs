@@ -1,5 +1,5 @@
 //! The parts of a report that go through every pass: its figures, and the instrument's own
-//! error. Never sums up over passes.
+//! error. Nothing is summed up over passes.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
@@ -7,21 +7,20 @@ use inferometer_analysis::summary::Summary;
 use inferometer_stats::Distribution;
 
 use super::ReportInput;
-use crate::chart::Chart;
+use crate::charts;
 use crate::document::{Block, plain};
-use crate::figure::{Measure, instrument_measures, measures};
-use crate::layout::{Align, Table};
+use crate::measures::{Measure, instrument_measures, measures};
 use crate::number::{MISSING, count, significant};
+use crate::text_table::{Align, Table};
 use crate::trace::PassTrace;
-use crate::view;
 
 /// Every pass of every cell.
-pub(super) fn passes(out: &mut Vec<Block>, input: &ReportInput<'_>) {
+pub(super) fn passes(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     out.push(Block::Heading(2, "Every pass".to_owned()));
-    let points = view::points_of_a_pass(input.traces);
+    let points = charts::points_of_a_pass(input.traces);
     for (at, cell) in input.summary.cells.iter().enumerate() {
         for (index, pass) in cell.passes.iter().enumerate() {
-            let id = view::pass_id(at, index);
+            let id = charts::pass_id(at, index);
             let trace = input.traces.of(cell.plan(), index);
             let mut blocks = vec![Block::Paragraph(plain(facts(pass)))];
             let figures = figures(pass, trace, (at, index));
@@ -39,18 +38,15 @@ pub(super) fn passes(out: &mut Vec<Block>, input: &ReportInput<'_>) {
 }
 
 /// What a pass looked like, and the requests at its tails.
-fn drawn(out: &mut Vec<Block>, id: &str, pass: &PassSummary, trace: &PassTrace, points: usize) {
-    let tails = view::tail_table(trace);
+fn drawn(out: &mut Vec<Block<'_>>, id: &str, pass: &PassSummary, trace: &PassTrace, points: usize) {
+    let tails = charts::tail_table(trace);
     if !tails.is_empty() {
         out.push(Block::Table(tails));
     }
-    let charts = view::cumulative(id, pass, trace, points)
-        .into_iter()
-        .chain(view::course(id, trace, points));
-    let charts: Vec<Chart> = charts.collect();
+    let charts = charts::of_pass(id, pass, trace, points);
     if !charts.is_empty() {
         let heading = "Latencies and course of the pass".to_owned();
-        out.push(Block::Drawn(format!("{id}-drawn"), heading, charts));
+        out.push(Block::PageCharts(format!("{id}-drawn"), heading, charts));
     }
     for latency in &trace.latencies {
         let heading = format!(
@@ -59,7 +55,11 @@ fn drawn(out: &mut Vec<Block>, id: &str, pass: &PassSummary, trace: &PassTrace, 
             count(latency.curve.n)
         );
         let place = format!("{id}-{}", latency.kind.name());
-        out.push(Block::Drawn(place, heading, vec![view::histogram(id, pass, latency, points)]));
+        out.push(Block::PageCharts(
+            place,
+            heading,
+            vec![charts::histogram(id, pass, latency, points)],
+        ));
     }
 }
 
@@ -124,7 +124,7 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
         ]);
         let drawn = trace.into_iter().flat_map(|trace| &trace.latencies);
         for latency in drawn.filter(|latency| latency.kind.name() == measure.name) {
-            let place = format!("#{}", view::latency_id(cell, index, latency.kind));
+            let place = format!("#{}", charts::latency_id(cell, index, latency.kind));
             table.set_link(table.rows().len() - 1, 0, place);
         }
     }
@@ -132,7 +132,7 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
 }
 
 /// What the instrument adds to the figures, pass by pass.
-pub(super) fn instrument(out: &mut Vec<Block>, summary: &Summary) {
+pub(super) fn instrument(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::Heading(2, "The instrument's own error".to_owned()));
     out.push(Block::Paragraph(plain(
         "Send delay is the client's own lateness in sending; receive lateness is the program's \

@@ -1,25 +1,25 @@
-//! The parts of a report about what the server and its cards said of themselves, pass by pass.
-//! Never compares them with the client: that is a finding.
+//! The parts of a report about the metrics of the server and its cards, pass by pass. Where they
+//! disagree with the client is a finding, not computed here.
 
 use inferometer_analysis::observed::{CardUse, Energy, Level, ServerLatency, ServerSays};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 
 use crate::document::{Block, plain};
-use crate::layout::{Align, Table};
 use crate::number::{MISSING, bytes, count, significant};
+use crate::text_table::{Align, Table};
 
 /// The passes with their names.
 fn passes(summary: &Summary) -> impl Iterator<Item = (String, &PassSummary)> {
     summary.cells.iter().flat_map(|cell| cell.passes.iter().map(|pass| (cell.place(pass), pass)))
 }
 
-/// What the server said of each pass; nothing where it was not asked.
-pub(super) fn server(out: &mut Vec<Block>, summary: &Summary) {
-    let said: Vec<(String, &PassSummary, &ServerSays)> = passes(summary)
+/// The metrics of the server in each pass; nothing where they were not read.
+pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
+    let passes: Vec<(String, &PassSummary, &ServerSays)> = passes(summary)
         .filter_map(|(place, pass)| Some((place, pass, pass.server.as_ref()?)))
         .collect();
-    if said.is_empty() {
+    if passes.is_empty() {
         return;
     }
     out.push(Block::Heading(2, "What the server says".to_owned()));
@@ -47,7 +47,7 @@ pub(super) fn server(out: &mut Vec<Block>, summary: &Summary) {
         ("Answer took (ms)", Align::Right),
         ("Client's processor time (ms)", Align::Right),
     ]);
-    for (place, pass, says) in said {
+    for (place, pass, says) in passes {
         gauges.push(vec![
             place.clone(),
             level(says.running, 1.0),
@@ -78,7 +78,7 @@ pub(super) fn server(out: &mut Vec<Block>, summary: &Summary) {
 }
 
 /// What the cards did in each pass; nothing where none was seen.
-pub(super) fn hardware(out: &mut Vec<Block>, summary: &Summary) {
+pub(super) fn hardware(out: &mut Vec<Block<'_>>, summary: &Summary) {
     let mut table = Table::new([
         ("Pass", Align::Left),
         ("Card", Align::Right),

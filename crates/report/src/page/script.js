@@ -1,7 +1,6 @@
-// What a page can do beyond being read: sort and filter tables, zoom plots, choose a theme.
-// Everything stands in the page without it. It asks nobody for anything.
-(() => {
-"use strict";
+// What a page can do beyond being read: sort and filter tables, zoom into charts, choose a theme.
+// Everything stands in the page without it, and it sends no request. What it draws of a chart is grid
+// and ticks; the series are moved and stretched as they stand in the page.
 const doc = document, root = doc.documentElement;
 const all = (where, what) => [...where.querySelectorAll(what)];
 const make = (tag, attributes = {}, text = "") => {
@@ -11,13 +10,6 @@ const make = (tag, attributes = {}, text = "") => {
   return element;
 };
 const escaped = text => String(text).replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
-const figure = value => {
-  if (value === null || !isFinite(value)) return "-";
-  const size = Math.abs(value);
-  const text = size >= 1e4 ? Math.round(value).toLocaleString("en-US")
-    : value.toFixed(Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(size || 1)))));
-  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
-};
 
 // Theme: the reader's system decides until the reader does.
 const theme = doc.getElementById("theme");
@@ -60,7 +52,7 @@ const sortable = table => {
   if (rows.length > 10) {
     const box = make("label", { class: "filter" }, "Filter ");
     const input = make("input", { type: "search" });
-    const said = make("output", { "aria-live": "polite" });
+    const output = make("output", { "aria-live": "polite" });
     input.oninput = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
@@ -69,9 +61,9 @@ const sortable = table => {
         row.hidden = !words.every(word => text.includes(word));
         shown += row.hidden ? 0 : 1;
       }
-      said.textContent = words.length ? `${shown} of ${rows.length} rows` : "";
+      output.textContent = words.length ? `${shown} of ${rows.length} rows` : "";
     };
-    box.append(input, said);
+    box.append(input, output);
     table.parentElement.before(box);
   }
   if (rows.length < 2) return;
@@ -101,183 +93,155 @@ const sortable = table => {
 };
 all(doc, "table.sort").forEach(sortable);
 
-// Plots. The data are columns; `draw` makes of them what stands in the page, for a part of it.
-const LINE = 0, STEP = 1, DOTS = 2, BARS = 3, SPANS = 5, MARKS = 6;
-const scale = (log, [from, to]) => log
+// Charts. A part of an axis is shown by moving and stretching what was drawn for the whole of it, for
+// on a log axis too a position is linear in its share of the axis.
+const position = (log, [from, to]) => log
   ? { to: value => Math.log(value / from) / Math.log(to / from), back: share => from * (to / from) ** share }
   : { to: value => (value - from) / (to - from), back: share => from + share * (to - from) };
-const ticks = (log, [from, to], wanted) => {
-  const out = [];
-  if (log && to / from > 8) {
-    const each = to / from > 1e3 ? [1] : [1, 2, 5];
-    for (let power = Math.floor(Math.log10(from)); power <= Math.log10(to); power++)
-      for (const step of each) out.push(step * 10 ** power);
-  } else {
-    const raw = (to - from) / wanted, unit = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 2.5, 5, 10].map(of => of * unit).find(of => of >= raw * 0.999);
-    for (let at = Math.ceil(from / step - 1e-9); at * step <= to + step * 1e-9; at++) out.push(at * step);
-  }
-  return out.filter(value => value >= from * (1 - 1e-9) && value <= to * (1 + 1e-9) || value === 0 && from <= 0);
-};
 const nearest = (xs, x, ordered = true) => {
   if (!ordered) return xs.reduce((best, value, i) => Math.abs(value - x) < Math.abs(xs[best] - x) ? i : best, 0);
   let low = 0, high = xs.length - 1;
   while (high - low > 1) { const middle = (low + high) >> 1; if (xs[middle] <= x) low = middle; else high = middle; }
   return high > low && Math.abs(xs[high] - x) < Math.abs(xs[low] - x) ? high : Math.max(low, 0);
 };
+const two = value => Math.round(value * 100) / 100;
+const element = (name, attributes = {}) => {
+  const made = doc.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+};
+// Most of a part that can be shown of an axis.
+const DEEPEST = 1e-4;
 
 const live = frame => {
-  const svg = frame.querySelector(".plot > svg"), ink = svg.querySelector(".ink");
+  const svg = frame.querySelector(".plot > svg"), axes = svg.querySelector(".axes");
   const data = JSON.parse(frame.querySelector("script").textContent);
-  const { w: width, l: left, r: right, x: across, p: panels } = data;
-  const span = width - left - right, last = panels[panels.length - 1], bottom = last.t + last.h;
-  const whole = { x: across.d, y: panels.map(panel => panel.y.d) };
-  const view = { x: [...whole.x], y: whole.y.map(ends => [...ends]) };
-  const off = new Set();
-  const toX = () => { const s = scale(across.k, view.x); return value => left + s.to(value) * span; };
-  const toY = index => {
-    const panel = panels[index], s = scale(panel.y.k, view.y[index]);
-    return value => panel.t + (1 - s.to(value)) * panel.h;
-  };
-  const two = value => Math.round(value * 100) / 100;
+  const { w: width, x: across, p: panels } = data, whole = [0, 1];
+  // What is shown of each axis, in shares of the whole.
+  const view = { x: [...whole], y: panels.map(() => [...whole]) };
+  const part = (axis, shown) => { const s = position(axis.k, axis.d); return shown.map(s.back); };
+  const inks = [...svg.querySelectorAll(".ink")];
+  const marks = inks.map(ink => all(ink, ".at").map(mark => [mark, /\(([^)]*)\)/.exec(mark.getAttribute("transform"))[1]]));
+  const defs = element("defs");
+  inks.forEach((ink, i) => {
+    const { l, t, w, h } = panels[i], id = `${frame.id}-c${i}`, clip = element("clipPath", { id });
+    clip.append(element("rect", { x: l, y: t - 6, width: w, height: h + 12 }));
+    defs.append(clip);
+    ink.dataset.clip = `url(#${id})`;
+  });
+  svg.prepend(defs);
+
   const text = (x, y, anchor, what, more = "") =>
     `<text x="${two(x)}" y="${two(y)}" text-anchor="${anchor}"${more}>${escaped(what)}</text>`;
-
-  const series = (of, x, y, panel) => {
-    const colour = of.c, from = of.o ? 0 : Math.max(0, nearest(of.x, view.x[0]) - 1), to = of.o ? undefined : nearest(of.x, view.x[1]) + 2;
-    const indices = of.x.map((_, i) => i).slice(from, of.s === SPANS ? undefined : to)
-      .filter(i => of.s === SPANS ? of.b[i] >= view.x[0] && of.a[i] <= view.x[1] : true);
-    const stroke = `fill="none" stroke="${colour}" stroke-width="${of.w || 2}" stroke-linejoin="round"${of.d ? ` stroke-dasharray="${of.d}"` : ""}`;
-    const path = (points, how) => {
-      let out = "", pen = "M";
-      for (const i of points) {
-        const value = how[i];
-        if (value === null) { pen = "M"; continue; }
-        const at = two(y(value));
-        out += of.s === STEP && pen === "L" ? `H${two(x(of.x[i]))}V${at}` : `${pen}${two(x(of.x[i]))},${at}`;
-        pen = "L";
-      }
-      return out;
-    };
-    if (of.s === MARKS) return indices.map(i =>
-      `<path d="M${two(x(of.x[i]))},${panel.t}v${panel.h}" stroke="${colour}" stroke-width="1.5" stroke-dasharray="3 3"/>`).join("");
-    if (of.s === BARS) return indices.map(i => {
-      const [one, other, top] = [x(of.a[i]), x(of.b[i]), y(of.y[i])];
-      return `<rect x="${two(one)}" y="${two(top)}" width="${two(Math.max(other - one - 1, 0.5))}" height="${two(Math.max(panel.t + panel.h - top, 0))}" fill="${colour}" fill-opacity="0.75"/>`;
-    }).join("");
-    if (of.s === SPANS) return indices.map(i => {
-      const at = two(y(of.y[i])), failed = of.f && of.f[i];
-      const line = (one, other, more) => `<path d="M${two(one)},${at}H${two(Math.max(other, one + 1))}" stroke="${failed ? "var(--alert)" : colour}" stroke-width="${Math.min(3, Math.max(1, panel.h / of.y.length * 0.7))}"${more}/>`;
-      return line(x(of.a[i]), x(of.m[i]), ' stroke-opacity="0.4"') + (of.m[i] < of.b[i] ? line(x(of.m[i]), x(of.b[i]), "") : "");
-    }).join("");
-    const dot = i => of.y[i] === null ? "" : `<circle cx="${two(x(of.x[i]))}" cy="${two(y(of.y[i]))}" r="${of.s === DOTS ? 2.5 : 4}" fill="${of.f && of.f[i] ? "var(--paper)" : colour}" stroke="${colour}"/>`;
-    if (of.s === DOTS) return indices.map(dot).join("");
-    let out = "";
-    if (of.a) {
-      const whole = indices.filter(i => of.a[i] !== null && of.b[i] !== null);
-      if (of.e) out += whole.map(i => `<path d="M${two(x(of.x[i]))},${two(y(of.a[i]))}V${two(y(of.b[i]))}m-4,0h8M${two(x(of.x[i]) - 4)},${two(y(of.a[i]))}h8" ${stroke}/>`).join("");
-      else if (whole.length) {
-        const forth = path(whole, of.a), back = path([...whole].reverse(), of.b).replace(/^M/, "L");
-        out += `<path d="${forth}${back}Z" fill="${colour}" fill-opacity="0.18"/>`;
-      }
+  const grid = (panel, index) => {
+    const { l, t, w, h } = panel, right = l + w, bottom = t + h;
+    const x = position(across.k, part(across, view.x)), y = position(panel.y.k, part(panel.y, view.y[index]));
+    const at = value => l + x.to(value) * w, taken = [];
+    const named = (across.n || ticks(across.k, part(across, view.x), w / 100)).filter(([value]) => { const px = at(value); return px >= l - 1 && px <= right + 1; });
+    let lines = "", out = "";
+    for (const [value, name] of ticks(panel.y.k, part(panel.y, view.y[index]), h / 40)) {
+      const py = t + (1 - y.to(value)) * h;
+      lines += `M${l},${two(py)}h${w}`;
+      if (panel.n[1]) out += text(l - 8, py + 4, "end", name);
     }
-    if (of.h) {
-      // An interval along the horizontal axis: of a share, the values that it may have.
-      const ends = indices.filter(i => of.h[0][i] !== null);
-      if (ends.length) {
-        const at = (i, side) => `${two(x(of.h[side][i]))},${two(y(of.y[i]))}`;
-        out += `<path d="M${ends.map(i => at(i, 0)).join("L")}L${ends.reverse().map(i => at(i, 1)).join("L")}Z" fill="${colour}" fill-opacity="0.18"/>`;
-      }
+    for (const [value] of data.gx ? named : []) lines += `M${two(at(value))},${t}v${h}`;
+    // The ends are named first; what would touch a name goes without.
+    const order = [...named.slice(0, 1), ...named.slice(1).slice(-1), ...named.slice(1, -1)];
+    for (const [value, name] of panel.n[0] ? order : []) {
+      const px = at(value), half = name.length * 3.5 + 4;
+      if (taken.some(other => Math.abs(px - other[0]) < half + other[1])) continue;
+      taken.push([px, half]);
+      out += text(px, bottom + 18, "middle", name);
     }
-    return out + `<path d="${path(indices, of.y)}" ${stroke}/>` + (of.o ? indices.map(dot).join("") : "");
+    for (const [from, to, name] of panel.b || []) {
+      const [one, other] = [Math.max(l, at(from)), Math.min(right, at(to))], room = Math.floor((other - one) / 6);
+      if (room > 3) out += text(one + 2, t - 24, "start", name.length > room ? name.slice(0, room - 1) + "…" : name, ' font-size="11"');
+    }
+    return `<path d="${lines}" stroke="var(--grid)"/>${out}`;
   };
-
   const draw = () => {
-    const x = toX();
-    let out = "<defs>" + panels.map((panel, i) =>
-      `<clipPath id="${frame.id}-c${i}"><rect x="${left}" y="${panel.t - 4}" width="${span}" height="${panel.h + 8}"/></clipPath>`).join("") + "</defs>";
-    const named = across.n ? across.n.filter(v => v >= view.x[0] && v <= view.x[1]) : ticks(across.k, view.x, 8);
-    panels.forEach((panel, index) => {
-      const y = toY(index);
-      for (const tick of ticks(panel.y.k, view.y[index], panel.h / 40))
-        out += `<path d="M${left},${two(y(tick))}h${span}" stroke="var(--grid)"/>` + text(left - 8, y(tick) + 4, "end", figure(tick));
-      for (const tick of named) out += `<path d="M${two(x(tick))},${panel.t}v${panel.h}" stroke="var(--grid)"/>`;
-      out += `<g clip-path="url(#${frame.id}-c${index})">`;
-      for (const [from, to] of data.b || []) out += `<rect x="${two(x(from))}" y="${panel.t}" width="${two(Math.max(0, x(to) - x(from)))}" height="${panel.h}" fill="var(--grid)" fill-opacity="0.45"/>`;
-      for (const of of panel.s) if (!off.has(of.n)) out += series(of, x, y, panel);
-      out += `</g><path d="M${left},${panel.t + panel.h}h${span}" stroke="var(--axis)"/>` + text(left, panel.t - 8, "start", panel.y.t, ' fill="var(--ink)" font-size="13"');
+    axes.innerHTML = panels.map(grid).join("");
+    inks.forEach((ink, i) => {
+      const { l, t, w, h } = panels[i], [left, right] = view.x, [low, high] = view.y[i];
+      const sx = 1 / (right - left), sy = 1 / (high - low), isWhole = sx === 1 && sy === 1;
+      // Of a share s at l + s w, (s - left) sx is shown; vertically shares count from the bottom.
+      const dx = l - sx * (l + left * w), dy = t - sy * (t + (1 - high) * h);
+      ink.setAttribute("transform", isWhole ? "" : `matrix(${sx} 0 0 ${sy} ${dx} ${dy})`);
+      ink.parentElement.setAttribute("clip-path", isWhole ? "none" : ink.dataset.clip);
+      for (const [mark, place] of marks[i]) mark.setAttribute("transform", `translate(${place}) scale(${1 / sx} ${1 / sy})`);
     });
-    for (const [from, to, name] of data.b || []) {
-      const [one, other] = [Math.max(left, x(from)), Math.min(width - right, x(to))], room = Math.floor((other - one) / 6);
-      if (room > 3) out += text(one + 2, panels[0].t - 24, "start", name.length > room ? name.slice(0, room - 1) + "…" : name);
-    }
-    for (const tick of named) out += text(x(tick), bottom + 18, "middle", figure(tick));
-    ink.innerHTML = out;
   };
 
   // The cross hair, the frame of a selection and the read-out.
-  const over = doc.createElementNS("http://www.w3.org/2000/svg", "g");
+  const over = element("g");
   svg.append(over);
   const box = make("div", { class: "read", hidden: "" });
   frame.querySelector(".plot").append(box);
-  const said = make("output", { class: "unseen", "aria-live": "polite" });
-  frame.append(said);
+  const output = make("output", { class: "unseen", "aria-live": "polite" });
+  frame.append(output);
   const place = event => {
     const of = svg.getBoundingClientRect(), by = width / of.width;
     return [(event.clientX - of.left) * by, (event.clientY - of.top) * by];
   };
-  const back = px => scale(across.k, view.x).back(Math.min(1, Math.max(0, (px - left) / span)));
-  const read = (px, py) => {
-    const value = back(px), x = toX();
-    const rows = [];
+  const inside = (panel, px, py) => px >= panel.l && px <= panel.l + panel.w && (py === undefined || py >= panel.t && py <= panel.t + panel.h);
+  // The panel under the pointer: of stacked panels any, for all have one horizontal axis.
+  const under = (px, py) => data.g ? panels.findIndex(panel => inside(panel, px, py)) : inside(panels[0], px) ? 0 : -1;
+  const read = (at, px, py) => {
+    const { l, w } = panels[at], x = position(across.k, part(across, view.x));
+    const value = x.back((px - l) / w), rows = [];
     panels.forEach((panel, index) => {
-      for (const of of panel.s) {
-        if (off.has(of.n) || !of.x.length) continue;
-        let at = nearest(of.x, value, !of.o);
-        if (of.s === SPANS) {
-          if (py === undefined || py < panel.t || py > panel.t + panel.h) continue;
-          const y = toY(index);
-          at = of.y.reduce((best, v, i) => Math.abs(y(v) - py) < Math.abs(y(of.y[best]) - py) ? i : best, 0);
-          rows.push([of, of.t[at]]);
-          continue;
+      if (data.g && index !== at) return;
+      const y = position(panel.y.k, part(panel.y, view.y[index]));
+      panel.s.forEach(of => {
+        const xs = of.x || of.f || [];
+        if (off.has(of.n) || !xs.length) return;
+        let i = nearest(xs, value, !of.o);
+        if (of.s === "spans") {
+          if (py === undefined || py < panel.t || py > panel.t + panel.h) return;
+          const row = y.back(1 - (py - panel.t) / panel.h);
+          i = nearest(of.y, row);
+          rows.push([of, of.t[i]]);
+          return;
         }
-        if (of.s === STEP && of.x[at] > value && at > 0) at--;
-        if (of.s === BARS) at = of.a.findIndex((from, i) => from <= value && value <= of.b[i]);
-        const far = at < 0 || (of.s === STEP ? false : Math.abs(x(of.x[at]) - px) > (of.s === BARS ? 1e9 : of.s === MARKS ? 6 : 40));
-        if (far || of.y && of.y[at] === null) continue;
-        const ends = of.a && of.s !== BARS && of.a[at] !== null ? ` (${figure(of.a[at])} to ${figure(of.b[at])})`
-          : of.h && of.h[0][at] !== null ? ` (${across.t}: ${figure(of.h[0][at])} to ${figure(of.h[1][at])})` : "";
-        const note = of.t && of.t[at] ? ` · ${of.t[at]}` : "";
-        const along = of.s === BARS ? `${figure(of.a[at])} to ${figure(of.b[at])}: ` : "";
-        rows.push([of, of.s === MARKS ? of.t[at] : `${along}${figure(of.y[at])}${panel.y.u === "count" ? "" : " " + panel.y.u}${ends}${note}`]);
-      }
+        if (of.s === "step" && xs[i] > value && i > 0) i--;
+        if (of.s === "bars") i = of.f.findIndex((from, i) => from <= value && value <= of.e[i]);
+        const reach = { step: Infinity, bars: Infinity, marks: 6 }[of.s] || 40;
+        if (i < 0 || Math.abs(x.to(xs[i]) * w + l - px) > reach || of.y && of.y[i] === null) return;
+        const ends = (name, low, high) => low && low[i] !== null ? ` (${name}${significant(low[i])} to ${significant(high[i])})` : "";
+        const interval = ends("", of.a, of.b) || (of.s === "bars" ? "" : ends(`${across.t}: `, of.f, of.e));
+        const note = of.t && of.t[i] ? ` · ${of.t[i]}` : "";
+        const along = of.s === "bars" && !across.n ? `${significant(of.f[i])} to ${significant(of.e[i])}: ` : "";
+        const unit = panel.u === "count" ? "" : ` ${panel.u}`;
+        rows.push([of, of.s === "marks" ? of.t[i] : `${along}${significant(of.y[i])}${unit}${interval}${note}`]);
+      });
     });
     return { value, rows };
   };
-  const hover = (px, py) => {
-    const { value, rows } = read(px, py);
-    over.innerHTML = `<path d="M${two(px)},${panels[0].t}V${bottom}" stroke="var(--axis)" pointer-events="none"/>`;
-    box.innerHTML = `<b>${escaped(across.t)}: ${figure(value)}</b>` + rows.slice(0, 14).map(([of, what]) =>
+  const hover = (at, px, py) => {
+    const { value, rows } = read(at, px, py), first = panels[at], last = data.g ? first : panels[panels.length - 1];
+    over.innerHTML = `<path d="M${two(px)},${first.t}V${last.t + last.h}" stroke="var(--axis)" pointer-events="none"/>`;
+    const heading = panels[at].s.some(of => of.s === "bars") && across.n ? "" : `<b>${escaped(across.t)}: ${significant(value)}</b>`;
+    box.innerHTML = heading + rows.slice(0, 14).map(([of, what]) =>
       `<span><svg width="14" height="10" aria-hidden="true"><path d="M0,5h14" stroke="${of.c}" stroke-width="3"/></svg>${escaped(of.n)}: ${escaped(what)}</span>`).join("")
       + (rows.length > 14 ? `<span>and ${rows.length - 14} more</span>` : "");
-    box.hidden = false;
-    const of = svg.getBoundingClientRect(), by = of.width / width, at = px * by;
-    box.style.left = `${at > of.width / 2 ? Math.max(0, at - box.offsetWidth - 12) : at + 12}px`;
-    box.style.top = `${Math.max(0, Math.min((py ?? panels[0].t) * by, of.height - box.offsetHeight))}px`;
+    box.hidden = !box.innerHTML;
+    const of = svg.getBoundingClientRect(), by = of.width / width, left = px * by;
+    box.style.left = `${left > of.width / 2 ? Math.max(0, left - box.offsetWidth - 12) : left + 12}px`;
+    box.style.top = `${Math.max(0, Math.min((py ?? first.t) * by, of.height - box.offsetHeight))}px`;
     return rows;
   };
   const away = () => { over.innerHTML = ""; box.hidden = true; };
-  const part = (log, whole, ends, from, to) => {
-    const s = scale(log, ends), full = scale(log, whole);
-    let [one, other] = [s.back(from), s.back(to)].map(value => full.to(value));
-    if (other - one >= 1) [one, other] = [0, 1];
-    if (one < 0) [one, other] = [0, other - one];
-    if (other > 1) [one, other] = [one - (other - 1), 1];
-    return other - one < 1e-6 ? ends : [full.back(one), full.back(other)];
+  // A part of what is shown, kept within the whole.
+  const within = ([from, to], one, other) => {
+    const span = to - from;
+    [one, other] = [from + one * span, from + other * span];
+    if (other - one >= 1) return [...whole];
+    if (other - one < DEEPEST) return [from, to];
+    const moved = Math.max(0, -one) - Math.max(0, other - 1);
+    return [one + moved, other + moved];
   };
-  const zoom = (from, to) => { view.x = part(across.k, whole.x, view.x, from, to); away(); draw(); };
-  const zoomY = (index, from, to) => { view.y[index] = part(panels[index].y.k, whole.y[index], view.y[index], from, to); };
-  const reset = () => { view.x = [...whole.x]; view.y = whole.y.map(ends => [...ends]); away(); draw(); };
+  const zoom = (from, to) => { view.x = within(view.x, from, to); away(); draw(); };
+  const reset = () => { view.x = [...whole]; view.y = panels.map(() => [...whole]); away(); draw(); };
   const act = {
     "+": () => zoom(0.2, 0.8), "-": () => zoom(-0.333, 1.333),
     "◀": () => zoom(-0.25, 0.75), "▶": () => zoom(0.25, 1.25), "reset": reset,
@@ -291,24 +255,25 @@ const live = frame => {
   }
   frame.querySelector(".head").append(bar);
   let start = null;
+  const share = (at, px) => Math.min(1, Math.max(0, (px - panels[at].l) / panels[at].w));
   svg.onpointerdown = event => {
-    if (event.button) return;
-    const [px, py] = place(event);
-    start = { px, py, shift: event.shiftKey, x: [...view.x] };
+    const [px, py] = place(event), at = under(px, py);
+    if (event.button || at < 0) return;
+    start = { at, px, py, shift: event.shiftKey, x: [...view.x] };
     svg.setPointerCapture(event.pointerId);
   };
   svg.onpointermove = event => {
     const [px, py] = place(event);
-    if (!start) { if (px >= left && px <= width - right) hover(px, py); else away(); return; }
+    if (!start) { const at = under(px, py); if (at < 0) away(); else hover(at, px, py); return; }
     if (start.shift) {
-      const moved = (start.px - px) / span;
-      view.x = part(across.k, whole.x, start.x, moved, 1 + moved);
+      const moved = (start.px - px) / panels[start.at].w;
+      view.x = within(start.x, moved, 1 + moved);
       draw();
       return;
     }
-    const tall = Math.abs(py - start.py) > 30;
+    const tall = Math.abs(py - start.py) > 30, first = panels[start.at], last = data.g ? first : panels[panels.length - 1];
     const [one, other] = [Math.min(px, start.px), Math.max(px, start.px)];
-    const [top, end] = tall ? [Math.min(py, start.py), Math.max(py, start.py)] : [panels[0].t, bottom];
+    const [top, end] = tall ? [Math.min(py, start.py), Math.max(py, start.py)] : [first.t, last.t + last.h];
     over.innerHTML = `<rect x="${one}" y="${top}" width="${other - one}" height="${end - top}" fill="var(--s0)" fill-opacity="0.15" stroke="var(--s0)"/>`;
   };
   svg.onpointerup = event => {
@@ -319,11 +284,11 @@ const live = frame => {
     if (from.shift || Math.abs(px - from.px) < 6) return;
     if (Math.abs(py - from.py) > 30) panels.forEach((panel, index) => {
       const [top, end] = [Math.min(py, from.py), Math.max(py, from.py)];
-      if (from.py >= panel.t && from.py <= panel.t + panel.h)
-        zoomY(index, Math.max(0, 1 - (end - panel.t) / panel.h), Math.min(1, 1 - (top - panel.t) / panel.h));
+      const base = data.g ? panels[from.at] : panel;
+      if (inside(base, from.px, from.py))
+        view.y[index] = within(view.y[index], Math.max(0, 1 - (end - base.t) / base.h), Math.min(1, 1 - (top - base.t) / base.h));
     });
-    const [one, other] = [Math.min(px, from.px), Math.max(px, from.px)];
-    zoom(Math.max(0, (one - left) / span), Math.min(1, (other - left) / span));
+    zoom(share(from.at, Math.min(px, from.px)), share(from.at, Math.max(px, from.px)));
   };
   svg.onpointercancel = () => { start = null; away(); };
   svg.onpointerleave = () => { if (!start) away(); };
@@ -331,7 +296,7 @@ const live = frame => {
   svg.addEventListener("wheel", event => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
-    const at = (place(event)[0] - left) / span, by = event.deltaY < 0 ? 0.8 : 1.25;
+    const [px, py] = place(event), at = share(Math.max(0, under(px, py)), px), by = event.deltaY < 0 ? 0.8 : 1.25;
     zoom(at - at * by, at + (1 - at) * by);
   }, { passive: false });
   let cursor = 0.5;
@@ -340,8 +305,8 @@ const live = frame => {
     if (arrow && event.shiftKey) act[arrow < 0 ? "◀" : "▶"]();
     else if (arrow) {
       cursor = Math.min(1, Math.max(0, cursor + arrow / 50));
-      const rows = hover(left + cursor * span);
-      said.textContent = rows.map(([of, what]) => `${of.n}: ${what}`).join("; ");
+      const rows = hover(0, panels[0].l + cursor * panels[0].w);
+      output.textContent = rows.map(([of, what]) => `${of.n}: ${what}`).join("; ");
     } else if (event.key === "+" || event.key === "=") act["+"]();
     else if (event.key === "-") act["-"]();
     else if (event.key === "0" || event.key === "Escape") reset();
@@ -349,7 +314,13 @@ const live = frame => {
     event.preventDefault();
   };
   svg.onblur = away;
-  return { toggle: name => { if (!off.delete(name)) off.add(name); draw(); return !off.has(name); } };
+  const off = new Set();
+  const toggle = name => {
+    if (!off.delete(name)) off.add(name);
+    panels.forEach((panel, i) => panel.s.forEach((of, number) => { if (of.n === name) all(inks[i], ":scope > .s")[number].style.display = off.has(name) ? "none" : ""; }));
+    return !off.has(name);
+  };
+  return { toggle };
 };
 all(doc, ".chart").forEach(frame => {
   let made = null;
@@ -365,4 +336,3 @@ all(doc, ".chart").forEach(frame => {
     button.onclick = () => button.setAttribute("aria-pressed", wake().toggle(item.dataset.name));
   });
 });
-})();

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::escape;
-use crate::layout::{Align, Table};
 use crate::number::MISSING;
+use crate::text_table::{Align, Table};
 
 /// Words longer than this are wrapped; what is shorter stays on its line.
 const LONG: usize = 44;

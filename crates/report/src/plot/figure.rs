@@ -1,123 +1,78 @@
-//! A plot as data: axes, panels, series, points. Never a pixel; `draw` makes those.
+//! A chart as a part of a page: its title, notes and legend as markup, its drawing, and beside it
+//! its data, which the page's script reads out.
 
-use super::axis::Axis;
-use super::style::Palette;
+use std::fmt::Write as _;
 
-/// A plot of one quantity over lengths, in one panel or in several that share their axes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
-    /// What is shown.
-    pub title: String,
-    /// Of what: model, card, engine.
-    pub subtitle: String,
-    /// How the quantity is defined, in one sentence.
-    pub definition: String,
-    /// What a reader must not overlook, such as that figures are simulated.
-    pub notice: Option<String>,
-    /// The horizontal axis; values are positive and spread logarithmically.
-    pub x: Axis,
-    /// The vertical axis.
-    pub y: Axis,
-    /// Panels, each with the same series in the same order.
-    pub panels: Vec<Panel>,
-    /// Colours of the series.
-    pub palette: Palette,
-    /// Where series are named.
-    pub key: Key,
-    /// Where the figures come from, in small print.
-    pub footer: String,
-}
+use super::axes;
+use super::data;
+use super::ink;
+use super::layout::Layout;
+use super::legend;
+use super::look::{SAMPLE, sample};
+use super::svg::{Svg, coordinate};
+use super::theme::Theme;
+use crate::chart::{Chart, Legend, Series};
+use crate::escape::xml;
 
-/// Where the series of a figure are named.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Key {
-    /// At the right end of each line, under this heading; for a single panel.
-    Direct(String),
-    /// In a row above the panels.
-    Above,
-    /// Nowhere: there is one series, and the subtitle names it.
-    Absent,
-}
-
-/// One pair of axes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Panel {
-    /// What sets it apart from the other panels; empty for a single one.
-    pub title: String,
-    /// Its series.
-    pub series: Vec<Series>,
-}
-
-/// Points that belong together.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Series {
-    /// Its name in the key.
-    pub name: String,
-    /// Its points, in ascending order of `x`.
-    pub points: Vec<Point>,
-}
-
-/// One figure of one cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
-    /// Position on the horizontal axis, above zero.
-    pub x: f64,
-    /// The figure; absent leaves a gap in the line.
-    pub y: Option<f64>,
-    /// The interval of the figure, drawn as a whisker.
-    pub interval: Option<[f64; 2]>,
-    /// Whether all requests behind it completed.
-    pub mark: Mark,
-}
-
-/// Whether all requests behind a point completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// All of them: a filled marker.
-    Whole,
-    /// Some did not: a hollow marker.
-    Partial,
-}
-
-impl Figure {
-    /// Every point.
-    pub(super) fn points(&self) -> impl Iterator<Item = &Point> {
-        self.panels.iter().flat_map(|panel| &panel.series).flat_map(|series| &series.points)
+/// The chart as a part of a page of [`crate::page`].
+#[must_use]
+pub fn figure(chart: &Chart) -> String {
+    let mut chart = chart.on_its_axes();
+    if let Legend::LineEnds(heading) = &chart.legend {
+        // Here names stand without the heading that a file has.
+        let named = chart.panels.iter_mut().flat_map(|panel| &mut panel.series);
+        named.for_each(|series| series.name = format!("{heading} {}", series.name));
     }
-
-    /// Every value that the vertical axis must hold: figures and the ends of their intervals.
-    pub(super) fn values(&self) -> Vec<f64> {
-        self.points()
-            .filter_map(|point| point.value().map(|y| (y, point.whisker())))
-            .flat_map(|(y, whisker)| [Some(y), whisker.map(|w| w[0]), whisker.map(|w| w[1])])
-            .flatten()
-            .collect()
+    let chart = &chart;
+    let layout = Layout::of(chart, 0.0, false);
+    let (id, title) = (xml(&chart.id), xml(&chart.title));
+    let mut out = format!(
+        "<figure class=\"chart\" id=\"{id}\">\n<div class=\"head\">\
+         <figcaption>{title}</figcaption></div>\n"
+    );
+    if let Some(notice) = &chart.notice {
+        let _ = writeln!(out, "<p class=\"note notice\">{}</p>", xml(notice));
     }
-
-    /// The positions that occur on the horizontal axis, ascending.
-    pub(super) fn positions(&self) -> Vec<f64> {
-        let mut positions: Vec<f64> = self.points().map(|point| point.x).collect();
-        positions.sort_by(f64::total_cmp);
-        positions.dedup();
-        positions
+    for note in chart.notes.iter().chain(&chart.footnotes) {
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", xml(note));
     }
-
-    /// The names of the series, in the order of their colours.
-    pub(super) fn names(&self) -> Vec<&str> {
-        self.panels.first().map_or(Vec::new(), |panel| {
-            panel.series.iter().map(|series| series.name.as_str()).collect()
-        })
+    out += &legend(&legend::entries(chart));
+    let mut svg = Svg::clear(layout.width, layout.height, Theme::Page);
+    svg.group(r#"class="axes""#, |svg| axes::draw_grid(svg, chart, &layout));
+    for (panel, placed) in chart.panels.iter().zip(&layout.panels) {
+        // The script clips the outer group and moves the inner one.
+        svg.group("", |svg| {
+            svg.group(r#"class="ink""#, |svg| ink::draw_panel(svg, &layout, placed, panel));
+        });
     }
+    axes::draw_titles(&mut svg, chart, &layout);
+    let _ = writeln!(
+        out,
+        "<div class=\"plot\"><svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{title}\">\n\
+         {}</svg></div>\n<script type=\"application/json\">{}</script>\n</figure>",
+        coordinate(layout.width),
+        coordinate(layout.height),
+        svg.into_body(),
+        data::json(chart, &layout)
+    );
+    out
 }
 
-impl Point {
-    /// The figure, if it can be drawn.
-    pub(super) fn value(&self) -> Option<f64> {
-        self.y.filter(|y| y.is_finite())
+fn legend(entries: &[&Series]) -> String {
+    if entries.is_empty() {
+        return String::new();
     }
-
-    /// The interval, if it can be drawn.
-    pub(super) fn whisker(&self) -> Option<[f64; 2]> {
-        self.interval.filter(|ends| ends.iter().all(|end| end.is_finite()))
-    }
+    let items = entries.iter().map(|series| {
+        let mut swatch = Svg::clear(SAMPLE.0, SAMPLE.1, Theme::Page);
+        sample(&mut swatch, (0.0, SAMPLE.1 / 2.0), series);
+        let (name, swatch) = (xml(&series.name), swatch.into_body());
+        format!(
+            "<li data-name=\"{name}\"><svg width=\"{}\" height=\"{}\" aria-hidden=\"true\">{}</svg>\
+             {name}</li>",
+            SAMPLE.0,
+            SAMPLE.1,
+            swatch.trim_end()
+        )
+    });
+    format!("<ul class=\"key\">{}</ul>\n", items.collect::<String>())
 }

@@ -1,30 +1,23 @@
-//! Plots of the grid: how input and output length move throughput and latency.
+//! Charts drawn: as SVG files, as parts of pages, and as PNG. One drawing for all of them.
 //!
-//! A [`Figure`] is a plot as data, its SVG a pure function of it, and [`png`] makes pixels of
-//! the SVG with the fonts that the program carries. Nothing here loads a system font.
+//! [`file`] and [`figure`] are pure functions of a [`crate::chart::Chart`]; [`png`] makes pixels of
+//! an SVG with the fonts that the program carries. No system font is loaded.
 
-mod axis;
-mod blocks;
-mod direct;
-mod draw;
+mod axes;
+mod data;
 mod figure;
-mod grid;
-mod panel;
+mod file;
+mod font;
+mod ink;
+mod layout;
+mod legend;
+mod line_ends;
+mod look;
 mod png;
-mod scale;
-mod search;
-pub(crate) mod style;
-pub(crate) mod svg;
-pub(crate) mod text;
+mod svg;
 mod theme;
-mod zoomed;
 
-pub use axis::Axis;
-pub use figure::{Figure, Key, Mark, Panel, Point, Series};
-pub use grid::{Named, figures};
+pub use figure::figure;
+pub use file::file;
 pub use png::png;
-pub(crate) use search::SEARCH;
-pub use style::Palette;
-pub use svg::escape;
-pub(crate) use theme::Paint;
 pub use theme::Theme;

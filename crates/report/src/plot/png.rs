@@ -1,5 +1,5 @@
 //! Pixels of an SVG, with the fonts that the program carries, so that a plot looks the same on
-//! every machine. Never loads a font or a file from the machine.
+//! every machine. No font and no file of the machine is loaded.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +8,7 @@ use resvg::usvg::{self, fontdb};
 
 use crate::error::ReportError;
 
-/// The fonts of plots; `fonts/README.md` says where they come from and how they were cut.
+/// The fonts of charts; `fonts/README.md` lists where they come from and how they were cut.
 const FONTS: [&[u8]; 3] = [
     include_bytes!("../../fonts/NotoSans-Regular-subset.ttf"),
     include_bytes!("../../fonts/NotoSans-Bold-subset.ttf"),

@@ -1,10 +1,10 @@
-//! A writer of SVG text. Never writes a coordinate that is not finite, nor text that is not
-//! escaped.
+//! A writer of SVG text. Every coordinate is finite, and every text is escaped.
 
 use std::fmt::Write as _;
 
-use super::style;
+use super::font::{Font, TICK};
 use super::theme::{Paint, Theme};
+use crate::escape::xml as escape;
 
 /// Where a text stands relative to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,17 +12,6 @@ pub(crate) enum Anchor {
     Start,
     Middle,
     End,
-}
-
-/// How a text looks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Font {
-    /// Size in pixels.
-    pub size: f64,
-    /// Its colour.
-    pub colour: Paint,
-    /// `400` or `700`: the weights that are bundled.
-    pub weight: u16,
 }
 
 /// An SVG document that grows.
@@ -69,18 +58,6 @@ impl Svg {
         );
     }
 
-    /// Straight lines through points; `more` are further attributes.
-    pub(crate) fn polyline(&mut self, points: &[(f64, f64)], stroke: Paint, more: &str) {
-        let stroke = self.css(stroke);
-        let points: Vec<String> =
-            points.iter().map(|&(x, y)| format!("{},{}", coordinate(x), coordinate(y))).collect();
-        let _ = writeln!(
-            self.body,
-            r#"<polyline points="{}" fill="none" stroke="{stroke}"{more}/>"#,
-            points.join(" ")
-        );
-    }
-
     /// A path, by its own commands; `more` are its colours and further attributes.
     pub(crate) fn path(&mut self, commands: &str, more: &str) {
         let _ = writeln!(self.body, r#"<path d="{commands}"{more}/>"#);
@@ -104,51 +81,58 @@ impl Svg {
 
     /// One line of text on its baseline.
     pub(crate) fn text(&mut self, at: (f64, f64), anchor: Anchor, font: Font, text: &str) {
+        self.text_with(at, anchor, font, text, "");
+    }
+
+    fn text_with(&mut self, at: (f64, f64), anchor: Anchor, font: Font, text: &str, rim: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
         let [x, y, size] = [at.0, at.1, font.size].map(coordinate);
-        // In a page the style sheet says once what most texts are.
+        // In a page the style sheet sets what most texts have.
         let usual = self.theme == Theme::Page;
         let mut more = String::new();
-        if !(usual && font.size == style::TICK.size) {
+        if !(usual && font.size == TICK.size) {
             more += &format!(r#" font-size="{size}""#);
         }
-        if !(usual && font.weight == style::TICK.weight) {
+        if !(usual && font.weight == TICK.weight) {
             more += &format!(r#" font-weight="{}""#, font.weight);
         }
-        if !(usual && font.colour == style::TICK.colour) {
+        if !(usual && font.colour == TICK.colour) {
             more += &format!(r#" fill="{}""#, self.css(font.colour));
         }
         let text = escape(text);
         let _ = writeln!(
             self.body,
-            r#"<text x="{x}" y="{y}" text-anchor="{anchor}"{more}>{text}</text>"#
+            r#"<text x="{x}" y="{y}" text-anchor="{anchor}"{more}{rim}>{text}</text>"#
         );
     }
 
-    /// One centred line of text with a rim of paper, so that it can be read on lines.
-    pub(crate) fn text_on_lines(&mut self, at: (f64, f64), font: Font, text: &str) {
-        let [x, y, size] = [at.0, at.1, font.size].map(coordinate);
-        let Font { weight, .. } = font;
-        let colour = self.css(font.colour);
-        let _ = writeln!(
-            self.body,
-            concat!(
-                r#"<text x="{x}" y="{y}" text-anchor="middle" font-size="{size}" "#,
-                r#"font-weight="{weight}" fill="{colour}" stroke="{paper}" "#,
-                r#"stroke-width="3" stroke-linejoin="round" paint-order="stroke">{text}</text>"#
-            ),
-            x = x,
-            y = y,
-            size = size,
-            weight = weight,
-            colour = colour,
-            paper = self.css(Paint::Paper),
-            text = escape(text)
+    /// One line of text with a rim of paper, so that it can be read on lines.
+    pub(crate) fn text_on_lines(&mut self, at: (f64, f64), anchor: Anchor, font: Font, text: &str) {
+        let rim = format!(
+            r#" stroke="{}" stroke-width="3" stroke-linejoin="round" paint-order="stroke""#,
+            self.css(Paint::Paper)
         );
+        self.text_with(at, anchor, font, text, &rim);
+    }
+
+    /// What `draw` draws around this place as its origin: a marker, a text beside a point. It keeps
+    /// its size where a reader zooms.
+    pub(crate) fn anchored(&mut self, at: (f64, f64), draw: impl FnOnce(&mut Self)) {
+        let (x, y) = (coordinate(at.0), coordinate(at.1));
+        let _ = writeln!(self.body, r#"<g class="at" transform="translate({x},{y})">"#);
+        draw(self);
+        self.body.push_str("</g>\n");
+    }
+
+    /// A group with these attributes.
+    pub(crate) fn group(&mut self, attributes: &str, draw: impl FnOnce(&mut Self)) {
+        let _ = writeln!(self.body, "<g {attributes}>");
+        draw(self);
+        self.body.push_str("</g>\n");
     }
 
     /// What was drawn so far, without a document around it.
@@ -186,23 +170,4 @@ pub(crate) fn coordinate(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
-}
-
-/// Text for element content and for attributes. Characters that XML does not have are replaced.
-#[must_use]
-pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\'' => out += "&#39;",
-            '\n' | '\r' | '\t' => out.push(' '),
-            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => out.push('\u{FFFD}'),
-            c => out.push(c),
-        }
-    }
-    out
 }

@@ -1,4 +1,4 @@
-//! Colours of plots and pages, light and dark. Those of series keep a contrast of 3 to 1 to their
+//! Colours of charts and pages, light and dark. Those of series keep a contrast of 3 to 1 to their
 //! paper (WCAG 2.2, 1.4.11) and can be told apart by colour-blind readers: tests hold both.
 
 use std::fmt::Write as _;

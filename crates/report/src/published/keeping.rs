@@ -1,15 +1,15 @@
-//! How far a model keeps to the length that it is asked for, as a table.
+//! How close answers come to the length that was requested, as a table.
 
 use inferometer_analysis::blocks::{Keeping, RULES};
 use inferometer_analysis::summary::Summary;
 use inferometer_stats::Distribution;
 
 use super::passes;
-use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, significant};
+use crate::text_table::{Align, Table};
 
-/// A row per pass over text blocks: asked for against generated. Published logs do not say it: of
-/// what was imported from one, zeros would be counts that nobody counted.
+/// A row per pass over text blocks: requested against generated length. Published logs do not have
+/// these counts, so an imported run has no row: zeros would look like counts.
 pub(crate) fn keeping(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Block (characters)", Align::Right),

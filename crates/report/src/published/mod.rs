@@ -1,5 +1,5 @@
-//! What belongs to one published record: its log, its tables, its figures beside ours. Never
-//! computes a figure.
+//! The log and the tables of published records in their own formats, and their figures next to ours.
+//! No figure is computed here.
 
 mod keeping;
 mod log;

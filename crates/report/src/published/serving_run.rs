@@ -3,8 +3,8 @@
 use inferometer_analysis::serving_run::{FIELDS, Field, ServingRun};
 use inferometer_analysis::summary::Summary;
 
-use crate::layout::{Align, Table};
 use crate::number::{MISSING, significant};
+use crate::text_table::{Align, Table};
 
 /// Six rows per pass whose requests have lengths of their own.
 pub(crate) fn serving_run(summary: &Summary) -> Table {

@@ -1,5 +1,5 @@
-//! The tables of text blocks: those of the published record, a table per input size, and one with
-//! what a reader must know beside them.
+//! The tables of text blocks: those of the published record, one per input size, and a full one with
+//! counts, failures and rates of each pass.
 
 use std::fmt::Write as _;
 
@@ -8,8 +8,8 @@ use inferometer_analysis::summary::Summary;
 
 use super::passes;
 use crate::label;
-use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, significant};
+use crate::text_table::{Align, Table};
 
 /// A table per input size in the form of the published record, `**input 100**` above each: the
 /// tokens of an answer, and the output tokens per second, cut after four decimals. Nothing where

@@ -1,5 +1,5 @@
-//! What went on at which time of a pass, thinned out to what can be seen: requests in flight,
-//! tokens, what the server and its cards said. Seconds since the first send of the pass.
+//! The course of a pass over time, reduced to what a chart can show: requests in flight, tokens, and
+//! the metrics of the server and its cards. Times are seconds since the first send of the pass.
 
 use inferometer_metrics::{InFlight, TokenCurve};
 use inferometer_model::sample::{Observed, Quantity, Sample};
@@ -16,10 +16,10 @@ const SHORTEST_NS: u64 = 50_000_000;
 /// A line over time: seconds and values.
 pub type Line = Vec<(f64, f64)>;
 
-/// What went on at which time.
+/// The course of a pass over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
-    /// Requests in flight.
+    /// Requests in flight at the client.
     pub in_flight: Level,
     /// Of how many changes `in_flight` is made.
     pub changes: usize,
@@ -28,9 +28,9 @@ pub struct Course {
     pub tokens_per_s: Line,
     /// How long such a part is, in seconds.
     pub part_s: f64,
-    /// What the server said.
+    /// Metrics of the server.
     pub server: ServerCourse,
-    /// What each card said.
+    /// Metrics of each card.
     pub cards: Vec<CardCourse>,
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn parts_within(ends: &[(f64, f64)], part_s: f64, most: usize) -> (Li
     (line, part_s * joined as f64)
 }
 
-/// What the server said of itself, as far as it did.
+/// Metrics of the server, by its own account; lines are empty where it has no such metric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCourse {
     /// How many samples there were.
@@ -146,7 +146,7 @@ pub struct ServerCourse {
     pub hits_percent: Line,
 }
 
-/// What one card said of itself.
+/// Metrics of one card.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CardCourse {
     /// Which of the machine's cards.
@@ -290,8 +290,8 @@ mod tests {
         };
         let samples =
             [sample(0, Some(0.0)), sample(1, None), sample(2, Some(50.0)), sample(3, Some(150.0))];
-        let said = server(&samples.iter().collect::<Vec<_>>(), Nanos::ZERO);
-        assert_eq!(said.hits_percent, [(2.0, 25.0), (3.0, 100.0)]);
+        let metrics = server(&samples.iter().collect::<Vec<_>>(), Nanos::ZERO);
+        assert_eq!(metrics.hits_percent, [(2.0, 25.0), (3.0, 100.0)]);
     }
 
     #[test]

@@ -1,11 +1,10 @@
-//! What a pass looked like: its distributions and its course, as they can be drawn, from its
-//! records. Memory is bounded, and so is what comes out; what was left out is counted.
+//! The distributions and the course of a pass, reduced to what a chart can show, from the records of
+//! its requests. Memory is bounded, and so is the result; what is left out is counted.
 //!
-//! Figures are those of [`inferometer_analysis::fold`]; nothing here is printed as a figure that is not
-//! among its values.
+//! Nothing here is printed as a figure of the results: those are of [`inferometer_analysis::fold`].
 
 mod course;
-mod kept;
+mod sample;
 mod tail;
 
 use inferometer_analysis::cell::Cell;
@@ -21,8 +20,8 @@ use inferometer_stats::{Curve, Pool, Sample};
 
 pub use course::{CardCourse, Course, Level, Line, ServerCourse};
 pub(crate) use course::{parts_within, thinned_to};
-pub use kept::Seen;
-use kept::{Failures, Kept};
+pub use sample::RequestSpan;
+use sample::{FailureSample, RequestSample};
 use tail::Tail;
 
 /// Points of a cumulative distribution, and columns of a histogram.
@@ -34,7 +33,7 @@ const COLUMNS: usize = 40;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traces(Vec<PassTrace>);
 
-/// What one pass looked like.
+/// The distributions and the course of one pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassTrace {
     /// The cell of the grid.
@@ -44,12 +43,12 @@ pub struct PassTrace {
     pub window: Option<(Nanos, Nanos)>,
     /// TTFT, TPOT, ITL and E2E, as far as the pass has them.
     pub latencies: Vec<Latency>,
-    /// What went on at which time.
+    /// What happened at which time.
     pub course: Course,
-    /// The requests that can be drawn one by one.
-    pub seen: Vec<Seen>,
-    /// Each so-manyth request by its index is in `seen`.
-    pub every: u32,
+    /// A sample of its requests, to be drawn one by one.
+    pub requests: Vec<RequestSpan>,
+    /// The sample has every `step`th request by index.
+    pub step: u32,
     /// Requests that failed, with the second of the pass in which each ended: all of few, of many
     /// some from the whole pass.
     pub failures: Vec<(f64, OutcomeKind, u32)>,
@@ -99,7 +98,7 @@ impl LatencyKind {
         }
     }
 
-    /// `ttft`, ...: part of the names of places within a page.
+    /// `ttft`, ...: part of the ids of elements of a page.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -119,19 +118,21 @@ impl PassTrace {
     }
 }
 
-impl Traces {
-    /// Adds the next pass.
-    pub fn push(&mut self, trace: PassTrace) {
-        self.0.push(trace);
+/// In the order in which the passes were carried out.
+impl FromIterator<PassTrace> for Traces {
+    fn from_iter<I: IntoIterator<Item = PassTrace>>(passes: I) -> Self {
+        Self(passes.into_iter().collect())
     }
+}
 
+impl Traces {
     /// Every pass, in the order in which they were carried out.
     pub fn all(&self) -> impl Iterator<Item = &PassTrace> {
         self.0.iter()
     }
 
-    /// The passes of a summary with what they looked like: those of a cell are in both in the order
-    /// in which they were carried out.
+    /// The passes of a summary with their traces: both list those of a cell in the order in which they
+    /// were carried out.
     pub fn beside<'a>(
         &'a self,
         summary: &'a Summary,
@@ -142,7 +143,7 @@ impl Traces {
         })
     }
 
-    /// What a pass looked like, the `index`th of its cell.
+    /// The trace of the `index`th pass of a cell.
     #[must_use]
     pub fn of(&self, cell: CellPlan, index: usize) -> Option<&PassTrace> {
         self.0.iter().filter(|trace| trace.cell == cell).nth(index)
@@ -161,8 +162,8 @@ pub struct PassTracer {
     tails: [Tail; 4],
     in_flight: InFlight,
     tokens: TokenCurve,
-    kept: Kept,
-    failures: Failures,
+    sample: RequestSample,
+    failures: FailureSample,
     cut_off: u64,
     observed: Observed,
 }
@@ -182,8 +183,8 @@ impl PassTracer {
             tails: Default::default(),
             in_flight: InFlight::default(),
             tokens: TokenCurve::default(),
-            kept: Kept::default(),
-            failures: Failures::default(),
+            sample: RequestSample::default(),
+            failures: FailureSample::default(),
             cut_off: 0,
             observed: Observed::default(),
         }
@@ -199,7 +200,7 @@ impl PassTracer {
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.in_flight.add(Span { send_start, ended, completed });
             let first = timeline.first_visible().map(|at| timeline.events[at].arrival);
-            self.kept.add(record, (send_start, first, ended));
+            self.sample.add(record, (send_start, first, ended));
         }
         if !completed {
             match is_cut_off(record) {
@@ -225,12 +226,12 @@ impl PassTracer {
         });
     }
 
-    /// Takes in what the server and the cards said of themselves.
+    /// Takes in samples of the metrics of the server and its cards.
     pub fn observe(&mut self, observed: &Observed) {
         self.observed.extend(observed.clone());
     }
 
-    /// What was taken in.
+    /// The trace of the pass.
     #[must_use]
     pub fn finish(self) -> PassTrace {
         let window = self.in_flight.first_send().zip(self.in_flight.last_end());
@@ -246,7 +247,7 @@ impl PassTracer {
         });
         let begin = window.map_or(Nanos::ZERO, |(begin, _)| begin);
         let (failures, failed) = self.failures.finish(begin);
-        let (seen, every) = self.kept.finish(begin);
+        let (requests, step) = self.sample.finish(begin);
         PassTrace {
             cell: self.cell,
             window,
@@ -254,8 +255,8 @@ impl PassTracer {
             course: window.map_or_else(Course::default, |window| {
                 Course::of(window, &self.in_flight, &self.tokens, &self.observed)
             }),
-            seen,
-            every,
+            requests,
+            step,
             failures,
             failed,
             cut_off: self.cut_off,
@@ -263,7 +264,7 @@ impl PassTracer {
     }
 }
 
-/// Whether a search cut it off: no failure of the server.
+/// Whether a search cut the request off, which is no failure of the server.
 fn is_cut_off(record: &Record) -> bool {
     record.detail.as_deref() == Some(CUT_OFF)
 }

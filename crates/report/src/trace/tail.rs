@@ -8,7 +8,7 @@ const NAMED: usize = 8;
 pub(super) struct Tail(Vec<(u32, f64)>);
 
 impl Tail {
-    /// Takes in the value of a request; of equal values the one with the smaller index is kept, so
+    /// Adds the value of a request. Of equal values the smaller index comes first, so
     /// that the order of records changes nothing.
     pub fn add(&mut self, index: u32, value: Option<f64>) {
         let Some(value) = value.filter(|value| value.is_finite()) else { return };

@@ -1,24 +1,38 @@
 //! The charts of a run: what they show of its records, and how large they may become.
 
+use inferometer_analysis::search::{
+    Claim, LoadAnswer, Measured, Outcome as SearchOutcome, SearchAnswer, SearchObjective,
+};
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{CUT_OFF, Record};
 use inferometer_model::time::Nanos;
-use inferometer_report::chart::{self, Chart, Shape};
+use inferometer_plan::search::Over;
+use inferometer_report::chart::{Axis, Chart, Panel, Scale, Series, Shape};
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::trace::{LatencyKind, Level, PassTracer, Traces};
-use inferometer_report::{ReportInput, html, markdown, view};
+use inferometer_report::{ReportInput, charts, html, markdown};
 use resvg::usvg::roxmltree::Document;
 use serde_json::Value;
 
 use crate::support::records::{record, traces};
 use crate::support::{cell, empty, full, pass};
 
+/// The charts of the grid, which `plots` looks at.
+const GRID: [&str; 4] = ["throughput-req", "throughput-token-out", "pertoken", "per-out-token"];
+
+/// The other charts of a run.
+fn beyond_the_grid(summary: &Summary, traces: &Traces) -> Vec<Chart> {
+    let mut charts = charts::of_run(summary, traces);
+    charts.retain(|chart| !GRID.contains(&chart.id.as_str()));
+    charts
+}
+
 fn page(summary: &Summary, traces: &Traces) -> String {
     html::report(&ReportInput {
         summary,
-        plots: &[],
+        charts: &beyond_the_grid(summary, traces),
         traces,
         plan_toml: "",
         files: &["summary.json"],
@@ -53,7 +67,7 @@ fn data(page: &str) -> Vec<Value> {
 fn a_run_of_several_loads_has_its_curves_its_latencies_and_its_time_line() {
     let summary = loads();
     let traces = traces(&summary, 200, 8);
-    let charts = view::of_run(&summary, &traces);
+    let charts = beyond_the_grid(&summary, &traces);
     let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
     assert_eq!(
         ids,
@@ -67,11 +81,12 @@ fn a_run_of_several_loads_has_its_curves_its_latencies_and_its_time_line() {
             "timeline"
         ]
     );
-    assert_eq!(charts[0].x.named, [1.0, 8.0, 64.0]);
+    let loads: Vec<f64> = charts[0].x.ticks.iter().map(|tick| tick.at).collect();
+    assert_eq!(loads, [1.0, 8.0, 64.0]);
     let timeline = &charts[6];
-    assert_eq!(timeline.bands.len(), 3);
-    assert_eq!(timeline.bands[0].0, 0.0);
-    let titles: Vec<&str> = timeline.panels.iter().map(|panel| panel.axis.title.as_str()).collect();
+    assert_eq!(timeline.panels[0].bands.len(), 3);
+    assert_eq!(timeline.panels[0].bands[0].from, 0.0);
+    let titles: Vec<&str> = timeline.panels.iter().map(|panel| panel.y.title.as_str()).collect();
     assert_eq!(
         titles,
         [
@@ -91,7 +106,7 @@ fn a_cumulative_distribution_is_that_of_the_records_and_its_marks_those_of_the_t
     let summary = loads();
     let traces = traces(&summary, 200, 8);
     let trace = traces.all().next().unwrap();
-    assert_eq!((trace.failed, trace.every), (2, 1));
+    assert_eq!((trace.failed, trace.step), (2, 1));
     for latency in &trace.latencies {
         let expected = if latency.kind == LatencyKind::Itl { 198 * 7 } else { 198 };
         assert_eq!(latency.curve.n, expected, "{:?}", latency.kind);
@@ -127,9 +142,8 @@ fn gaps_of_zero_leave_an_axis_of_ratios_its_lines_and_their_bands() {
         }
         tracer.add(&record);
     }
-    let mut traces = Traces::default();
-    traces.push(tracer.finish());
-    let charts = view::of_run(&summary, &traces);
+    let traces = Traces::from_iter([tracer.finish()]);
+    let charts = beyond_the_grid(&summary, &traces);
     let chart = charts.iter().find(|chart| chart.id == "cdf-itl").unwrap();
     let line = &chart.panels[0].series[0];
     assert!(line.x[0] > 0.0 && line.y[0] > 15.0, "{:?} {:?}", line.x[0], line.y[0]);
@@ -152,8 +166,10 @@ fn the_data_of_a_page_are_what_is_drawn_and_no_text_can_end_them() {
     for chart in &all {
         for panel in chart["p"].as_array().unwrap() {
             for series in panel["s"].as_array().unwrap() {
-                let length = series["x"].as_array().unwrap().len();
-                for key in ["y", "a", "b", "m", "t", "f"] {
+                let keys = ["x", "y", "a", "b", "f", "e", "t"];
+                let columns = keys.iter().filter_map(|key| series[*key].as_array());
+                let length = columns.map(Vec::len).max().unwrap();
+                for key in keys {
                     let column = series[key].as_array();
                     assert!(column.is_none_or(|column| column.len() == length), "{key} {series}");
                 }
@@ -206,15 +222,15 @@ fn a_page_of_many_requests_or_many_passes_stays_small_and_says_what_it_left_out(
 fn charts_are_files_of_their_own_too_light_and_dark() {
     let summary = loads();
     let traces = traces(&summary, 100, 4);
-    for chart in view::of_run(&summary, &traces) {
+    for chart in beyond_the_grid(&summary, &traces) {
         for (theme, paper) in [(Theme::Light, "#ffffff"), (Theme::Dark, "#0d1117")] {
-            let svg = chart::file(&chart, "model · card", theme);
+            let svg = plot::file(&chart, theme);
             assert!(Document::parse(&svg).is_ok() && svg.contains(paper), "{}", chart.id);
             assert!(!svg.contains("var(--") && !svg.contains("NaN"), "{}", chart.id);
         }
     }
-    let timeline: Chart = view::of_run(&summary, &traces).pop().unwrap();
-    let png = plot::png(&chart::file(&timeline, "x", Theme::Dark), 0.5).unwrap();
+    let timeline: Chart = beyond_the_grid(&summary, &traces).pop().unwrap();
+    let png = plot::png(&plot::file(&timeline, Theme::Dark), 0.5).unwrap();
     assert!(png.len() > 1_000);
     let rows = timeline.panels.last().unwrap();
     assert!(rows.series.iter().all(|series| series.shape == Shape::Spans));
@@ -226,7 +242,7 @@ fn the_markdown_report_names_the_charts_that_are_files_and_the_slowest_requests(
     let traces = traces(&summary, 100, 4);
     let report = markdown::report(&ReportInput {
         summary: &summary,
-        plots: &[],
+        charts: &charts::of_run(&summary, &traces),
         traces: &traces,
         plan_toml: "",
         files: &["summary.json"],
@@ -241,23 +257,23 @@ fn the_markdown_report_names_the_charts_that_are_files_and_the_slowest_requests(
 fn passes_without_a_common_clock_are_laid_one_after_another_and_it_is_said() {
     let mut summary = loads();
     let at_zero = || {
-        let mut all = Traces::default();
+        let mut all = Vec::new();
         for requests in [50, 100, 200] {
             let mut tracer = PassTracer::new(summary.cells[0].plan(), true);
             (0..requests).for_each(|index| tracer.add(&record(index, Nanos(0), 8)));
             all.push(tracer.finish());
         }
-        all
+        Traces::from_iter(all)
     };
     let traces = at_zero();
     for predicted in [false, true] {
         summary.predicted = predicted;
-        let charts = view::of_run(&summary, &traces);
+        let charts = beyond_the_grid(&summary, &traces);
         let timeline = charts.last().unwrap();
-        let begins: Vec<f64> = timeline.bands.iter().map(|band| band.0).collect();
-        let ends: Vec<f64> = timeline.bands.iter().map(|band| band.1).collect();
+        let begins: Vec<f64> = timeline.panels[0].bands.iter().map(|band| band.from).collect();
+        let ends: Vec<f64> = timeline.panels[0].bands.iter().map(|band| band.to).collect();
         assert_eq!((begins[0], &begins[1..]), (0.0, &ends[..2]), "{predicted}");
-        assert_eq!(timeline.x.axis.title, "Time, the passes one after another");
+        assert_eq!(timeline.x.title, "Time, the passes one after another");
         assert!(timeline.notes.concat().contains("no clock in common"), "{:?}", timeline.notes);
         let last = timeline.panels[0].series.iter().filter(|series| series.shape != Shape::Marks);
         let last = last.flat_map(|series| &series.x).copied().fold(0.0, f64::max);
@@ -282,9 +298,8 @@ fn requests_that_a_search_cut_off_are_no_failures_in_any_chart() {
     tracer.add(&unsent);
     let trace = tracer.finish();
     assert_eq!((trace.failed, trace.cut_off, trace.failures.len()), (0, 10, 0));
-    let mut traces = Traces::default();
-    traces.push(trace);
-    let charts = view::of_run(&summary, &traces);
+    let traces = Traces::from_iter([trace]);
+    let charts = beyond_the_grid(&summary, &traces);
     let timeline = charts.last().unwrap();
     let notes = timeline.notes.concat();
     assert!(notes.contains("10 requests were cut off") && !notes.contains("failed"), "{notes}");
@@ -304,7 +319,7 @@ fn a_chart_names_the_passes_that_have_no_line_in_it() {
         closed.load = format!("closed loop, {concurrency} in flight");
         summary.cells[0].passes.push(closed.clone());
     }
-    let charts = view::of_run(&summary, &traces(&summary, 20, 4));
+    let charts = beyond_the_grid(&summary, &traces(&summary, 20, 4));
     let ttft = charts.iter().find(|chart| chart.id == "cdf-ttft").unwrap();
     let left_out: Vec<String> = summary.cells[0]
         .passes
@@ -319,4 +334,86 @@ fn a_chart_names_the_passes_that_have_no_line_in_it() {
         left_out[0]
     );
     assert!(ttft.notes.concat().contains(&said), "{:?}", ttft.notes);
+}
+
+#[test]
+fn values_that_a_log_axis_does_not_have_are_drawn_nowhere() {
+    let shapes = [Shape::Line, Shape::Marked, Shape::Step, Shape::Dots, Shape::Bars, Shape::Marks];
+    let series = shapes.map(|shape| Series {
+        name: "s".to_owned(),
+        shape,
+        x: vec![0.0, 1.0, 100.0],
+        y: vec![5.0, 0.0, f64::NAN],
+        low: vec![0.0, 1.0, 2.0],
+        high: vec![1.0, 2.0, 3.0],
+        left: vec![0.0, 0.0, 90.0],
+        right: vec![1.0, 2.0, 110.0],
+        texts: vec!["a".to_owned(); 3],
+        labelled: true,
+        ..Series::default()
+    });
+    let mut chart = Chart::new("c", "t", Axis::new("x", "ms").scaled(Scale::Log));
+    let y = Axis::new("y", "ms").scaled(Scale::Log);
+    chart.panels = vec![Panel::new(y, 100.0, series.to_vec())];
+    for text in [plot::figure(&chart), plot::file(&chart, Theme::Dark)] {
+        assert!(!text.contains("inf") && !text.contains("NaN"), "{text}");
+    }
+}
+
+/// An answer over loads of 1, 2, 4 and 8 requests/s, of a cell of this output length.
+fn answer(output_length: u32) -> SearchAnswer {
+    let load = |load: f64| LoadAnswer {
+        load,
+        trials: 1,
+        requests: 400,
+        counted: 350,
+        claim: if load < 5.0 { Claim::Met } else { Claim::NotMet },
+        saturation: None,
+        overwhelmed: None,
+        objectives: vec![Measured {
+            value: 1.0 - load / 40.0,
+            interval: Some([0.75, 0.99]),
+            limit: 0.9,
+            counted: 350,
+            independent: 300.0,
+            claim: Claim::Open,
+        }],
+    };
+    SearchAnswer {
+        input_length: 128,
+        output_length,
+        over: Over::Rate,
+        objectives: vec![SearchObjective {
+            text: "ttft_p90<300ms".to_owned(),
+            share: Some(0.9),
+            mean_limit_ms: None,
+        }],
+        confidence: 0.95,
+        precision: 0.1,
+        outcome: SearchOutcome::Found,
+        low: Some(4.0),
+        high: Some(8.0),
+        guess: None,
+        limited_by: Vec::new(),
+        saturated: false,
+        contradicts: false,
+        requests: 1_600,
+        trials: 4,
+        loads: [1.0, 2.0, 4.0, 8.0].map(load).to_vec(),
+    }
+}
+
+#[test]
+fn the_chart_of_a_search_shows_the_answers_and_names_the_cells_that_it_leaves_out() {
+    let mut summary = empty("m", "c", "e", "1");
+    summary.searches = (1..=7).map(|cell| answer(cell * 32)).collect();
+    let chart = charts::of_run(&summary, &Traces::default()).remove(0);
+    assert_eq!((chart.id.as_str(), chart.panels.len()), ("search", 6 * 3));
+    let band = &chart.panels[0].bands[0];
+    assert_eq!((band.from, band.to), (4.0, 8.0));
+    assert!(chart.notes.concat().contains("6 of 7 cells"), "{:?}", chart.notes);
+    let svg = plot::file(&chart, Theme::Light);
+    for part in ["ttft_p90&lt;300ms", "needed: 90 %", ">4<", ">8<", "Arrival rate (requests/s)"] {
+        assert!(svg.contains(part), "{part}");
+    }
 }

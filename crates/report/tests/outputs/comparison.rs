@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::effect::{Tried, effects};
 use inferometer_analysis::summary::Summary;
+use inferometer_report::charts;
 use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};
-use inferometer_report::plot::Theme;
+use inferometer_report::plot::{self, Theme};
 
 use crate::support::{cell, empty};
 
@@ -62,8 +63,9 @@ fn rounds_of_one_server_are_one_row_with_their_interval() {
 
 #[test]
 fn each_argument_has_a_plot_of_its_throughput_and_one_of_its_latency() {
-    let plots = comparison::plots(&compared(), Theme::Light);
-    let names: Vec<&str> = plots.iter().map(|(name, _)| name.as_str()).collect();
+    let charts = charts::of_comparison(&compared());
+    let names: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
     assert_eq!(names, ["effect-max-num-seqs-requests", "effect-max-num-seqs-latency"]);
-    assert!(plots[0].1.contains("Whiskers"), "with the interval over rounds");
+    let svg = plot::file(&charts[0], Theme::Light);
+    assert!(svg.contains("Whiskers"), "with the interval over rounds");
 }

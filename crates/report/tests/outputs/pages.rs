@@ -4,18 +4,18 @@ use std::sync::LazyLock;
 
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::summary::Summary;
-use inferometer_report::plot::{self, Named, Theme};
+use inferometer_report::chart::Chart;
 use inferometer_report::trace::Traces;
-use inferometer_report::{ReportInput, html, markdown, table};
+use inferometer_report::{ReportInput, charts, html, markdown, table};
 
 use crate::support::{CHATGLM3, full, published};
 
 static NO_TRACES: LazyLock<Traces> = LazyLock::new(Traces::default);
 
-fn input<'a>(summary: &'a Summary, plots: &'a [Named]) -> ReportInput<'a> {
+fn input<'a>(summary: &'a Summary, charts: &'a [Chart]) -> ReportInput<'a> {
     ReportInput {
         summary,
-        plots,
+        charts,
         traces: &NO_TRACES,
         plan_toml: "input_lengths = [128]\nnote = \"</pre> ``` <i>\"\n",
         files: &["summary.json"],
@@ -34,8 +34,8 @@ fn without_definitions(report: &str) -> String {
 #[test]
 fn the_markdown_report_says_everything_in_order() {
     let summary = full();
-    let plots = plot::figures(std::slice::from_ref(&summary), Theme::Light);
-    insta::assert_snapshot!(without_definitions(&markdown::report(&input(&summary, &plots))));
+    let charts = charts::of_run(&summary, &NO_TRACES);
+    insta::assert_snapshot!(without_definitions(&markdown::report(&input(&summary, &charts))));
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn the_reports_table_is_the_tables_table() {
 #[test]
 fn the_html_report_is_one_file_without_network_and_without_foreign_markup() {
     let summary = full();
-    let plots = plot::figures(std::slice::from_ref(&summary), Theme::Light);
-    let report = html::report(&input(&summary, &plots));
+    let charts = charts::of_run(&summary, &NO_TRACES);
+    let report = html::report(&input(&summary, &charts));
     assert_eq!(report.matches("class=\"chart\"").count(), 4);
     for outside in [" src=", "href=\"http", "@import", "<link", "<iframe"] {
         assert!(!report.contains(outside), "{outside}");

@@ -4,8 +4,8 @@ use inferometer_analysis::cell::CellSpread;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
 use inferometer_model::outcome::OutcomeCounts;
-use inferometer_report::ReportError;
-use inferometer_report::plot::{self, Named, Theme};
+use inferometer_report::plot::{self, Theme};
+use inferometer_report::{ReportError, charts};
 use inferometer_stats::Spread;
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, Node};
@@ -18,6 +18,25 @@ fn texts(svg: &str) -> Vec<String> {
     let is_text = |node: &Node<'_, '_>| node.has_tag_name("text");
     let nodes = document.descendants().filter(is_text);
     nodes.map(|node| node.text().unwrap_or_default().to_owned()).collect()
+}
+
+/// The charts of a grid with the names of their files, as SVG.
+fn figures(summaries: &[Summary]) -> Vec<(String, String)> {
+    let charts = charts::of_several(summaries).into_iter();
+    charts.take(4).map(|chart| (chart.id.clone(), plot::file(&chart, Theme::Light))).collect()
+}
+
+/// Where the origin of an element stands, by what moves its ancestors.
+fn origin(node: &Node<'_, '_>) -> [f64; 2] {
+    let moved = node.ancestors().filter_map(|group| {
+        let (x, y) = group
+            .attribute("transform")?
+            .strip_prefix("translate(")?
+            .strip_suffix(')')?
+            .split_once(',')?;
+        Some([x.parse::<f64>().unwrap(), y.parse::<f64>().unwrap()])
+    });
+    moved.fold([0.0; 2], |sum, by| [sum[0] + by[0], sum[1] + by[1]])
 }
 
 fn of_shape(summaries: &[Summary], keep: impl Fn(u32, u32) -> bool) -> Vec<Summary> {
@@ -50,8 +69,8 @@ fn shapes() -> Vec<Vec<Summary>> {
 
 #[test]
 fn the_four_plots_of_the_records_have_their_names() {
-    let names: Vec<&str> =
-        plot::figures(&published(CHATGLM3), Theme::Light).iter().map(|named| named.name).collect();
+    let names: Vec<String> =
+        figures(&published(CHATGLM3)).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["throughput-req", "throughput-token-out", "pertoken", "per-out-token"]);
 }
 
@@ -59,9 +78,7 @@ fn the_four_plots_of_the_records_have_their_names() {
 fn every_shape_of_grid_is_well_formed_and_every_axis_has_a_title_with_a_unit() {
     let units = ["requests/s", "output tokens/s", "ms", "ms"];
     for summaries in shapes() {
-        for (Named { name, svg, .. }, unit) in
-            plot::figures(&summaries, Theme::Light).iter().zip(units)
-        {
+        for ((name, svg), unit) in figures(&summaries).iter().zip(units) {
             let texts = texts(svg);
             for bad in ["NaN", "\"inf", "None", "Some"] {
                 assert!(!svg.contains(bad), "{name}: {bad}");
@@ -76,17 +93,20 @@ fn every_shape_of_grid_is_well_formed_and_every_axis_has_a_title_with_a_unit() {
 #[test]
 fn nothing_is_drawn_outside_of_the_page() {
     for summaries in shapes() {
-        for Named { name, svg, .. } in plot::figures(&summaries, Theme::Light) {
+        for (name, svg) in figures(&summaries) {
             let document = Document::parse(&svg).unwrap();
             let size =
                 |node: &Node<'_, '_>, key| -> Option<f64> { node.attribute(key)?.parse().ok() };
             let root = document.root_element();
             let (width, height) = (size(&root, "width").unwrap(), size(&root, "height").unwrap());
             for node in document.descendants() {
-                for (keys, limit) in
-                    [(["x", "x1", "x2", "cx"], width), (["y", "y1", "y2", "cy"], height)]
-                {
+                let [right, down] = origin(&node);
+                for (keys, from, limit) in [
+                    (["x", "x1", "x2", "cx"], right, width),
+                    (["y", "y1", "y2", "cy"], down, height),
+                ] {
                     for value in keys.iter().filter_map(|key| size(&node, *key)) {
+                        let value = from + value;
                         assert!((0.0..=limit).contains(&value), "{name}: {value} of {limit}");
                     }
                 }
@@ -97,7 +117,7 @@ fn nothing_is_drawn_outside_of_the_page() {
 
 #[test]
 fn one_target_names_its_input_lengths_and_several_targets_name_themselves() {
-    for Named { name, svg, .. } in plot::figures(&published(CHATGLM3), Theme::Light) {
+    for (name, svg) in figures(&published(CHATGLM3)) {
         let texts = texts(&svg);
         let from = texts.iter().position(|text| text == "Input length (tokens)");
         assert!(from.is_some(), "{name}: {texts:?}");
@@ -106,7 +126,7 @@ fn one_target_names_its_input_lengths_and_several_targets_name_themselves() {
             assert!(times >= 2, "{name}: {length} is a tick and a line");
         }
     }
-    for Named { name, svg, .. } in plot::figures(&published(MISTRAL), Theme::Light) {
+    for (name, svg) in figures(&published(MISTRAL)) {
         let texts = texts(&svg);
         for entry in ["vllm v0.2.5", "tgi v1.3.4", "Input length 2048 tokens"] {
             let times = texts.iter().filter(|text| *text == entry).count();
@@ -118,15 +138,15 @@ fn one_target_names_its_input_lengths_and_several_targets_name_themselves() {
 #[test]
 fn every_figure_is_a_point() {
     let count = |svg: &str| svg.matches("stroke=\"#ffffff\" stroke-width=\"1\"").count();
-    let named = plot::figures(&published(CHATGLM3), Theme::Light).remove(0);
-    assert_eq!(count(&named.svg), 16 + 4, "16 cells and 4 names of lines");
-    let named = plot::figures(&published(MISTRAL), Theme::Light).remove(0);
-    assert_eq!(count(&named.svg), 32 + 2, "32 cells and 2 names in the key");
+    let (_, svg) = figures(&published(CHATGLM3)).remove(0);
+    assert_eq!(count(&svg), 16 + 4, "16 cells and 4 names of lines");
+    let (_, svg) = figures(&published(MISTRAL)).remove(0);
+    assert_eq!(count(&svg), 32 + 2, "32 cells and 2 names in the key");
 }
 
 #[test]
 fn text_is_escaped_and_simulation_is_said_loudly() {
-    for Named { svg, .. } in plot::figures(&[full()], Theme::Light) {
+    for (_, svg) in figures(&[full()]) {
         assert!(svg.contains("书生·浦语-7B &lt;b&gt;|*x*"));
         let texts = texts(&svg);
         assert!(texts.iter().any(|text| text.starts_with("SIMULATED")), "{texts:?}");
@@ -147,12 +167,12 @@ fn intervals_and_failures_are_drawn_and_explained() {
         cell.passes = vec![single, loaded];
         summary.cells.push(cell);
     }
-    let plots = plot::figures(&[summary], Theme::Light);
+    let plots = figures(&[summary]);
     let hollow = "fill=\"#ffffff\" stroke=\"#0072b2\"";
-    assert_eq!(plots[0].svg.matches(hollow).count(), 1);
-    assert!(plots[0].svg.contains("Hollow:") && !plots[0].svg.contains("Whiskers:"));
-    assert_eq!(plots[3].svg.matches("stroke-width=\"1.5\"").count(), 3 * 3);
-    assert!(plots[3].svg.contains("Whiskers:") && !plots[3].svg.contains("Hollow:"));
+    assert_eq!(plots[0].1.matches(hollow).count(), 1);
+    assert!(plots[0].1.contains("Hollow:") && !plots[0].1.contains("Whiskers:"));
+    assert_eq!(plots[3].1.matches("M-4,0h8").count(), 3 * 2, "caps");
+    assert!(plots[3].1.contains("Whiskers:") && !plots[3].1.contains("Hollow:"));
 }
 
 #[test]
@@ -168,27 +188,23 @@ fn an_interval_that_reaches_below_zero_stays_on_its_axis() {
     });
     only.passes = vec![pass(PassKind::Saturated, 10)];
     summary.cells.push(only);
-    let svg = plot::figures(&[summary], Theme::Light).remove(0).svg;
+    let svg = figures(&[summary]).remove(0).1;
     let document = Document::parse(&svg).unwrap();
-    let number =
-        |node: &Node<'_, '_>, key| -> f64 { node.attribute(key).unwrap().parse().unwrap() };
-    let lines: Vec<Node<'_, '_>> =
-        document.descendants().filter(|node| node.has_tag_name("line")).collect();
-    let whiskers = || lines.iter().filter(|node| node.attribute("stroke-width") == Some("1.5"));
-    let axis = lines.iter().find(|node| node.attribute("stroke") == Some("#8c959f")).unwrap();
-    assert_eq!(whiskers().count(), 3);
-    for whisker in whiskers() {
-        assert!(number(whisker, "y1") <= number(axis, "y1"));
-    }
+    let axis = document.descendants().find(|node| node.has_tag_name("line")).unwrap();
+    let axis: f64 = axis.attribute("y1").unwrap().parse().unwrap();
+    let is_cap = |node: &Node<'_, '_>| node.attribute("d") == Some("M-4,0h8");
+    let caps: Vec<Node<'_, '_>> = document.descendants().filter(is_cap).collect();
+    assert_eq!(caps.len(), 2);
+    assert!(caps.iter().all(|cap| origin(cap)[1] <= axis));
     assert!(texts(&svg).contains(&"-10".to_owned()), "{:?}", texts(&svg));
 }
 
 #[test]
 fn a_png_has_the_size_of_the_scale_and_is_not_blank() {
     for summaries in [published(CHATGLM3), published(MISTRAL)] {
-        let named = plot::figures(&summaries, Theme::Light).remove(0);
-        let once = Pixmap::decode_png(&plot::png(&named.svg, 0.5).unwrap()).unwrap();
-        let twice = Pixmap::decode_png(&plot::png(&named.svg, 1.0).unwrap()).unwrap();
+        let (_, svg) = figures(&summaries).remove(0);
+        let once = Pixmap::decode_png(&plot::png(&svg, 0.5).unwrap()).unwrap();
+        let twice = Pixmap::decode_png(&plot::png(&svg, 1.0).unwrap()).unwrap();
         assert!(twice.width().abs_diff(once.width() * 2) <= 1);
         let inked = twice.pixels().iter().filter(|pixel| pixel.red() < 250).count();
         let share = inked as f64 / twice.pixels().len() as f64;
@@ -216,9 +232,9 @@ fn chinese_text_has_glyphs_in_the_bundled_fonts() {
 #[test]
 fn what_is_not_a_plot_or_not_a_size_is_an_error_that_says_so() {
     assert!(matches!(plot::png("<svg", 1.0), Err(ReportError::Svg { .. })));
-    let named = plot::figures(&published(CHATGLM3), Theme::Light).remove(0);
+    let (_, svg) = figures(&published(CHATGLM3)).remove(0);
     for scale in [0.0, -1.0, 1000.0, f32::NAN] {
-        let error = plot::png(&named.svg, scale).unwrap_err();
+        let error = plot::png(&svg, scale).unwrap_err();
         assert!(matches!(error, ReportError::Size { .. }), "{scale}");
     }
 }

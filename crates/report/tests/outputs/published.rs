@@ -8,7 +8,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::published_tables;
 use inferometer_load::PassKind;
 use inferometer_model::outcome::OutcomeCounts;
-use inferometer_report::{csv, plot, published, table};
+use inferometer_report::{charts, csv, plot, published, table};
 
 use crate::support::{cell, distribution, empty, pass};
 
@@ -136,10 +136,12 @@ fn lengths_that_an_imported_log_does_not_tell_are_no_row_of_zeros() {
 fn the_plot_has_a_line_for_each_length_asked_for() {
     let other = BlockFigures { wanted_chars: 100, ..first() };
     let smaller = BlockFigures { block_chars: 100, ..first() };
-    let plots = plot::figures(&[run(&[first(), other, smaller])], plot::Theme::Light);
-    assert_eq!(plots.iter().map(|plot| plot.name).collect::<Vec<_>>(), ["blocks-token-out"]);
+    let charts = charts::of_several(&[run(&[first(), other, smaller])]);
+    assert_eq!(charts[0].id, "blocks-token-out");
+    assert!(charts.iter().all(|chart| !chart.id.starts_with("throughput")));
+    let svg = plot::file(&charts[0], plot::Theme::Light);
     for part in ["Size of a block (characters)", "Asked for (characters)", ">4000<", ">100<"] {
-        assert!(plots[0].svg.contains(part), "{part}");
+        assert!(svg.contains(part), "{part}");
     }
 }
 

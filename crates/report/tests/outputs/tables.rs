@@ -138,3 +138,12 @@ fn the_csv_has_a_row_per_pass_and_every_figure() {
     assert!(rows[1..].iter().all(|row| columns(row) == columns(rows[0])));
     assert!(!text.contains("NaN"));
 }
+
+#[test]
+fn a_field_with_a_comma_a_quote_or_a_line_end_is_quoted() {
+    let mut summary = full();
+    summary.target.model = "a,b \"x\"\nc".to_owned();
+    let text = csv::cells(&summary);
+    let (_, row) = text.split_once("\r\n").unwrap();
+    assert!(row.contains(",\"a,b \"\"x\"\"\nc\","), "{row}");
+}

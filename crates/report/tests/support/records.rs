@@ -74,7 +74,7 @@ pub fn observed(begin: Nanos, seconds: u64) -> Observed {
 
 /// The traces of every pass of a summary, with so many requests each.
 pub fn traces(summary: &Summary, requests: u32, tokens: u32) -> Traces {
-    let mut traces = Traces::default();
+    let mut traces = Vec::new();
     let mut begin = Nanos(5_000 * MS);
     for cell in &summary.cells {
         for _ in &cell.passes {
@@ -90,5 +90,5 @@ pub fn traces(summary: &Summary, requests: u32, tokens: u32) -> Traces {
             begin = Nanos(end.0 + 1_000 * MS);
         }
     }
-    traces
+    traces.into_iter().collect()
 }

@@ -3,8 +3,7 @@
 
 use inferometer_analysis::compare::{Options, Subject, compare as compare_subjects};
 use inferometer_analysis::summary::Summary;
-use inferometer_report::difference;
-use inferometer_report::plot::{self, Theme};
+use inferometer_report::{charts, difference, plot};
 
 use crate::answer::{Answer, Trouble};
 use crate::asked::{Asked, link};
@@ -124,13 +123,17 @@ fn differences(summaries: &[(String, Summary)], margin: f64) -> Html {
     out
 }
 
-/// All of them in one picture for each figure.
+/// All of them in one chart for each figure.
 fn plots(summaries: Vec<(String, Summary)>) -> Html {
     let summaries: Vec<Summary> = summaries.into_iter().map(|(_, summary)| summary).collect();
     let mut out = Html::new();
     out.raw("<h2>Plots</h2>\n");
-    for plot in plot::figures(&summaries, Theme::Page) {
-        out.raw("<figure class=\"picture\">\n").piece(&Html::made(plot.svg)).raw("</figure>\n");
+    let charts = charts::of_several(&summaries);
+    if let Some(first) = charts.first() {
+        out.paragraph(&first.subject);
+    }
+    for chart in &charts {
+        out.piece(&Html::made(plot::figure(chart)));
     }
     out
 }

@@ -3,9 +3,7 @@
 
 use inferometer_analysis::summary::Summary;
 use inferometer_report::plot::Theme;
-use inferometer_report::{
-    chart, csv, html, json, markdown, page, plot, published, table, title, view,
-};
+use inferometer_report::{csv, html, json, markdown, page, plot, published, table};
 use inferometer_store::StoredRun;
 
 use crate::answer::{Answer, Trouble};
@@ -43,9 +41,8 @@ pub(crate) fn names(summary: &Summary, report: &Report) -> Vec<String> {
     let blocks = published::log(summary).is_some();
     let has = |name: &str| blocks || !name.starts_with("blocks.");
     let fixed = FILES.iter().map(|file| file.0).filter(|name| has(name)).map(str::to_owned);
-    let plots = report.plots.iter().map(|plot| plot.name.to_owned());
-    let charts = view::of_run(summary, &report.traces).into_iter().map(|chart| chart.id);
-    let drawn = plots.chain(charts).flat_map(|name| [format!("{name}.svg"), format!("{name}.png")]);
+    let charts = report.charts.iter().map(|chart| &chart.id);
+    let drawn = charts.flat_map(|name| [format!("{name}.svg"), format!("{name}.png")]);
     fixed.chain(drawn).collect()
 }
 
@@ -72,7 +69,7 @@ pub(crate) fn file(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
     if !["svg", "png"].contains(&end) {
         return Err(missing());
     }
-    let svg = picture(stem, &written.report, summary).ok_or_else(missing)?;
+    let svg = picture(stem, &written.report).ok_or_else(missing)?;
     if end == "svg" {
         return Ok(Answer::of("image/svg+xml", svg.into_bytes()));
     }
@@ -82,11 +79,8 @@ pub(crate) fn file(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
     }
 }
 
-/// A plot of the grid, or a chart of the run, by its name.
-fn picture(name: &str, report: &Report, summary: &Summary) -> Made {
-    let charts = view::of_run(summary, &report.traces);
-    if let Some(chart) = charts.iter().find(|chart| chart.id == name) {
-        return Some(chart::file(chart, &title(summary), Theme::Light));
-    }
-    report.plots.iter().find(|plot| plot.name == name).map(|plot| plot.svg.clone())
+/// A chart of the run, by its name.
+fn picture(name: &str, report: &Report) -> Made {
+    let chart = report.charts.iter().find(|chart| chart.id == name)?;
+    Some(plot::file(chart, Theme::Light))
 }

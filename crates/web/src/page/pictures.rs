@@ -1,21 +1,21 @@
-//! The pictures of a live view: what goes on over time, and how latencies are spread. How they
-//! are drawn is the report's room.
+//! The charts of a live view: what goes on over time, and how latencies are distributed. The
+//! report crate draws them.
 
 use std::time::Duration;
 
 use inferometer_analysis::so_far::SoFar;
 use inferometer_model::time::Nanos;
-use inferometer_report::chart::{Across, Chart, Panel, Series, Shape, Spacing, figure};
-use inferometer_report::plot::Axis;
+use inferometer_report::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
+use inferometer_report::plot::figure;
 use inferometer_stats::histogram::Histogram;
 
 use crate::markup::Html;
 
-/// Points of a picture over time.
+/// Points of a chart over time.
 const MOMENTS: u32 = 80;
 /// Columns of a distribution.
 const COLUMNS: u32 = 40;
-/// Pixels.
+/// Height of a panel in pixels.
 const HEIGHT: f64 = 110.0;
 
 /// Output tokens and requests in flight over the time of a pass, of requests that are over.
@@ -49,47 +49,29 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
         y: moments().map(|at| in_flight(at + step / 2)).collect(),
         ..Series::default()
     };
-    let panel = |title: &str, unit: &str, series: Series| Panel {
-        axis: Axis::new(title, unit),
-        spacing: Spacing::Linear,
-        ends: None,
-        height: HEIGHT,
-        series: vec![series],
-    };
+    let x = Axis::new("Time in the pass", "s").reaching(Extent::Values);
+    let mut chart = Chart::new("live-time", "Over time", x);
     let note = "Of requests that are over: what is under way is not in the log yet.";
-    drawn(&Chart {
-        id: "live-time".to_owned(),
-        title: "Over time".to_owned(),
-        notes: vec![note.to_owned()],
-        notice: None,
-        x: across("Time in the pass", "s", Spacing::Linear),
-        panels: vec![panel("Output", "tokens/s", tokens), panel("In flight", "requests", requests)],
-        bands: Vec::new(),
-    })
+    chart.notes = vec![note.to_owned()];
+    chart.panels = vec![
+        Panel::new(Axis::new("Output", "tokens/s"), HEIGHT, vec![tokens]),
+        Panel::new(Axis::new("In flight", "requests"), HEIGHT, vec![requests]),
+    ];
+    drawn(&chart)
 }
 
-/// How TTFT and ITL are spread, each on an axis of ratios.
+/// How TTFT and ITL are distributed, each on a log axis.
 pub(crate) fn distributions(pass: &SoFar) -> Html {
     let mut out = Html::new();
     for (look, id, title, spans) in
         [(2, "live-ttft", "TTFT", &pass.ttft), (3, "live-itl", "ITL", &pass.itl)]
     {
         let Some(columns) = columns(title, look, spans) else { continue };
-        out.piece(&drawn(&Chart {
-            id: id.to_owned(),
-            title: format!("{title}, {} values so far", spans.count()),
-            notes: Vec::new(),
-            notice: None,
-            x: across(title, "ms", Spacing::Log),
-            panels: vec![Panel {
-                axis: Axis::new("Share", "%"),
-                spacing: Spacing::Linear,
-                ends: None,
-                height: HEIGHT,
-                series: vec![columns],
-            }],
-            bands: Vec::new(),
-        }));
+        let x = Axis::new(title, "ms").scaled(Scale::Log).reaching(Extent::Values);
+        let heading = format!("{title}, {} values so far", spans.count());
+        let mut chart = Chart::new(id, heading, x);
+        chart.panels = vec![Panel::new(Axis::new("Share", "%"), HEIGHT, vec![columns])];
+        out.piece(&drawn(&chart));
     }
     out
 }
@@ -111,14 +93,10 @@ fn columns(name: &str, look: usize, spans: &Histogram) -> Option<Series> {
         shape: Shape::Bars,
         x: each(&|at| 1e3 * (edge(at) * edge(at + 1)).sqrt()),
         y: each(&share),
-        low: each(&|at| 1e3 * edge(at)),
-        high: each(&|at| 1e3 * edge(at + 1)),
+        left: each(&|at| 1e3 * edge(at)),
+        right: each(&|at| 1e3 * edge(at + 1)),
         ..Series::default()
     })
-}
-
-fn across(title: &str, unit: &str, spacing: Spacing) -> Across {
-    Across { axis: Axis::new(title, unit), spacing, named: Vec::new() }
 }
 
 fn drawn(chart: &Chart) -> Html {

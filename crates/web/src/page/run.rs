@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::Plan;
-use inferometer_report::plot::{self, Named, Theme};
+use inferometer_report::chart::Chart;
 use inferometer_report::trace::Traces;
-use inferometer_report::{ReportInput, html, plan_toml};
+use inferometer_report::{ReportInput, charts, html, plan_toml};
 use inferometer_store::{Note, RunState, StoredRun};
 
 use crate::answer::{Answer, Trouble};
@@ -80,7 +80,7 @@ impl Written {
     #[cfg(test)]
     pub(crate) fn empty() -> Self {
         let report = Report {
-            plots: Vec::new(),
+            charts: Vec::new(),
             traces: Traces::default(),
             plan: String::new(),
             again: String::new(),
@@ -91,8 +91,8 @@ impl Written {
 
 /// What a report is made of, for a stored run.
 pub(crate) struct Report {
-    /// The plots of its grid.
-    pub(crate) plots: Vec<Named>,
+    /// Its charts.
+    pub(crate) charts: Vec<Chart>,
     /// What its passes looked like.
     pub(crate) traces: Traces,
     plan: String,
@@ -100,7 +100,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Draws the plots of a run, reads its log and writes its plan.
+    /// Makes the charts of a run from its results and its log, and writes its plan.
     ///
     /// # Errors
     /// When its log is there and cannot be read.
@@ -112,7 +112,7 @@ impl Report {
             None => Traces::default(),
         };
         Ok(Self {
-            plots: plot::figures(std::slice::from_ref(summary), Theme::Light),
+            charts: charts::of_run(summary, &traces),
             traces,
             plan: plan(stored),
             again: format!("inferometer report {}", stored.row.id),
@@ -123,7 +123,7 @@ impl Report {
     pub(crate) fn input<'a>(&'a self, summary: &'a Summary) -> ReportInput<'a> {
         ReportInput {
             summary,
-            plots: &self.plots,
+            charts: &self.charts,
             traces: &self.traces,
             plan_toml: &self.plan,
             files: &["summary.json", "cells.csv", "table.md", "report.md"],

@@ -1,20 +1,18 @@
-//! Distributions of latencies: cumulative, with the percentiles that tables quote, and as
-//! histograms.
+//! Cumulative distributions of latencies, with the percentiles that tables quote.
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_stats::CurvePoint;
 use inferometer_stats::Distribution;
 
-use crate::chart::{Across, Chart, Panel, Series, Shape, Spacing};
-use crate::layout::{Align, Table};
+use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
 use crate::number::{count, significant};
-use crate::plot::Axis;
+use crate::text_table::{Align, Table};
 use crate::trace::{Latency, LatencyKind, PassTrace, Traces};
 
 /// Points of a curve in the chart of several passes.
 const OF_SEVERAL: usize = 80;
-/// More lines than these are no longer told apart.
+/// The most lines that can be told apart.
 const MOST_PASSES: usize = 7;
 /// Passes without a line that are named.
 const MOST_LEFT_OUT_NAMED: usize = 3;
@@ -106,18 +104,13 @@ fn marks(name: &str, look: usize, values: &Distribution) -> Series {
 }
 
 fn shares(series: Vec<Series>, height: f64) -> Panel {
-    Panel {
-        axis: Axis::new("Share of values not above", "%"),
-        spacing: Spacing::Linear,
-        ends: Some([0.0, 100.0]),
-        height,
-        series,
-    }
+    let y = Axis::new("Share of values not above", "%").reaching(Extent::Fixed(0.0, 100.0));
+    Panel::new(y, height, series)
 }
 
 /// Equal ratios where values spread over more than a factor of 20 above the smallest 5th
 /// percentile.
-fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Across {
+fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Axis {
     let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
     for latency in latencies {
         let points = &latency.curve.points;
@@ -125,8 +118,8 @@ fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Acro
         high = high.max(points.last().map_or(0.0, |point| point.value));
     }
     let is_log = low > 0.0 && high / low > 20.0;
-    let spacing = if is_log { Spacing::Log } else { Spacing::Linear };
-    Across { axis: Axis::new(title, "ms"), spacing, named: Vec::new() }
+    let scale = if is_log { Scale::Log } else { Scale::Linear };
+    Axis::new(title, "ms").scaled(scale).reaching(Extent::Values)
 }
 
 /// The 5th percentile of a distribution, of one with more zeros than that its smallest value above
@@ -137,16 +130,16 @@ fn fifth(latency: &Latency) -> f64 {
     fifth.map_or(0.0, |point| point.value)
 }
 
-/// What lies to the left of a log axis is left out, and said.
+/// Leaves out what lies to the left of a log axis, and adds a note of it.
 fn on_axis(mut chart: Chart, latencies: &[&Latency]) -> Chart {
-    if chart.x.spacing == Spacing::Linear {
+    if chart.x.scale == Scale::Linear {
         return chart;
     }
     let low = latencies.iter().map(|latency| fifth(latency)).fold(f64::INFINITY, f64::min) / 100.0;
     let mut left_out = false;
     for series in chart.panels.iter_mut().flat_map(|panel| &mut panel.series) {
         let before = series.x.len();
-        series.keep(|x| x >= low);
+        series.retain(|x| x >= low);
         left_out |= series.x.len() < before;
         // What is not a number marks that there is no interval, and stays.
         for end in series.left.iter_mut().filter(|end| **end < low) {
@@ -163,15 +156,20 @@ fn on_axis(mut chart: Chart, latencies: &[&Latency]) -> Chart {
     chart
 }
 
-/// Where values are too many to be kept, their percentiles are those of a sketch.
+/// Where values are too many to be stored, their percentiles are those of a sketch.
 fn exactness(latencies: &[&Latency]) -> Option<String> {
     let inexact = latencies.iter().any(|latency| !latency.curve.exact);
     inexact
         .then(|| "Values too many to be kept are drawn within 0.1 % of where they are.".to_owned())
 }
 
+/// A chart for each latency.
+pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
+    LatencyKind::ALL.iter().filter_map(|kind| over_passes(summary, traces, *kind)).collect()
+}
+
 /// One latency, a line for each of the passes.
-pub(super) fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind) -> Option<Chart> {
+fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind) -> Option<Chart> {
     let all: Vec<(String, &Latency, &PassSummary)> = traces
         .beside(summary)
         .filter_map(|(cell, pass, trace)| {
@@ -204,15 +202,10 @@ pub(super) fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind)
     let latencies: Vec<&Latency> = shown.iter().map(|(_, latency, _)| *latency).collect();
     notes.extend(ranks_note(&latencies, OF_SEVERAL));
     notes.extend(exactness(&latencies));
-    let chart = Chart {
-        id: format!("cdf-{}", kind.name()),
-        title: format!("{} of each pass, cumulative", kind.title()),
-        notes,
-        notice: None,
-        x: across(kind.title(), latencies.iter().copied()),
-        panels: vec![shares(series, 260.0)],
-        bands: Vec::new(),
-    };
+    let title = format!("{} of each pass, cumulative", kind.title());
+    let x = across(kind.title(), latencies.iter().copied());
+    let mut chart = Chart::new(format!("cdf-{}", kind.name()), title, x);
+    (chart.notes, chart.panels) = (notes, vec![shares(series, 260.0)]);
     Some(on_axis(chart, &latencies))
 }
 
@@ -236,7 +229,7 @@ fn left_out_note(left_out: &[&str], all: usize) -> Option<String> {
 }
 
 /// The four latencies of one pass.
-pub(crate) fn cumulative(
+pub(super) fn cumulative(
     id: &str,
     pass: &PassSummary,
     trace: &PassTrace,
@@ -262,96 +255,13 @@ pub(crate) fn cumulative(
     let latencies: Vec<&Latency> = trace.latencies.iter().collect();
     notes.extend(ranks_note(&latencies, points));
     notes.extend(exactness(&latencies));
-    let chart = Chart {
-        id: format!("{id}-cdf"),
-        title: "Latencies, cumulative".to_owned(),
-        notes,
-        notice: None,
-        x: across("Latency", trace.latencies.iter()),
-        panels: vec![shares(series, 240.0)],
-        bands: Vec::new(),
-    };
+    let x = across("Latency", trace.latencies.iter());
+    let mut chart = Chart::new(format!("{id}-cdf"), "Latencies, cumulative", x);
+    (chart.notes, chart.panels) = (notes, vec![shares(series, 240.0)]);
     Some(on_axis(chart, &latencies))
 }
 
-/// One latency of one pass as a histogram, with the figures that tables quote.
-pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points: usize) -> Chart {
-    let mut bars =
-        Series { name: "share of values".to_owned(), shape: Shape::Bars, ..Series::default() };
-    // In a page of many passes two columns are joined to one.
-    let joined = if points < 150 { 2 } else { 1 };
-    for bins in latency.curve.bins.chunks(joined) {
-        let (mut from, to) = (bins[0].from, bins[bins.len() - 1].to);
-        if latency.curve.growing && bars.x.is_empty() {
-            // On its axis zero is infinitely far away: the first column is as wide as the next.
-            let next = latency.curve.bins.get(2 * joined - 1).map_or(to, |bin| bin.to);
-            from = from.max(to * to / next);
-        }
-        bars.x.push(f64::midpoint(from, to));
-        bars.low.push(from);
-        bars.high.push(to);
-        bars.y.push(bins.iter().map(|bin| bin.share).sum::<f64>() * 100.0);
-    }
-    let mut series = vec![bars];
-    if let Some(values) = distribution(pass, latency.kind) {
-        for (look, name, value) in [
-            (1, "p50", Some(values.p50)),
-            (4, "mean", Some(values.mean)),
-            (5, "p99", Some(values.p99)),
-        ] {
-            let Some(value) = value.filter(|value| value.is_finite()) else { continue };
-            series.push(Series {
-                name: name.to_owned(),
-                look,
-                shape: Shape::Marks,
-                x: vec![value],
-                y: vec![0.0],
-                texts: vec![format!("{} ms", significant(value))],
-                ..Series::default()
-            });
-        }
-    }
-    let kind = latency.kind;
-    let is_log = latency.curve.growing;
-    let width = if is_log {
-        "Columns widen by the same factor each; the first holds everything below its end."
-    } else {
-        "Columns of one width."
-    };
-    let mut notes = vec![format!("n = {}. {width}", count(latency.curve.n))];
-    if let Some(values) = distribution(pass, kind) {
-        let interval = |ends: Option<[f64; 2]>| {
-            ends.map_or(String::new(), |ends| {
-                format!(" (95 % interval {} ms)", ends.map(significant).join(" to "))
-            })
-        };
-        notes.push(format!(
-            "Mean {} ms{}; p50 {} ms{}; p99 {} ms{}.",
-            significant(values.mean),
-            interval(values.mean_ci),
-            significant(values.p50),
-            interval(values.p50_ci),
-            significant(values.p99),
-            interval(values.p99_ci)
-        ));
-    }
-    notes.push(format!("{}: {}.", tail_heading(kind), tail(latency)));
-    Chart {
-        id: format!("{id}-{}-chart", kind.name()),
-        title: format!("{}, distribution", kind.title()),
-        notes,
-        notice: None,
-        x: Across {
-            axis: Axis::new(kind.title(), "ms"),
-            spacing: if is_log { Spacing::Log } else { Spacing::Linear },
-            named: Vec::new(),
-        },
-        panels: vec![super::panel("Share of values", "%", 170.0, series)],
-        bands: Vec::new(),
-    }
-}
-
-fn tail_heading(kind: LatencyKind) -> &'static str {
+pub(super) fn tail_heading(kind: LatencyKind) -> &'static str {
     match kind {
         LatencyKind::Itl => "Requests with the largest gap",
         _ => "Largest, by request",
@@ -359,7 +269,7 @@ fn tail_heading(kind: LatencyKind) -> &'static str {
 }
 
 /// `12: 35.1 ms, 7: 33 ms`.
-fn tail(latency: &Latency) -> String {
+pub(super) fn tail(latency: &Latency) -> String {
     let each = latency
         .tail
         .iter()

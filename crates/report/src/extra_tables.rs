@@ -1,13 +1,12 @@
-//! The tables that stand beside the published one: figures over repeats, of classes, goodput,
-//! steady state.
-//! Each only where a run has it. Never computes a figure.
+//! The tables that follow the published one: figures over repeats, of classes, goodput, steady state.
+//! A run has only those for which it has figures. No figure is computed here.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_stats::{Distribution, Spread};
 
-use crate::layout::{Align, Table};
 use crate::number::{MISSING, count, length, significant, two_decimals};
 use crate::published;
+use crate::text_table::{Align, Table};
 
 /// The tables that the run has, with their headings.
 pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {

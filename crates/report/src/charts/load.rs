@@ -8,10 +8,10 @@ use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
 use inferometer_stats::Distribution;
 
-use crate::chart::{Across, Chart, Series, Shape, Spacing};
-use crate::plot::Axis;
+use crate::chart::{Axis, Chart, Scale, Series, Shape};
+use crate::trace::Traces;
 
-/// The load that a pass asked for.
+/// The load of a pass, as it was planned.
 type Load = fn(&PassSummary) -> Option<f64>;
 /// A figure and its interval.
 type Figure = (Option<f64>, Option<[f64; 2]>);
@@ -26,7 +26,7 @@ const LATENCIES: [(&str, Of); 3] = [
 
 /// A curve over the load for closed and for open passes, and latencies over throughput; only where
 /// a cell has at least two loads of the kind.
-pub(super) fn charts(summary: &Summary) -> Vec<Chart> {
+pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let closed: Load = |pass| pass.concurrency.map(f64::from);
     let open: Load = |pass| pass.rate;
     let mut charts = Vec::new();
@@ -82,23 +82,13 @@ fn over_load(id: &str, axis: Axis, cells: &[(String, Vec<(f64, &PassSummary)>)])
     }
     let loads: BTreeSet<u64> =
         cells.iter().flat_map(|(_, passes)| passes).map(|(load, _)| load.to_bits()).collect();
-    Chart {
-        id: format!("load-{id}"),
-        title: "Throughput and latency over the load".to_owned(),
-        notes: vec![
-            "A line for each pair of lengths. Whiskers: 95 % order-statistic intervals of the \
-             quantile. Of repeats the first."
-                .to_owned(),
-        ],
-        notice: None,
-        x: Across {
-            axis,
-            spacing: Spacing::Log,
-            named: loads.into_iter().map(f64::from_bits).collect(),
-        },
-        panels,
-        bands: Vec::new(),
-    }
+    let x = axis.scaled(Scale::Log).naming(loads.into_iter().map(f64::from_bits));
+    let mut chart = Chart::new(format!("load-{id}"), "Throughput and latency over the load", x);
+    let note = "A line for each pair of lengths. Whiskers: 95 % order-statistic intervals of the \
+                quantile. Of repeats the first.";
+    chart.notes = vec![note.to_owned()];
+    chart.panels = panels;
+    chart
 }
 
 fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Chart {
@@ -122,33 +112,19 @@ fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Ch
         });
         super::panel(&format!("{name} p50"), "ms", 120.0, series.collect())
     });
-    Chart {
-        id: format!("load-{id}-latency"),
-        title: "Latency over throughput".to_owned(),
-        notes: vec![
-            "Each point is a load: to the right is better, and so is further down. Whiskers: 95 % \
-             order-statistic intervals of the median."
-                .to_owned(),
-        ],
-        notice: None,
-        x: Across {
-            axis: Axis::new("Throughput", "output tokens/s"),
-            spacing: Spacing::Linear,
-            named: Vec::new(),
-        },
-        panels: panels.into(),
-        bands: Vec::new(),
-    }
+    let x = Axis::new("Throughput", "output tokens/s");
+    let mut chart = Chart::new(format!("load-{id}-latency"), "Latency over throughput", x);
+    let note = "Each point is a load: to the right is better, and so is further down. Whiskers: 95 % \
+                order-statistic intervals of the median.";
+    chart.notes = vec![note.to_owned()];
+    chart.panels = panels.into();
+    chart
 }
 
 fn marked(name: String, look: usize, points: impl Iterator<Item = (f64, Figure)>) -> Series {
     let mut series = Series { name, look, shape: Shape::Marked, ..Series::default() };
     for (x, (y, interval)) in points {
-        let [low, high] = interval.unwrap_or([f64::NAN; 2]);
-        series.x.push(x);
-        series.y.push(y.unwrap_or(f64::NAN));
-        series.low.push(low);
-        series.high.push(high);
+        series.push(x, y, interval);
     }
     series
 }

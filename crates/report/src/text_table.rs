@@ -1,5 +1,5 @@
-//! A table as data, and its text for Markdown and for a terminal. Never knows what the figures
-//! mean.
+//! The one model of a table, with its text for Markdown and for a terminal; [`crate::page::table`]
+//! makes HTML of it. Nothing here knows what the figures mean.
 
 use std::collections::BTreeMap;
 
@@ -152,7 +152,7 @@ fn wrapped(text: &str, room: usize) -> Vec<String> {
 
 /// A text that cannot end its cell.
 fn markdown_cell(text: &str) -> String {
-    crate::markdown::escape(text).replace('|', "\\|")
+    crate::escape::markdown(text).replace('|', "\\|")
 }
 
 /// The alignment row's share of a column.

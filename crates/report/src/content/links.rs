@@ -1,4 +1,4 @@
-//! Which figure of a table leads to which place of the page. Never a link to a place that is not
+//! Which figure of a table leads to which part of the page. No link leads to a part that is not
 //! there.
 
 use inferometer_analysis::cell::Cell;
@@ -6,24 +6,24 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
 
-use crate::layout::Table;
+use crate::charts;
+use crate::text_table::Table;
 use crate::trace::{LatencyKind, Traces};
-use crate::view;
 
-/// The places of a page.
+/// The parts of a page that tables link to.
 #[derive(Clone, Copy)]
-pub(super) struct Places<'a> {
+pub(super) struct PageLinks<'a> {
     pub summary: &'a Summary,
     pub traces: &'a Traces,
 }
 
-impl Places<'_> {
+impl PageLinks<'_> {
     /// Figures of the published table lead to the pass that they are from.
     pub fn link_records(&self, table: &mut Table) {
         for (row, cell) in self.summary.cells.iter().enumerate() {
             let of = |pass: Option<&PassSummary>| {
                 let pass = position(cell, pass?)?;
-                Some(format!("#{}", view::pass_id(row, pass)))
+                Some(format!("#{}", charts::pass_id(row, pass)))
             };
             let (loading, alone) = (of(cell.loading()), of(cell.alone()));
             for (column, place) in [(2, &loading), (3, &loading), (4, &alone), (5, &alone)] {
@@ -42,7 +42,7 @@ impl Places<'_> {
                 if !matches!(pass.kind, PassKind::Closed | PassKind::Open) {
                     continue;
                 }
-                table.set_link(row, 2, format!("#{}", view::pass_id(at, index)));
+                table.set_link(row, 2, format!("#{}", charts::pass_id(at, index)));
                 for (column, kind) in [
                     (7, LatencyKind::Ttft),
                     (8, LatencyKind::Ttft),
@@ -53,7 +53,7 @@ impl Places<'_> {
                     (13, LatencyKind::E2e),
                 ] {
                     if self.has(cell, index, kind) {
-                        let place = format!("#{}", view::latency_id(at, index, kind));
+                        let place = format!("#{}", charts::latency_id(at, index, kind));
                         table.set_link(row, column, place);
                     }
                 }

@@ -1,15 +1,16 @@
-//! What went on within one pass: requests in flight, tokens, latencies by the time of the send,
+//! The course of one pass: requests in flight, tokens, latencies by the time of the send,
 //! and requests one by one.
 
+use inferometer_analysis::pass::PassSummary;
 use inferometer_model::outcome::OutcomeKind;
 
 use crate::chart::thin::bands;
-use crate::chart::{Chart, Panel, Series, Shape};
+use crate::chart::{Chart, Extent, Panel, Series, Shape};
 use crate::number::{count, significant};
-use crate::trace::{Level, PassTrace, Seen, parts_within, thinned_to};
+use crate::trace::{Level, PassTrace, RequestSpan, parts_within, thinned_to};
 
 /// The chart of a pass; nothing where nothing was sent.
-pub(crate) fn course(id: &str, trace: &PassTrace, points: usize) -> Option<Chart> {
+pub(super) fn course(id: &str, _: &PassSummary, trace: &PassTrace, points: usize) -> Option<Chart> {
     trace.window?;
     let mut notes = Vec::new();
     let mut panels = vec![requests(trace, points, &mut notes)];
@@ -30,15 +31,10 @@ pub(crate) fn course(id: &str, trace: &PassTrace, points: usize) -> Option<Chart
         let height = (rows.x.len() as f64 * 5.0).clamp(40.0, 220.0);
         panels.push(rows_panel(vec![rows], height));
     }
-    Some(Chart {
-        id: format!("{id}-course"),
-        title: "Course of the pass".to_owned(),
-        notes: vec![notes.join(" ")],
-        notice: None,
-        x: super::seconds("Time since the first send"),
-        panels,
-        bands: Vec::new(),
-    })
+    let x = super::seconds("Time since the first send");
+    let mut chart = Chart::new(format!("{id}-course"), "Course of the pass", x);
+    (chart.notes, chart.panels) = (vec![notes.join(" ")], panels);
+    Some(chart)
 }
 
 /// A line as a series.
@@ -52,11 +48,11 @@ fn requests(trace: &PassTrace, points: usize, notes: &mut Vec<String>) -> Panel 
     let in_flight = course.in_flight.within(points, trace.seconds());
     notes.extend(level_note(&in_flight, course.changes));
     let mut all = vec![level(&in_flight, 0.0)];
-    let said = [
+    let server = [
         (1, "running (server)", &course.server.running),
         (3, "waiting (server)", &course.server.waiting),
     ];
-    for (look, name, line) in said {
+    for (look, name, line) in server {
         if !line.is_empty() {
             all.push(series(name, look, Shape::Line, &thinned_to(line.clone(), points)));
         }
@@ -129,18 +125,22 @@ pub(super) fn failures(trace: &PassTrace, from_s: f64, of: &str) -> Option<Serie
 }
 
 fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<Panel> {
-    let complete: Vec<&Seen> =
-        trace.seen.iter().filter(|seen| seen.outcome == OutcomeKind::Complete).collect();
+    let complete: Vec<&RequestSpan> =
+        trace.requests.iter().filter(|span| span.outcome == OutcomeKind::Complete).collect();
     // Where requests are too many to be drawn one by one, quantiles are, over parts of the pass.
     let parts = (most / 5).clamp(12, 60);
     let mut all = Vec::new();
-    let mut said = None;
+    let mut many = None;
     for (look, name, of) in [
-        (0, "TTFT", (|seen| Some((seen.first_s? - seen.sent_s) * 1e3)) as fn(&Seen) -> Option<f64>),
-        (1, "sent to ended", |seen| Some((seen.ended_s - seen.sent_s) * 1e3)),
+        (
+            0,
+            "TTFT",
+            (|span| Some((span.first_s? - span.sent_s) * 1e3)) as fn(&RequestSpan) -> Option<f64>,
+        ),
+        (1, "sent to ended", |span| Some((span.ended_s - span.sent_s) * 1e3)),
     ] {
         let mut points: Vec<(f64, f64, u32)> =
-            complete.iter().filter_map(|seen| Some((seen.sent_s, of(seen)?, seen.index))).collect();
+            complete.iter().filter_map(|span| Some((span.sent_s, of(span)?, span.index))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         if points.is_empty() {
             continue;
@@ -154,7 +154,7 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
         }
         let pairs: Vec<(f64, f64)> = points.iter().map(|(x, y, _)| (*x, *y)).collect();
         let bands = bands(&pairs, parts);
-        said = Some(pairs.len());
+        many = Some(pairs.len());
         all.push(Series {
             name: format!("{name}, median and p5 to p95"),
             look,
@@ -170,8 +170,8 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
     if all.is_empty() {
         return None;
     }
-    if let Some(n) = said {
-        let sampled = match trace.every {
+    if let Some(n) = many {
+        let sampled = match trace.step {
             1 => String::new(),
             every => format!(", each {}th by its index", count(u64::from(every))),
         };
@@ -187,28 +187,28 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
 /// Requests one by one: some, evenly by index. `row` is the first
 /// row's number, `from_s` where the pass begins.
 pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &str) -> Series {
-    let every = trace.seen.len().div_ceil(most.max(1)).max(1);
+    let every = trace.requests.len().div_ceil(most.max(1)).max(1);
     let mut series = Series {
         name: "requests: waiting, then answered".to_owned(),
         look: 0,
         shape: Shape::Spans,
         ..Series::default()
     };
-    for seen in trace.seen.iter().step_by(every) {
+    for span in trace.requests.iter().step_by(every) {
         series.y.push(row + series.y.len() as f64);
-        series.x.push(from_s + seen.sent_s);
-        series.low.push(from_s + seen.sent_s);
-        series.middle.push(from_s + seen.first_s.unwrap_or(seen.ended_s));
-        series.high.push(from_s + seen.ended_s);
-        series.failed.push(seen.outcome != OutcomeKind::Complete && !seen.cut_off);
-        let first = seen.first_s.map_or("no output".to_owned(), |first| {
-            format!("first output after {} ms", significant((first - seen.sent_s) * 1e3))
+        series.x.push(from_s + span.sent_s);
+        series.left.push(from_s + span.sent_s);
+        series.middle.push(from_s + span.first_s.unwrap_or(span.ended_s));
+        series.right.push(from_s + span.ended_s);
+        series.failed.push(span.outcome != OutcomeKind::Complete && !span.cut_off);
+        let first = span.first_s.map_or("no output".to_owned(), |first| {
+            format!("first output after {} ms", significant((first - span.sent_s) * 1e3))
         });
         series.texts.push(format!(
             "{of}request {}: {first}, ended after {} ms, {}",
-            seen.index,
-            significant((seen.ended_s - seen.sent_s) * 1e3),
-            if seen.cut_off { "cut off by the search" } else { seen.outcome.name() }
+            span.index,
+            significant((span.ended_s - span.sent_s) * 1e3),
+            if span.cut_off { "cut off by the search" } else { span.outcome.name() }
         ));
     }
     series
@@ -216,8 +216,8 @@ pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &
 
 /// How many requests stand for how many.
 fn spans_note(shown: usize, trace: &PassTrace) -> String {
-    let of = trace.seen.len() * trace.every as usize;
-    if shown == trace.seen.len() && trace.every == 1 {
+    let of = trace.requests.len() * trace.step as usize;
+    if shown == trace.requests.len() && trace.step == 1 {
         return "Every request: pale until its first output.".to_owned();
     }
     format!(
@@ -231,6 +231,6 @@ fn spans_note(shown: usize, trace: &PassTrace) -> String {
 pub(super) fn rows_panel(series: Vec<Series>, height: f64) -> Panel {
     let rows: usize = series.iter().map(|series| series.y.len()).sum();
     let mut panel = super::panel("Requests one by one", "row", height, series);
-    panel.ends = Some([-1.0, rows.max(1) as f64]);
+    panel.y.extent = Extent::Fixed(-1.0, rows.max(1) as f64);
     panel
 }

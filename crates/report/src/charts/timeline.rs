@@ -1,10 +1,10 @@
-//! The whole run on one time axis: what the client had in flight, what came, what the server and
-//! its cards said, and some requests one by one.
+//! The whole run on one time axis: requests in flight, tokens, the metrics of the server and its
+//! cards, and a sample of requests one by one.
 
 use inferometer_analysis::summary::Summary;
 
 use super::course::{cut_off_note, failures, level, rows_panel, series, spans};
-use crate::chart::{Chart, Panel, Series, Shape};
+use crate::chart::{Band, Chart, Extent, Panel, Series, Shape};
 use crate::number::{count, significant};
 use crate::trace::{Line, PassTrace, ServerCourse, Traces, parts_within, thinned_to};
 
@@ -17,16 +17,16 @@ const ROWS: usize = 100;
 /// A pass: its name, when it begins on the axis of the run in seconds, and what it looked like.
 type Placed<'a> = (String, f64, &'a PassTrace);
 
-/// What is said of passes that were not carried out one after another on one clock.
+/// The note on passes that were not carried out one after another on one clock.
 const LAID: &str = "The passes have no clock in common, for each began at its own zero, as those of \
                     a prediction or of an import do: they are laid one after another, in the order \
                     of their cells, without what was between them.";
 
 /// The time line of a run; nothing where nothing was sent.
-pub(super) fn chart(summary: &Summary, traces: &Traces) -> Option<Chart> {
+pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     let (all, laid) = placed(summary, traces);
     if all.is_empty() {
-        return None;
+        return Vec::new();
     }
     let most = (MOST / all.len()).max(FEWEST);
     let mut panels = panels(&all, most);
@@ -37,19 +37,22 @@ pub(super) fn chart(summary: &Summary, traces: &Traces) -> Option<Chart> {
     }
     let mut notes = notes(&all, most, shown);
     notes.extend(laid.then(|| LAID.to_owned()));
-    let bands = all.iter();
-    Some(Chart {
-        id: "timeline".to_owned(),
-        title: "Time line of the run".to_owned(),
-        notes,
-        notice: None,
-        x: super::seconds(match laid {
-            true => "Time, the passes one after another",
-            false => "Time since the first send of the run",
-        }),
-        panels,
-        bands: bands.map(|(place, from, t)| (*from, from + t.seconds(), place.clone())).collect(),
-    })
+    for (index, panel) in panels.iter_mut().enumerate() {
+        let band = |(place, from, trace): &Placed<'_>| Band {
+            from: *from,
+            to: from + trace.seconds(),
+            name: if index == 0 { place.clone() } else { String::new() },
+            is_result: false,
+        };
+        panel.bands = all.iter().map(band).collect();
+    }
+    let x = super::seconds(match laid {
+        true => "Time, the passes one after another",
+        false => "Time since the first send of the run",
+    });
+    let mut chart = Chart::new("timeline", "Time line of the run", x);
+    (chart.notes, chart.panels) = (notes, panels);
+    vec![chart]
 }
 
 /// The passes on the axis of the run, in the order of time; and whether they had to be laid one
@@ -80,12 +83,12 @@ fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
     let whole = |name: &str, look, shape, of: &dyn Fn(&PassTrace) -> Line| {
         joined(all, most, of).map(|line| series(name, look, shape, &line))
     };
-    let said = |name: &str, look, of: fn(&ServerCourse) -> &Line| {
+    let of_server = |name: &str, look, of: fn(&ServerCourse) -> &Line| {
         whole(name, look, Shape::Line, &|trace| of(&trace.course.server).clone())
     };
     let mut requests = in_flight(all, most);
-    requests.extend(said("running (server)", 1, |server| &server.running));
-    requests.extend(said("waiting (server)", 3, |server| &server.waiting));
+    requests.extend(of_server("running (server)", 1, |server| &server.running));
+    requests.extend(of_server("waiting (server)", 3, |server| &server.waiting));
     requests.extend(
         all.iter().filter_map(|(place, from, trace)| failures(trace, *from, &format!("{place}, "))),
     );
@@ -93,11 +96,9 @@ fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
         parts_within(&trace.course.tokens_per_s, trace.course.part_s, most).0
     });
     let tokens = tokens.map(|line| series("output tokens/s", 2, Shape::Step, &line));
-    let memory = said("KV memory in use", 4, |server| &server.kv_percent).into_iter().chain(said(
-        "prefix cache hits",
-        5,
-        |server| &server.hits_percent,
-    ));
+    let memory = of_server("KV memory in use", 4, |server| &server.kv_percent)
+        .into_iter()
+        .chain(of_server("prefix cache hits", 5, |server| &server.hits_percent));
     let below = [
         ("Throughput", "output tokens/s", tokens.into_iter().collect()),
         ("Server's memory", "%", memory.collect()),
@@ -107,7 +108,9 @@ fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
     let mut panels = vec![super::panel("Requests", "count", 150.0, requests)];
     for (title, unit, series) in below.into_iter().filter(|(.., series)| !series.is_empty()) {
         let mut panel = super::panel(title, unit, 80.0, series);
-        panel.ends = (unit == "%").then_some([0.0, 100.0]);
+        if unit == "%" {
+            panel.y.extent = Extent::Fixed(0.0, 100.0);
+        }
         panels.push(panel);
     }
     panels
@@ -135,7 +138,7 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
             count(changes as u64)
         );
     }
-    let of: u64 = all.iter().map(|(.., t)| t.seen.len() as u64 * u64::from(t.every)).sum();
+    let of: u64 = all.iter().map(|(.., t)| t.requests.len() as u64 * u64::from(t.step)).sum();
     text += &format!(
         " {} of about {} requests one by one, evenly by index, pale until their first output.",
         count(shown as u64),
@@ -214,9 +217,9 @@ fn rows(all: &[Placed<'_>]) -> Series {
         rows = Series {
             x: [rows.x, own.x].concat(),
             y: [rows.y, own.y].concat(),
-            low: [rows.low, own.low].concat(),
+            left: [rows.left, own.left].concat(),
             middle: [rows.middle, own.middle].concat(),
-            high: [rows.high, own.high].concat(),
+            right: [rows.right, own.right].concat(),
             texts: [rows.texts, own.texts].concat(),
             failed: [rows.failed, own.failed].concat(),
             ..own

@@ -1,5 +1,5 @@
 //! The figures of a pass as data, so that every output lists the same ones under the same
-//! names. Never computes one.
+//! names. No figure is computed here.
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_stats::Distribution;

@@ -1,0 +1,299 @@
+//! The axes of charts: what they show, which values they reach from and to, and which round
+//! values they name. Every axis has a unit. This is the only algorithm for ticks: the script of a
+//! page carries the same one in `page/axis.js`, and a test compares the two.
+
+use crate::number::{decimal, significant};
+
+/// What an axis shows, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// The quantity: `Throughput`.
+    pub title: String,
+    /// Its unit: `requests/s`.
+    pub unit: String,
+    /// How values become positions.
+    pub scale: Scale,
+    /// From where to where it reaches.
+    pub extent: Extent,
+    /// The values that are named; empty for round ones.
+    pub ticks: Vec<Tick>,
+}
+
+/// How values become positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences are equally far apart.
+    Linear,
+    /// Equal ratios are equally far apart. Values at or below zero are left out.
+    Log,
+}
+
+/// From where to where an axis reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Extent {
+    /// From zero to above the largest value; on a log scale a little beyond the outermost values.
+    FromZero,
+    /// As [`Extent::FromZero`], but where all values lie above three quarters of the largest, only
+    /// around them: from zero they could not be told apart. The title of the axis says so.
+    Close,
+    /// From the smallest to the largest value exactly.
+    Values,
+    /// Between these two values.
+    Fixed(f64, f64),
+}
+
+/// A value that an axis names, and the text beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tick {
+    /// The value.
+    pub at: f64,
+    /// Its text.
+    pub text: String,
+}
+
+impl Axis {
+    /// A linear axis of this quantity in this unit, from zero on, with round ticks.
+    #[must_use]
+    pub fn new(title: &str, unit: &str) -> Self {
+        Self {
+            title: title.to_owned(),
+            unit: unit.to_owned(),
+            scale: Scale::Linear,
+            extent: Extent::FromZero,
+            ticks: Vec::new(),
+        }
+    }
+
+    /// The axis with another scale.
+    #[must_use]
+    pub fn scaled(self, scale: Scale) -> Self {
+        Self { scale, ..self }
+    }
+
+    /// The axis with other ends.
+    #[must_use]
+    pub fn reaching(self, extent: Extent) -> Self {
+        Self { extent, ..self }
+    }
+
+    /// The axis with a tick at each of these values and at no other.
+    #[must_use]
+    pub fn naming(self, values: impl IntoIterator<Item = f64>) -> Self {
+        let ticks = values.into_iter().map(|at| Tick { at, text: significant(at) });
+        Self { ticks: ticks.collect(), ..self }
+    }
+
+    /// `Throughput (requests/s)`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("{} ({})", self.title, self.unit)
+    }
+
+    /// What a reader must know about the scale, to stand beside the title.
+    pub(crate) fn remark(&self, range: Range) -> Option<&'static str> {
+        match (self.scale, self.extent) {
+            (Scale::Log, _) => Some("log scale"),
+            (Scale::Linear, Extent::Close) if range.from > 0.0 => Some("axis does not start at 0"),
+            (Scale::Linear, _) => None,
+        }
+    }
+}
+
+/// An axis between its ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Range {
+    pub scale: Scale,
+    pub from: f64,
+    pub to: f64,
+}
+
+/// Values that spread over more than this factor are shown on a log scale: on a linear one the
+/// smallest could no longer be told apart.
+const LOG_FROM_FACTOR: f64 = 20.0;
+
+/// [`Extent::Close`] leaves zero out where the smallest value is above this share of the largest.
+const CLOSE_FROM_SHARE: f64 = 0.75;
+
+/// An axis without zero spans at least this share of its largest value, so that noise does not look
+/// like an effect.
+const LEAST_SPAN_SHARE: f64 = 0.2;
+
+/// An axis may be longer than its values by this share, to end at a tick.
+const ROUND_END_SHARE: f64 = 0.15;
+
+/// Where it does not end at a tick, it is longer than its values by this share: room for the texts
+/// of points.
+const MARGIN_SHARE: f64 = 0.08;
+
+/// A log axis that spans less than this factor has the ticks of a linear one.
+const LOG_TICKS_FROM_FACTOR: f64 = 8.0;
+
+impl Scale {
+    /// The scale on which all of these values can be told apart: a log scale where they are above
+    /// zero and spread over more than a factor of 20.
+    pub(crate) fn for_values(values: impl Iterator<Item = f64>) -> Self {
+        let (low, high) = ends(values.filter(|value| value.is_finite()));
+        if low > 0.0 && high / low > LOG_FROM_FACTOR { Self::Log } else { Self::Linear }
+    }
+}
+
+/// The smallest and the largest of the values.
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
+}
+
+impl Range {
+    /// The range of an axis that shows these values and gets about `wanted` ticks. Values that the
+    /// scale does not have are passed over; without any, zero to one.
+    pub fn of(axis: &Axis, values: impl Iterator<Item = f64>, wanted: f64) -> Self {
+        let scale = axis.scale;
+        if let Extent::Fixed(from, to) = axis.extent {
+            return Self { scale, from, to };
+        }
+        let usable = |value: &f64| value.is_finite() && (scale == Scale::Linear || *value > 0.0);
+        let (low, high) = ends(values.filter(usable));
+        let (from, to) = match (scale, axis.extent) {
+            (Scale::Log, _) if low > high => (0.1, 1.0),
+            (Scale::Log, Extent::Values) if low < high => (low, high),
+            (Scale::Log, _) => {
+                let factor = (high / low).powf(MARGIN_SHARE).max(1.02);
+                (low / factor, high * factor)
+            }
+            (Scale::Linear, _) if low > high || (low == 0.0 && high == 0.0) => (0.0, 1.0),
+            (Scale::Linear, Extent::Values) => (low, high),
+            (Scale::Linear, Extent::Close) if low > high * CLOSE_FROM_SHARE => {
+                let missing = (high * LEAST_SPAN_SHARE - (high - low)).max(0.0);
+                rounded(low - missing / 2.0, high + missing / 2.0, wanted)
+            }
+            (Scale::Linear, _) => rounded(low.min(0.0), high.max(0.0), wanted),
+        };
+        let to = if from < to { to } else { from + from.abs().max(1.0) };
+        Self { scale, from, to }
+    }
+
+    /// Where a value stands: 0 at the beginning, 1 at the end.
+    pub fn share(&self, value: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => (value - self.from) / (self.to - self.from),
+            Scale::Log => (value / self.from).ln() / (self.to / self.from).ln(),
+        }
+    }
+
+    /// Round values between the ends, about so many. A log axis has powers of ten, with their
+    /// double and their fivefold where it spans less than three of them.
+    pub fn ticks(&self, wanted: f64) -> Vec<Tick> {
+        let (from, to) = (self.from, self.to);
+        if self.scale == Scale::Log && to / from > LOG_TICKS_FROM_FACTOR {
+            let steps: &[f64] = if to / from > 1e3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+            let powers = from.log10().floor() as i32..=to.log10().floor() as i32;
+            let all =
+                powers.flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
+            let within = all.filter(|at| *at >= from * (1.0 - 1e-9) && *at <= to * (1.0 + 1e-9));
+            return within.map(|at| Tick { at, text: significant(at) }).collect();
+        }
+        let (step, decimals) = step(to - from, wanted);
+        let first = (from / step - 1e-9).ceil() as i64;
+        let last = (to / step + 1e-9).floor() as i64;
+        let at = (first..=last).map(|multiple| multiple as f64 * step);
+        at.map(|at| Tick { at, text: decimal(at, decimals) }).collect()
+    }
+}
+
+/// The smallest of 1, 2, 2.5 and 5 times a power of ten that parts a span into at most so many
+/// steps, and the decimals of its multiples.
+fn step(span: f64, wanted: f64) -> (f64, usize) {
+    let raw = span / wanted.max(1.0);
+    let power = raw.log10().floor();
+    let unit = 10f64.powf(power);
+    let times = [1.0, 2.0, 2.5, 5.0].into_iter().find(|times| times * unit >= raw * 0.999);
+    let (times, power) = times.map_or((1.0, power + 1.0), |times| (times, power));
+    let decimals = -power + if times == 2.5 { 1.0 } else { 0.0 };
+    (times * 10f64.powf(power), decimals.clamp(0.0, 15.0) as usize)
+}
+
+/// The ends moved outwards to a tick where that is near, else by a margin; zero stays.
+fn rounded(low: f64, high: f64, wanted: f64) -> (f64, f64) {
+    let span = high - low;
+    let (step, _) = step(span.max(f64::MIN_POSITIVE), wanted);
+    let outwards = |end: f64, tick: f64, away: f64| match (tick - end).abs() {
+        _ if end == 0.0 => end,
+        gap if gap <= span * ROUND_END_SHARE => tick,
+        _ => end + away * span * MARGIN_SHARE,
+    };
+    let down = (low / step + 1e-9).floor() * step;
+    let up = (high / step - 1e-9).ceil() * step;
+    (outwards(low, down, -1.0), outwards(high, up, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(values: &[f64], scale: Scale, extent: Extent) -> Range {
+        let axis = Axis::new("a", "b").scaled(scale).reaching(extent);
+        Range::of(&axis, values.iter().copied(), 6.0)
+    }
+
+    fn texts(values: &[f64], scale: Scale, extent: Extent, wanted: f64) -> Vec<String> {
+        let ticks = range(values, scale, extent).ticks(wanted);
+        ticks.into_iter().map(|tick| tick.text).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_and_lie_between_the_ends() {
+        let linear = |values: &[f64]| texts(values, Scale::Linear, Extent::Values, 5.0);
+        assert_eq!(linear(&[0.0, 100.0]), ["0", "20", "40", "60", "80", "100"]);
+        assert_eq!(linear(&[0.0, 0.9]), ["0", "0.2", "0.4", "0.6", "0.8"]);
+        assert_eq!(linear(&[12_345.0, 12_345.6]), ["12,345", "12,345.2", "12,345.4", "12,345.6"]);
+        let log = |values: &[f64]| texts(values, Scale::Log, Extent::Values, 5.0);
+        assert_eq!(log(&[3.0, 250.0]), ["5", "10", "20", "50", "100", "200"]);
+        assert_eq!(log(&[0.5, 2e4]), ["1", "10", "100", "1000", "10,000"]);
+        assert_eq!(log(&[10.0, 20.0]), ["10", "12", "14", "16", "18", "20"]);
+    }
+
+    #[test]
+    fn an_axis_ends_at_a_tick_where_one_is_near_and_has_a_margin_where_none_is() {
+        let to = |values: &[f64]| range(values, Scale::Linear, Extent::FromZero).to;
+        assert_eq!(to(&[542.0, 2944.0]), 3000.0);
+        assert_eq!(to(&[5.0, 100.5]), 108.54);
+        assert_eq!(range(&[-6.0, 26.0], Scale::Linear, Extent::FromZero).from, -10.0);
+        assert_eq!(to(&[]), 1.0);
+    }
+
+    #[test]
+    fn an_axis_without_zero_says_so_and_does_not_magnify_noise() {
+        let axis = Axis::new("a", "b").reaching(Extent::Close);
+        let close = |values: &[f64]| Range::of(&axis, values.iter().copied(), 6.0);
+        let range = close(&[13.48, 13.49]);
+        assert_eq!(axis.remark(range), Some("axis does not start at 0"));
+        assert!(range.to - range.from > 0.2 * 13.0, "{range:?}");
+        assert_eq!(axis.remark(close(&[1.0, 10.0])), None);
+    }
+
+    #[test]
+    fn values_over_more_than_a_factor_of_twenty_get_a_log_scale() {
+        let scale = |values: &[f64]| Scale::for_values(values.iter().copied());
+        assert_eq!(scale(&[0.55, 21.36]), Scale::Log);
+        assert_eq!(scale(&[0.0, 21.36]), Scale::Linear);
+        assert_eq!(scale(&[]), Scale::Linear);
+    }
+
+    #[test]
+    fn every_usable_value_lies_on_the_axis_and_no_axis_is_without_length() {
+        for scale in [Scale::Linear, Scale::Log] {
+            for values in
+                [&[][..], &[f64::NAN], &[0.0], &[7.0], &[-1.0, 3.0], &[1e-9, 1e9], &[99.9, 100.1]]
+            {
+                for extent in [Extent::FromZero, Extent::Close, Extent::Values] {
+                    let range = range(values, scale, extent);
+                    assert!(range.from < range.to, "{values:?} {scale:?}");
+                    assert!(range.ticks(6.0).len() < 40, "{values:?} {scale:?}");
+                    for &value in values.iter().filter(|v| scale == Scale::Linear || **v > 0.0) {
+                        let share = range.share(value);
+                        assert!(share.is_nan() || (-1e-9..=1.0 + 1e-9).contains(&share));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The charts of a grid of lengths: how input and output length move throughput and latency. They
+//! are those of the published records.
+//!
+//! With one target a chart has a line per input length over the output length. With several it
+//! has a panel per input length and a line per target, so that targets are compared within a
+//! panel and lengths across panels that share their axes. Where one of the two lengths does not
+//! vary, the other is the axis and targets are the lines.
+
+use std::collections::BTreeSet;
+
+use inferometer_analysis::cell::{Cell, CellSpread};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_stats::{Distribution, Spread};
+
+use super::positions::{Line, OverPositions, Point};
+use crate::chart::{Axis, Chart, Legend};
+use crate::label;
+use crate::number::count;
+use crate::trace::Traces;
+
+/// One of the four columns of the table as a chart.
+struct Metric {
+    name: &'static str,
+    title: &'static str,
+    quantity: &'static str,
+    unit: &'static str,
+    definition: &'static str,
+    value: fn(&Cell) -> Option<f64>,
+    /// The distribution whose mean the figure is; throughputs have none.
+    spread: fn(&PassSummary) -> Option<&Distribution>,
+    /// The same figure over repeats.
+    over_repeats: fn(&CellSpread) -> Option<Spread>,
+    source: Source,
+}
+
+/// Which pass a column of the table comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// The pass that loads the server.
+    Loading,
+    /// The one by one pass, else the one that loads the server.
+    OneByOne,
+}
+
+/// The columns of the table, in its order.
+const METRICS: [Metric; 4] = [
+    Metric {
+        name: "throughput-req",
+        title: "Throughput in requests",
+        quantity: "Throughput",
+        unit: "requests/s",
+        definition: "Completed requests per second under load. Higher is better.",
+        value: |cell| cell.requests_per_s,
+        spread: |_| None,
+        over_repeats: |spread| spread.requests_per_s,
+        source: Source::Loading,
+    },
+    Metric {
+        name: "throughput-token-out",
+        title: "Throughput in output tokens",
+        quantity: "Throughput",
+        unit: "output tokens/s",
+        definition: "Output tokens of the completed requests per second under load. \
+                     Higher is better.",
+        value: |cell| cell.output_tokens_per_s,
+        spread: |_| None,
+        over_repeats: |spread| spread.output_tokens_per_s,
+        source: Source::Loading,
+    },
+    Metric {
+        name: "pertoken",
+        title: "Average latency per token",
+        quantity: "Latency per token",
+        unit: "ms",
+        definition: "Mean over requests of latency divided by input and output tokens, from the \
+                     one by one pass where there is one. Lower is better.",
+        value: |cell| cell.latency_per_token_ms,
+        spread: |pass| pass.latency_per_token_ms.as_ref(),
+        over_repeats: |spread| spread.latency_per_token_ms,
+        source: Source::OneByOne,
+    },
+    Metric {
+        name: "per-out-token",
+        title: "Average latency per output token",
+        quantity: "Latency per output token",
+        unit: "ms",
+        definition: "Mean over requests of latency divided by output tokens, from the one by one \
+                     pass where there is one. Lower is better.",
+        value: |cell| cell.latency_per_output_token_ms,
+        spread: |pass| pass.latency_per_output_token_ms.as_ref(),
+        over_repeats: |spread| spread.latency_per_output_token_ms,
+        source: Source::OneByOne,
+    },
+];
+
+/// The charts of one run; of a run over text blocks, which has its own, nothing.
+pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
+    let is_over_blocks = !crate::published::passes(summary).is_empty();
+    if is_over_blocks { Vec::new() } else { of_several(std::slice::from_ref(summary)) }
+}
+
+/// The charts of one run, or of several together.
+pub(super) fn of_several(summaries: &[Summary]) -> Vec<Chart> {
+    METRICS.iter().map(|metric| chart(metric, summaries)).collect()
+}
+
+/// The two lengths of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    Input,
+    Output,
+}
+
+impl Length {
+    fn of(self, cell: &Cell) -> u32 {
+        match self {
+            Self::Input => cell.input_length,
+            Self::Output => cell.output_length,
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Input => "Input length",
+            Self::Output => "Output length",
+        }
+    }
+
+    /// The values that occur, ascending.
+    fn values(self, summaries: &[Summary]) -> Vec<u32> {
+        let cells = summaries.iter().flat_map(|summary| &summary.cells);
+        cells.map(|cell| self.of(cell)).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+fn chart(metric: &Metric, summaries: &[Summary]) -> Chart {
+    let inputs = Length::Input.values(summaries);
+    let outputs = Length::Output.values(summaries);
+    let axis = if outputs.len() <= 1 && inputs.len() > 1 { Length::Input } else { Length::Output };
+    let (across, fixed) = match axis {
+        Length::Input => (outputs, Length::Output),
+        Length::Output => (inputs, Length::Input),
+    };
+    let mut chart = Chart::new(metric.name, metric.title, Axis::new(axis.title(), "tokens"));
+    let mut note = metric.definition.to_owned();
+    let targets = label::distinct(summaries);
+    let lines = |length: u32| {
+        let each = summaries.iter().zip(&targets);
+        let line = |(summary, name): (&Summary, &String)| Line {
+            name: name.clone(),
+            points: points(metric, summary, axis, fixed, length),
+        };
+        each.map(line).collect::<Vec<Line>>()
+    };
+    let mut is_ordered = false;
+    let panels = match (across.as_slice(), summaries) {
+        (&[length], _) => {
+            note += &format!(" {} {length} tokens.", fixed.title());
+            chart.legend = if summaries.len() > 1 { Legend::Above } else { Legend::Absent };
+            vec![(String::new(), lines(length))]
+        }
+        (lengths, [summary]) => {
+            is_ordered = true;
+            chart.legend = Legend::LineEnds(format!("{} (tokens)", fixed.title()));
+            let line = |&length: &u32| Line {
+                name: count(u64::from(length)),
+                points: points(metric, summary, axis, fixed, length),
+            };
+            vec![(String::new(), lengths.iter().map(line).collect())]
+        }
+        (lengths, _) => {
+            let title =
+                |length: u32| format!("{} {} tokens", fixed.title(), count(u64::from(length)));
+            lengths.iter().map(|&length| (title(length), lines(length))).collect()
+        }
+    };
+    chart.notes = vec![note];
+    let y = Axis::new(metric.quantity, metric.unit);
+    let intervals = "Whiskers: 95 % interval of the mean.";
+    OverPositions { chart, y, panels, is_ordered, intervals }.into_chart()
+}
+
+/// The figures of one target at one value of the length that is not the axis.
+fn points(
+    metric: &Metric,
+    summary: &Summary,
+    axis: Length,
+    fixed: Length,
+    length: u32,
+) -> Vec<Point> {
+    let cells = summary.cells.iter().filter(|cell| fixed.of(cell) == length);
+    let mut points: Vec<Point> = cells
+        .map(|cell| {
+            let pass = source(metric.source, cell);
+            let failed = pass.is_some_and(|pass| pass.outcomes.failed() > 0);
+            Point {
+                x: f64::from(axis.of(cell).max(1)),
+                y: (metric.value)(cell),
+                // Where there are repeats, what varies between them is what a reader must know.
+                interval: match &cell.over_repeats {
+                    Some(spread) => (metric.over_repeats)(spread).and_then(|spread| spread.ci),
+                    None => pass.and_then(metric.spread).and_then(|values| values.mean_ci),
+                },
+                is_partial: failed,
+            }
+        })
+        .collect();
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    points
+}
+
+/// The pass that a figure of the cell comes from.
+fn source(source: Source, cell: &Cell) -> Option<&PassSummary> {
+    match source {
+        Source::Loading => cell.loading().or_else(|| cell.alone()),
+        Source::OneByOne => cell.alone(),
+    }
+}

@@ -1,0 +1,118 @@
+//! Which charts a run has, and what is in them: each module fills [`crate::chart::Chart`]s from
+//! results and traces. Nothing here is drawn, and what is thinned out or left out is named in the
+//! notes of the chart.
+//!
+//! A chart of a run is a file here and a line in `OF_RUN`; a chart of a pass a file and a line in
+//! `OF_PASS`. Files, report and pages show it then, for they go through what [`of_run`] and
+//! `of_pass` return.
+
+mod blocks;
+mod course;
+mod effects;
+mod grid;
+mod histogram;
+mod latency;
+mod load;
+mod positions;
+mod search;
+mod timeline;
+
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+
+use crate::chart::{Axis, Chart, Extent, Panel, Series};
+use crate::comparison::Comparison;
+use crate::label;
+use crate::trace::{LatencyKind, PassTrace, Traces};
+
+pub(crate) use histogram::histogram;
+pub(crate) use latency::tail_table;
+
+/// The name of the chart of a search.
+pub(crate) const SEARCH: &str = "search";
+
+/// Charts of a run. Without traces there is only what a summary holds.
+type OfRun = fn(&Summary, &Traces) -> Vec<Chart>;
+
+/// A chart of a pass, from the pass's id in the page and the most points of a line.
+type OfPass = fn(&str, &PassSummary, &PassTrace, usize) -> Option<Chart>;
+
+/// The charts of a run, in the order in which they are shown.
+const OF_RUN: [OfRun; 6] =
+    [search::charts, blocks::charts, grid::charts, load::charts, latency::charts, timeline::charts];
+
+/// The charts of one pass, in the order in which they are shown.
+const OF_PASS: [OfPass; 2] = [latency::cumulative, course::course];
+
+/// The charts of a run as a whole, each of which is a file too.
+#[must_use]
+pub fn of_run(summary: &Summary, traces: &Traces) -> Vec<Chart> {
+    let charts = OF_RUN.iter().flat_map(|charts| charts(summary, traces)).collect();
+    of(charts, std::slice::from_ref(summary))
+}
+
+/// The charts of a grid for several runs together.
+#[must_use]
+pub fn of_several(summaries: &[Summary]) -> Vec<Chart> {
+    match summaries {
+        [summary] => of_run(summary, &Traces::default()),
+        several => of(grid::of_several(several), several),
+    }
+}
+
+/// The charts of a plan with several servers: what each argument does.
+#[must_use]
+pub fn of_comparison(comparison: &Comparison) -> Vec<Chart> {
+    effects::charts(comparison)
+}
+
+/// The charts with what all charts of these runs have.
+fn of(mut charts: Vec<Chart>, summaries: &[Summary]) -> Vec<Chart> {
+    for chart in &mut charts {
+        chart.subject = label::subject(summaries);
+        chart.origin = label::origin(summaries);
+        chart.notice = label::notice_of_all(summaries);
+    }
+    charts
+}
+
+/// The charts of a pass, which only a page has. `id` is the pass's own, from [`pass_id`].
+pub(crate) fn of_pass(
+    id: &str,
+    pass: &PassSummary,
+    trace: &PassTrace,
+    points: usize,
+) -> Vec<Chart> {
+    OF_PASS.iter().filter_map(|chart| chart(id, pass, trace, points)).collect()
+}
+
+/// The name of a pass's place in a page: the `pass`th of the `cell`th cell, from 0.
+pub(crate) fn pass_id(cell: usize, pass: usize) -> String {
+    format!("pass-{}-{}", cell + 1, pass + 1)
+}
+
+/// The name of the place of a latency's distribution in a page.
+pub(crate) fn latency_id(cell: usize, pass: usize, kind: LatencyKind) -> String {
+    format!("{}-{}", pass_id(cell, pass), kind.name())
+}
+
+/// How many points a line of a pass may have, so that a page of many passes stays small.
+pub(crate) fn points_of_a_pass(traces: &Traces) -> usize {
+    (4_800 / traces.all().count().max(1)).clamp(48, 300)
+}
+
+/// A time axis.
+fn seconds(title: &str) -> Axis {
+    Axis::new(title, "s").reaching(Extent::Values)
+}
+
+/// A panel that begins at zero.
+fn panel(title: &str, unit: &str, height: f64, series: Vec<Series>) -> Panel {
+    Panel::new(Axis::new(title, unit), height, series)
+}
+
+/// The beginning of a pass on the axis of its run, in seconds.
+fn begin_s(traces: &Traces, trace: &PassTrace) -> Option<f64> {
+    let first = traces.all().filter_map(|trace| Some(trace.window?.0)).min()?;
+    Some(trace.window?.0.seconds_after(first))
+}

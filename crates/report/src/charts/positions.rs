@@ -1,0 +1,159 @@
+//! Charts of one quantity over few positions, such as lengths: a line with a marker for each
+//! figure, or columns where there is one position only. How the figures come about is not known
+//! here.
+
+use crate::chart::{
+    Arrangement, Axis, Chart, Extent, Legend, Panel, Scale, Series, Shape, Tick, Tint,
+};
+use crate::number::significant;
+
+/// Height of a single panel, and of one of several.
+const HEIGHTS: (f64, f64) = (340.0, 250.0);
+/// A line of at most this many points, alone in its panel, bears its figures.
+const MOST_VALUE_LABELS: usize = 8;
+/// A single panel has room for this many columns, one of several for this many: fewer stand in its
+/// middle.
+const COLUMNS: (f64, f64) = (7.0, 2.2);
+/// Half of a column's width; 1 is the distance of two columns.
+const HALF_COLUMN: f64 = 0.36;
+
+/// What a chart over positions is made of.
+pub(super) struct OverPositions {
+    /// The chart with its texts and its horizontal axis, without panels.
+    pub chart: Chart,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The title of each panel, and its lines: the same in each, in the same order.
+    pub panels: Vec<(String, Vec<Line>)>,
+    /// Whether lines have an order, such as input lengths: darker for more.
+    pub is_ordered: bool,
+    /// What the intervals of figures are: a sentence for where there are any.
+    pub intervals: &'static str,
+}
+
+/// Figures that belong together.
+pub(super) struct Line {
+    /// Its name in the legend.
+    pub name: String,
+    /// In ascending order of positions.
+    pub points: Vec<Point>,
+}
+
+/// One figure.
+pub(super) struct Point {
+    /// Its position, above zero.
+    pub x: f64,
+    /// The figure; absent for a gap.
+    pub y: Option<f64>,
+    /// Its interval.
+    pub interval: Option<[f64; 2]>,
+    /// Whether some of the requests behind it failed.
+    pub is_partial: bool,
+}
+
+impl OverPositions {
+    /// The chart; its legend and its notes are those that it came with, and what markers mean.
+    pub fn into_chart(self) -> Chart {
+        let Self { mut chart, y, mut panels, is_ordered, intervals } = self;
+        if panels.is_empty() {
+            panels.push((String::new(), Vec::new()));
+        }
+        let lines = || panels.iter().flat_map(|(_, lines)| lines);
+        let points = || lines().flat_map(|line| &line.points);
+        let mut positions: Vec<f64> = points().map(|point| point.x).collect();
+        positions.sort_by(f64::total_cmp);
+        positions.dedup();
+        chart.footnotes.extend(marks(points(), intervals));
+        let are_columns = positions.len() == 1;
+        let drawn = || points().filter(|point| point.y.is_some_and(f64::is_finite));
+        let values = drawn().flat_map(|point| {
+            [point.y, point.interval.map(|ends| ends[0]), point.interval.map(|ends| ends[1])]
+        });
+        let y = match are_columns {
+            true => y,
+            false => y.scaled(Scale::for_values(values.flatten())).reaching(Extent::Close),
+        };
+        let single = panels.len() == 1;
+        let height = if single { HEIGHTS.0 } else { HEIGHTS.1 };
+        let most = panels.iter().map(|(_, lines)| lines.len()).max().unwrap_or(0);
+        chart.x = match positions.as_slice() {
+            [only] => {
+                let tick = Tick { at: 0.0, text: significant(*only) };
+                let least = if single { COLUMNS.0 } else { COLUMNS.1 };
+                let half = least.max(most as f64 + 0.4) / 2.0;
+                Axis { ticks: vec![tick], ..chart.x }.reaching(Extent::Fixed(-half, half))
+            }
+            _ => chart.x.scaled(Scale::Log).naming(positions),
+        };
+        chart.arrangement = if single { Arrangement::Stacked } else { Arrangement::Grid };
+        let panels = panels.into_iter().map(|(title, lines)| {
+            let count = lines.len();
+            let series = lines.into_iter().enumerate().map(|(look, line)| {
+                let shade = look as f64 / (count.max(2) - 1) as f64;
+                let tint = if is_ordered { Tint::Ramp(shade) } else { Tint::Named };
+                let labelled =
+                    are_columns || (count == 1 && line.points.len() <= MOST_VALUE_LABELS);
+                let mut series = series(line, look, tint, labelled);
+                if are_columns {
+                    as_column(&mut series, look as f64 - (count as f64 - 1.0) / 2.0);
+                }
+                series
+            });
+            Panel { title, ..Panel::new(y.clone(), height, series.collect()) }
+        });
+        chart.panels = panels.collect();
+        chart
+    }
+}
+
+/// Puts the name of each column below it, in place of the one position of all.
+pub(super) fn name_columns(chart: &mut Chart) {
+    let Some(panel) = chart.panels.first() else { return };
+    let columns = panel.series.iter().filter(|series| series.shape == Shape::Bars);
+    let ticks = columns
+        .filter_map(|series| Some(Tick { at: *series.x.first()?, text: series.name.clone() }));
+    chart.x.ticks = ticks.collect();
+    chart.legend = Legend::Above;
+}
+
+fn series(line: Line, look: usize, tint: Tint, labelled: bool) -> Series {
+    let mut series =
+        Series { name: line.name, look, tint, shape: Shape::Marked, labelled, ..Series::default() };
+    for point in line.points {
+        series.push(point.x, point.y.filter(|y| y.is_finite()), point.interval);
+        series.failed.push(point.is_partial);
+        series.texts.push(match point.is_partial {
+            false => String::new(),
+            true => "some requests failed".to_owned(),
+        });
+    }
+    series
+}
+
+/// A column around this place.
+fn as_column(series: &mut Series, at: f64) {
+    series.shape = Shape::Bars;
+    series.x.fill(at);
+    series.left = vec![at - HALF_COLUMN; series.x.len()];
+    series.right = vec![at + HALF_COLUMN; series.x.len()];
+}
+
+/// What markers and whiskers mean, as far as there are such.
+fn marks<'a>(points: impl Iterator<Item = &'a Point>, intervals: &str) -> Option<String> {
+    let (mut whisker, mut hollow, mut gap) = (false, false, false);
+    for point in points {
+        let Some(_) = point.y.filter(|y| y.is_finite()) else {
+            gap = true;
+            continue;
+        };
+        whisker |= point.interval.is_some_and(|ends| ends.iter().all(|end| end.is_finite()));
+        hollow |= point.is_partial;
+    }
+    let all = [
+        (whisker, intervals),
+        (hollow, "Hollow: some requests failed; the figure is of those that completed."),
+        (gap, "Gap: no figure."),
+    ];
+    let words: Vec<&str> = all.iter().filter(|(is, _)| *is).map(|(_, words)| *words).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}

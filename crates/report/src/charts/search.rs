@@ -1,0 +1,150 @@
+//! The chart of a search: the load against the share of requests that meet each objective, TTFT
+//! and TPOT, with the answer and its interval.
+
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search::SearchAnswer;
+use inferometer_analysis::summary::Summary;
+use inferometer_plan::search::Over;
+use inferometer_stats::Distribution;
+
+use super::SEARCH;
+use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape, Tint};
+use crate::number::{count, significant};
+use crate::search;
+use crate::trace::Traces;
+
+/// Height of a panel.
+const HEIGHT: f64 = 170.0;
+/// More cells than these are not drawn, for they would not be read.
+const MOST_CELLS: usize = 6;
+
+/// The chart of a run that searched: three panels for each cell.
+pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
+    let all = summary.searches.iter().filter(|answer| answer.loads.len() > 1);
+    let all: Vec<&SearchAnswer> = all.collect();
+    let shown = &all[..all.len().min(MOST_CELLS)];
+    let Some(first) = shown.first() else { return Vec::new() };
+    let (title, unit) = match first.over {
+        Over::Rate => ("Arrival rate", "requests/s"),
+        Over::Concurrency => ("Load", "requests in flight"),
+    };
+    let loads = shown.iter().flat_map(|answer| &answer.loads).map(|load| load.load);
+    let x = Axis::new(title, unit).scaled(Scale::for_values(loads)).reaching(Extent::Close);
+    let mut chart = Chart::new(SEARCH, "Search: what the load does to the objectives", x);
+    for answer in shown {
+        let cell = summary.cells.iter().find(|cell| cell.plan() == answer.cell());
+        chart.notes.push(format!("{}: {}.", answer.cell(), search::short(answer)));
+        chart.panels.extend(panels(answer, cell));
+    }
+    if all.len() > shown.len() {
+        chart.notes.push(format!(
+            "{} of {} cells; the others stand in the tables.",
+            shown.len(),
+            count(all.len() as u64)
+        ));
+    }
+    vec![chart]
+}
+
+/// The three panels of a cell.
+fn panels(answer: &SearchAnswer, cell: Option<&Cell>) -> [Panel; 3] {
+    let cut_off = cell.is_some_and(|cell| cell.passes.iter().any(PassSummary::is_cut_off));
+    let of_whole = if cut_off { ", of whole trials" } else { "" };
+    let latency = |name: &str, of: fn(&PassSummary) -> Option<Distribution>| {
+        let y = Axis::new(&format!("{name}{of_whole}"), "ms");
+        let series = latencies(answer, cell, of);
+        let values = series.iter().flat_map(|series| &series.y).copied();
+        let y = y.scaled(Scale::for_values(values)).reaching(Extent::Close);
+        panel(answer, y, series)
+    };
+    let share = Axis::new("Requests that meet it", "%").reaching(Extent::Fixed(0.0, 100.0));
+    [
+        panel(answer, share, attainment(answer)),
+        latency("TTFT", |pass| pass.ttft_ms),
+        latency("TPOT", |pass| pass.tpot_ms),
+    ]
+}
+
+/// A panel with the answer: a band where both of its ends are known, and a line at each.
+fn panel(answer: &SearchAnswer, y: Axis, mut series: Vec<Series>) -> Panel {
+    let ends: Vec<f64> = [answer.low, answer.high].into_iter().flatten().collect();
+    if !ends.is_empty() {
+        series.push(Series {
+            name: "interval of the answer".to_owned(),
+            look: 6,
+            shape: Shape::Marks,
+            y: vec![0.0; ends.len()],
+            texts: ends.iter().map(|end| significant(*end)).collect(),
+            x: ends,
+            labelled: true,
+            ..Series::default()
+        });
+    }
+    let mut panel = Panel::new(y, HEIGHT, series);
+    panel.title = answer.cell().to_string();
+    if let (Some(from), Some(to)) = (answer.low, answer.high) {
+        panel.bands.push(Band { from, to, name: String::new(), is_result: true });
+    }
+    panel
+}
+
+/// The share of requests that meet each objective that is a share, and the share that is needed.
+fn attainment(answer: &SearchAnswer) -> Vec<Series> {
+    let mut all = Vec::new();
+    for (index, objective) in answer.objectives.iter().enumerate() {
+        let Some(needed) = objective.share else { continue };
+        let mut line = marked(&objective.text, index);
+        for load in &answer.loads {
+            let measured = load.objectives.get(index).filter(|it| it.counted > 0);
+            let Some(measured) = measured else { continue };
+            let interval = measured.interval.map(|ends| ends.map(|end| end * 100.0));
+            line.push(load.load, Some(measured.value * 100.0), interval);
+        }
+        let (first, last) =
+            answer.loads.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), it| {
+                (low.min(it.load), high.max(it.load))
+            });
+        all.push(line);
+        all.push(Series {
+            name: format!("needed: {} %", significant(needed * 100.0)),
+            look: index,
+            tint: Tint::Alert,
+            x: vec![first, last],
+            y: vec![needed * 100.0; 2],
+            ..Series::default()
+        });
+    }
+    all
+}
+
+/// Median and 99th percentile at each load.
+fn latencies(
+    answer: &SearchAnswer,
+    cell: Option<&Cell>,
+    of: fn(&PassSummary) -> Option<Distribution>,
+) -> Vec<Series> {
+    let (mut p50, mut p99) = (marked("p50", 4), marked("p99", 5));
+    for load in answer.loads.iter().map(|load| load.load) {
+        let pass = cell.and_then(|cell| longest(answer.over, cell, load));
+        let Some(values) = pass.and_then(of) else { continue };
+        p50.push(load, Some(values.p50), values.p50_ci);
+        p99.push(load, Some(values.p99), values.p99_ci);
+    }
+    vec![p50, p99]
+}
+
+fn marked(name: &str, look: usize) -> Series {
+    Series { name: name.to_owned(), look, shape: Shape::Marked, ..Series::default() }
+}
+
+/// The trial at a load that had most requests. One that was cut off has latencies of the few that
+/// were quick enough to complete before, which say nothing of the load.
+fn longest(over: Over, cell: &Cell, load: f64) -> Option<&PassSummary> {
+    let is_of = |pass: &&PassSummary| match over {
+        Over::Rate => pass.rate == Some(load),
+        Over::Concurrency => pass.concurrency.map(f64::from) == Some(load),
+    };
+    let whole = cell.passes.iter().filter(|pass| !pass.is_cut_off());
+    whole.filter(is_of).max_by_key(|pass| pass.planned)
+}

@@ -1,0 +1,250 @@
+//! The content of a report, in its order. How it is written is decided in `markdown` and `html`.
+
+mod links;
+mod origin;
+mod passes;
+mod server;
+
+use links::PageLinks;
+
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::verdict::Validity;
+use inferometer_model::finding::{Finding, Severity};
+
+use crate::chart::Chart;
+use crate::charts::SEARCH;
+use crate::document::{Block, Span, Text, Tone, code_fact, fact, plain};
+use crate::extra_tables;
+use crate::label;
+use crate::number::{MISSING, significant};
+use crate::published;
+use crate::search;
+use crate::table;
+use crate::text_table::{Align, Table};
+use crate::trace::Traces;
+
+/// What a report is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportInput<'a> {
+    /// The results.
+    pub summary: &'a Summary,
+    /// Its charts, from [`crate::charts::of_run`]. Markdown refers to each as `./ID.png`; HTML
+    /// contains them.
+    pub charts: &'a [Chart],
+    /// The courses and distributions of its passes, from their records; empty where there are none.
+    pub traces: &'a Traces,
+    /// The resolved plan, as TOML.
+    pub plan_toml: &'a str,
+    /// Further files in the same folder: the same results for other programs.
+    pub files: &'a [&'a str],
+    /// The command that makes this report again from the stored records.
+    pub report_command: &'a str,
+    /// The command that measures the same plan again.
+    pub run_command: &'a str,
+}
+
+/// The page.
+pub(crate) fn blocks<'a>(input: &ReportInput<'a>) -> Vec<Block<'a>> {
+    let summary = input.summary;
+    let mut out = vec![Block::Heading(1, label::title(summary))];
+    verdict(&mut out, summary);
+    answers(&mut out, input);
+    what(&mut out, summary);
+    results(&mut out, input);
+    charts(&mut out, input);
+    passes::passes(&mut out, input);
+    server::server(&mut out, summary);
+    server::hardware(&mut out, summary);
+    passes::instrument(&mut out, summary);
+    findings(&mut out, summary);
+    origin::environment(&mut out, summary);
+    origin::definitions(&mut out);
+    origin::identity(&mut out, input);
+    out
+}
+
+fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
+    let verdict = &summary.verdict;
+    let mut lines: Vec<Text> = verdict.reasons.iter().map(plain).collect();
+    let warnings =
+        summary.findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
+    if warnings > 0 {
+        let verb = if warnings == 1 { "1 finding warns" } else { "Findings warn" };
+        let number = if warnings == 1 { String::new() } else { format!(" ({warnings})") };
+        lines.push(plain(format!(
+            "{verb} that figures may not mean what they seem to mean{number}: see Findings."
+        )));
+    }
+    let (tone, title) = match verdict.validity {
+        // No client took part, so there is nothing of it to vouch for.
+        _ if summary.predicted => (Tone::Warning, "Predicted: no server and no client took part."),
+        Validity::Valid => {
+            (Tone::Good, "Valid: the client's own error is small beside every figure.")
+        }
+        Validity::Suspect => {
+            (Tone::Warning, "Suspect: the instrument does not vouch for these figures.")
+        }
+    };
+    out.push(Block::Callout(tone, title.to_owned(), lines));
+    if let Some(word) = label::unreal(summary) {
+        let of_source = "Figures are those of the source, as it states them; there is no record \
+                         behind them but what the source has.";
+        let of_model = if summary.predicted {
+            "No request was sent: every figure is computed by the embedded engine's cost model in \
+             virtual time."
+        } else {
+            "The server was the embedded engine, which plays a cost model. The requests and their \
+             timing are real; the speed of the hardware is a model's."
+        };
+        let sentences = [
+            summary.imported.as_ref().map(|_| plain(of_source)),
+            (summary.predicted || summary.target.simulated).then(|| plain(of_model)),
+        ];
+        let title = label::notice(summary)
+            .unwrap_or_else(|| format!("{}: not a measurement.", word.to_uppercase()));
+        let sentences = sentences.into_iter().flatten().collect();
+        out.push(Block::Callout(Tone::Warning, title, sentences));
+    }
+    if verdict.slo.is_empty() {
+        return;
+    }
+    let mut slo = Table::new([
+        ("Objective", Align::Left),
+        ("Where", Align::Left),
+        ("Measured", Align::Right),
+        ("Verdict", Align::Left),
+    ]);
+    for result in &verdict.slo {
+        slo.push(vec![
+            result.objective.clone(),
+            result.place.clone(),
+            result.measured.map_or(MISSING.to_owned(), |value| {
+                significant(value) + label::unit(&result.objective)
+            }),
+            if result.met { "met" } else { "not met" }.to_owned(),
+        ]);
+    }
+    out.push(Block::Heading(2, "Objectives".to_owned()));
+    out.push(Block::Table(slo));
+}
+
+/// What a search found out, and its curve.
+fn answers<'a>(out: &mut Vec<Block<'a>>, input: &ReportInput<'a>) {
+    let searches = &input.summary.searches;
+    for answer in searches {
+        out.push(Block::Heading(2, format!("Search, {}", answer.cell())));
+        let strong = Span::Strong(search::sentence(answer));
+        out.push(Block::Paragraph(vec![strong]));
+    }
+    out.extend(input.charts.iter().filter(|chart| chart.id == SEARCH).map(Block::Chart));
+    for answer in searches {
+        out.push(Block::Heading(3, format!("By load, {}", answer.cell())));
+        out.push(Block::Table(search::table(answer)));
+        out.push(Block::Paragraph(plain(search::explanation(answer))));
+    }
+}
+
+fn what(out: &mut Vec<Block<'_>>, summary: &Summary) {
+    let target = &summary.target;
+    out.push(Block::Heading(2, "What was measured".to_owned()));
+    let mut items = vec![
+        fact("Model", &target.model),
+        fact("Engine", label::with_reality(&label::engine(target), summary)),
+        code_fact("Address", &target.url),
+        fact("Dialect", &target.dialect),
+    ];
+    if let Some(profile) = &target.profile {
+        items.push(fact("Profile of the embedded engine", profile));
+    }
+    items.extend(target.facts.iter().map(|(name, value)| fact(name, value)));
+    // Of imported results both are those of the import: when they were measured, and by what, only
+    // their source can say.
+    let (when, with) = match (summary.imported.is_some(), summary.predicted) {
+        (true, _) => ("Imported", "Imported with"),
+        (false, true) => ("Predicted", "Predicted with"),
+        (false, false) => ("Started", "Measured with"),
+    };
+    items.push(fact(when, &summary.started_at));
+    items.push(fact(with, format!("{} {}", summary.tool.name, summary.tool.version)));
+    out.push(Block::List(items));
+}
+
+fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
+    let summary = input.summary;
+    let links = PageLinks { summary, traces: input.traces };
+    if !summary.searches.is_empty() {
+        // Its answer stands above: no trial of it is a result of its own.
+        return trials(out, summary, &links);
+    }
+    out.push(Block::Heading(2, "Results".to_owned()));
+    let mut records = table::records(summary);
+    if records.is_empty() {
+        out.push(Block::Paragraph(plain("The run has no cells.")));
+        return;
+    }
+    links.link_records(&mut records);
+    out.push(Block::Table(records));
+    if let Some(sentence) = table::which_pass(summary) {
+        out.push(Block::Paragraph(plain(sentence)));
+    }
+    let failures = table::failures(summary);
+    if !failures.is_empty() {
+        out.push(Block::List(failures.into_iter().map(plain).collect()));
+    }
+    let mut loads = table::loads(summary);
+    if !loads.is_empty() {
+        links.link_loads(&mut loads);
+        out.push(Block::Heading(3, "By load".to_owned()));
+        out.push(Block::Table(loads));
+    }
+    for (heading, table) in extra_tables::tables(summary) {
+        out.push(Block::Heading(3, heading.to_owned()));
+        out.push(Block::Table(table));
+    }
+    if !published::keeping(summary).is_empty() {
+        let rules = published::rules().map(|(name, definition)| fact(name, definition));
+        out.push(Block::List(rules.collect()));
+    }
+}
+
+/// Every trial of a search.
+fn trials(out: &mut Vec<Block<'_>>, summary: &Summary, links: &PageLinks<'_>) {
+    out.push(Block::Heading(2, "Trials".to_owned()));
+    let mut trials = table::loads(summary);
+    links.link_loads(&mut trials);
+    out.push(Block::Table(trials));
+    let failures = table::failures(summary);
+    if !failures.is_empty() {
+        out.push(Block::List(failures.into_iter().map(plain).collect()));
+    }
+}
+
+/// Every chart but that of a search, which follows its answer.
+fn charts<'a>(out: &mut Vec<Block<'a>>, input: &ReportInput<'a>) {
+    if input.charts.is_empty() {
+        return;
+    }
+    out.push(Block::Heading(2, "Plots".to_owned()));
+    out.extend(input.charts.iter().filter(|chart| chart.id != SEARCH).map(Block::Chart));
+}
+
+fn findings(out: &mut Vec<Block<'_>>, summary: &Summary) {
+    out.push(Block::Heading(2, "Findings".to_owned()));
+    if summary.findings.is_empty() {
+        out.push(Block::Paragraph(plain("None.")));
+        return;
+    }
+    // Warnings first; within a severity in the order in which they were found.
+    let mut sorted: Vec<&Finding> = summary.findings.iter().collect();
+    sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    for finding in sorted {
+        let (tone, word) = match finding.severity {
+            Severity::Note => (Tone::Note, "Note"),
+            Severity::Warning => (Tone::Warning, "Warning"),
+        };
+        let place = finding.place.as_ref().map_or(String::new(), |place| format!(", {place}"));
+        let mut lines = vec![plain(&finding.message)];
+        lines.extend(finding.advice.as_ref().map(|advice| fact("Advice", advice)));
+        out.push(Block::Callout(tone, format!("{word}: {}{place}", finding.code), lines));
+    }
+}

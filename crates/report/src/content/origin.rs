@@ -1,0 +1,159 @@
+//! The parts of a report about where its figures come from: environment, definitions, identity. No
+//! result is shown here.
+
+use inferometer_analysis::imported::Imported;
+use inferometer_analysis::summary::Summary;
+use inferometer_metrics as metric;
+use inferometer_metrics::{Origin, Over};
+
+use super::ReportInput;
+use crate::document::{Block, Span, code_fact, fact, plain};
+use crate::number::{MISSING, bytes, count};
+use crate::text_table::{Align, Table};
+
+/// The machine of the client, and the cards of the server.
+pub(super) fn environment(out: &mut Vec<Block<'_>>, summary: &Summary) {
+    let env = &summary.environment;
+    if summary.imported.is_some() {
+        return;
+    }
+    out.push(Block::Heading(2, "Environment of the client".to_owned()));
+    let facts = [
+        ("Host", env.host.clone()),
+        ("Processor", env.cpu.clone()),
+        ("Logical processors", env.cpus.map(|cpus| count(u64::from(cpus)))),
+        ("Memory", env.memory_bytes.map(bytes)),
+        ("System", env.kernel.clone()),
+        ("Governor of the clock", env.governor.clone()),
+        ("Arrival stamps", env.stamps.clone()),
+        ("Tokenizer that shaped the prompts", env.tokenizer.clone()),
+    ];
+    let known = facts
+        .into_iter()
+        .map(|(name, value)| fact(name, value.unwrap_or_else(|| "unknown".to_owned())));
+    let cards = env.cards.iter().map(|card| {
+        let known = [
+            card.name.clone(),
+            card.memory_bytes.map(bytes),
+            card.driver.as_ref().map(|driver| format!("driver {driver}")),
+            Some(format!("by {}", card.source)),
+        ];
+        let known: Vec<String> = known.into_iter().flatten().collect();
+        fact(&format!("Card {} of the server's machine", card.index), known.join(", "))
+    });
+    out.push(Block::List(known.chain(cards).collect()));
+}
+
+/// The columns of the published table, then every metric as the code that computes it defines it.
+pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
+    let mut table = Table::new([
+        ("Metric", Align::Left),
+        ("Unit", Align::Left),
+        ("Formula", Align::Left),
+        ("Counted from", Align::Left),
+        ("Over", Align::Left),
+        ("Notes", Align::Left),
+    ]);
+    for definition in metric::definitions() {
+        table.push(vec![
+            definition.name.to_owned(),
+            definition.unit.to_string(),
+            definition.formula.to_owned(),
+            match definition.origin {
+                Some(Origin::Sent) => "the send",
+                Some(Origin::Due) => "the due time",
+                None => MISSING,
+            }
+            .to_owned(),
+            match definition.over {
+                Over::Completed => "completed requests",
+                Over::Sent => "requests that were sent",
+            }
+            .to_owned(),
+            definition.notes.to_owned(),
+        ]);
+    }
+    out.push(Block::Heading(2, "Definitions".to_owned()));
+    out.push(Block::List(vec![
+        fact("Input Length, Output Length", "tokens asked for; counts of tokens are never these"),
+        fact(
+            "Throughput (requests/s), (output token/s)",
+            "completed requests, and their output tokens, over the time from the first send to \
+             the last end of the pass that loads the server",
+        ),
+        fact(
+            "Average latency per token (ms)",
+            "mean over requests of latency / (input + output tokens), one request at a time where \
+             such a pass was carried out",
+        ),
+        fact(
+            "Average latency per output token (ms)",
+            "mean over requests of latency / output tokens, of the same pass",
+        ),
+        fact(
+            "Intervals",
+            "95 %: bootstrap for means, order statistics for percentiles, Student's t over repeats",
+        ),
+    ]));
+    out.push(Block::Details(String::new(), "Every metric".to_owned(), vec![Block::Table(table)]));
+}
+
+/// Hashes, files and commands, by which a run is identified and repeated.
+pub(super) fn identity(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
+    let summary = input.summary;
+    if let Some(imported) = &summary.imported {
+        return imported_origin(out, input, imported);
+    }
+    out.push(Block::Heading(2, "Identity, and how to do it again".to_owned()));
+    // A prediction of lengths alone has no requests.
+    let hashes = [
+        ("Run", &summary.run_id),
+        ("Plan (SHA-256)", &summary.plan_hash),
+        ("Workload (SHA-256)", &summary.workload_hash),
+        ("Bodies (SHA-256)", &summary.body_hash),
+    ];
+    let known = hashes.into_iter().filter(|(_, hash)| !hash.is_empty());
+    out.push(Block::List(known.map(|(name, hash)| code_fact(name, hash)).collect()));
+    if !input.files.is_empty() {
+        out.push(Block::Paragraph(plain("The same results for other programs, beside this file:")));
+        let files = input.files.iter().map(|name| vec![Span::File((*name).to_owned())]);
+        out.push(Block::List(files.collect()));
+    }
+    out.push(Block::Paragraph(plain("This report again, from the stored records:")));
+    out.push(Block::Code("sh", input.report_command.to_owned()));
+    out.push(Block::Paragraph(plain("The measurement again, from the plan below:")));
+    out.push(Block::Code("sh", input.run_command.to_owned()));
+    out.push(Block::Code("toml", input.plan_toml.to_owned()));
+}
+
+/// Where imported results come from, and the figures of their source under its own names.
+fn imported_origin(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>, imported: &Imported) {
+    out.push(Block::Heading(2, "Where it comes from".to_owned()));
+    let mut items = vec![
+        fact("File", &imported.file),
+        code_fact("SHA-256", &imported.sha256),
+        fact("Form", &imported.format),
+        fact("Section", imported.section.join(" / ")),
+    ];
+    items.extend(imported.measured_at.as_ref().map(|when| fact("Measured", when)));
+    items.push(code_fact("Run", &input.summary.run_id));
+    out.push(Block::List(items));
+    let passes = input
+        .summary
+        .cells
+        .iter()
+        .flat_map(|cell| cell.passes.iter().map(|pass| cell.place(pass)).collect::<Vec<_>>());
+    for (place, stated) in passes.zip(&imported.passes) {
+        let mut table = Table::new([("Name", Align::Left), ("Value", Align::Right)]);
+        for (name, value) in &stated.numbers {
+            table.push(vec![name.clone(), format!("{value}")]);
+        }
+        for (name, words) in &stated.words {
+            table.push(vec![name.clone(), words.clone()]);
+        }
+        let heading = format!("What the source states: {place}");
+        out.push(Block::Details(String::new(), heading, vec![Block::Table(table)]));
+    }
+    out.push(Block::Paragraph(plain("This report again:")));
+    out.push(Block::Code("sh", input.report_command.to_owned()));
+}

@@ -1,0 +1,28 @@
+// Numbers and ticks of axes: the same functions as `decimal` and `significant` in number.rs and
+// `Range::ticks` in chart/axis.rs, for a part of an axis. A test compares them with those.
+const decimal = (value, decimals) => {
+  const [whole, rest = ""] = value.toFixed(decimals).split(".");
+  const end = rest.replace(/0+$/, "");
+  const grouped = whole.replace("-", "").length < 5 ? whole : whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return end ? `${grouped}.${end}` : grouped === "-0" ? "0" : grouped;
+};
+const significant = value => {
+  if (value === null || !isFinite(value)) return "-";
+  return value === 0 ? "0" : decimal(value, Math.min(9, Math.max(0, 3 - Math.floor(Math.log10(Math.abs(value))))));
+};
+// Round values of a log or a linear axis with their texts, about so many.
+const ticks = (log, [from, to], wanted) => {
+  if (log && to / from > 8) {
+    const out = [];
+    for (let power = Math.floor(Math.log10(from)); power <= Math.floor(Math.log10(to)); power++)
+      for (const step of to / from > 1e3 ? [1] : [1, 2, 5]) out.push(step * 10 ** power);
+    return out.filter(at => at >= from * (1 - 1e-9) && at <= to * (1 + 1e-9)).map(at => [at, significant(at)]);
+  }
+  const raw = (to - from) / Math.max(wanted, 1), power = Math.floor(Math.log10(raw));
+  const times = [1, 2, 2.5, 5, 10].find(times => times * 10 ** power >= raw * 0.999);
+  const step = times * 10 ** power, out = [];
+  const decimals = Math.min(15, Math.max(0, -power + (times === 2.5 ? 1 : times === 10 ? -1 : 0)));
+  for (let at = Math.ceil(from / step - 1e-9); at <= Math.floor(to / step + 1e-9); at++)
+    out.push([at * step, decimal(at * step, decimals)]);
+  return out;
+};

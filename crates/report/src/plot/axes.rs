@@ -1,0 +1,103 @@
+//! What surrounds the series of a chart: grid, ticks, names of bands, axes and their titles. The
+//! script of a page draws grid, ticks and names again where a reader zooms; axes and titles stay.
+
+use std::fmt::Write as _;
+
+use super::font::{AXIS_TITLE, Font, PANEL_TITLE, SUBJECT, TICK};
+use super::layout::{Layout, Placed};
+use super::svg::{Anchor, Svg, coordinate};
+use super::theme::Paint;
+use crate::chart::{Arrangement, Axis, Chart, Range, Tick};
+
+/// The names of bands.
+const NAME: Font = Font { size: 11.0, ..TICK };
+
+/// Grid, ticks and the names of bands.
+pub(super) fn draw_grid(svg: &mut Svg, chart: &Chart, layout: &Layout) {
+    for placed in &layout.panels {
+        let mut grid = String::new();
+        for tick in placed.y_ticks() {
+            let y = placed.at_y(tick.at);
+            let (from, at) = (coordinate(placed.left), coordinate(y));
+            let _ = write!(grid, "M{from},{at}h{}", coordinate(placed.width));
+            if placed.names_y {
+                svg.text((placed.left - 8.0, y + 4.0), Anchor::End, TICK, &tick.text);
+            }
+        }
+        for tick in layout.ticks.iter().filter(|_| layout.has_x_grid) {
+            let (x, top) = (coordinate(layout.at_x(placed, tick.at)), coordinate(placed.top));
+            let _ = write!(grid, "M{x},{top}v{}", coordinate(placed.height));
+        }
+        svg.path(&grid, &format!(r#" stroke="{}""#, svg.css(Paint::Grid)));
+        if placed.names_x {
+            draw_x_ticks(svg, layout, placed);
+        }
+    }
+    draw_band_names(svg, chart, layout);
+}
+
+/// The ends matter most, so they are named first; what would touch a name goes without.
+fn draw_x_ticks(svg: &mut Svg, layout: &Layout, placed: &Placed) {
+    let mut taken: Vec<(f64, f64)> = Vec::new();
+    let last = layout.ticks.len().saturating_sub(1);
+    let order = [0, last].into_iter().chain(1..last).take(layout.ticks.len());
+    for Tick { at, text } in order.map(|index| &layout.ticks[index]) {
+        let x = layout.at_x(placed, *at);
+        let half = TICK.width(text) / 2.0 + 4.0;
+        if taken.iter().all(|&(from, to)| x + half <= from || x - half >= to) {
+            svg.text((x, placed.bottom() + 18.0), Anchor::Middle, TICK, text);
+            taken.push((x - half, x + half));
+        }
+    }
+}
+
+/// The names of bands above their panel, as far as there is room for them.
+fn draw_band_names(svg: &mut Svg, chart: &Chart, layout: &Layout) {
+    for (panel, placed) in chart.panels.iter().zip(&layout.panels) {
+        for band in panel.bands.iter().filter(|band| !band.name.is_empty()) {
+            let (from, to) = (layout.at_x(placed, band.from), layout.at_x(placed, band.to));
+            let name = NAME.fitted(&band.name, to - from - 4.0);
+            if name.chars().count() > 2 {
+                svg.text((from + 2.0, placed.top - 24.0), Anchor::Start, NAME, &name);
+            }
+        }
+    }
+}
+
+/// What stays where it is when a reader zooms: axes and titles.
+pub(super) fn draw_titles(svg: &mut Svg, chart: &Chart, layout: &Layout) {
+    for (index, (panel, placed)) in chart.panels.iter().zip(&layout.panels).enumerate() {
+        let bottom = placed.bottom();
+        svg.line((placed.left, bottom), (placed.right(), bottom), Paint::Axis, "");
+        let label = label(&panel.y, placed.y);
+        let above = (placed.left, placed.top - 8.0);
+        match (chart.arrangement, panel.title.as_str()) {
+            (Arrangement::Grid, title) => {
+                svg.text(above, Anchor::Start, PANEL_TITLE, title);
+                if index == 0 {
+                    let at = (placed.left, placed.top - 34.0);
+                    svg.text(at, Anchor::Start, AXIS_TITLE, &label);
+                }
+            }
+            (Arrangement::Stacked, "") => svg.text(above, Anchor::Start, AXIS_TITLE, &label),
+            (Arrangement::Stacked, title) => {
+                svg.text(above, Anchor::Start, AXIS_TITLE, &format!("{title}: {label}"));
+            }
+        }
+        if panel.series.iter().all(|series| series.y.iter().all(|y| !y.is_finite())) {
+            let middle = (placed.left + placed.width / 2.0, placed.top + placed.height / 2.0);
+            svg.text(middle, Anchor::Middle, SUBJECT, "no figures");
+        }
+    }
+    let (left, right) = layout.sides();
+    let at = ((left + right) / 2.0, layout.bottom() + 38.0);
+    svg.text(at, Anchor::Middle, AXIS_TITLE, &label(&chart.x, layout.x));
+}
+
+/// The title of an axis, with what a reader must know about its scale.
+fn label(axis: &Axis, range: Range) -> String {
+    match axis.remark(range) {
+        Some(remark) => format!("{}, {remark}", axis.label()),
+        None => axis.label(),
+    }
+}

@@ -1,0 +1,122 @@
+//! What the script of a page needs to zoom into a chart and to read its values out: the places of
+//! panels, the ends of axes, and each series as columns. Values have five significant digits, which
+//! is more than a screen shows.
+
+use serde_json::{Map, Value, json};
+
+use super::layout::Layout;
+use super::look::Look;
+use super::theme::Theme;
+use crate::chart::{Arrangement, Chart, Range, Scale, Series, Shape};
+
+/// The JSON, fit to stand in a script element.
+pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
+    let panels = chart.panels.iter().zip(&layout.panels).map(|(panel, placed)| {
+        let mut out = json!({
+            "l": number(placed.left),
+            "t": number(placed.top),
+            "w": number(placed.width),
+            "h": number(placed.height),
+            "n": [u8::from(placed.names_x), u8::from(placed.names_y)],
+            "y": axis(placed.y),
+            "u": panel.y.unit,
+            "s": panel.series.iter().map(series).collect::<Vec<_>>(),
+        });
+        if panel.bands.iter().any(|band| !band.name.is_empty()) {
+            let bands = panel.bands.iter();
+            out["b"] =
+                bands.map(|band| json!([number(band.from), number(band.to), band.name])).collect();
+        }
+        out
+    });
+    let mut x = axis(layout.x);
+    x["t"] = json!(chart.x.label());
+    if !chart.x.ticks.is_empty() {
+        let named = chart.x.ticks.iter().map(|tick| json!([number(tick.at), tick.text]));
+        x["n"] = named.collect();
+    }
+    let all = json!({
+        "w": number(layout.width),
+        "g": chart.arrangement == Arrangement::Grid,
+        "x": x,
+        "gx": layout.has_x_grid,
+        "p": panels.collect::<Vec<_>>(),
+    });
+    // What could end the element, or be taken for the beginning of a comment.
+    let text = all.to_string();
+    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+/// Whether it is a log axis, and its ends, which must hold what is rounded too.
+fn axis(range: Range) -> Value {
+    json!({"k": u8::from(range.scale == Scale::Log), "d": [range.from, range.to]})
+}
+
+fn series(series: &Series) -> Value {
+    let mut out = Map::new();
+    let mut put = |key: &str, value: Value| out.insert(key.to_owned(), value);
+    put("n", json!(series.name));
+    put("c", json!(Theme::Page.css(Look::of(series).paint)));
+    put("s", json!(code(series.shape)));
+    if series.shape == Shape::Marked {
+        // Its positions need not ascend.
+        put("o", json!(1));
+    }
+    // The positions of bars and spans are their ends, and the value of a mark is nothing.
+    let has_ends = matches!(series.shape, Shape::Bars | Shape::Spans);
+    let none = Vec::new();
+    for (key, values) in [
+        ("x", if has_ends { &none } else { &series.x }),
+        ("y", if series.shape == Shape::Marks { &none } else { &series.y }),
+        ("a", &series.low),
+        ("b", &series.high),
+        ("f", &series.left),
+        ("e", &series.right),
+    ] {
+        if values.iter().any(|value| value.is_finite()) {
+            put(key, values.iter().map(|value| number(*value)).collect());
+        }
+    }
+    if !series.texts.is_empty() {
+        put("t", json!(series.texts));
+    }
+    Value::Object(out)
+}
+
+/// The letters by which the script knows shapes.
+fn code(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Line | Shape::Marked => "line",
+        Shape::Step => "step",
+        Shape::Dots => "dots",
+        Shape::Bars => "bars",
+        Shape::Spans => "spans",
+        Shape::Marks => "marks",
+    }
+}
+
+/// Five significant digits, whole numbers whole; null for what is not finite.
+fn number(value: f64) -> Value {
+    if !value.is_finite() {
+        return Value::Null;
+    }
+    let whole = value.round();
+    if value == 0.0 || value.abs() >= 1e4 || value == whole {
+        return json!(whole as i64);
+    }
+    let decimals = (4.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize;
+    let text = format!("{value:.decimals$}");
+    text.parse::<f64>().map_or(Value::Null, |value| json!(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_five_digits() {
+        let texts = [0.0, 1.0, 12.345_678, 0.000_123_456_7, 123_456.78, f64::NAN]
+            .map(|value| number(value).to_string());
+        assert_eq!(texts, ["0", "1", "12.346", "0.00012346", "123457", "null"]);
+    }
+}

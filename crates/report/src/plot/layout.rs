@@ -1,0 +1,213 @@
+//! Where the panels of a chart stand, and what their axes reach over. Nothing here is drawn.
+
+use super::font::{LEGEND, NOTE, TICK};
+use crate::chart::{Arrangement, Chart, Legend, Range, Series, Shape, Tick};
+
+/// Width of a chart; one with many panels side by side may be wider.
+pub(super) const WIDTH: f64 = 900.0;
+/// Space beside the outermost panel and around the texts of a file.
+pub(super) const MARGIN: f64 = 24.0;
+/// Above a panel: its title, or that of its axis.
+const TITLE: f64 = 26.0;
+/// Between two stacked panels: the title of the lower one's axis.
+const GAP: f64 = 34.0;
+/// Below the last panel: ticks and the title of the axis.
+const BELOW: f64 = 46.0;
+/// Height of the names of bands.
+const NAMES: f64 = 16.0;
+/// Panels side by side at most, their least width and the space between them.
+const MOST_COLUMNS: usize = 4;
+const LEAST_WIDTH: f64 = 250.0;
+const COLUMN_GAP: f64 = 22.0;
+/// Below a row of panels: their ticks and the titles of the next row.
+const ROW_GAP: f64 = 54.0;
+/// The most room for the names at the ends of lines.
+const MOST_FOR_NAMES: f64 = 300.0;
+/// Beside those names: a marker and what leads to it.
+const BESIDE_NAMES: f64 = 40.0;
+/// Series at one position stand so far apart in a file, so that their whiskers can be told apart.
+const DODGE: f64 = 7.0;
+/// About so many pixels for each tick.
+const X_TICK: f64 = 100.0;
+const Y_TICK: f64 = 40.0;
+
+/// Where everything stands.
+pub(super) struct Layout {
+    pub width: f64,
+    pub height: f64,
+    pub x: Range,
+    /// Of the horizontal axis.
+    pub ticks: Vec<Tick>,
+    /// Whether its ticks have grid lines: columns have none.
+    pub has_x_grid: bool,
+    pub panels: Vec<Placed>,
+    /// How far series at one position are set beside each other.
+    pub dodge: f64,
+}
+
+/// Where a panel stands.
+pub(super) struct Placed {
+    pub left: f64,
+    pub top: f64,
+    pub width: f64,
+    pub height: f64,
+    pub y: Range,
+    /// Whether it names the ticks of its vertical axis: else the panel to its left does.
+    pub names_y: bool,
+    /// The same for the horizontal axis: else the panel below it does.
+    pub names_x: bool,
+}
+
+impl Layout {
+    /// The layout of a chart whose parts begin at `from` pixels.
+    pub fn of(chart: &Chart, from: f64, is_file: bool) -> Self {
+        let ys = vertical(chart);
+        let ticks = ys.iter().zip(&chart.panels).flat_map(|(y, panel)| {
+            y.ticks(wanted_y(panel.height)).into_iter().map(|tick| TICK.width(&tick.text))
+        });
+        let left = ticks.fold(30.0, f64::max) + 16.0;
+        let right = if is_file { names_room(chart).max(MARGIN) } else { MARGIN };
+        let mut panels = match chart.arrangement {
+            Arrangement::Stacked => stacked(chart, &ys, left, WIDTH - left - right),
+            Arrangement::Grid => grid(chart, &ys, left, WIDTH - left - right),
+        };
+        panels.iter_mut().for_each(|panel| panel.top += from);
+        let end = |panel: &Placed| (panel.left + panel.width, panel.top + panel.height);
+        let ends = panels.iter().map(end);
+        let (width, height) = ends.fold((0.0_f64, from), |(w, h), (x, y)| (w.max(x), h.max(y)));
+        let wanted = panels.first().map_or(1.0, |panel| wanted_x(panel.width));
+        let x = Range::of(&chart.x, horizontal(chart), wanted);
+        let named = !chart.x.ticks.is_empty();
+        let ticks = if named { chart.x.ticks.clone() } else { x.ticks(wanted) };
+        let dodges = is_file && named && chart.series().any(is_dodged);
+        Self {
+            width: (width + right).max(WIDTH),
+            height: height + BELOW,
+            x,
+            ticks,
+            has_x_grid: !(named && chart.series().any(|series| series.shape == Shape::Bars)),
+            panels,
+            dodge: if dodges { DODGE } else { 0.0 },
+        }
+    }
+
+    /// Pixels between the sides of all panels.
+    pub fn sides(&self) -> (f64, f64) {
+        let ends = self.panels.iter().map(|panel| (panel.left, panel.left + panel.width));
+        ends.fold((self.width, 0.0), |(left, right), (from, to)| (left.min(from), right.max(to)))
+    }
+
+    /// The lower end of the last panel.
+    pub fn bottom(&self) -> f64 {
+        self.panels.iter().map(|panel| panel.top + panel.height).fold(0.0, f64::max)
+    }
+
+    /// Where a value stands in a panel, from left to right.
+    pub fn at_x(&self, placed: &Placed, value: f64) -> f64 {
+        placed.left + self.x.share(value) * placed.width
+    }
+}
+
+impl Placed {
+    /// Where a value stands, from top to bottom.
+    pub fn at_y(&self, value: f64) -> f64 {
+        self.top + (1.0 - self.y.share(value)) * self.height
+    }
+
+    pub fn right(&self) -> f64 {
+        self.left + self.width
+    }
+
+    pub fn bottom(&self) -> f64 {
+        self.top + self.height
+    }
+
+    /// The ticks of its vertical axis.
+    pub fn y_ticks(&self) -> Vec<Tick> {
+        self.y.ticks(wanted_y(self.height))
+    }
+}
+
+fn wanted_x(width: f64) -> f64 {
+    width / X_TICK
+}
+
+fn wanted_y(height: f64) -> f64 {
+    height / Y_TICK
+}
+
+/// The values of the horizontal axis.
+fn horizontal(chart: &Chart) -> impl Iterator<Item = f64> {
+    let series = chart.series();
+    let points = series.flat_map(|of| of.x.iter().chain(&of.left).chain(&of.right).copied());
+    let bands = chart.panels.iter().flat_map(|panel| &panel.bands);
+    points.chain(bands.flat_map(|band| [band.from, band.to]))
+}
+
+/// What each vertical axis reaches over; in a grid all reach over the same.
+fn vertical(chart: &Chart) -> Vec<Range> {
+    let values = |of: &Series| {
+        let of_point = of.y.iter().zip(0..).filter(|(y, _)| y.is_finite());
+        let ends = of_point.flat_map(|(y, at): (&f64, usize)| {
+            [Some(y), of.low.get(at), of.high.get(at)].into_iter().flatten().copied()
+        });
+        ends.collect::<Vec<f64>>()
+    };
+    let together: Vec<f64> = match chart.arrangement {
+        Arrangement::Grid => chart.series().flat_map(values).collect(),
+        Arrangement::Stacked => Vec::new(),
+    };
+    let range = |panel: &crate::chart::Panel| {
+        let own = panel.series.iter().filter(|series| series.shape != Shape::Marks);
+        let own = own.flat_map(values).chain(together.iter().copied());
+        Range::of(&panel.y, own, wanted_y(panel.height))
+    };
+    chart.panels.iter().map(range).collect()
+}
+
+fn is_dodged(series: &Series) -> bool {
+    series.shape == Shape::Marked && series.has_intervals()
+}
+
+/// Room for the names at the ends of lines.
+fn names_room(chart: &Chart) -> f64 {
+    let Legend::LineEnds(heading) = &chart.legend else { return 0.0 };
+    let names = chart.series().map(|series| LEGEND.width(&series.name));
+    names.fold(NOTE.width(heading), f64::max).min(MOST_FOR_NAMES) + BESIDE_NAMES
+}
+
+fn stacked(chart: &Chart, ys: &[Range], left: f64, width: f64) -> Vec<Placed> {
+    let is_named = chart.panels.iter().flat_map(|panel| &panel.bands).any(|b| !b.name.is_empty());
+    let mut top = TITLE + if is_named { NAMES } else { 0.0 };
+    let last = chart.panels.len().saturating_sub(1);
+    let panels = chart.panels.iter().zip(ys).enumerate().map(|(index, (panel, y))| {
+        let height = panel.height;
+        let placed =
+            Placed { left, top, width, height, y: *y, names_y: true, names_x: index == last };
+        top += height + GAP;
+        placed
+    });
+    panels.collect()
+}
+
+/// In as few rows as hold them all, as evenly as can be.
+fn grid(chart: &Chart, ys: &[Range], left: f64, room: f64) -> Vec<Placed> {
+    let count = chart.panels.len();
+    let rows = count.div_ceil(MOST_COLUMNS).max(1);
+    let columns = count.div_ceil(rows).max(1);
+    let width = (room - (columns - 1) as f64 * COLUMN_GAP) / columns as f64;
+    let width = width.max(LEAST_WIDTH);
+    let place = |(index, (panel, y)): (usize, (&crate::chart::Panel, &Range))| {
+        let (column, row) = ((index % columns) as f64, (index / columns) as f64);
+        Placed {
+            left: left + column * (width + COLUMN_GAP),
+            top: 2.0 * TITLE + row * (panel.height + ROW_GAP),
+            width,
+            height: panel.height,
+            y: *y,
+            names_y: index % columns == 0,
+            names_x: true,
+        }
+    };
+    chart.panels.iter().zip(ys).enumerate().map(place).collect()
+}

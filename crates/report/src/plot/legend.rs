@@ -1,0 +1,14 @@
+//! Which series a legend names.
+
+use crate::chart::{Chart, Series};
+
+/// The series with their looks, each name once, in the order in which they are drawn.
+pub(super) fn entries(chart: &Chart) -> Vec<&Series> {
+    let mut entries: Vec<&Series> = Vec::new();
+    for series in chart.series() {
+        if !entries.iter().any(|known| known.name == series.name) {
+            entries.push(series);
+        }
+    }
+    entries
+}

@@ -1,0 +1,89 @@
+//! The names of series at the right ends of their lines. Two names never overlap, and they stand
+//! in the order of the ends.
+
+use super::font::{LEGEND, NOTE};
+use super::ink::Pen;
+use super::layout::{Layout, Placed};
+use super::look::Look;
+use super::svg::{Anchor, Svg};
+use super::theme::Paint;
+use crate::chart::Panel;
+
+/// Least distance of names.
+const GAP: f64 = 18.0;
+/// The most room for a name.
+const ROOM: f64 = 300.0;
+
+/// The name of each line beside its last point, below a heading.
+pub(super) fn draw(svg: &mut Svg, layout: &Layout, placed: &Placed, panel: &Panel, heading: &str) {
+    let mut names: Vec<(Look, (f64, f64), String)> = Vec::new();
+    for series in &panel.series {
+        let look = Look::of(series);
+        let pen = Pen { layout, placed, series, look, aside: 0.0 };
+        names.push(match pen.places().into_iter().rev().flatten().next() {
+            Some(end) => (look, end, series.name.clone()),
+            None => {
+                let nowhere = (placed.right(), placed.bottom());
+                (look, nowhere, format!("{} (no figures)", series.name))
+            }
+        });
+    }
+    names.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
+    let wanted: Vec<f64> = names.iter().map(|name| name.1.1).collect();
+    let heights = spread(&wanted, GAP, placed.top + GAP, placed.bottom() - 6.0);
+    let x = placed.right() + 14.0;
+    for ((look, end, name), &y) in names.iter().zip(&heights) {
+        svg.line((end.0 + 7.0, end.1), (x - 7.0, y), Paint::Axis, r#" stroke-width="0.75""#);
+        svg.anchored((x, y), |svg| look.marker(svg, false));
+        svg.text((x + 11.0, y + 4.5), Anchor::Start, LEGEND, &LEGEND.fitted(name, ROOM));
+    }
+    if let Some(&first) = heights.first() {
+        svg.text((x - 5.0, first - GAP), Anchor::Start, NOTE, heading);
+    }
+}
+
+/// Heights for labels that would like to stand at `wanted` (ascending), at least `gap` apart and
+/// within `lo..=hi` as far as they fit.
+///
+/// Labels that collide form a block, which stands at the mean of what its members want; blocks merge
+/// until none overlap (pool adjacent violators).
+fn spread(wanted: &[f64], gap: f64, lo: f64, hi: f64) -> Vec<f64> {
+    let mut blocks: Vec<(f64, usize)> = Vec::new();
+    for (index, &want) in wanted.iter().enumerate() {
+        // In coordinates less the gaps above it, a block is a single height: its members' mean.
+        let mut block = (want - index as f64 * gap, 1);
+        while let Some(&(above, members)) = blocks.last() {
+            if above <= block.0 {
+                break;
+            }
+            blocks.pop();
+            let total = members + block.1;
+            block.0 = (above * members as f64 + block.0 * block.1 as f64) / total as f64;
+            block.1 = total;
+        }
+        blocks.push(block);
+    }
+    let room = (hi - lo - (wanted.len() as f64 - 1.0) * gap).max(0.0);
+    let heights = blocks.into_iter().flat_map(|(height, members)| vec![height; members]);
+    heights
+        .enumerate()
+        .map(|(index, height)| height.clamp(lo, lo + room) + index as f64 * gap)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_do_not_collide_stay_where_they_are() {
+        assert_eq!(spread(&[10.0, 50.0, 90.0], 16.0, 0.0, 100.0), [10.0, 50.0, 90.0]);
+    }
+
+    #[test]
+    fn labels_that_collide_stand_a_gap_apart_around_their_middle() {
+        assert_eq!(spread(&[50.0, 50.0, 50.0], 16.0, 0.0, 100.0), [34.0, 50.0, 66.0]);
+        assert_eq!(spread(&[98.0, 99.0], 16.0, 0.0, 100.0), [84.0, 100.0]);
+        assert_eq!(spread(&[], 16.0, 0.0, 100.0), [0.0; 0]);
+    }
+}

@@ -1,0 +1,101 @@
+//! The looks of series: colours, markers, dashes, and their samples in a legend. Colours can be
+//! told apart by colour-blind readers, and no series is told by colour alone: it has a marker or
+//! dashes too.
+
+use super::svg::Svg;
+use super::theme::{NAMED, Paint};
+use crate::chart::{Series, Shape, Tint};
+
+/// Number of marker shapes.
+const MARKERS: usize = 5;
+
+/// Half the size of a marker.
+const RADIUS: f64 = 4.6;
+
+/// Dashes of lines without markers, of another number than there are colours, so that both repeat
+/// far apart.
+const DASHES: [Option<&str>; 5] = [None, Some("8 4"), Some("2 3"), Some("10 3 2 3"), Some("5 2")];
+
+/// Dashes of lines with markers, for the second and the third round of colours.
+const ROUNDS: [Option<&str>; 3] = [None, Some("7 4"), Some("2 4")];
+
+/// Width and height of a sample in a legend.
+pub(super) const SAMPLE: (f64, f64) = (26.0, 12.0);
+
+/// The look of a series.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    /// Its colour.
+    pub paint: Paint,
+    marker: usize,
+    dash: Option<&'static str>,
+}
+
+impl Look {
+    /// The look of this series, by its number, its tint and its shape.
+    pub fn of(series: &Series) -> Self {
+        let (paint, dash) = match (series.tint, series.shape) {
+            (Tint::Alert, _) => (Paint::Alert, DASHES[2]),
+            (Tint::Named, Shape::Marked) => {
+                (Paint::Named(series.look), ROUNDS[(series.look / NAMED).min(ROUNDS.len() - 1)])
+            }
+            (Tint::Named, _) => (Paint::Named(series.look), DASHES[series.look % DASHES.len()]),
+            (Tint::Ramp(share), _) => (Paint::Ramp(share), None),
+        };
+        Self { paint, marker: series.look % MARKERS, dash }
+    }
+
+    /// Attributes of its line.
+    pub fn stroke(&self, svg: &Svg) -> String {
+        let dash = self.dash.map_or(String::new(), |dash| format!(r#" stroke-dasharray="{dash}""#));
+        format!(
+            r#" fill="none" stroke="{}" stroke-width="2" stroke-linejoin="round"{dash}"#,
+            svg.css(self.paint)
+        )
+    }
+
+    /// Its marker around the origin; hollow where some requests failed.
+    pub fn marker(&self, svg: &mut Svg, is_hollow: bool) {
+        let (fill, edge, width) = match is_hollow {
+            false => (self.paint, Paint::Paper, 1),
+            true => (Paint::Paper, self.paint, 2),
+        };
+        let more = format!(r#" stroke="{}" stroke-width="{width}""#, svg.css(edge));
+        let corners: &[(f64, f64)] = match self.marker {
+            0 => return svg.circle((0.0, 0.0), RADIUS, fill, &more),
+            1 => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+            2 => &[(0.0, -1.2), (1.15, 0.9), (-1.15, 0.9)],
+            3 => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+            _ => &[(0.0, 1.2), (1.15, -0.9), (-1.15, -0.9)],
+        };
+        let corners: Vec<(f64, f64)> =
+            corners.iter().map(|(dx, dy)| (dx * RADIUS, dy * RADIUS)).collect();
+        svg.polygon(&corners, fill, &more);
+    }
+
+    /// Attributes of the lines of [`Shape::Marks`].
+    pub fn mark_stroke(&self, svg: &Svg) -> String {
+        format!(r#" stroke="{}" stroke-width="1.5" stroke-dasharray="3 3""#, svg.css(self.paint))
+    }
+}
+
+/// The look of a series in a legend, from the left end of its middle line on.
+pub(super) fn sample(svg: &mut Svg, (x, y): (f64, f64), series: &Series) {
+    let look = Look::of(series);
+    match series.shape {
+        Shape::Bars => svg.rect(x + 4.0, y - 5.0, 16.0, 10.0, look.paint, ""),
+        Shape::Dots => svg.circle((x + 12.0, y), 3.0, look.paint, ""),
+        Shape::Spans => svg.line((x, y), (x + 24.0, y), look.paint, r#" stroke-width="4""#),
+        Shape::Marks => {
+            let stroke = look.mark_stroke(svg);
+            svg.path(&format!("M{},{}v12", x + 12.0, y - 6.0), &stroke);
+        }
+        Shape::Line | Shape::Marked | Shape::Step => {
+            let stroke = look.stroke(svg);
+            svg.path(&format!("M{x},{y}h24"), &stroke);
+            if series.shape == Shape::Marked {
+                svg.anchored((x + 12.0, y), |svg| look.marker(svg, false));
+            }
+        }
+    }
+}
