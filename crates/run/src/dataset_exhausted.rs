@@ -1,0 +1,71 @@
+//! Whether the data had as many requests as a pass was to have. What the data holds is never read
+//! here.
+
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_load::PassPlan;
+
+/// What a reader should know of a pass that had `requests`, where the data has `plays` of them and
+/// begins again behind the last.
+pub fn findings(
+    pass: &PassPlan,
+    requests: u64,
+    plays: Option<u64>,
+) -> impl Iterator<Item = Finding> {
+    let fewer = match pass {
+        PassPlan::Replay { recording, bound, .. } => bound
+            .requests
+            .filter(|asked| *asked > recording.requests)
+            .map(|asked| (asked, recording.requests)),
+        _ => None,
+    };
+    let fewer = fewer.map(|(asked, has)| {
+        let told = format!(
+            "--requests asks for {asked}, but what is replayed has {has}: the pass had {has}"
+        );
+        Finding::new("fewer_requests_than_asked", Severity::Warning, told)
+            .advise("leave out --requests, or widen --trace-window or --trace-scale of a trace")
+    });
+    let again = plays.filter(|plays| requests > *plays).map(|plays| {
+        let told = format!(
+            "the trace has {plays} requests to play and the pass had {requests}: behind the last \
+             it began again, with the same lengths and other words"
+        );
+        Finding::new("trace_began_again", Severity::Note, told)
+            .advise("give --requests at most as many as the trace has")
+    });
+    fewer.into_iter().chain(again)
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_load::Recording;
+    use inferometer_load::{Bound, OverLimit};
+    use inferometer_model::time::Nanos;
+
+    use super::*;
+
+    fn replay(asked: u32, has: u64) -> PassPlan {
+        let mut recording = Recording::of_file("trace");
+        recording.write((0..has).map(Nanos));
+        let (speed, bound) = (1.0, Bound::requests(asked));
+        let (max_in_flight, over_limit) = (None, OverLimit::Queue);
+        PassPlan::Replay { recording, speed, bound, max_in_flight, over_limit }
+    }
+
+    #[test]
+    fn data_that_has_fewer_requests_than_a_pass_was_to_have_is_told() {
+        let saturated = PassPlan::Saturated { requests: 9 };
+        for (pass, requests, plays, expected) in [
+            (replay(9, 4), 4, Some(4), &["fewer_requests_than_asked"][..]),
+            (replay(4, 4), 4, Some(4), &[]),
+            (replay(3, 4), 3, Some(4), &[]),
+            (saturated.clone(), 9, Some(4), &["trace_began_again"]),
+            (saturated.clone(), 9, Some(9), &[]),
+            (saturated, 9, None, &[]),
+        ] {
+            let found: Vec<_> = findings(&pass, requests, plays).collect();
+            let codes: Vec<&str> = found.iter().map(|it| it.code.as_str()).collect();
+            assert_eq!(codes, expected, "{pass}");
+        }
+    }
+}
