@@ -27,12 +27,24 @@ pub struct Context {
     pub store: PathBuf,
     /// The folder for reports; absent: one by the run's name in [`crate::outputs::DEFAULT_FOLDER`].
     pub out: Option<PathBuf>,
+    /// Which files are written there.
+    pub files: ReportFiles,
     /// Facts to store with the target: which of the servers of a plan it is.
     pub facts: BTreeMap<String, String>,
     /// Cells that an earlier run of this plan has completed. They are not measured again.
     pub resumed: Vec<(CellPlan, Vec<RecordedPass>)>,
     /// A file for the requests as they are sent.
     pub dump: Option<PathBuf>,
+}
+
+/// Which files of a report are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReportFiles {
+    /// Figures, plots, and the report as Markdown and as a page.
+    #[default]
+    All,
+    /// Figures alone: as JSON, as CSV and as a table.
+    Figures,
 }
 
 /// How long a run may take: by two estimates, in either order; absent where nothing is known.

@@ -58,7 +58,7 @@ mod verdict;
 mod dry_run;
 mod group;
 
-pub use context::{Confirm, Context, Estimate, Host};
+pub use context::{Confirm, Context, Estimate, Host, ReportFiles};
 pub use credentials::Variables;
 pub use dry_run::{Clock, Form, dry_run};
 pub use embedded_server::{EmbeddedServer, ServerProcess};

@@ -84,8 +84,8 @@ impl PassFigures {
         summary.instrument.process = process;
         let place = self.inspector.place().to_owned();
         let mut findings = self.inspector.finish();
-        let said = server_findings(&summary).into_iter().chain(card_findings(&summary));
-        findings.extend(said.map(|finding| finding.at(&place)));
+        let observed = server_findings(&summary).into_iter().chain(card_findings(&summary));
+        findings.extend(observed.map(|finding| finding.at(&place)));
         PassResult { summary, findings, trial: self.trial.map(TrialFold::finish) }
     }
 }

@@ -10,7 +10,7 @@ use inferometer_load::PassPlan;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{Known, Spec, SpecError};
 
-use crate::context::{Context, Host};
+use crate::context::{Context, Host, ReportFiles};
 use crate::credentials::{self, Variables};
 use crate::error::PlanError;
 
@@ -43,6 +43,7 @@ pub fn resolve(spec: &Spec, variables: Variables<'_>) -> Result<(Plan, Context),
         trust: credentials::trust(spec)?,
         store: spec.store.clone().unwrap_or_else(|| "inferometer.db".to_owned()).into(),
         out: spec.out.clone().map(PathBuf::from),
+        files: ReportFiles::All,
         facts: BTreeMap::new(),
         resumed: Vec::new(),
         dump: spec.dump_workload.clone().map(PathBuf::from),

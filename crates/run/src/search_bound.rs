@@ -98,20 +98,20 @@ mod tests {
         assert_eq!(longest.plan.passes[0].load().last_due_s(0.1), 250.0);
         let most = longest.time(Duration::from_secs(250)).unwrap();
         assert_eq!(most, Duration::from_secs(5 * 250 + 30 * 2));
-        let said = words(&plan, plan.search.as_ref().unwrap(), Some(most));
+        let text = words(&plan, plan.search.as_ref().unwrap(), Some(most));
         assert!(
-            said.contains("at most 5000 requests (or 30 trials); at most about 22 min"),
-            "{said}"
+            text.contains("at most 5000 requests (or 30 trials); at most about 22 min"),
+            "{text}"
         );
-        assert!(said.contains("at 4 requests/s, the lowest load"), "{said}");
+        assert!(text.contains("at 4 requests/s, the lowest load"), "{text}");
         assert_eq!(longest.time(Duration::MAX), None);
     }
 
     #[test]
-    fn a_search_whose_lowest_load_nobody_named_says_no_time() {
+    fn a_search_without_a_lowest_load_states_no_time() {
         let plan = plan(r#"{"slo": "ttft_p99<1s", "search": {}}"#);
-        let said = words(&plan, plan.search.as_ref().unwrap(), Some(Duration::from_secs(9_999)));
-        assert!(said.ends_with("(or 40 trials) for each of 4 cells"), "{said}");
+        let text = words(&plan, plan.search.as_ref().unwrap(), Some(Duration::from_secs(9_999)));
+        assert!(text.ends_with("(or 40 trials) for each of 4 cells"), "{text}");
     }
 
     #[test]

@@ -13,20 +13,20 @@ use crate::error::Shortfall;
 /// One line on a trial that was made.
 pub fn trial(plan: &SearchPlan, search: &Search, asked: Asked) -> String {
     let known = search.loads().iter().find(|load| load.load == asked.load);
-    let said = known.map_or_else(String::new, |load| {
+    let verdict = known.map_or_else(String::new, |load| {
         if let Some(by) = load.overwhelmed {
             let criterion = plan.criteria.get(by.criterion).map_or("", |it| it.text.as_str());
             let cut = match by.cut_off {
                 0 => String::new(),
                 cut => format!("; cut off, with {cut} in flight or not sent"),
             };
-            let said = match load.claim() {
+            let claim = match load.claim() {
                 Claim::NotMet => "does not meet",
                 Claim::Met | Claim::Open => "seems not to meet",
             };
             let Overwhelmed { missed, planned, .. } = by;
             return format!(
-                "{said} {criterion}: {missed} of {planned} requests missed it for certain{cut}"
+                "{claim} {criterion}: {missed} of {planned} requests missed it for certain{cut}"
             );
         }
         if load.counted() == 0 {
@@ -47,7 +47,7 @@ pub fn trial(plan: &SearchPlan, search: &Search, asked: Asked) -> String {
             .collect();
         format!("{}: {} (of {} requests)", claim(load), shares.join(", "), load.counted())
     });
-    format!("    {} {} {said}", load_text(asked.load), plan.over.unit())
+    format!("    {} {} {verdict}", load_text(asked.load), plan.over.unit())
 }
 
 /// A load with four significant digits, without zeros that say nothing; whole ones are never cut.

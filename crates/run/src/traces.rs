@@ -1,5 +1,5 @@
-//! What the passes of a run looked like, from its log. Never from anything else, so that a report
-//! made again shows the same.
+//! What the charts of single requests are drawn from: the records in the log of a run, and nothing
+//! else, so that a report that is made again shows the same.
 
 use std::path::Path;
 
@@ -33,9 +33,9 @@ impl Tracer {
                     tracer.add(record);
                 }
             }
-            Entry::Observed(said) => {
+            Entry::Observed(observed) => {
                 if let Some(tracer) = &mut self.current {
-                    tracer.observe(said);
+                    tracer.observe(observed);
                 }
             }
             Entry::PassEnd(_) | Entry::RunEnd(_) => self.close(),

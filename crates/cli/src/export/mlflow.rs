@@ -136,12 +136,12 @@ fn tags(run: &StoredRun, job: &Job<'_>, summary: &Summary) -> Vec<(String, Strin
     let findings: Vec<String> =
         summary.findings.iter().map(|finding| format!("- {}", finding.message)).collect();
     let notes = job.notes.iter().map(|note| note.text.clone());
-    let said: Vec<String> = notes.chain(summary.verdict.reasons.clone()).chain(findings).collect();
+    let note: Vec<String> = notes.chain(summary.verdict.reasons.clone()).chain(findings).collect();
     let mut tags: Vec<(String, String)> = [
         ("mlflow.runName", run.row.id.as_str()),
         ("mlflow.source.name", "inferometer"),
         ("mlflow.source.type", "LOCAL"),
-        ("mlflow.note.content", &said.join("\n")),
+        ("mlflow.note.content", &note.join("\n")),
         ("inferometer.run_id", run.row.id.as_str()),
         ("inferometer.version", &run.tool_version),
         ("inferometer.kind", run.row.kind.name()),

@@ -120,9 +120,9 @@ fn completed_cells(
                     pass.records.push(*record);
                 }
             }
-            Ok(Entry::Observed(said)) => {
+            Ok(Entry::Observed(observed)) => {
                 if let Some(pass) = &mut current {
-                    pass.observed.extend(*said);
+                    pass.observed.extend(*observed);
                 }
             }
             Ok(Entry::PassEnd(end)) => {

@@ -5,6 +5,7 @@ use inferometer_report::trace::Traces;
 use inferometer_store::{Ending, RunState};
 
 use super::{Finished, Session};
+use crate::context::ReportFiles;
 use crate::error::RunError;
 use crate::event::Event;
 use crate::network::Network;
@@ -23,10 +24,14 @@ impl<N: Network> Session<'_, N> {
             (false, None) if is_missing_cells => (Ending::Complete, RunState::Failed),
             (false, None) => (Ending::Complete, RunState::Complete),
         };
-        let traces = self.traces();
         let run = self.recording.run.clone();
-        let plan = &self.header.plan;
-        let folder = self.outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
+        let folder = match self.request.context.files {
+            ReportFiles::Figures => self.outputs.write_figures(&summary, &run)?,
+            ReportFiles::All => {
+                let (plan, traces) = (&self.header.plan, self.traces());
+                self.outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?
+            }
+        };
         let ended = self.recording.finish(&summary, ending, state);
         if let Some(why) = self.broken {
             return Err(RunError::BrokenOff { why, folder });
