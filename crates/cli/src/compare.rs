@@ -4,8 +4,8 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use inferometer_analysis::compare::{compare as compare_figures, judge, parse_gate};
 pub use inferometer_analysis::compare::{Comparison, Condition, GateResult, Met, Options, Subject};
+use inferometer_analysis::compare::{compare as compare_figures, judge, parse_gate};
 use inferometer_plan::Plan;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::is_under;

@@ -21,7 +21,7 @@ mod search;
 
 pub use against::{Against, Counts, read as read_against};
 pub use error::PredictError;
-pub use play::{Taken, check_plan};
+pub use play::{PlayTime, check_plan};
 pub use predict::{Prediction, predict, write_tables};
 pub use row::{Row, row};
 pub use search::{PredictedSearch, expected_answers, search};

@@ -53,7 +53,7 @@ pub struct Played<'a> {
 }
 
 /// How long it took.
-pub struct Taken {
+pub struct PlayTime {
     /// To play it.
     pub simulation: Duration,
     /// Requests.
@@ -64,12 +64,12 @@ pub struct Taken {
 
 impl Played<'_> {
     /// How long it took.
-    pub fn taken(&self) -> Taken {
-        Taken { simulation: self.simulation, requests: self.requests, span: self.span }
+    pub fn time(&self) -> PlayTime {
+        PlayTime { simulation: self.simulation, requests: self.requests, span: self.span }
     }
 }
 
-impl fmt::Display for Taken {
+impl fmt::Display for PlayTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { simulation, requests, span } = self;
         write!(
@@ -141,46 +141,17 @@ pub fn play<'a>(
         played.findings.extend(row.findings.iter().cloned());
         let block = against.and_then(|against| against.block(cell));
         let passes = block.map_or_else(|| plan.passes.clone(), |block| vec![block.pass()]);
-        for pass in &passes {
-            let mut engine = Engine::new(row.config.clone()).map_err(PredictError::plan)?;
+        for pass in passes {
+            let engine = Engine::new(row.config.clone()).map_err(PredictError::plan)?;
             let limits = engine.config().limits;
-            let place = PassPlace {
-                cell,
-                pass,
-                number: played.passes.len() as u32,
-                streamed: plan.sampling.stream,
+            let lengths: Box<dyn Iterator<Item = Lengths>> = match block {
+                Some(block) => Box::new(block.lengths(limits.max_model_len)),
+                None => lengths(cell, row.mean_output, pass_requests(&pass)),
             };
-            let mut load = load_model(pass, plan.seed);
-            let mut play = |asked: &mut dyn Iterator<Item = Asked>| {
-                let began = monotonic_now();
-                let pass_played = play_pass(&mut engine, &mut *load, asked, place);
-                played.simulation += monotonic_now().since(began);
-                pass_played.records(place)
-            };
-            let records = if let Some(requests) = &mut requests {
-                let begin = PassBegin { pass: place.number, cell, plan: pass.clone(), repeat: 1 };
-                let (mut stream, findings) = requests.of_pass(plan, &begin)?;
-                let mut records = play(&mut stream);
-                stream.played()?.write_into(&mut records);
-                played.findings.extend(findings);
-                records
-            } else {
-                let lengths: Box<dyn Iterator<Item = Lengths>> = match block {
-                    Some(block) => Box::new(block.lengths(limits.max_model_len)),
-                    None => lengths(cell, row.mean_output, pass_requests(pass)),
-                };
-                play(&mut lengths.map(Asked::from))
-            };
-            no_room.add(cell, limits, &records);
-            played.requests += records.len();
-            played.span += span(&records);
-            if records.len() > DETAILED_REQUESTS {
-                let message =
-                    "gaps between tokens are the mean of each request, for there are many";
-                let finding = Finding::new("itl_is_a_mean", Severity::Note, message);
-                played.findings.push(finding.at(format!("{cell}, {pass}")));
+            played.pass(plan, cell, pass, engine, requests.as_mut(), lengths)?;
+            if let Some(PlayedPass { records, .. }) = played.passes.last() {
+                no_room.add(cell, limits, records);
             }
-            played.passes.push(PlayedPass { cell, pass: pass.clone(), records });
         }
         played.rows.push((cell, row, measured));
     }
@@ -196,7 +167,49 @@ pub fn play<'a>(
     Ok(played)
 }
 
-/// What a log does not say, and how it was taken.
+impl Played<'_> {
+    /// Plays a pass: the requests of the workload, or requests of `lengths` where only these matter.
+    fn pass(
+        &mut self,
+        plan: &Plan,
+        cell: CellPlan,
+        pass: PassPlan,
+        mut engine: Engine,
+        requests: Option<&mut Requests>,
+        lengths: Box<dyn Iterator<Item = Lengths>>,
+    ) -> Result<(), PredictError> {
+        let number = self.passes.len() as u32;
+        let place = PassPlace { cell, pass: &pass, number, streamed: plan.sampling.stream };
+        let mut load = load_model(&pass, plan.seed);
+        let mut play = |asked: &mut dyn Iterator<Item = Asked>| {
+            let began = monotonic_now();
+            let played = play_pass(&mut engine, &mut *load, asked, place);
+            self.simulation += monotonic_now().since(began);
+            played.records(place)
+        };
+        let records = if let Some(requests) = requests {
+            let begin = PassBegin { pass: number, cell, plan: pass.clone(), repeat: 1 };
+            let (mut stream, findings) = requests.of_pass(plan, &begin)?;
+            let mut records = play(&mut stream);
+            stream.played()?.write_into(&mut records);
+            self.findings.extend(findings);
+            records
+        } else {
+            play(&mut lengths.map(Asked::from))
+        };
+        self.requests += records.len();
+        self.span += span(&records);
+        if records.len() > DETAILED_REQUESTS {
+            let message = "gaps between tokens are the mean of each request, for there are many";
+            let finding = Finding::new("itl_is_a_mean", Severity::Note, message);
+            self.findings.push(finding.at(format!("{cell}, {pass}")));
+        }
+        self.passes.push(PlayedPass { cell, pass, records });
+        Ok(())
+    }
+}
+
+/// What a log does not say, and how it was time.
 fn log_is_no_plan(against: &Against) -> Option<Finding> {
     if against.blocks.is_empty() {
         return None;

@@ -13,7 +13,7 @@ use inferometer_store::{RunId, Store};
 
 use crate::against::Against;
 use crate::error::PredictError;
-use crate::play::{Taken, play};
+use crate::play::{PlayTime, play};
 use crate::stored::store;
 use crate::tables;
 
@@ -26,7 +26,7 @@ pub struct Prediction {
     /// The folder of its report.
     pub folder: PathBuf,
     /// How long it took.
-    pub taken: Taken,
+    pub time: PlayTime,
 }
 
 /// Plays a plan against the embedded engine in virtual time. `against` is what it is compared with.
@@ -41,14 +41,14 @@ pub fn predict(
 ) -> Result<Prediction, PredictError> {
     let outputs = Outputs::prepare(context.out.as_deref())?;
     let played = play(plan, context, config, against)?;
-    let taken = played.taken();
+    let time = played.time();
     let origin = against.map(|against| against.origin.as_str());
     let (summary, run) = store(plan, context, config, played, origin)?;
     let store = Store::open(&context.store)?;
     let traces = traces::of_log(&store.log_path(&run), plan)?;
     let folder = outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
     write_tables(&folder, &summary)?;
-    Ok(Prediction { summary, run, folder, taken })
+    Ok(Prediction { summary, run, folder, time })
 }
 
 /// Writes the tables of a prediction beside its report.

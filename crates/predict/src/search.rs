@@ -24,7 +24,7 @@ use inferometer_run::traces;
 use inferometer_store::{PassBegin, RunId, Store};
 
 use crate::error::PredictError;
-use crate::play::{CHUNKS_ARE_NOT_TOKENS, Taken, check_plan, span};
+use crate::play::{CHUNKS_ARE_NOT_TOKENS, PlayTime, check_plan, span};
 use crate::requests::Requests;
 use crate::row::row;
 use crate::stored::StoredPrediction;
@@ -153,7 +153,7 @@ pub struct PredictedSearch {
     /// The folder of its report.
     pub folder: PathBuf,
     /// How long it took.
-    pub taken: Taken,
+    pub time: PlayTime,
 }
 
 /// Searches in virtual time; every trial is stored.
@@ -171,18 +171,18 @@ pub fn search(
     let outputs = Outputs::prepare(context.out.as_deref())?;
     let mut stored = StoredPrediction::begin(plan, context, config, None)?;
     let mut player = Player::new(plan, context, config.clone())?;
-    let mut taken = Taken { simulation: Duration::ZERO, requests: 0, span: Duration::ZERO };
+    let mut time = PlayTime { simulation: Duration::ZERO, requests: 0, span: Duration::ZERO };
     let began = monotonic_now();
     let mut rows = Vec::new();
     for &cell in &plan.cells {
         rows.push((cell, row(config, cell, None)?, None));
         player.cell(cell, search_plan, &mut |begin, records| {
-            taken.requests += records.len();
-            taken.span += span(&records);
+            time.requests += records.len();
+            time.span += span(&records);
             stored.pass(begin, records, &[CHUNKS_ARE_NOT_TOKENS])
         })?;
     }
-    taken.simulation = monotonic_now().since(began);
+    time.simulation = monotonic_now().since(began);
     let requests = player.requests.as_ref();
     stored.findings.extend(requests.map(Requests::findings).into_iter().flatten());
     // Where only their lengths were made there is nothing to tell two of them apart by.
@@ -191,5 +191,5 @@ pub fn search(
     let store = Store::open(&context.store)?;
     let traces = traces::of_log(&store.log_path(&run), plan)?;
     let folder = outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
-    Ok(PredictedSearch { summary, run, folder, taken })
+    Ok(PredictedSearch { summary, run, folder, time })
 }

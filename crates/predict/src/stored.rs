@@ -125,7 +125,7 @@ impl StoredPrediction {
             body_hash: String::new(),
         };
         let mut summary = summarise(facts, &grid, findings);
-        beside(&mut summary, rows)?;
+        add_predictions(&mut summary, rows)?;
         summary.errors = error_summaries(&summary.cells);
         let run = recording.finish(&summary, Ending::Complete, RunState::Complete)?;
         Ok((summary, run))
@@ -133,7 +133,7 @@ impl StoredPrediction {
 }
 
 /// Adds to each cell how sure its figures are, and what was measured.
-fn beside(
+fn add_predictions(
     summary: &mut Summary,
     rows: &[(CellPlan, Row, Option<&Columns>)],
 ) -> Result<(), PredictError> {
@@ -149,7 +149,7 @@ fn beside(
             error_pct: measured
                 .filter(|_| row.comparable)
                 .map(|measured| found.error_pct(measured)),
-            ..sureness(cell, place, row)?
+            ..confidence_of(cell, place, row)?
         };
         if let (Some(measured), true) = (measured, row.comparable) {
             compared.push((found, **measured));
@@ -159,7 +159,7 @@ fn beside(
     Ok(())
 }
 
-fn sureness(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPrediction, PredictError> {
+fn confidence_of(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPrediction, PredictError> {
     let resolved = row.config.resolve().map_err(PredictError::plan)?;
     let in_flight = cell.passes.iter().filter_map(|pass| pass.peak_concurrency).max().unwrap_or(1);
     let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;

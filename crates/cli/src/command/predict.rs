@@ -145,7 +145,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     }
     let prediction = predict_plan(&plan, &context, &config, against.as_ref())?;
     if !arguments.quiet {
-        eprintln!("{}", prediction.taken);
+        eprintln!("{}", prediction.time);
         if let Some(against) = &against {
             tell(&format!("held against {}", against.origin));
         }

@@ -160,7 +160,7 @@ fn in_virtual_time(spec: &Spec, arguments: &SearchArgs) -> Result<(), Failure> {
     }
     let found = predict_search(&plan, &context, &config)?;
     if !run.quiet {
-        eprintln!("{}", found.taken);
+        eprintln!("{}", found.time);
     }
     let summary = &found.summary;
     if run.json {

@@ -105,7 +105,7 @@ mod tests {
 
     fn drawn(view: &View, lines: &[String], (width, height): (u16, u16)) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, view, said)).unwrap();
+        terminal.draw(|frame| draw(frame, view, lines)).unwrap();
         terminal.backend().to_string()
     }
 

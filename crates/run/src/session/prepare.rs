@@ -18,6 +18,7 @@ use super::{RunRequest, Session};
 use crate::context::Estimate;
 use crate::error::RunError;
 use crate::event::{Event, RunStarted};
+use crate::events::Events;
 use crate::grid::Grid;
 use crate::header::{self, Origin};
 use crate::network::Network;
@@ -88,12 +89,7 @@ pub(super) fn prepare<'a, N: Network>(
     }
     let estimate = estimate_after(&longest, estimate, &prompts, &seen);
     let template = fit_prompts(&mut prompts, plan, &ready, &runner, seen, &mut findings);
-    for finding in &findings {
-        events.emit(Event::Finding(finding));
-        if finding.severity == Severity::Warning {
-            events.say(&format!("warning: {}", finding.message));
-        }
-    }
+    tell(&findings, events);
     for &cell in &plan.cells {
         // A cell for which there are no prompts is an error before anything is measured.
         prompts.build(cell, &PromptPlace::new(cell.to_string(), "check", 0), 1)?;
@@ -130,6 +126,16 @@ pub(super) fn prepare<'a, N: Network>(
         broken: None,
         _embedded: ready.embedded,
     })
+}
+
+/// Tells those who look on what was found before anything is measured.
+fn tell(findings: &[Finding], events: &Events) {
+    for finding in findings {
+        events.emit(Event::Finding(finding));
+        if finding.severity == Severity::Warning {
+            events.say(&format!("warning: {}", finding.message));
+        }
+    }
 }
 
 /// The server, ready to be measured.
