@@ -1,7 +1,7 @@
 //! The bare reader's part of a check: it reads the same streams and does nothing with them.
 
-use inferometer_stats::percentile;
 use inferometer_net::{EpollNet, Net, process_cpu_time};
+use inferometer_stats::percentile;
 use inferometer_truth::BareReader;
 
 use crate::document::{ReaderMeasure, Ttft};

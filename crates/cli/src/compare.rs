@@ -6,10 +6,10 @@ use std::path::Path;
 
 pub use inferometer_analysis::compare::{Comparison, Condition, GateResult, Met, Options, Subject};
 use inferometer_analysis::compare::{compare as compare_figures, judge, parse_gate};
-use inferometer_plan::Plan;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::is_under;
 use inferometer_exchange::Import;
+use inferometer_plan::Plan;
 use inferometer_store::Store;
 use serde::Serialize;
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use inferometer_analysis::summary::Summary;
-use inferometer_model::utc;
 use inferometer_exchange::Import;
+use inferometer_model::utc;
 use inferometer_net::wall_clock_ns;
 use inferometer_run::header;
 use inferometer_store::{

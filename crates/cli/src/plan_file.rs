@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use inferometer_plan::spec::{SearchSpec, Spec, TargetSpec};
 use inferometer_model::suggest::did_you_mean;
+use inferometer_plan::spec::{SearchSpec, Spec, TargetSpec};
 use inferometer_workload::replay::DumpHeader;
 use serde_json::{Map, Value};
 

@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use inferometer_plan::Plan;
-use inferometer_model::cell::which;
 use inferometer_analysis::summary::Summary;
 use inferometer_exchange::dialect::Tool;
+use inferometer_model::cell::which;
+use inferometer_plan::Plan;
 use inferometer_predict::{PredictError, write_tables};
 use inferometer_report::notice_of;
 use inferometer_report::plot::Theme;

@@ -1,11 +1,11 @@
 //! The passes of a stored run with all of their records, one pass at a time.
 
-use inferometer_load::arrival::Arrivals;
-use inferometer_load::PassPlan;
-use inferometer_model::record::Record;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_exchange::dialect::Pass;
+use inferometer_load::PassPlan;
+use inferometer_load::arrival::Arrivals;
+use inferometer_model::record::Record;
 use inferometer_store::{Entry, LogReader, PassBegin, StoreError, StoredRun};
 
 use crate::stored::{OtherVersion, plan_of};

@@ -3,18 +3,20 @@
 
 use std::path::Path;
 
-use inferometer_model::finding::{Finding, Severity};
 use inferometer_analysis::imported::Imported;
-use inferometer_model::cell::CellPlan;
-use inferometer_analysis::prediction::Columns;
-use inferometer_plan::spec::{Spec, Value};
-use inferometer_load::PassKind;
 use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::prediction::Columns;
 use inferometer_analysis::summary::Summary;
-use inferometer_analysis::table_import::{LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, place_of, published_tables};
+use inferometer_analysis::table_import::{
+    LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, place_of, published_tables,
+};
 use inferometer_engine::EngineConfig;
 use inferometer_engine::profile::{Role, profiles};
 use inferometer_engine::text_blocks::TextBlock;
+use inferometer_load::PassKind;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_plan::spec::{Spec, Value};
 use inferometer_store::Store;
 
 use inferometer_run::PlanError;

@@ -1,10 +1,10 @@
 //! Prompts that the engine has no room for: the cells that have them, and why. It refuses nothing.
 
+use inferometer_engine::Limits;
+use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::outcome::Outcome;
-use inferometer_model::cell::CellPlan;
 use inferometer_model::record::Record;
-use inferometer_engine::Limits;
 
 /// The cells with such prompts so far.
 #[derive(Default)]

@@ -3,18 +3,18 @@
 use std::fmt;
 use std::time::Duration;
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_load as load;
-use inferometer_load::load_model;
-use inferometer_plan as plan;
-use inferometer_model::cell::CellPlan;
-use inferometer_load::{OverLimit, PassPlan};
-use inferometer_plan::Plan;
 use inferometer_analysis::prediction::Columns;
-use inferometer_model::record::Record;
 use inferometer_engine::records::{DETAILED_REQUESTS, PassPlace, play as play_pass};
 use inferometer_engine::{Asked, Engine, EngineConfig, Lengths, lengths};
+use inferometer_load as load;
+use inferometer_load::load_model;
+use inferometer_load::{OverLimit, PassPlan};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::record::Record;
 use inferometer_net::monotonic_now;
+use inferometer_plan as plan;
+use inferometer_plan::Plan;
 use inferometer_run::Context;
 use inferometer_store::PassBegin;
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use inferometer_plan::Plan;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
+use inferometer_plan::Plan;
 use inferometer_report::plot::Theme;
 use inferometer_run::Context;
 use inferometer_run::outputs::Outputs;

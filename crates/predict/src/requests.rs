@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::cell::CellPlan;
+use inferometer_engine::prefix_cache::block_hashes;
+use inferometer_engine::serve::FrontConfig;
+use inferometer_engine::{Asked, EngineConfig, Lengths};
 use inferometer_load::PassPlan;
-use inferometer_plan::{Plan, WorkloadPlan};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::record::Record;
 use inferometer_model::request::{Message, Prompt, Request};
 use inferometer_model::source::{Source, Supply};
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
-use inferometer_engine::prefix_cache::block_hashes;
-use inferometer_engine::serve::FrontConfig;
-use inferometer_engine::{Asked, EngineConfig, Lengths};
+use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_store::PassBegin;
 
 use inferometer_run::Context;

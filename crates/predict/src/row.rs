@@ -1,10 +1,10 @@
 //! One cell beside what was measured of it: under which limit the row was made, and whether its
 //! figures mean what they seem to. What they do not is explained and never fitted.
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::cell::CellPlan;
 use inferometer_analysis::prediction::Columns;
 use inferometer_engine::{EngineConfig, table};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 use inferometer_run::PlanError;
 

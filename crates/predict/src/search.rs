@@ -4,23 +4,23 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use inferometer_load::load_model;
-use inferometer_metrics::Timeline;
-use inferometer_model::cell::CellPlan;
-use inferometer_plan::Plan;
-use inferometer_model::record::Record;
-use inferometer_metrics::RequestFigures;
 use inferometer_analysis::search::{Search, SearchAnswer, TrialFold, certain_at};
-use inferometer_plan::search::SearchPlan;
-use inferometer_stats::seed::of_repeat;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::records::{PassPlace, play};
 use inferometer_engine::{Asked, Engine, EngineConfig, lengths};
+use inferometer_load::load_model;
+use inferometer_metrics::RequestFigures;
+use inferometer_metrics::Timeline;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::record::Record;
 use inferometer_net::monotonic_now;
+use inferometer_plan::Plan;
+use inferometer_plan::search::SearchPlan;
 use inferometer_report::plot::Theme;
 use inferometer_run::Context;
 use inferometer_run::outputs::Outputs;
 use inferometer_run::traces;
+use inferometer_stats::seed::of_repeat;
 use inferometer_store::{PassBegin, RunId, Store};
 
 use crate::error::PredictError;

@@ -3,18 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::finding::Finding;
-use inferometer_model::sample::Observed;
-use inferometer_model::cell::CellPlan;
-use inferometer_plan::Plan;
+use inferometer_analysis::cell::Cell;
 use inferometer_analysis::prediction::{CellPrediction, Columns, Intervals};
 use inferometer_analysis::prediction_error::error_summaries;
-use inferometer_model::record::Record;
-use inferometer_analysis::cell::Cell;
-use inferometer_model::target::{Environment, Target};
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::{ErrorColumn, confidence};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_model::target::{Environment, Target};
+use inferometer_plan::Plan;
 use inferometer_run::Context;
 use inferometer_run::grid::Grid;
 use inferometer_run::header::{self, Origin};

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::prediction::{Columns, Intervals};
 use inferometer_analysis::cell::Cell;
+use inferometer_analysis::prediction::{Columns, Intervals};
 use inferometer_analysis::summary::Summary;
 
 use crate::against::IN_SAMPLE;

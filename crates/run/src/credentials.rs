@@ -1,8 +1,8 @@
 //! Who may speak to the server and whom to believe that it is the server: the key, as a header, and
 //! the certificate authorities. Secrets are never stored.
 
-use inferometer_plan::spec::Spec;
 use inferometer_net::tls::{TlsClient, Trust};
+use inferometer_plan::spec::Spec;
 use inferometer_wire::dialect::dialect;
 
 use crate::error::PlanError;

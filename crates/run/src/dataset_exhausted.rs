@@ -1,8 +1,8 @@
 //! Whether the data had as many requests as a pass was to have. What the data holds is never read
 //! here.
 
-use inferometer_model::finding::{Finding, Severity};
 use inferometer_load::PassPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 /// What a reader should know of a pass that had `requests`, where the data has `plays` of them and
 /// begins again behind the last.

@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use inferometer_plan::Url;
-use inferometer_plan::spec::parse_url;
 use inferometer_engine::profile::profile;
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig};
 use inferometer_net::{Actor, EpollNet, Net, Ready, Wake, Waker};
+use inferometer_plan::Url;
+use inferometer_plan::spec::parse_url;
 
 use crate::error::RunError;
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_plan::{Grid, Plan, TargetPlan, WorkloadPlan};
+use inferometer_engine::{EngineConfig, profile::profile, table};
 use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
 use inferometer_model::record::Record;
 use inferometer_model::request::Request;
-use inferometer_engine::{EngineConfig, profile::profile, table};
+use inferometer_plan::{Grid, Plan, TargetPlan, WorkloadPlan};
 use inferometer_workload::PromptPlace;
 
 use crate::error::RunError;

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use inferometer_model::finding::Finding;
-use inferometer_model::sample::Sample;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::record::Record;
 use inferometer_analysis::pass::PassSummary;
-use inferometer_model::process::Process;
 use inferometer_analysis::summary::Summary;
-use inferometer_model::target::Target;
 use inferometer_drive::Live;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Sample;
+use inferometer_model::target::Target;
 use inferometer_store::PassBegin;
 
 /// Something that happened in a run. Passes do not overlap; within one, records and samples come

@@ -1,11 +1,11 @@
 //! Passes gathered into the cells of the grid, and the trials of a search beside them.
 
 use inferometer_analysis::cell;
-use inferometer_model::cell::CellPlan;
-use inferometer_plan::Plan;
-use inferometer_analysis::search::{SearchAnswer, Trial};
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search::{SearchAnswer, Trial};
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::Plan;
 
 use crate::pass_figures::PassResult;
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use inferometer_analysis::effect::{Tried, effects};
+use inferometer_analysis::summary::Summary;
+use inferometer_launch::preset;
 use inferometer_load::PassPlan;
 use inferometer_plan::Plan;
 use inferometer_plan::spec;
 use inferometer_plan::spec::{Spec, TargetSpec, Variant};
-use inferometer_analysis::summary::Summary;
-use inferometer_launch::preset;
 use inferometer_report::comparison::{COMPARISON_SCHEMA, Comparison, VARIANT};
 
 use crate::context::{Context, Host};
@@ -62,7 +62,8 @@ pub struct Member {
     pub variant: Variant,
     /// What is measured on it.
     pub plan: Plan,
-    context: Context,
+    /// What its runs need beside it; folder, facts and salt are set for each of them.
+    pub context: Context,
 }
 
 /// A group that was carried out, as far as it was.
@@ -142,6 +143,11 @@ impl Group {
         &self.members
     }
 
+    /// Its servers, to change what their runs need beside their plans.
+    pub fn members_mut(&mut self) -> &mut [Member] {
+        &mut self.members
+    }
+
     /// How often the servers are gone through.
     #[must_use]
     pub fn rounds(&self) -> u32 {
@@ -154,22 +160,39 @@ impl Group {
     /// # Errors
     /// When the comparison cannot be written; what was recorded is kept.
     pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedGroup, RunError> {
+        self.run_with(events, strictness, &mut carry_out)
+    }
+
+    /// The same, where `measure` carries out each run: over any network, on any server.
+    ///
+    /// # Errors
+    /// As [`Group::run`].
+    pub fn run_with(
+        self,
+        events: &Events,
+        strictness: Strictness,
+        measure: &mut Measure<'_>,
+    ) -> Result<FinishedGroup, RunError> {
         let default = || PathBuf::from(outputs::DEFAULT_FOLDER).join(&self.name);
         let out = self.members.first().and_then(|member| member.context.out.clone());
         let folder = out.unwrap_or_else(default);
         let (done, failures) = (Vec::new(), Vec::new());
-        let mut run = GroupRun { group: self, folder, events, strictness, done, failures };
+        let mut run = GroupRun { group: self, folder, events, strictness, measure, done, failures };
         run.carry_out();
         run.finish()
     }
 }
 
+/// Carries out one run of a group.
+pub type Measure<'a> = dyn FnMut(RunRequest<'_>, &mut Servers) -> Result<Finished, RunError> + 'a;
+
 /// A group in progress.
-struct GroupRun<'a> {
+struct GroupRun<'a, 'm> {
     group: Group,
     folder: PathBuf,
     events: &'a Events,
     strictness: Strictness,
+    measure: &'a mut Measure<'m>,
     done: Vec<Done>,
     failures: Vec<(String, RunError)>,
 }
@@ -181,7 +204,7 @@ enum Next {
     Interrupted,
 }
 
-impl GroupRun<'_> {
+impl GroupRun<'_, '_> {
     /// Round by round, each in the opposite order of the one before: a drift over time affects all
     /// servers alike, and the last server of a round need not be started again for the next.
     fn carry_out(&mut self) {
@@ -236,9 +259,9 @@ impl GroupRun<'_> {
             Ok(Some(EarlierAttempt::Partial(cells, run))) => {
                 context.resumed = cells;
                 context.facts.extend(run.map(|run| ("resumes".to_owned(), run)));
-                carry_out(RunRequest { plan, context, events: self.events }, servers)
+                (self.measure)(RunRequest { plan, context, events: self.events }, servers)
             }
-            Ok(None) => carry_out(RunRequest { plan, context, events: self.events }, servers),
+            Ok(None) => (self.measure)(RunRequest { plan, context, events: self.events }, servers),
             Err(error) => {
                 self.failures.push((name.to_owned(), error));
                 return Next::Begins;

@@ -1,8 +1,8 @@
 //! What is stored of a run before it begins. It never changes afterwards.
 
-use inferometer_plan::Plan;
 use inferometer_model::target::{Environment, Target};
 use inferometer_net::{Nanos, wall_clock_ns};
+use inferometer_plan::Plan;
 use inferometer_store::RunHeader;
 
 /// Where the instants of a run begin.

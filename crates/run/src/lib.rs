@@ -67,7 +67,7 @@ pub use event::{
     Event, PassEnded, PassStarted, PromptsStarted, RunStarted, Subscriber, WarmUpStarted,
 };
 pub use events::Events;
-pub use group::{FinishedGroup, Group, Member, variants};
+pub use group::{FinishedGroup, Group, Measure, Member, variants};
 pub use interrupt::Interrupt;
 pub use live_state::{LivePass, LiveState, Snapshot, Totals};
 pub use log_summary::{FromLog, summarise_log};

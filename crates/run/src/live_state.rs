@@ -4,12 +4,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use inferometer_model::sample::Sample;
-use inferometer_model::outcome::OutcomeCounts;
 use inferometer_analysis::so_far::SoFar;
-use inferometer_metrics::spans::Spans;
-use inferometer_model::process::Process;
 use inferometer_drive::{Live, LiveCounts};
+use inferometer_metrics::spans::Spans;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::process::Process;
+use inferometer_model::sample::Sample;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{LiveNote, PassBegin};
 

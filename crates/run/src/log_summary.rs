@@ -1,9 +1,9 @@
 //! The results of a stored run, made again from nothing but its records.
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_plan::Plan;
 use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::summary::Summary;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_plan::Plan;
 use inferometer_store::{Entry, LogReader, StoreError, StoredRun};
 
 use crate::grid::Grid;

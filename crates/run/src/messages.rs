@@ -1,8 +1,8 @@
 //! What people are told before anything is measured. It decides nothing.
 
+use inferometer_model::target::Target;
 use inferometer_plan::Plan;
 use inferometer_plan::search::SearchPlan;
-use inferometer_model::target::Target;
 
 use crate::context::Estimate;
 use crate::estimate::in_words;

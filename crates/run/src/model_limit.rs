@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 use inferometer_plan::{Grid, Plan};
 
 use crate::error::RunError;

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use inferometer_plan::{MetricsAt, Plan, Url};
 use inferometer_drive::control::Server;
 use inferometer_net::tls::Trust;
 use inferometer_observe::{Cards, Dcgm, Names, Observer, Scrape, chosen, of_this_machine};
+use inferometer_plan::{MetricsAt, Plan, Url};
 
 use crate::error::RunError;
 use crate::target::ReadyTarget;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use inferometer_plan::Plan;
 use inferometer_analysis::summary::Summary;
+use inferometer_plan::Plan;
 use inferometer_report::comparison::{self, Comparison};
 use inferometer_report::plot::Theme;
 use inferometer_report::trace::Traces;

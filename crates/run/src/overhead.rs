@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_drive::{Live, Recorder};
 use inferometer_load::{Bound, PassPlan};
 use inferometer_model::cell::CellPlan;
-use inferometer_plan::Plan;
+use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::record::Record;
 use inferometer_model::request::Request;
 use inferometer_model::source::Prepared;
-use inferometer_drive::{Live, Recorder};
+use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
 use inferometer_workload::PromptPlace;
 

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use inferometer_load::load_model;
-use inferometer_load::PassPlan;
-use inferometer_plan::Plan;
-use inferometer_stats::seed::of_repeat;
-use inferometer_model::process::Process;
-use inferometer_model::time::Nanos;
-use inferometer_model::source::Source;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_load::PassPlan;
+use inferometer_load::load_model;
+use inferometer_model::process::Process;
+use inferometer_model::source::Source;
+use inferometer_model::time::Nanos;
 use inferometer_net::tls::{Secured, TlsClient};
 use inferometer_net::{Actor, Net, Ready, Wake};
+use inferometer_plan::Plan;
+use inferometer_stats::seed::of_repeat;
 use inferometer_store::PassBegin;
 
 use crate::network::Network;
@@ -88,7 +88,11 @@ impl<N: Network> PassRunner<N> {
             // Where each request needs a connection of its own, the next one waits open.
             spare_connections: spare_connections(pass).max(usize::from(!self.reuse_connections)),
             reuse_connections: self.reuse_connections,
-            watcher: plan.search.as_ref().filter(|_| self.cut_off).and_then(|it| inferometer_analysis::search::watcher(it, pass)),
+            watcher: plan
+                .search
+                .as_ref()
+                .filter(|_| self.cut_off)
+                .and_then(|it| inferometer_analysis::search::watcher(it, pass)),
         };
         let mut driver = Driver::new(job, recorder, live, Arc::clone(&self.stop));
         // Open loops are punctual; elsewhere nothing is due but what has just ended.

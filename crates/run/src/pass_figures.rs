@@ -1,18 +1,18 @@
 //! The figures and findings of one pass, from its records. A pure function of them: a report that is
 //! made again from the log has the same.
 
-use inferometer_model::finding::Finding;
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::inspect::{Inspector, card_findings, server_findings};
-use inferometer_metrics::Timeline;
-use inferometer_model::sample::Observed;
-use inferometer_plan::{Plan, WorkloadPlan};
-use inferometer_model::record::Record;
-use inferometer_metrics::RequestFigures;
-use inferometer_plan::search::SearchPlan;
-use inferometer_analysis::search::{Trial, TrialFold};
 use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search::{Trial, TrialFold};
+use inferometer_metrics::RequestFigures;
+use inferometer_metrics::Timeline;
+use inferometer_model::finding::Finding;
 use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_plan::search::SearchPlan;
+use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_store::PassBegin;
 
 /// What came out of a pass.

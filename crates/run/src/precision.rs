@@ -1,9 +1,9 @@
 //! How far the figures of the table can be off, when that is far or cannot be told.
 
-use inferometer_model::finding::{Finding, Severity};
 use inferometer_analysis::cell::Cell;
-use inferometer_load::PassKind;
 use inferometer_analysis::pass::PassSummary;
+use inferometer_load::PassKind;
+use inferometer_model::finding::{Finding, Severity};
 
 /// The half width of an interval, as a share of its mean, that a reader must be told of.
 const WIDE: f64 = 0.05;

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use inferometer_stats::histogram::Histogram;
 use inferometer_model::process::Process;
 use inferometer_model::time::Nanos;
 use inferometer_net::{LoopStats, StampStats, process_cpu_time};
+use inferometer_stats::histogram::Histogram;
 
 use crate::network::Network;
 

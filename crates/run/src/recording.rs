@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
-use inferometer_model::sample::Observed;
-use inferometer_plan::Plan;
-use inferometer_model::record::Record;
-use inferometer_model::process::Process;
 use inferometer_analysis::summary::Summary;
-use inferometer_model::tokenizer::Tokenizer;
 use inferometer_drive::Recorder;
+use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_model::tokenizer::Tokenizer;
 use inferometer_net::wall_clock_ns;
+use inferometer_plan::Plan;
 use inferometer_store::{
     Ending, LiveNote, LogHeader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store,
     StoreError, into_stored,

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use inferometer_plan::template::Template;
-use inferometer_load::Recording;
 use inferometer_load::PassPlan;
+use inferometer_load::Recording;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{Known, Spec, SpecError};
+use inferometer_plan::template::Template;
 
 use crate::context::{Context, Host, ReportFiles};
 use crate::credentials::{self, Variables};

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use inferometer_plan::{Plan, TargetPlan};
 use inferometer_analysis::search::Asked;
 use inferometer_plan::search::SearchPlan;
+use inferometer_plan::{Plan, TargetPlan};
 
 use crate::estimate::in_words;
 

@@ -1,12 +1,14 @@
 //! A search in words: a line for each trial, a line for each answer; and what its answers fall short
 //! of.
 
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::cell::CellPlan;
-use inferometer_analysis::search::{Asked, Claim, Load, Outcome, Overwhelmed, Search, SearchAnswer};
-use inferometer_plan::search::SearchPlan;
 use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search::{
+    Asked, Claim, Load, Outcome, Overwhelmed, Search, SearchAnswer,
+};
 use inferometer_analysis::summary::Summary;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_plan::search::SearchPlan;
 
 use crate::error::Shortfall;
 

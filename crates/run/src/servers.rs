@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use inferometer_plan::{LaunchPlan, Url};
 use inferometer_launch::{LaunchError, Launched, Patience, Place, Usage};
+use inferometer_plan::{LaunchPlan, Url};
 
 use crate::error::RunError;
 use crate::events::Events;

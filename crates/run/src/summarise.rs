@@ -1,17 +1,17 @@
 //! The document of a run: a pure function of its figures and what is known beside them.
 
-use inferometer_model::finding::Finding;
 use inferometer_analysis::cell;
-use inferometer_plan::Plan;
-use inferometer_analysis::search;
-use inferometer_plan::search::Over;
-use inferometer_analysis::search::SearchAnswer;
 use inferometer_analysis::cell::Cell;
-use inferometer_model::target::{Environment, Target, Tool};
 use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search;
+use inferometer_analysis::search::SearchAnswer;
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::validity;
 use inferometer_analysis::verdict::{Validity, Verdict};
+use inferometer_model::finding::Finding;
+use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_plan::Plan;
+use inferometer_plan::search::Over;
 
 use crate::grid::Grid;
 use crate::precision;

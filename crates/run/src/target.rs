@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_plan::{Grid, Plan, TargetPlan, Url};
-use inferometer_model::target::Target;
 use inferometer_drive::Endpoint;
 use inferometer_drive::control::Server;
 use inferometer_drive::probe::{Found, find_local, probe};
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::target::Target;
 use inferometer_net::tls::{TlsClient, Trust};
+use inferometer_plan::{Grid, Plan, TargetPlan, Url};
 use inferometer_wire::dialect::{Dialect, dialect};
 
 use crate::context::Context;

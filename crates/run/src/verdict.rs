@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use inferometer_plan::{Plan, TargetPlan};
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Validity;
+use inferometer_plan::{Plan, TargetPlan};
 
 use crate::context::Context;
 use crate::error::Shortfall;

@@ -4,20 +4,21 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use inferometer_plan::Plan;
-use inferometer_plan::spec::Spec;
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::summary::Summary;
-use inferometer_model::target::Target;
 use inferometer_drive::Endpoint;
 use inferometer_engine::serve::{Fault, Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig};
+use inferometer_model::target::Target;
 use inferometer_net::Net;
 use inferometer_net::virtual_net::hosts;
+use inferometer_plan::Plan;
+use inferometer_plan::spec::{Spec, TargetSpec};
 use inferometer_run::resume::EarlierRun;
 use inferometer_run::{
-    Context, Event, Events, Finished, Interrupt, ReadyTarget, ReportFiles, RunError, RunRequest,
-    Servers, Shortfall, Strictness, VirtualNetwork, carry_out_over, judge, resolve, summarise_log,
+    Context, Event, Events, Finished, Group, Host, Interrupt, ReadyTarget, ReportFiles, RunError,
+    RunRequest, Servers, Shortfall, Strictness, VirtualNetwork, carry_out_over, judge, resolve,
+    summarise_log, variants,
 };
 use inferometer_store::{RunState, Store};
 use inferometer_wire::dialect::dialect;
@@ -71,6 +72,7 @@ fn measure(
         dialect: dialect.name().to_owned(),
         model: MODEL.to_owned(),
         simulated: true,
+        facts: context.facts.clone(),
         ..Target::default()
     };
     let (tls, server, findings, embedded) = (None, None, Vec::new(), None);
@@ -214,6 +216,38 @@ fn a_caller_that_refuses_knows_the_estimate_and_nothing_is_measured() {
     let error = measure(&plan, &context, &Events::none(), &[]).unwrap_err();
     assert!(matches!(&error, RunError::Refused(why) if why == "not begun"), "{error}");
     assert!(Store::open_existing(&context.store).unwrap().runs().unwrap().is_empty());
+}
+
+#[test]
+fn a_plan_with_two_servers_is_measured_on_both_with_the_same_requests_in_each_round() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec: Spec = serde_json::from_value(json!({
+        "input_lengths": [64], "output_lengths": [8], "one_by_one": 2, "requests": 6,
+        "salt": "virtual", "store": folder.path().join("runs.db"),
+        "out": folder.path().join("group"),
+    }))
+    .unwrap();
+    let targets: Vec<TargetSpec> =
+        serde_json::from_value(json!([{ "name": "one" }, { "name": "two" }])).unwrap();
+    let variants = variants(&spec, &targets).unwrap();
+    let mut group = Group::resolve(variants, 2, None, &Host::default(), &|_| None).unwrap();
+    for member in group.members_mut() {
+        member.context.files = ReportFiles::Figures;
+    }
+    let mut run = |request: RunRequest<'_>, _: &mut Servers| {
+        measure(request.plan, request.context, request.events, &[])
+    };
+    let finished = group.run_with(&Events::none(), Strictness::Lenient, &mut run).unwrap();
+    assert!(finished.failures.is_empty(), "{:?}", finished.failures);
+    let of_runs = |fact: &str| -> Vec<String> {
+        finished.comparison.runs.iter().map(|run| run.target.facts[fact].clone()).collect()
+    };
+    assert_eq!(of_runs("variant"), ["one", "two", "two", "one"]);
+    assert_eq!(of_runs("round"), ["1", "1", "2", "2"]);
+    let hashes: Vec<&String> =
+        finished.comparison.runs.iter().map(|run| &run.workload_hash).collect();
+    assert!(hashes[0] == hashes[1] && hashes[2] == hashes[3] && hashes[1] != hashes[2]);
+    assert!(finished.folder.join("comparison.md").exists());
 }
 
 #[test]

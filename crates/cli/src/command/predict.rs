@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use inferometer::plan_file;
+use inferometer_analysis::summary::Summary;
 use inferometer_plan::TargetPlan;
 use inferometer_plan::spec::Spec;
-use inferometer_analysis::summary::Summary;
 use inferometer_predict::{Against, predict as predict_plan, read_against, tables};
 use inferometer_report::{json, terminal};
 use inferometer_run::{resolve, too_many_failures};

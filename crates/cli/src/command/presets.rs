@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use clap::Args;
-use inferometer_plan::spec::{CommandLine, ServerSpec};
 use inferometer_launch::preset;
+use inferometer_plan::spec::{CommandLine, ServerSpec};
 
 use crate::exit::{Failure, print};
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use inferometer::plan_file::{self, MultiTarget};
-use inferometer_plan::spec::{Spec, Variant};
 use inferometer_analysis::summary::Summary;
+use inferometer_plan::spec::{Spec, Variant};
 use inferometer_report::{comparison, json, terminal};
 use inferometer_run::resume::{EarlierGroup, EarlierRun, GROUP};
 use inferometer_run::{

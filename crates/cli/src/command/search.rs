@@ -3,11 +3,11 @@
 
 use clap::Args;
 use inferometer::plan_file;
-use inferometer_plan::{Plan, TargetPlan};
-use inferometer_plan::search::Over;
 use inferometer_analysis::search::SearchAnswer;
-use inferometer_plan::spec::Spec;
 use inferometer_engine::profile::profile;
+use inferometer_plan::search::Over;
+use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, TargetPlan};
 use inferometer_predict::{check_plan, expected_answers, search as predict_search};
 use inferometer_report::{json, terminal};
 use inferometer_run::{Clock, dry_run, resolve, search_text};

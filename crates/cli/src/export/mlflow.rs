@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use inferometer_plan::Plan;
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_export::mlflow::{Metric, Run, Status, part};
+use inferometer_plan::Plan;
 use inferometer_report::csv::{self, Value};
 use inferometer_report::plot::Theme;
 use inferometer_report::trace::Traces;

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::rc::Rc;
 
-use inferometer_model::record::Record;
 use inferometer_analysis::summary::Summary;
 use inferometer_export::form::{Csv, Form, Json, JsonLines, Parquet};
 use inferometer_export::table::{EVENTS, EventRow, PassSource, REQUESTS, RequestRow, RunSource};
 use inferometer_export::{ExportError, Field, Kind, Presence, Value};
+use inferometer_model::record::Record;
 use inferometer_report::csv::{self as cells_table, Value as CellValue};
 use inferometer_run::summarise_log;
 use inferometer_store::{Entry, LogReader, StoredRun};

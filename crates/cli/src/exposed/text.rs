@@ -229,10 +229,10 @@ mod tests {
     use std::sync::Arc;
 
     use inferometer_analysis::fold::PassFold;
-    use inferometer_model::outcome::Outcome;
-    use inferometer_model::record::Record;
-    use inferometer_model::process::Process;
     use inferometer_drive::Live;
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::process::Process;
+    use inferometer_model::record::Record;
     use inferometer_observe::{Metric, metrics};
     use inferometer_run::{Event, PassEnded};
 

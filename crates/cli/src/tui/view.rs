@@ -4,12 +4,12 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use inferometer_stats::histogram::Histogram;
-use inferometer_model::sample::Quantity;
-use inferometer_model::outcome::OutcomeKind;
 use inferometer_drive::LiveCounts;
+use inferometer_model::outcome::OutcomeKind;
+use inferometer_model::sample::Quantity;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_run::{LivePass, Snapshot};
+use inferometer_stats::histogram::Histogram;
 
 /// Rates that are kept for the picture over time.
 const KEPT: usize = 400;

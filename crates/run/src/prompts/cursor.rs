@@ -1,8 +1,8 @@
 //! Where in a data set the prompts of the next pass begin: behind those that earlier passes used. It
 //! makes no prompt.
 
-use inferometer_model::cell::CellPlan;
 use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
 use inferometer_workload::PromptPlace;
 
 /// How many prompts of each input length were used so far.

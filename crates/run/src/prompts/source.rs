@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, OnceLock};
 
 use inferometer_model::request::{Prompt, Request};
-use inferometer_stats::seed::{below, rng};
 use inferometer_model::source::{Source, Supply};
+use inferometer_stats::seed::{below, rng};
 use inferometer_workload::{Note, PromptPlace};
 use rand_chacha::ChaCha8Rng;
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
-use inferometer_plan::{Grid, Plan};
 use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
 use inferometer_model::request::Request;
 use inferometer_model::source::{Prepared, Source};
+use inferometer_plan::{Grid, Plan};
 use inferometer_store::PassBegin;
 use inferometer_workload::{Built, PromptPlace};
 

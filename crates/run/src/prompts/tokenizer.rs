@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_plan::{Plan, TargetPlan};
-use inferometer_model::tokenizer::Tokenizer;
 use inferometer_drive::control::Server;
 use inferometer_drive::tokenize::ServerTokenizer;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::tokenizer::Tokenizer;
+use inferometer_plan::{Plan, TargetPlan};
 
 use crate::error::RunError;
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use inferometer_model::finding::Finding;
 use inferometer_model::cell::CellPlan;
-use inferometer_plan::Plan;
+use inferometer_model::finding::Finding;
 use inferometer_model::request::Request;
+use inferometer_plan::Plan;
 use inferometer_wire::dialect::Dialect;
 use inferometer_workload::conversation::History;
 use inferometer_workload::fetch::{self, FetchConfig};

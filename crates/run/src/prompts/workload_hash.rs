@@ -5,10 +5,10 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use inferometer_load::{Due, LoadModel, load_model};
 use inferometer_load::PassPlan;
-use inferometer_plan::Plan;
+use inferometer_load::{Due, LoadModel, load_model};
 use inferometer_model::request::{Prompt, Request, WorkloadHasher};
+use inferometer_plan::Plan;
 use inferometer_stats::seed::of_repeat;
 use inferometer_store::PassBegin;
 use inferometer_workload::conversation::Turn;

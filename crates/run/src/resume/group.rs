@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use inferometer_analysis::summary::Summary;
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::Plan;
-use inferometer_analysis::summary::Summary;
 use inferometer_store::{RunId, RunState, Store, StoredRun};
 
 use super::{RecordedPass, check_plan, completed_cells, fact};

@@ -8,12 +8,12 @@ pub use group::{EarlierAttempt, EarlierGroup, GROUP, GROUP_SALT};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use inferometer_model::sample::Observed;
 use inferometer_model::cell::CellPlan;
-use inferometer_plan::{Plan, Repeat};
-use inferometer_model::record::Record;
-use inferometer_plan::spec::Spec;
 use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, Repeat};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, RunState, Store, StoredRun};
 use serde_json::{Map, Value};
 

@@ -1,9 +1,9 @@
 //! A run on a server that the plan starts: what is done when that server dies. It is first started
 //! elsewhere.
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::cell::CellPlan;
 use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 
 use super::Session;
 use crate::error::RunError;

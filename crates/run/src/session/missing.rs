@@ -1,7 +1,7 @@
 //! The parts of its plan that a run has not measured, as findings. It changes no figure.
 
-use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 use inferometer_plan::Plan;
 
 use super::Session;

@@ -11,14 +11,14 @@ mod search;
 
 use std::path::PathBuf;
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::cell::CellPlan;
-use inferometer_plan::{Plan, Repeat};
-use inferometer_plan::precision::Precision;
-use inferometer_model::request::BodyHasher;
 use inferometer_analysis::summary::Summary;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::request::BodyHasher;
 use inferometer_net::EpollNet;
 use inferometer_observe::Observer;
+use inferometer_plan::precision::Precision;
+use inferometer_plan::{Plan, Repeat};
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{RunHeader, RunId};
 
@@ -171,7 +171,10 @@ impl<N: Network> Session<'_, N> {
                 }
             }
             let passes = self.grid.passes_of(cell);
-            not_reached = until.iter().filter(|precision| !inferometer_analysis::repeats::is_reached(precision, passes)).collect();
+            not_reached = until
+                .iter()
+                .filter(|precision| !inferometer_analysis::repeats::is_reached(precision, passes))
+                .collect();
             if repeat >= *at_least && not_reached.is_empty() {
                 return Ok(());
             }

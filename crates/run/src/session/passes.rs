@@ -4,14 +4,14 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::sample::Observed;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::cell::CellPlan;
-use inferometer_load::PassPlan;
-use inferometer_model::record::Record;
-use inferometer_model::source::Source;
 use inferometer_drive::{Live, Recorder};
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_model::source::Source;
 use inferometer_store::{Ending, PassBegin, StoreError};
 
 use super::Session;

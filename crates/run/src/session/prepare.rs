@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use inferometer_drive::Endpoint;
 use inferometer_model::finding::{Finding, Severity};
-use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_model::request::BodyHasher;
 use inferometer_model::target::{Environment, Target};
-use inferometer_drive::Endpoint;
 use inferometer_observe::Observer;
+use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_store::{RunHeader, Store};
 use inferometer_workload::PromptPlace;
 use inferometer_workload::conversation::History;

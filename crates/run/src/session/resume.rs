@@ -1,7 +1,7 @@
 //! Cells that an earlier run has completed: their records become those of this run. Nothing is sent.
 
-use inferometer_model::cell::CellPlan;
 use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
 use inferometer_model::record::Record;
 use inferometer_store::PassBegin;
 

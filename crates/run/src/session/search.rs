@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::cell::CellPlan;
 use inferometer_analysis::search::{Asked, Search};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
 use inferometer_plan::search::SearchPlan;
 
 use super::Session;

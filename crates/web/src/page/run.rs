@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use inferometer_plan::Plan;
 use inferometer_analysis::summary::Summary;
+use inferometer_plan::Plan;
 use inferometer_report::plot::{self, Named, Theme};
 use inferometer_report::trace::Traces;
 use inferometer_report::{ReportInput, html, plan_toml};
