@@ -1,16 +1,27 @@
-//! How a command can fail, and the exit code of each way.
+//! How a command can fail, and the exit code of each way: the one place where the errors of the
+//! library become words and codes.
 
-use std::fmt::Display;
-use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
+use std::fmt::{self, Display};
 
-/// A failed command. Everything that could be kept has been kept when one is returned.
+use inferometer::calibrate::CalibrateError;
+use inferometer::compare::CompareError;
+use inferometer::export::ExportRunError;
+use inferometer::import::ImportError;
+use inferometer::report::ReportError;
+use inferometer::stored::OtherVersion;
+use inferometer_check::CheckError;
+use inferometer_predict::PredictError;
+use inferometer_run::{PlanError, RunError, Shortfall};
+
+use crate::console;
+
+/// A failed command. Whatever could be stored is stored when one is returned.
 #[derive(Debug)]
 pub enum Failure {
     /// Wrong usage or plan: every error. Nothing was sent.
     Usage(Vec<String>),
     /// The plan could not be carried out, or too many of its requests failed.
-    NotCarriedOut(String),
+    RunFailed(String),
     /// An objective was not met.
     Objective(String),
     /// The instrument does not vouch for the run, and `--strict` was given.
@@ -26,18 +37,29 @@ impl Failure {
     }
 
     /// The plan could not be carried out.
-    pub fn not_carried_out(error: impl Display) -> Self {
-        Self::NotCarriedOut(error.to_string())
+    pub fn run_failed(error: impl Display) -> Self {
+        Self::RunFailed(error.to_string())
     }
 
     /// The exit code, as the documentation promises it.
     pub fn code(&self) -> u8 {
         match self {
-            Self::NotCarriedOut(_) => 1,
+            Self::RunFailed(_) => 1,
             Self::Usage(_) => 2,
             Self::Objective(_) => 3,
             Self::Suspect(_) => 4,
             Self::Interrupted(_) => 130,
+        }
+    }
+
+    /// Which of several failures decides the exit code: the smallest.
+    pub fn gravity(&self) -> u8 {
+        match self {
+            Self::Interrupted(_) => 0,
+            Self::Usage(_) => 1,
+            Self::RunFailed(_) => 2,
+            Self::Objective(_) => 3,
+            Self::Suspect(_) => 4,
         }
     }
 
@@ -50,7 +72,7 @@ impl Failure {
         let named = |line: String| format!("{name}: {line}");
         match self {
             Self::Usage(lines) => Self::Usage(lines.into_iter().map(named).collect()),
-            Self::NotCarriedOut(line) => Self::NotCarriedOut(named(line)),
+            Self::RunFailed(line) => Self::RunFailed(named(line)),
             Self::Objective(line) => Self::Objective(named(line)),
             Self::Suspect(line) => Self::Suspect(named(line)),
             Self::Interrupted(line) => Self::Interrupted(named(line)),
@@ -60,58 +82,122 @@ impl Failure {
     fn lines(&self) -> &[String] {
         match self {
             Self::Usage(errors) => errors.as_slice(),
-            Self::NotCarriedOut(line)
+            Self::RunFailed(line)
             | Self::Objective(line)
             | Self::Suspect(line)
             | Self::Interrupted(line) => std::slice::from_ref(line),
         }
     }
 
-    /// What went wrong, in one text.
-    pub fn words(&self) -> String {
-        self.lines().join("; ")
-    }
-
-    /// Tells the user, on standard error.
-    pub fn tell(&self) {
+    /// Prints it to standard error.
+    pub fn print(&self) {
         for line in self.lines() {
-            tell(&format!("error: {line}"));
+            console::tell(&format!("error: {line}"));
         }
     }
 }
 
-/// Lines that wait while the terminal shows something else.
-static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
-
-/// From now on lines wait, because the terminal is not one of lines.
-pub fn hold() {
-    HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
-}
-
-/// The last lines that wait.
-pub fn held_last(count: usize) -> Vec<String> {
-    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    let lines = held.as_deref().unwrap_or_default();
-    lines[lines.len().saturating_sub(count)..].to_vec()
-}
-
-/// Says all lines that waited; none waits from now on.
-pub fn release() {
-    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
-    for line in held.unwrap_or_default() {
-        let _ = writeln!(io::stderr().lock(), "{line}");
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.lines().join("; "))
     }
 }
 
-/// Says a line on standard error. Nobody listening is no error, and what a server wrote cannot
-/// steer the terminal.
-pub fn tell(line: &str) {
-    let clean: String =
-        line.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
-    if let Some(held) = &mut *HELD.lock().unwrap_or_else(PoisonError::into_inner) {
-        return held.extend(clean.trim().lines().map(str::to_owned));
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Self {
+        Self::Usage(error.mistakes)
     }
-    let _ = writeln!(io::stderr().lock(), "{clean}");
+}
+
+impl From<Shortfall> for Failure {
+    fn from(shortfall: Shortfall) -> Self {
+        match shortfall {
+            Shortfall::Interrupted(line) => Self::Interrupted(line),
+            Shortfall::Failed(line) => Self::RunFailed(line),
+            Shortfall::Objective(line) => Self::Objective(line),
+            Shortfall::Suspect(line) => Self::Suspect(line),
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Plan(error) => error.into(),
+            RunError::Shortfall(shortfall) => shortfall.into(),
+            RunError::OfServer { name, source } => Self::from(*source).of(&name),
+            RunError::Interrupted(_) => Self::Interrupted(error.to_string()),
+            _ => Self::run_failed(error),
+        }
+    }
+}
+
+impl From<PredictError> for Failure {
+    fn from(error: PredictError) -> Self {
+        match error {
+            PredictError::Plan(error) => error.into(),
+            PredictError::Run(error) => error.into(),
+            _ => Self::run_failed(error),
+        }
+    }
+}
+
+impl From<CheckError> for Failure {
+    fn from(error: CheckError) -> Self {
+        match error {
+            CheckError::Plan(error) => error.into(),
+            _ => Self::run_failed(error),
+        }
+    }
+}
+
+impl From<CompareError> for Failure {
+    fn from(error: CompareError) -> Self {
+        Self::Usage(error.mistakes)
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Files(problems) => Self::Usage(problems),
+            ImportError::Open(error) => Self::usage(error),
+            ImportError::Store(error) => Self::run_failed(error),
+        }
+    }
+}
+
+impl From<ExportRunError> for Failure {
+    fn from(error: ExportRunError) -> Self {
+        match error {
+            ExportRunError::Request(why) => Self::usage(why),
+            ExportRunError::Report(error) => error.into(),
+            _ => Self::run_failed(error),
+        }
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Missing(why) => Self::usage(why),
+            ReportError::Files(error) => error.into(),
+            ReportError::Tables(error) => error.into(),
+            _ => Self::run_failed(error),
+        }
+    }
+}
+
+impl From<CalibrateError> for Failure {
+    fn from(error: CalibrateError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<OtherVersion> for Failure {
+    fn from(error: OtherVersion) -> Self {
+        Self::run_failed(error)
+    }
 }
 
 /// Writes a result to standard output. A reader that has closed the pipe is no error.
@@ -119,11 +205,6 @@ pub fn tell(line: &str) {
 /// # Errors
 /// When it cannot be written for another reason.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::not_carried_out(format!("standard output cannot be written: {error}")))
-        }
-        _ => Ok(()),
-    }
+    console::write(text)
+        .map_err(|error| Failure::run_failed(format!("standard output cannot be written: {error}")))
 }

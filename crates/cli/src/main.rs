@@ -1,16 +1,23 @@
-//! The command line of Inferometer: arguments in, exit code out. What a command does is in
-//! [`command`]; nothing is computed here.
+//! The command line of Inferometer: arguments in, exit code out. What a command does is in the
+//! library; how it is printed is in [`command`].
 
-mod check;
-mod command;
+mod console;
 mod exit;
-mod export;
-mod exposed;
+
+mod interrupt;
 mod lifeline;
-mod plan_file;
-mod run;
-mod scenario;
+mod program;
+
+mod consent;
+mod exposed;
+mod progress;
+mod terminal;
 mod tui;
+
+mod command;
+
+#[cfg(test)]
+mod live_fixture;
 
 use std::process::ExitCode;
 
@@ -27,16 +34,16 @@ struct Arguments {
 fn main() -> ExitCode {
     let matches = with_negative_numbers(Arguments::command()).get_matches();
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    match arguments.command.carry_out() {
+    match arguments.command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.tell();
+            failure.print();
             ExitCode::from(failure.code())
         }
     }
 }
 
-/// What looks like a number is a value and no flag, so that one that is out of range is told as that.
+/// What looks like a number is a value and no flag, so that one out of range is refused as that.
 fn with_negative_numbers(command: Command) -> Command {
     let takes = |argument: clap::Arg| {
         let some = argument.get_num_args().is_none_or(|range| range.takes_values());

@@ -8,12 +8,13 @@ use inferometer_plan::spec::{SearchSpec, Spec, TargetSpec};
 use inferometer_workload::replay::DumpHeader;
 use serde_json::{Map, Value};
 
-use crate::exit::Failure;
+use inferometer_run::PlanError;
+
 use crate::scenario;
 
 /// What a plan file may say beside what one run measures.
 #[derive(Default)]
-pub struct Several {
+pub struct MultiTarget {
     /// The servers that get the same requests, where the plan has `[[target]]` tables.
     pub targets: Vec<TargetSpec>,
     /// How often the servers are gone through.
@@ -24,47 +25,47 @@ pub struct Several {
 ///
 /// # Errors
 /// As [`merge`].
-pub fn merge_several(
+pub fn merge_multi_target(
     file: Option<&Path>,
     flags: Map<String, Value>,
-) -> Result<(Spec, Several), Failure> {
+) -> Result<(Spec, MultiTarget), PlanError> {
     let mut keys = file.map_or_else(|| Ok(Map::new()), read)?;
     let origin = file.map_or_else(|| "the flags".to_owned(), |path| path.display().to_string());
-    let problem = |what: String| Failure::usage(format!("{origin}: {what}"));
-    let mut several = Several { targets: Vec::new(), rounds: 1 };
-    lay_over(&mut keys, flags);
-    scenario::lay_under(&mut keys)?;
+    let problem = |what: String| PlanError::new(format!("{origin}: {what}"));
+    let mut multi = MultiTarget { targets: Vec::new(), rounds: 1 };
+    override_with(&mut keys, flags);
+    scenario::add_defaults(&mut keys)?;
     if keys.get("target").is_some_and(Value::is_array) {
         let tables = keys.remove("target").unwrap_or_default();
-        several.targets = serde_path_to_error::deserialize(&tables)
+        multi.targets = serde_path_to_error::deserialize(&tables)
             .map_err(|error| problem(format!("`target{}`: {}", error.path(), error.inner())))?;
     }
     if let Some(rounds) = keys.remove("rounds") {
         let count = rounds.as_u64().filter(|rounds| (1..=1000).contains(rounds));
-        several.rounds = count.map(|rounds| rounds as u32).ok_or_else(|| {
+        multi.rounds = count.map(|rounds| rounds as u32).ok_or_else(|| {
             problem(format!("`rounds`: {rounds} is not a number of rounds from 1 to 1000"))
         })?;
     }
-    Ok((checked(as_it_was_sent(keys)?, &origin)?, several))
+    Ok((checked(with_replayed_plan(keys)?, &origin)?, multi))
 }
 
 /// Reads the plan file of a single run, if there is one, and lays the flags over it.
 ///
 /// # Errors
 /// When the file cannot be read, is no TOML, or holds a key or a value that a plan cannot have.
-pub fn merge(file: Option<&Path>, flags: Map<String, Value>) -> Result<Spec, Failure> {
+pub fn merge(file: Option<&Path>, flags: Map<String, Value>) -> Result<Spec, PlanError> {
     let (mut keys, origin) = match file {
         Some(path) => (read(path)?, path.display().to_string()),
         None => (Map::new(), "the flags".to_owned()),
     };
-    lay_over(&mut keys, flags);
-    scenario::lay_under(&mut keys)?;
-    checked(as_it_was_sent(keys)?, &origin)
+    override_with(&mut keys, flags);
+    scenario::add_defaults(&mut keys)?;
+    checked(with_replayed_plan(keys)?, &origin)
 }
 
-/// Lays flags over the keys of a file; those of a search one by one, for they have a table of
+/// Lets flags win over the keys of a file; those of a search one by one, for they have a table of
 /// their own.
-pub fn lay_over(keys: &mut Map<String, Value>, mut flags: Map<String, Value>) {
+pub fn override_with(keys: &mut Map<String, Value>, mut flags: Map<String, Value>) {
     if let (Some(Value::Object(of_file)), Some(Value::Object(given))) =
         (keys.get_mut("search"), flags.get_mut("search"))
     {
@@ -75,7 +76,7 @@ pub fn lay_over(keys: &mut Map<String, Value>, mut flags: Map<String, Value>) {
 }
 
 /// The keys as a spec.
-fn checked(keys: Map<String, Value>, origin: &str) -> Result<Spec, Failure> {
+fn checked(keys: Map<String, Value>, origin: &str) -> Result<Spec, PlanError> {
     let known = known_keys();
     let mut mistakes = Vec::new();
     for (key, value) in &keys {
@@ -87,20 +88,20 @@ fn checked(keys: Map<String, Value>, origin: &str) -> Result<Spec, Failure> {
         }
     }
     if !mistakes.is_empty() {
-        return Err(Failure::Usage(mistakes));
+        return Err(mistakes.into());
     }
     serde_json::from_value(Value::Object(keys))
-        .map_err(|error| Failure::usage(format!("{origin}: {error}")))
+        .map_err(|error| PlanError::new(format!("{origin}: {error}")))
 }
 
 /// A run that is sent again is sent as it was, but for what the plan and the flags say.
-fn as_it_was_sent(keys: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+fn with_replayed_plan(keys: Map<String, Value>) -> Result<Map<String, Value>, PlanError> {
     let text = |key: &str| keys.get(key).and_then(Value::as_str);
     let (Some("replay"), Some(dataset)) = (text("workload"), text("dataset")) else {
         return Ok(keys);
     };
     let header = DumpHeader::read(Path::new(dataset))
-        .map_err(|error| Failure::usage(format!("dataset (--dataset): {error}")))?;
+        .map_err(|error| PlanError::new(format!("dataset (--dataset): {error}")))?;
     let mut sent = header.plan;
     let own_load = ["concurrency", "rate", "stages", "replay", "passes"];
     if header.recorded && !own_load.iter().any(|key| keys.contains_key(*key)) {
@@ -125,8 +126,8 @@ fn wrong_kind(key: &str, value: &Value) -> Option<String> {
     Some(format!("`{path}` has a value of the wrong kind: {}", error.inner()))
 }
 
-fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
-    let problem = |what: String| Failure::usage(format!("{}: {what}", path.display()));
+fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
+    let problem = |what: String| PlanError::new(format!("{}: {what}", path.display()));
     let text =
         fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}")))?;
     let table: toml::Table =

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::exit::Failure;
+use inferometer_run::PlanError;
 
 /// A kind of application, as data.
 #[derive(Deserialize)]
@@ -45,9 +45,9 @@ pub fn scenarios() -> Vec<Scenario> {
 ///
 /// # Errors
 /// When there is no such scenario, or the workload is not the scenario's.
-pub fn lay_under(keys: &mut Map<String, Value>) -> Result<(), Failure> {
+pub fn add_defaults(keys: &mut Map<String, Value>) -> Result<(), PlanError> {
     let Some(name) = keys.get("scenario") else { return Ok(()) };
-    let wrong = |told: String| Failure::usage(format!("scenario (--scenario): {told}"));
+    let wrong = |why: String| PlanError::new(format!("scenario (--scenario): {why}"));
     let name = name.as_str().ok_or_else(|| wrong(format!("{name} is not a name")))?.to_owned();
     let known = scenarios();
     let names = || known.iter().map(|scenario| scenario.name.as_str());
@@ -81,11 +81,11 @@ mod tests {
         for scenario in scenarios() {
             let name = Value::String(scenario.name.clone());
             let mut keys = Map::from_iter([("scenario".to_owned(), name)]);
-            lay_under(&mut keys).unwrap_or_else(|error| panic!("{}", error.words()));
+            add_defaults(&mut keys).unwrap_or_else(|error| panic!("{error}"));
             let spec: Spec = serde_json::from_value(Value::Object(keys)).unwrap();
-            let plan = crate::run::resolve(&spec);
-            let plan = plan.unwrap_or_else(|error| panic!("{}: {}", scenario.name, error.words()));
-            assert_eq!(plan.plan.workload.name(), scenario.plan["workload"]);
+            let plan = inferometer_run::resolve(&spec, &|_| None);
+            let (plan, _) = plan.unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
+            assert_eq!(plan.workload.name(), scenario.plan["workload"]);
             assert!(!scenario.source.is_empty() && !scenario.asks.is_empty());
         }
     }
@@ -95,7 +95,7 @@ mod tests {
         let model = |key: &str| {
             let pair = |key: &str, value: &str| (key.to_owned(), Value::String(value.to_owned()));
             let mut keys = Map::from_iter([pair("scenario", "agent"), pair(key, "x")]);
-            lay_under(&mut keys).unwrap_or_else(|error| panic!("{}", error.words()));
+            add_defaults(&mut keys).unwrap_or_else(|error| panic!("{error}"));
             keys.get("model").and_then(Value::as_str).map(str::to_owned)
         };
         assert_eq!(model("salt"), Some("mistral-7b-openorca-awq".to_owned()));
@@ -109,14 +109,14 @@ mod tests {
             let text = |text: &str| Value::String(text.to_owned());
             let pair = |key: &str, value| (key.to_owned(), text(value));
             let mut keys = Map::from_iter([pair("scenario", "rag"), pair(key, value)]);
-            lay_under(&mut keys).map(|()| keys)
+            add_defaults(&mut keys).map(|()| keys)
         };
         let keys = with("output_distribution", "uniform:1..2").expect("a scenario");
         assert_eq!(keys["output_distribution"], "uniform:1..2");
         assert_eq!(keys["workload"], "random");
-        let told = with("workload", "blocks").map(|_| ()).unwrap_err().words();
-        assert!(told.contains("rag has the workload"), "{told}");
-        let told = with("scenario", "summarizing").map(|_| ()).unwrap_err().words();
-        assert!(told.contains("did you mean `summarising`"), "{told}");
+        let why = with("workload", "blocks").map(|_| ()).unwrap_err().to_string();
+        assert!(why.contains("rag has the workload"), "{why}");
+        let why = with("scenario", "summarizing").map(|_| ()).unwrap_err().to_string();
+        assert!(why.contains("did you mean `summarising`"), "{why}");
     }
 }

@@ -1,6 +1,7 @@
 //! Result files of real tools, each made against the embedded engine (llama-bench's: as its own
 //! documentation has them), as runs.
 
+use inferometer_metrics::{e2e, itl, tpot, ttft};
 use std::fs;
 use std::path::Path;
 
@@ -50,10 +51,10 @@ fn requests_of_vllm_bench_become_records_whose_figures_are_those_of_the_file() {
     assert_eq!((pass.input_tokens, pass.output_tokens), (256, 32));
     assert_eq!(pass.requests_per_s, Some(number("request_throughput")));
     assert_eq!(pass.output_tokens_per_s, Some(number("output_throughput")));
-    near(pass.ttft_ms.map(|d| d.mean), number("mean_ttft_ms"));
-    near(pass.ttft_ms.map(|d| d.p99), number("p99_ttft_ms"));
-    near(pass.tpot_ms.map(|d| d.p50), number("median_tpot_ms"));
-    near(pass.e2e_ms.map(|d| d.mean), number("mean_e2el_ms"));
+    near(pass.latencies.get(&ttft::FROM_SENT).map(|d| d.mean), number("mean_ttft_ms"));
+    near(pass.latencies.get(&ttft::FROM_SENT).map(|d| d.p99), number("p99_ttft_ms"));
+    near(pass.latencies.get(&tpot::DEFINITION).map(|d| d.p50), number("median_tpot_ms"));
+    near(pass.latencies.get(&e2e::FROM_SENT).map(|d| d.mean), number("mean_e2el_ms"));
     assert_eq!(records[0].records.len(), 4);
     let target = &summary.target;
     assert_eq!(
@@ -70,7 +71,10 @@ fn vllm_bench_without_requests_keeps_what_it_states() {
     let summary = only("vllm.json").summary;
     let source: Value = serde_json::from_slice(&fixture("vllm.json")).unwrap();
     let pass = pass(&summary);
-    assert_eq!((pass.kind, pass.rate, pass.ttft_ms), (PassKind::Open, Some(20.0), None));
+    assert_eq!(
+        (pass.kind, pass.rate, pass.latencies.get(&ttft::FROM_SENT).copied()),
+        (PassKind::Open, Some(20.0), None)
+    );
     let stated = &summary.imported.as_ref().unwrap().passes[0];
     for (ours, theirs) in [
         ("ttft_p50", "median_ttft_ms"),
@@ -169,7 +173,7 @@ fn sglang_writes_numbers_that_json_does_not_have_and_its_e2e_is_not_ours() {
     assert_eq!(stated.words["request_rate"], "Infinity");
     assert!((stated.numbers["mean_e2e_latency_ms"] - 136.898).abs() < 1e-3);
     let detailed = only("sglang-detailed.jsonl").summary;
-    assert_eq!(pass(&detailed).ttft_ms.map(|d| d.n), Some(4));
+    assert_eq!(pass(&detailed).latencies.get(&ttft::FROM_SENT).map(|d| d.n), Some(4));
     // Nobody saw its requests: how many were in flight at most is not known, and not 0.
     assert_eq!(one.peak_concurrency, None);
     assert_eq!(pass(&only("vllm-detailed.json").summary).peak_concurrency, Some(2));
@@ -185,14 +189,14 @@ fn guidellm_tells_first_and_last_tokens_and_has_percentiles_of_its_own() {
     let pass = pass(&summary);
     assert_eq!((pass.kind, pass.concurrency, pass.planned), (PassKind::Closed, Some(2), 4));
     // 20.006, 23.490, 25.137, 32.142.
-    near(pass.ttft_ms.map(|d| d.mean), 25.194);
-    near(pass.ttft_ms.map(|d| d.p50), 24.3138);
+    near(pass.latencies.get(&ttft::FROM_SENT).map(|d| d.mean), 25.194);
+    near(pass.latencies.get(&ttft::FROM_SENT).map(|d| d.p50), 24.3138);
     let stated = &summary.imported.as_ref().unwrap().passes[0];
     near(Some(stated.numbers["metrics.time_to_first_token_ms.successful.median"]), 23.4904);
     // (last - first) / (8 - 1), which is the file's ITL and our TPOT.
     let itl = stated.numbers["metrics.inter_token_latency_ms.successful.mean"];
-    near(pass.tpot_ms.map(|d| d.mean), itl);
-    assert_eq!(pass.itl_ms, None);
+    near(pass.latencies.get(&tpot::DEFINITION).map(|d| d.mean), itl);
+    assert_eq!(pass.latencies.get(&itl::DEFINITION).copied(), None);
     assert_eq!(records[0].records.len(), 4);
     assert_eq!(summary.target.url, "http://127.0.0.1:18231");
 }
@@ -204,17 +208,29 @@ fn aiperf_calls_our_tpot_itl_and_says_when_it_counted_otherwise_than_the_server(
     let stated = |name: &str, of: &str| source[name][of].as_f64().unwrap();
     let pass = pass(&summary);
     assert_eq!((pass.kind, pass.concurrency, pass.planned), (PassKind::Closed, Some(2), 4));
-    assert_eq!(pass.tpot_ms.map(|d| d.p99), Some(stated("inter_token_latency", "p99")));
-    assert_eq!(pass.ttft_ms.map(|d| d.mean), Some(stated("time_to_first_token", "avg")));
-    assert_eq!(pass.e2e_ms.map(|d| d.max), Some(stated("request_latency", "max")));
+    assert_eq!(
+        pass.latencies.get(&tpot::DEFINITION).map(|d| d.p99),
+        Some(stated("inter_token_latency", "p99"))
+    );
+    assert_eq!(
+        pass.latencies.get(&ttft::FROM_SENT).map(|d| d.mean),
+        Some(stated("time_to_first_token", "avg"))
+    );
+    assert_eq!(
+        pass.latencies.get(&e2e::FROM_SENT).map(|d| d.max),
+        Some(stated("request_latency", "max"))
+    );
     let differ = summary.findings.iter().find(|f| f.code == "imported_token_counts_differ");
     assert!(differ.is_some_and(|f| f.message.contains("83") && f.message.contains("32")));
 
     let Import { summary: of_records, records } = only("aiperf-records.jsonl");
     assert_eq!(records[0].records.len(), 4);
     let pass = self::pass(&of_records);
-    near(pass.ttft_ms.map(|d| d.mean), stated("time_to_first_token", "avg"));
-    near(pass.e2e_ms.map(|d| d.mean), stated("request_latency", "avg"));
+    near(
+        pass.latencies.get(&ttft::FROM_SENT).map(|d| d.mean),
+        stated("time_to_first_token", "avg"),
+    );
+    near(pass.latencies.get(&e2e::FROM_SENT).map(|d| d.mean), stated("request_latency", "avg"));
 }
 
 #[test]
@@ -266,7 +282,7 @@ fn a_sample_of_requests_is_not_taken_for_all_of_them() {
     let pass = pass(&run.summary);
     assert_eq!((pass.planned, pass.outcomes.complete), (4, 4));
     assert_eq!((pass.mean_concurrency, pass.steady_state.is_some()), (None, false));
-    assert_eq!(pass.ttft_ms.map(|d| d.n), Some(2));
+    assert_eq!(pass.latencies.get(&ttft::FROM_SENT).map(|d| d.n), Some(2));
     assert!(run.summary.findings.iter().any(|f| f.code == "imported_requests_sampled"));
 }
 
@@ -290,7 +306,10 @@ fn aiperf_figures_have_the_unit_that_they_name() {
     let mean = file["time_to_first_token"]["avg"].as_f64().unwrap();
     file["time_to_first_token"]["unit"] = json!("sec");
     let run = import("a.json", file.to_string().as_bytes()).unwrap().remove(0);
-    assert_eq!(pass(&run.summary).ttft_ms.map(|d| d.mean), Some(mean * 1e3));
+    assert_eq!(
+        pass(&run.summary).latencies.get(&ttft::FROM_SENT).map(|d| d.mean),
+        Some(mean * 1e3)
+    );
     file["time_to_first_token"]["unit"] = json!("fortnights");
     let error = import("a.json", file.to_string().as_bytes()).unwrap_err().to_string();
     assert!(error.contains("fortnights"), "{error}");

@@ -2,7 +2,8 @@
 //! A run has only those for which it has figures. No figure is computed here.
 
 use inferometer_analysis::summary::Summary;
-use inferometer_stats::{Distribution, Spread};
+use inferometer_metrics::{e2e, tpot, ttft};
+use inferometer_stats::Spread;
 
 use crate::number::{MISSING, count, length, significant, two_decimals};
 use crate::published;
@@ -91,8 +92,11 @@ fn classes(summary: &Summary) -> Table {
                 count(class.output_tokens),
             ];
             let figure = |of: Option<f64>| of.map_or(MISSING.to_owned(), significant);
-            for of in [&class.ttft_ms, &class.tpot_ms, &class.e2e_ms] {
-                let of: Option<&Distribution> = of.as_ref();
+            for of in [
+                class.latencies.get(&ttft::FROM_SENT),
+                class.latencies.get(&tpot::DEFINITION),
+                class.latencies.get(&e2e::FROM_SENT),
+            ] {
                 row.push(figure(of.map(|of| of.p50)));
                 row.push(figure(of.map(|of| of.p99)));
             }

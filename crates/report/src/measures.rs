@@ -2,6 +2,7 @@
 //! names. No figure is computed here.
 
 use inferometer_analysis::pass::PassSummary;
+use inferometer_metrics::{Definition, registry};
 use inferometer_stats::Distribution;
 
 /// One distribution of a pass.
@@ -16,24 +17,15 @@ pub(crate) struct Measure<'a> {
     pub values: Option<&'a Distribution>,
 }
 
-/// The distributions that describe the server, in the order of [`PassSummary`].
+/// The distributions that describe the server, in the order of the registry of metrics.
 pub(crate) fn measures(pass: &PassSummary) -> Vec<Measure<'_>> {
-    let ms = |name, title, values| Measure { name, title, unit: "ms", values };
-    vec![
-        ms("ttft", "TTFT", pass.ttft_ms.as_ref()),
-        ms("tpot", "TPOT", pass.tpot_ms.as_ref()),
-        ms("itl", "ITL", pass.itl_ms.as_ref()),
-        ms("e2e", "E2E", pass.e2e_ms.as_ref()),
-        ms("ttft_from_due", "TTFT from due", pass.ttft_from_due_ms.as_ref()),
-        ms("e2e_from_due", "E2E from due", pass.e2e_from_due_ms.as_ref()),
-        ms("send_delay", "Send delay", pass.send_delay_ms.as_ref()),
-        ms("latency_per_token", "Latency per token", pass.latency_per_token_ms.as_ref()),
-        ms(
-            "latency_per_output_token",
-            "Latency per output token",
-            pass.latency_per_output_token_ms.as_ref(),
-        ),
-    ]
+    let measure = |(_, metric): (_, &'static Definition)| Measure {
+        name: metric.name,
+        title: metric.title,
+        unit: "ms",
+        values: pass.latency(metric),
+    };
+    registry::in_results().map(measure).collect()
 }
 
 /// The distributions that describe the instrument.

@@ -1,6 +1,7 @@
 //! The table in which results are published, with the columns, the padding and the two decimals
 //! of the records that it is compared with. A failed request is never part of a figure.
 
+use inferometer_metrics::{e2e, itl, tpot, ttft};
 use std::fmt::Write as _;
 
 use inferometer_analysis::cell::Cell;
@@ -173,13 +174,13 @@ pub(crate) fn loads(summary: &Summary) -> Table {
                 completed(pass),
                 two_decimals(pass.requests_per_s),
                 two_decimals(pass.output_tokens_per_s),
-                two_decimals(pass.ttft_ms.map(|d| d.p50)),
-                two_decimals(pass.ttft_ms.map(|d| d.p99)),
-                two_decimals(pass.tpot_ms.map(|d| d.p50)),
-                two_decimals(pass.tpot_ms.map(|d| d.p99)),
-                two_decimals(pass.itl_ms.map(|d| d.p99)),
-                two_decimals(pass.e2e_ms.map(|d| d.p50)),
-                two_decimals(pass.e2e_ms.map(|d| d.p99)),
+                two_decimals(pass.latencies.get(&ttft::FROM_SENT).map(|d| d.p50)),
+                two_decimals(pass.latencies.get(&ttft::FROM_SENT).map(|d| d.p99)),
+                two_decimals(pass.latencies.get(&tpot::DEFINITION).map(|d| d.p50)),
+                two_decimals(pass.latencies.get(&tpot::DEFINITION).map(|d| d.p99)),
+                two_decimals(pass.latencies.get(&itl::DEFINITION).map(|d| d.p99)),
+                two_decimals(pass.latencies.get(&e2e::FROM_SENT).map(|d| d.p50)),
+                two_decimals(pass.latencies.get(&e2e::FROM_SENT).map(|d| d.p99)),
                 pass.peak_concurrency.map_or_else(|| MISSING.to_owned(), count),
             ]);
         }

@@ -12,7 +12,6 @@ mod asked;
 mod markup;
 
 mod follow;
-pub mod traces;
 
 mod chrome;
 mod page;

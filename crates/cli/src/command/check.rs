@@ -1,9 +1,10 @@
 //! `check`: how wrong this client is on this machine, and how much it can take.
 
 use clap::Args;
+use inferometer_check::{Extent, measure, text};
 
-use crate::check::{self, Extent};
 use crate::exit::{Failure, print};
+use crate::program::program;
 
 /// The flags of `check`.
 #[derive(Args)]
@@ -27,10 +28,10 @@ pub fn check(arguments: &CheckArgs) -> Result<(), Failure> {
             eprintln!("checking: {what}");
         }
     };
-    let document = check::measure(extent, say)?;
+    let document = measure(extent, &program("check")?, say)?;
     if arguments.json {
         print(&format!("{:#}\n", serde_json::json!(document)))
     } else {
-        print(&check::text(&document))
+        print(&text(&document))
     }
 }

@@ -1,21 +1,14 @@
-//! `compare`: runs against a baseline, figure by figure, and a gate on it.
+//! `compare`: the flags, and the comparison printed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use inferometer_analysis::compare::{
-    Comparison, Condition, GateResult, Met, Options, Subject, compare as compare_subjects, judge,
-    parse_gate,
-};
-use inferometer_analysis::summary::Summary;
-use inferometer_analysis::table_import::is_under;
-use inferometer_formats::import::Import;
-use inferometer_plan::Plan;
+use inferometer::compare::{Judged, compare as compare_results, conditions, subject, with_result};
+use inferometer_analysis::compare::{Met, Options};
 use inferometer_report::difference;
-use inferometer_store::Store;
-use serde::Serialize;
 
-use crate::exit::{Failure, print, tell};
+use crate::console::tell;
+use crate::exit::{Failure, print};
 
 /// The flags of `compare`.
 #[derive(Args)]
@@ -51,14 +44,6 @@ pub struct CompareArgs {
     markdown: bool,
 }
 
-/// A comparison, and what its gate says.
-#[derive(Serialize)]
-struct Judged {
-    #[serde(flatten)]
-    comparison: Comparison,
-    gate: Vec<GateResult>,
-}
-
 /// Compares.
 pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
     let conditions = conditions(arguments.gate.as_deref())?;
@@ -67,11 +52,7 @@ pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
     let mut judged = Vec::new();
     for name in &arguments.contenders {
         let contender = subject(name, &arguments.store)?;
-        let comparison =
-            compare_subjects(&baseline, &contender, options).map_err(Failure::usage)?;
-        let gate = judge(&conditions, &comparison)
-            .map_err(|error| Failure::usage(format!("--gate: {error}")))?;
-        judged.push(Judged { comparison, gate });
+        judged.push(compare_results(&baseline, &contender, options, &conditions)?);
     }
     show(arguments, &judged)?;
     verdict(arguments, &judged)
@@ -83,13 +64,6 @@ fn percent(text: &str) -> Result<f64, String> {
     number
         .filter(|number| *number > 0.0 && *number < 100.0)
         .ok_or_else(|| "is not a percentage above 0 and below 100".to_owned())
-}
-
-fn conditions(gate: Option<&str>) -> Result<Vec<Condition>, Failure> {
-    let Some(text) = gate else { return Ok(Vec::new()) };
-    parse_gate(text).map_err(|errors| {
-        Failure::Usage(errors.iter().map(|error| format!("--gate: {error}")).collect())
-    })
 }
 
 fn show(arguments: &CompareArgs, judged: &[Judged]) -> Result<(), Failure> {
@@ -105,95 +79,16 @@ fn show(arguments: &CompareArgs, judged: &[Judged]) -> Result<(), Failure> {
 }
 
 fn verdict(arguments: &CompareArgs, judged: &[Judged]) -> Result<(), Failure> {
-    let results = || judged.iter().flat_map(|judged| &judged.gate);
-    let with = |met: Met| -> Vec<String> {
-        let found = results().filter(|result| result.met == met);
-        found.map(|result| format!("{} ({})", result.condition, result.place)).collect()
-    };
-    let (missed, undecided) = (with(Met::No), with(Met::Undecided));
+    let (missed, undecided) = (with_result(judged, Met::No), with_result(judged, Met::Undecided));
     if !missed.is_empty() {
         return Err(Failure::Objective(format!("not met: {}", missed.join("; "))));
     }
     if !undecided.is_empty() {
-        let told = format!("undecided, more repeats would tell: {}", undecided.join("; "));
+        let why = format!("undecided, more repeats would tell: {}", undecided.join("; "));
         if arguments.strict {
-            return Err(Failure::Objective(told));
+            return Err(Failure::Objective(why));
         }
-        tell(&format!("warning: {told}"));
+        tell(&format!("warning: {why}"));
     }
     Ok(())
-}
-
-/// What can be compared.
-const ACCEPTED: &str = "name a stored run, a summary.json, the result file of another tool, or a \
-                        published table (FILE.md, FILE.md#SECTION)";
-
-/// What a name stands for: a published table, a summary, or a stored run.
-fn subject(name: &str, store: &Path) -> Result<Subject, Failure> {
-    let (path, section) = match name.split_once('#') {
-        Some((path, section)) => (path, Some(section)),
-        None => (name, None),
-    };
-    let problem = |what: String| Failure::usage(format!("{path}: {what}"));
-    if Path::new(path).is_file() {
-        return file(name, path, section).map_err(problem);
-    }
-    if Path::new(path).is_dir() {
-        return Err(problem(format!("is a folder; {ACCEPTED}")));
-    }
-    if path.ends_with(".md") || path.ends_with(".json") {
-        return Err(problem("there is no such file".to_owned()));
-    }
-    let store = Store::open_existing(store).map_err(Failure::usage)?;
-    let found = store.run(name).map_err(Failure::usage)?;
-    let id = found.row.id.to_string();
-    let summary =
-        found.summary.ok_or_else(|| Failure::usage(format!("run {id} has no results yet")))?;
-    let subject = Subject::of_run(id, &summary);
-    // A plan of another version of this program may have another form: what it asked for is then not
-    // known here.
-    Ok(match serde_json::from_str::<Plan>(&found.plan_json) {
-        Ok(plan) if summary.imported.is_none() => subject.planned_by(&plan),
-        Ok(_) | Err(_) => subject,
-    })
-}
-
-/// A file: a summary of this program, or what `import` knows. Of several runs in it the one that is
-/// named.
-fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
-    if let Ok(summary) = serde_json::from_slice::<Summary>(&bytes) {
-        return Ok(Subject::of_run(name, &summary));
-    }
-    let file = Path::new(path).file_name().map_or(path.into(), |file| file.to_string_lossy());
-    let imports = inferometer_formats::import::read(&file, &bytes).map_err(|error| {
-        let message = error.to_string();
-        let message = message.strip_prefix(&format!("{file}: ")).unwrap_or(&message);
-        format!("{message}; {ACCEPTED}")
-    })?;
-    let headings = |summary: &Summary| {
-        summary.imported.as_ref().map(|from| from.section.clone()).unwrap_or_default()
-    };
-    let fits =
-        |import: &&Import| section.is_none_or(|words| is_under(&headings(&import.summary), words));
-    let mut found: Vec<&Import> = imports.iter().filter(fits).collect();
-    let is_table = |import: &&Import| {
-        import.summary.imported.as_ref().is_some_and(|from| !from.tables.is_empty())
-    };
-    // Beside a table may stand the log that it was made of.
-    if found.len() > 1 && found.iter().filter(|import| is_table(import)).count() == 1 {
-        found.retain(is_table);
-    }
-    match found.as_slice() {
-        [import] => Ok(Subject::of_run(name, &import.summary)),
-        found => {
-            let sections: Vec<String> =
-                imports.iter().map(|import| headings(&import.summary).join(" / ")).collect();
-            Err(format!(
-                "{} of its tables fit; name one as FILE.md#SECTION: {}",
-                found.len(),
-                sections.join("; ")
-            ))
-        }
-    }
 }

@@ -73,7 +73,7 @@ pub fn engine(arguments: EngineArgs) -> Result<(), Failure> {
         lifeline::end_with_stdin();
     }
     serve(config, front, inferometer_workload::embedded(), arguments.listen)
-        .map_err(Failure::not_carried_out)
+        .map_err(Failure::run_failed)
 }
 
 fn config(arguments: &EngineArgs) -> Result<EngineConfig, Failure> {

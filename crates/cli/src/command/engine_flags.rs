@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use inferometer_engine::Weights;
-use inferometer_engine::{Dtype, EngineConfig};
+use inferometer_engine::profile::profile;
+use inferometer_engine::{Dtype, EngineConfig, model};
 use serde::Serialize;
 
 use crate::exit::Failure;
@@ -104,6 +105,21 @@ impl EngineFlags {
         config.prefix_caching = off.or(self.enable_prefix_caching);
         Ok(())
     }
+}
+
+/// The engine that is predicted.
+pub fn config(
+    model_name: Option<&str>,
+    profile_name: Option<&str>,
+    flags: &EngineFlags,
+) -> Result<EngineConfig, Failure> {
+    let model = model::model(model_name.unwrap_or("chatglm3-6b")).map_err(Failure::usage)?;
+    let profile_name = profile_name.unwrap_or(&model.default_profile);
+    let profile = profile(profile_name).map_err(Failure::usage)?;
+    let mut config = EngineConfig::new(model, profile);
+    flags.apply(&mut config)?;
+    config.resolve().map_err(Failure::usage)?;
+    Ok(config)
 }
 
 #[cfg(test)]

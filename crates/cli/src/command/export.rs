@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
+use inferometer::export::{FORMATS, Format, Holds, Job, What, columns, format};
 use inferometer_store::Store;
 
+use crate::console::tell;
 use crate::exit::{Failure, print};
-use crate::export::{FORMATS, Format, Holds, Job, What, columns, format};
 
 /// The flags of `export`.
 #[derive(Args)]
@@ -44,27 +45,29 @@ fn formats() -> PossibleValuesParser {
 /// Writes a stored run, or says what would stand in it.
 pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
     if arguments.columns {
-        return print(&said(arguments.what.unwrap_or(What::Requests)));
+        return print(&columns_text(arguments.what.unwrap_or(What::Requests)));
     }
     let name = arguments.format.as_deref().expect("invariant: required without --columns");
     let format = format(name).expect("invariant: the parser takes no other");
     let what = rows(format, arguments)?;
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let run = store.run(&arguments.run).map_err(Failure::usage)?;
-    let notes = store.notes(&run.row.id).map_err(Failure::not_carried_out)?;
+    let notes = store.notes(&run.row.id).map_err(Failure::run_failed)?;
     (format.write)(&Job {
         run: &run,
         notes: &notes,
         what,
         pass: arguments.pass,
         out: arguments.out.as_deref(),
-    })
+        say: &tell,
+    })?;
+    Ok(())
 }
 
 /// The rows that are asked for, which the format must have.
 fn rows(format: &Format, arguments: &ExportArgs) -> Result<What, Failure> {
     let name = format.name;
-    let refused = |told: String| Err(Failure::usage(told));
+    let refused = |why: String| Err(Failure::usage(why));
     match (&format.holds, arguments.what, arguments.pass) {
         (Holds::Rows(_), _, Some(_)) => {
             refused(format!("--pass: {name} has the rows of all passes"))
@@ -86,7 +89,7 @@ fn rows(format: &Format, arguments: &ExportArgs) -> Result<What, Failure> {
 }
 
 /// The columns of the rows, a line each.
-fn said(what: What) -> String {
+fn columns_text(what: What) -> String {
     let Some((about, fields)) = columns(what) else {
         return "One row for each cell and pass, with every figure of `inferometer metrics`; each \
                 column has its unit in its name. The header of `--format csv` names them.\n"

@@ -6,7 +6,8 @@ use clap::Args;
 use inferometer_workload::fetch::{self, Checked, DATA_SETS, DataSet, FetchConfig};
 use inferometer_workload::tokenizer::hub;
 
-use crate::exit::{Failure, print, tell};
+use crate::console::tell;
+use crate::exit::{Failure, print};
 
 /// The flags of `fetch`.
 #[derive(Args)]
@@ -33,7 +34,7 @@ pub fn fetch(arguments: &FetchArgs) -> Result<(), Failure> {
         let line = match fetch::data_set(name) {
             Some(data_set) => data_set_line(data_set, &config, arguments.quiet)?,
             None if hub::is_id(name) => {
-                let path = hub::fetch(name, &config.hub).map_err(Failure::not_carried_out)?;
+                let path = hub::fetch(name, &config.hub).map_err(Failure::run_failed)?;
                 format!("{name}: {}; use it with --tokenizer {name}\n", path.display())
             }
             None => return Err(unknown(name)),
@@ -52,8 +53,7 @@ fn data_set_line(data_set: &DataSet, config: &FetchConfig, quiet: bool) -> Resul
             tell(&format!("{}: {}{of} MB", data_set.name, bytes / 1_000_000));
         }
     };
-    let fetched =
-        fetch::fetch(data_set, config, &mut progress).map_err(Failure::not_carried_out)?;
+    let fetched = fetch::fetch(data_set, config, &mut progress).map_err(Failure::run_failed)?;
     let checked = match fetched.checked {
         Checked::Known => "as this program knows it",
         Checked::Recorded => "as it was when it was first fetched",

@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod check;
+mod check_part;
 mod compare;
 mod dialects;
 mod engine;
@@ -14,9 +15,10 @@ mod metrics;
 mod models;
 mod predict;
 mod presets;
-pub mod report;
+mod report;
 mod rm;
 mod run;
+mod run_flags;
 mod runs;
 mod scenarios;
 mod search;
@@ -33,7 +35,7 @@ use crate::exit::Failure;
 #[derive(Subcommand)]
 pub enum Command {
     /// Benchmark a server, or the embedded engine when none is given.
-    Run(Box<run::RunArgs>),
+    Run(Box<run_flags::RunArgs>),
     /// Predict a grid by the embedded engine in virtual time; nothing is sent.
     Predict(Box<predict::PredictArgs>),
     /// Look for the highest rate or concurrency that meets the objectives, with an interval.
@@ -78,32 +80,27 @@ pub enum Command {
     Models,
     /// A process of a check.
     #[command(hide = true)]
-    CheckPart(crate::check::PartArgs),
+    CheckPart(check_part::PartArgs),
     /// The process between a run and the server that it started.
     #[command(hide = true)]
     ServerGuard,
 }
-
-/// The name of the command that guards a server.
-pub const SERVER_GUARD: &str = "server-guard";
 
 impl Command {
     /// Does it.
     ///
     /// # Errors
     /// As the exit codes say.
-    pub fn carry_out(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<(), Failure> {
         match self {
-            Self::Run(arguments) => run::run(*arguments),
+            Self::Run(arguments) => run::run(&arguments),
             Self::Predict(arguments) => predict::predict(&arguments),
-            Self::Search(arguments) => search::search(*arguments),
+            Self::Search(arguments) => search::search(&arguments),
             Self::Calibrate(arguments) => calibrate::calibrate(&arguments),
             Self::Engine(arguments) => engine::engine(*arguments),
             Self::Check(arguments) => check::check(&arguments),
-            Self::CheckPart(arguments) => crate::check::part(arguments),
-            Self::ServerGuard => {
-                inferometer_launch::guard::guard().map_err(Failure::not_carried_out)
-            }
+            Self::CheckPart(arguments) => check_part::part(arguments),
+            Self::ServerGuard => inferometer_launch::guard::guard().map_err(Failure::run_failed),
             Self::Report(arguments) => report::report(&arguments),
             Self::Compare(arguments) => compare::compare(&arguments),
             Self::Import(arguments) => import::import(&arguments),

@@ -1,40 +1,24 @@
-//! `predict`: the grid of `run` against the embedded engine in virtual time; the flags, and the
-//! order of things. It sends nothing and waits for nothing.
-
-mod against;
-mod ignored;
-mod play;
-mod requests;
-mod row;
-mod searching;
-mod show;
+//! `predict`: the grid of `run` against the embedded engine in virtual time: the flags, and the results
+//! printed.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use inferometer::plan_file;
 use inferometer_analysis::summary::Summary;
-use inferometer_engine::profile::profile;
-use inferometer_engine::{EngineConfig, model};
 use inferometer_plan::TargetPlan;
 use inferometer_plan::spec::Spec;
-use inferometer_report::plot::Theme;
+use inferometer_predict::{Against, predict as predict_plan, read_against, tables};
 use inferometer_report::{json, terminal};
-use inferometer_store::Store;
+use inferometer_run::{resolve, too_many_failures};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use against::Against;
-pub use against::read as read_against;
-pub use row::row;
-pub use searching::{expected, search};
-pub use show::terminal as beside_in_terminal;
-
-use super::engine_flags::EngineFlags;
+use super::engine_flags::{EngineFlags, config};
 use super::load_flags::LoadFlags;
 use super::workload_flags::WorkloadFlags;
-use crate::exit::{Failure, print, tell};
-use crate::plan_file;
-use crate::run::{Resolved, outputs, resolve, too_many_failures, traces};
+use crate::console::{colour, tell, variable};
+use crate::exit::{Failure, print};
 
 /// The flags of `predict`. The keys of a plan file are the same, with underscores.
 #[derive(Args)]
@@ -132,15 +116,7 @@ impl PredictArgs {
 /// Predicts a grid.
 pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     let mut spec: Spec = plan_file::merge(arguments.plan.as_deref(), arguments.keys()?)?;
-    if spec.target.is_some() {
-        return Err(Failure::usage("target: nothing is sent to a server; leave it out, or `run`"));
-    }
-    if spec.server.is_some() {
-        return Err(Failure::usage("server: nothing is started for a prediction; leave it out"));
-    }
-    if spec.search.is_some() {
-        return Err(Failure::usage("search: is played in virtual time by `search --predict`"));
-    }
+    refuse_servers(&spec)?;
     let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
     let (model, profile) = (spec.model.clone(), spec.profile.clone());
     let config = config(model.as_deref(), profile.as_deref(), &arguments.engine)?;
@@ -148,7 +124,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
         None => None,
         Some(name) => Some(
             read_against(name, spec.store.as_deref(), &config)
-                .map_err(|failure| failure.of("--against"))?,
+                .map_err(|error| Failure::from(error).of("--against"))?,
         ),
     };
     if let Some(against) = against.as_ref().filter(|_| !own_lengths) {
@@ -157,77 +133,57 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     if let Some(against) = &against {
         against.ask_for_its_counts(&mut spec);
     }
-    let mut resolved = resolve(&spec)?;
-    if let TargetPlan::Embedded { engine_flags, .. } = &mut resolved.plan.target {
+    let (mut plan, context) = resolve(&spec, &variable)?;
+    if let TargetPlan::Embedded { engine_flags, .. } = &mut plan.target {
         *engine_flags = arguments.engine.given();
     }
     if let Some(against) = &against {
-        let common = against.common(&resolved.plan.cells)?;
+        let common = against.common(&plan.cells)?;
         if !own_lengths {
-            resolved.plan.cells = common;
+            plan.cells = common;
         }
     }
-    let outputs = outputs::Outputs::prepare(resolved.out.as_deref())?;
-
-    let played = play::play(&resolved, &config, against.as_ref())?;
-    let time = played.taken();
-    let origin = against.as_ref().map(|against| against.origin.as_str());
-    let (summary, run) = play::store(&resolved, &config, played, origin)?;
-    let store = Store::open(&resolved.store).map_err(Failure::not_carried_out)?;
-    let traces = traces::of_log(&store.log_path(&run), &resolved.plan)?;
-    let folder = outputs.write_all(&summary, &resolved.plan, &run, &traces, Theme::Light)?;
-    write_beside(&folder, &summary)?;
+    let prediction = predict_plan(&plan, &context, &config, against.as_ref())?;
     if !arguments.quiet {
-        eprintln!("{time}");
-        if let Some(origin) = origin {
-            tell(&format!("held against {origin}"));
+        eprintln!("{}", prediction.time);
+        if let Some(against) = &against {
+            tell(&format!("held against {}", against.origin));
         }
     }
+    let summary = &prediction.summary;
     if arguments.json {
-        print(&(json::summary(&summary) + "\n"))?;
+        print(&(json::summary(summary) + "\n"))?;
     } else {
-        let files = files(&folder, &resolved, &run.to_string());
-        let table = terminal::text(std::slice::from_ref(&summary), outputs::colour());
-        print(&format!("{table}\n{}{files}", show::terminal(&summary)))?;
+        let files = files(&prediction.folder, &context.store, prediction.run.as_str());
+        let table = terminal::text(std::slice::from_ref(summary), colour());
+        print(&format!("{table}\n{}{files}", tables::terminal(summary)))?;
     }
-    if let Some(told) = too_many_failures(&summary, resolved.plan.max_failures) {
-        return Err(Failure::NotCarriedOut(told));
+    if let Some(why) = too_many_failures(summary, plan.max_failures) {
+        return Err(Failure::RunFailed(why));
     }
-    missed(&summary)
+    missed(summary)
 }
 
-/// Writes what a prediction says beside its figures.
-///
-/// # Errors
-/// When the file cannot be written.
-pub fn write_beside(folder: &Path, summary: &Summary) -> Result<(), Failure> {
-    let file = folder.join("prediction.md");
-    std::fs::write(&file, show::markdown(summary)).map_err(|error| {
-        Failure::not_carried_out(format!("{}: cannot be written: {error}", file.display()))
-    })
+/// A prediction is of the embedded engine, and of a grid.
+fn refuse_servers(spec: &Spec) -> Result<(), Failure> {
+    let why = if spec.target.is_some() {
+        "target: nothing is sent to a server; leave it out, or `run`"
+    } else if spec.server.is_some() {
+        "server: nothing is started for a prediction; leave it out"
+    } else if spec.search.is_some() {
+        "search: is played in virtual time by `search --predict`"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(why))
 }
 
-/// The engine that is predicted.
-pub fn config(
-    model_name: Option<&str>,
-    profile_name: Option<&str>,
-    flags: &EngineFlags,
-) -> Result<EngineConfig, Failure> {
-    let model = model::model(model_name.unwrap_or("chatglm3-6b")).map_err(Failure::usage)?;
-    let profile_name = profile_name.unwrap_or(&model.default_profile);
-    let profile = profile(profile_name).map_err(Failure::usage)?;
-    let mut config = EngineConfig::new(model, profile);
-    flags.apply(&mut config)?;
-    config.resolve().map_err(Failure::usage)?;
-    Ok(config)
-}
-
-fn files(folder: &Path, resolved: &Resolved, run: &str) -> String {
+fn files(folder: &Path, store: &Path, run: &str) -> String {
     format!(
         "\nreport: {0}/report.html, {0}/report.md, {0}/prediction.md; plots: {0}/*.png\n\
          store:  {1}, run {run} (predicted)\n",
         folder.display(),
-        resolved.store.display()
+        store.display()
     )
 }
 

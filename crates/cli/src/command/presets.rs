@@ -26,7 +26,7 @@ pub fn presets(arguments: &PresetsArgs) -> Result<(), Failure> {
     let mut text = String::new();
     for (name, _) in preset::presets() {
         let ServerSpec { description, notes, command, ready_url, .. } =
-            preset::preset(name).map_err(Failure::not_carried_out)?;
+            preset::preset(name).map_err(Failure::run_failed)?;
         let command = match command {
             Some(CommandLine::Words(words)) => words.join(" "),
             Some(CommandLine::Shell(line)) => line,

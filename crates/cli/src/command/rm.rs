@@ -8,7 +8,8 @@ use inferometer_net::wall_clock_ns;
 use inferometer_store::{RunRow, RunState, Store};
 
 use super::runs::what;
-use crate::exit::{Failure, print, tell};
+use crate::console::tell;
+use crate::exit::{Failure, print};
 
 /// The flags of `rm`.
 #[derive(Args)]
@@ -41,7 +42,7 @@ pub fn rm(arguments: &RmArgs) -> Result<(), Failure> {
     }
     let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
     for row in &rows {
-        let bytes = store.remove(row, now).map_err(Failure::not_carried_out)?;
+        let bytes = store.remove(row, now).map_err(Failure::run_failed)?;
         print(&format!("{}: removed, with a log of {bytes} bytes\n", row.id))?;
     }
     Ok(())
@@ -49,7 +50,7 @@ pub fn rm(arguments: &RmArgs) -> Result<(), Failure> {
 
 /// The runs of the names, each once.
 fn named(store: &Store, names: &[String]) -> Result<Vec<RunRow>, Failure> {
-    let all = store.runs().map_err(Failure::not_carried_out)?;
+    let all = store.runs().map_err(Failure::run_failed)?;
     let mut rows: Vec<RunRow> = Vec::new();
     for name in names {
         let id = store.find(name).map_err(Failure::usage)?;
@@ -82,7 +83,7 @@ fn ask(rows: &[RunRow]) -> Result<(), Failure> {
     if read.is_ok() && agrees(&answer) {
         return Ok(());
     }
-    Err(Failure::not_carried_out("nothing was removed"))
+    Err(Failure::run_failed("nothing was removed"))
 }
 
 /// Only a yes agrees: what is removed does not come back.

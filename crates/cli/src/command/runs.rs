@@ -9,7 +9,8 @@ use inferometer_store::utc::beginning;
 use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store};
 use serde_json::{Value, json};
 
-use crate::exit::{Failure, print, tell};
+use crate::console::tell;
+use crate::exit::{Failure, print};
 
 /// The flags of `runs`.
 #[derive(Args)]
@@ -58,7 +59,7 @@ pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
             "--since {since} lies after --until {until}: no run can fit"
         )));
     }
-    let rows = store.runs_that_fit(&filter).map_err(Failure::not_carried_out)?;
+    let rows = store.runs_that_fit(&filter).map_err(Failure::run_failed)?;
     if arguments.json {
         let runs: Vec<Value> = rows.iter().map(row_json).collect();
         return print(&format!("{:#}\n", json!({ "schema": "inferometer.runs/1", "runs": runs })));

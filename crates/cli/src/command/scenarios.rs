@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use inferometer::scenario;
+
 use crate::exit::{Failure, print};
-use crate::scenario;
 
 /// Prints them.
 pub fn scenarios() -> Result<(), Failure> {

@@ -2,21 +2,24 @@
 //! the keys of `[search]` in a plan.
 
 use clap::Args;
+use inferometer::plan_file;
 use inferometer_analysis::search::SearchAnswer;
 use inferometer_engine::profile::profile;
-use inferometer_plan::Plan;
 use inferometer_plan::search::Over;
 use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, TargetPlan};
+use inferometer_predict::{check_plan, expected_answers, search as predict_search};
+use inferometer_report::{json, terminal};
+use inferometer_run::{Clock, dry_run, resolve, search_text};
 use inferometer_store::Store;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::engine_flags::EngineFlags;
-use super::predict;
-use super::run::{RunArgs, run_with};
-use crate::exit::{Failure, tell};
-use crate::plan_file;
-use crate::run::{resolve, searched};
+use super::engine_flags::{EngineFlags, config};
+use super::run::{form, run_with};
+use super::run_flags::RunArgs;
+use crate::console::{colour, tell, variable};
+use crate::exit::{Failure, print};
 
 /// The flags of `search`. What says which load to measure is not among them: a search chooses it.
 #[derive(Args)]
@@ -88,15 +91,15 @@ struct SearchFlags {
 }
 
 /// Searches.
-pub fn search(arguments: SearchArgs) -> Result<(), Failure> {
+pub fn search(arguments: &SearchArgs) -> Result<(), Failure> {
     let mut keys = arguments.run.keys()?;
     keys.insert("search".to_owned(), arguments.search.keys()?);
-    if arguments.run.resumes() {
+    if arguments.run.resume.is_some() {
         arguments.only_resumes()?;
         return run_with(&arguments.run, keys);
     }
-    let (spec, several) = plan_file::merge_several(arguments.run.plan(), keys.clone())?;
-    let is_one = several.targets.is_empty();
+    let (spec, multi) = plan_file::merge_multi_target(arguments.run.plan(), keys.clone())?;
+    let is_one = multi.targets.is_empty();
     if arguments.predict {
         if !is_one || arguments.bracket_from.is_some() {
             return Err(Failure::usage(
@@ -104,7 +107,7 @@ pub fn search(arguments: SearchArgs) -> Result<(), Failure> {
                  [[target]] and --bracket-from",
             ));
         }
-        return predict::search(&spec, &arguments.engine, &arguments.run.shown());
+        return in_virtual_time(&spec, arguments);
     }
     if !arguments.engine.given().is_empty() && arguments.bracket_from.is_none() {
         return Err(Failure::usage(
@@ -120,7 +123,7 @@ pub fn search(arguments: SearchArgs) -> Result<(), Failure> {
         ));
     }
     if !has_start
-        && let Some(load) = bracket(&arguments, &spec, is_one)?
+        && let Some(load) = bracket(arguments, &spec, is_one)?
         && let Some(Value::Object(search)) = keys.get_mut("search")
     {
         search.insert("start".to_owned(), load.into());
@@ -129,13 +132,67 @@ pub fn search(arguments: SearchArgs) -> Result<(), Failure> {
     run_with(&arguments.run, keys)
 }
 
+/// Searches in virtual time, and prints the answers.
+fn in_virtual_time(spec: &Spec, arguments: &SearchArgs) -> Result<(), Failure> {
+    let run = &arguments.run;
+    if run.metrics_listen.is_some() {
+        return Err(Failure::usage(
+            "--metrics-listen: with --predict no run is in progress that could be scraped; leave \
+             it out",
+        ));
+    }
+    if run.tui {
+        return Err(Failure::usage(
+            "--tui: with --predict there is nothing to look on; leave it out",
+        ));
+    }
+    if spec.target.is_some() || spec.server.is_some() {
+        return Err(Failure::usage("--predict: nothing is sent; leave out target and [server]"));
+    }
+    let (mut plan, context) = resolve(spec, &variable)?;
+    if let TargetPlan::Embedded { engine_flags, .. } = &mut plan.target {
+        *engine_flags = arguments.engine.given();
+    }
+    let config = config(spec.model.as_deref(), spec.profile.as_deref(), &arguments.engine)?;
+    if run.dry_run && plan.search.is_some() {
+        check_plan(&plan)?;
+        return print(&dry_run(&plan, form(run), Clock::Virtual)?);
+    }
+    let found = predict_search(&plan, &context, &config)?;
+    if !run.quiet {
+        eprintln!("{}", found.time);
+    }
+    let summary = &found.summary;
+    if run.json {
+        print(&(json::summary(summary) + "\n"))?;
+    } else {
+        let table = terminal::text(std::slice::from_ref(summary), colour());
+        print(&format!(
+            "{table}\nreport: {0}/report.html, {0}/report.md; plots: {0}/*.png\n\
+             store:  {1}, run {2} (predicted)\n{3}",
+            found.folder.display(),
+            context.store.display(),
+            found.run,
+            search_text::answers(&summary.searches)
+        ))?;
+    }
+    Ok(search_text::judge(&summary.searches)?)
+}
+
+/// What a search of the embedded engine is predicted to find. Nothing is stored.
+fn expected(spec: &Spec, flags: &EngineFlags) -> Result<Vec<SearchAnswer>, Failure> {
+    let (plan, context) = resolve(spec, &variable)?;
+    let config = config(spec.model.as_deref(), spec.profile.as_deref(), flags)?;
+    Ok(expected_answers(&plan, &context, config)?)
+}
+
 /// The factor from one load to the next where the first one is a good guess.
 const NEAR: f64 = 1.25;
 
 /// Where the first trial is to be: what a stored search found, or what the embedded engine is
 /// predicted to do. It decides where a search begins and nothing else.
 fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f64>, Failure> {
-    let problem = |told: String| Failure::usage(format!("--bracket-from: {told}"));
+    let problem = |why: String| Failure::usage(format!("--bracket-from: {why}"));
     let (found, origin) = match arguments.bracket_from.as_deref() {
         Some(name) => match of_stored(name, spec) {
             Some((answers, plan)) => (answers, format!("run {name}{}", likeness(&plan, spec)?)),
@@ -144,7 +201,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
                     return Err(problem("a profile predicts a model; give --model".to_owned()));
                 }
                 let modelled = as_embedded(spec, Some(name));
-                (predict::expected(&modelled, &arguments.engine)?, format!("profile {name}"))
+                (expected(&modelled, &arguments.engine)?, format!("profile {name}"))
             }
             None => {
                 return Err(problem(format!(
@@ -158,7 +215,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
             && spec.speed.is_none()
             && is_one =>
         {
-            (predict::expected(spec, &arguments.engine)?, "its own prediction".to_owned())
+            (expected(spec, &arguments.engine)?, "its own prediction".to_owned())
         }
         None => return Ok(None),
     };
@@ -175,8 +232,8 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
         Over::Rate => format!("{load:.2e}").parse().unwrap_or(load),
     };
     let load = within(load, spec)?;
-    if !arguments.run.shown().quiet {
-        tell(&format!("begins at {}, by {origin}", searched::load_text(load)));
+    if !arguments.run.quiet {
+        tell(&format!("begins at {}, by {origin}", search_text::load_text(load)));
     }
     Ok(Some(load))
 }
@@ -214,7 +271,7 @@ fn likeness(stored: &str, spec: &Spec) -> Result<&'static str, Failure> {
         (Plan { seed: 0, passes, search: None, ..plan }.hash(), search)
     };
     let same = match serde_json::from_str::<Plan>(stored) {
-        Ok(stored) => bare(stored) == bare(resolve(spec)?.plan),
+        Ok(stored) => bare(stored) == bare(resolve(spec, &variable)?.0),
         Err(_) => false,
     };
     Ok(if same { ", a search of the same plan but for its bounds" } else { "" })
@@ -222,7 +279,7 @@ fn likeness(stored: &str, spec: &Spec) -> Result<&'static str, Failure> {
 
 /// A guess within the bounds that were asked for: beyond them nothing is tried.
 fn within(load: f64, spec: &Spec) -> Result<f64, Failure> {
-    let Some(search) = resolve(spec)?.plan.search else { return Ok(load) };
+    let Some(search) = resolve(spec, &variable)?.0.search else { return Ok(load) };
     let from = spec.search.as_ref().and_then(|asked| asked.from.as_ref()).map(|_| search.lowest);
     Ok(load.min(search.highest.unwrap_or(f64::INFINITY)).max(from.unwrap_or(0.0)))
 }

@@ -5,14 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use inferometer::stored::plan_of;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_report::{plan_toml, terminal};
+use inferometer_run::outputs::DEFAULT_FOLDER;
 use inferometer_store::{Note, RunKind, Store, StoredRun};
 use serde_json::{Value, json};
 
 use super::runs::{row_json, what};
+use crate::console::colour;
 use crate::exit::{Failure, print};
-use crate::run::outputs::{DEFAULT_FOLDER, colour};
 
 /// The flags of `show`.
 #[derive(Args)]
@@ -45,7 +47,7 @@ pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let run = store.run(&arguments.run).map_err(Failure::usage)?;
     // A program of another version may have had plans of another form: the rest is shown then.
-    let plan: Result<Plan, _> = serde_json::from_str(&run.plan_json);
+    let plan = plan_of(&run);
     if arguments.plan && run.row.kind == RunKind::Imported {
         return Err(Failure::usage(format!(
             "--plan: run {} was imported, not planned",
@@ -53,15 +55,9 @@ pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
         )));
     }
     if arguments.plan {
-        let plan = plan.map_err(|error| {
-            Failure::not_carried_out(format!(
-                "run {}: its plan is of another version of this program: {error}",
-                run.row.id
-            ))
-        })?;
-        return print(&plan_toml(&plan, run.environment.salt.as_deref()));
+        return print(&plan_toml(&plan?, run.environment.salt.as_deref()));
     }
-    let notes = store.notes(&run.row.id).map_err(Failure::not_carried_out)?;
+    let notes = store.notes(&run.row.id).map_err(Failure::run_failed)?;
     let out = plan.as_ref().ok().and_then(|plan| plan.asked.out.as_deref());
     let default = || Path::new(DEFAULT_FOLDER).join(run.row.id.as_str());
     let reports = out.map_or_else(default, PathBuf::from);
@@ -114,7 +110,7 @@ impl Shown<'_> {
     fn json(&self) -> Result<Value, Failure> {
         let Self { run, notes, log_bytes, reports, again } = self;
         let plan: Value = serde_json::from_str(&run.plan_json).map_err(|error| {
-            Failure::not_carried_out(format!("run {}: its plan is no JSON: {error}", run.row.id))
+            Failure::run_failed(format!("run {}: its plan is no JSON: {error}", run.row.id))
         })?;
         let notes: Vec<Value> =
             notes.iter().map(|note| json!({ "at": note.at, "text": note.text })).collect();

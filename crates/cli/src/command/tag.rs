@@ -67,7 +67,7 @@ pub fn note(arguments: &NoteArgs) -> Result<(), Failure> {
     let mut store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let run = store.find(&arguments.run).map_err(Failure::usage)?;
     let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
-    store.note(&run, text, now).map_err(Failure::not_carried_out)?;
-    let notes = store.notes(&run).map_err(Failure::not_carried_out)?.len();
+    store.note(&run, text, now).map_err(Failure::run_failed)?;
+    let notes = store.notes(&run).map_err(Failure::run_failed)?.len();
     print(&format!("{run}: {notes} {}\n", if notes == 1 { "note" } else { "notes" }))
 }

@@ -8,7 +8,8 @@ use clap::Args;
 use inferometer_store::{Store, StoreError};
 use inferometer_web::{Access, Site, WebError, serve};
 
-use crate::exit::{Failure, print, tell};
+use crate::console::tell;
+use crate::exit::{Failure, print};
 use crate::lifeline;
 
 /// The flags of `web`.
@@ -65,7 +66,7 @@ pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
     })
     .map_err(|error| match error {
         WebError::Listen { .. } => Failure::usage(format!("--listen {error}")),
-        _ => Failure::not_carried_out(error),
+        _ => Failure::run_failed(error),
     })?;
     told
 }

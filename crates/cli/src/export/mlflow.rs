@@ -13,28 +13,29 @@ use inferometer_plan::Plan;
 use inferometer_report::csv::{self, Value};
 use inferometer_report::plot::Theme;
 use inferometer_report::trace::Traces;
+use inferometer_run::outputs::Outputs;
+use inferometer_run::{RunError, summarise_log, traces::Tracer};
 use inferometer_store::{RunKind, RunState, StoredRun};
 
-use super::Job;
-use super::rows::{plan_of, summary_of};
-use crate::command::report::fold_again;
-use crate::exit::{Failure, tell};
-use crate::run::outputs::Outputs;
-use crate::run::traces::Tracer;
+use super::error::ExportRunError;
+use super::job::Job;
+use super::rows::summary_of;
+use crate::stored::plan_of;
 
 /// Where MLflow keeps its runs if it is not told.
 const DEFAULT_STORE: &str = "mlruns";
 
 /// Writes the run into MLflow's file store.
-pub fn write(job: &Job<'_>) -> Result<(), Failure> {
+pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     let run = job.run;
-    let summary = summary_of(run)?;
+    let summary = summary_of(run, job.say)?;
     // An imported run has no plan of ours, and no records of which more than figures could be drawn.
     let plan = match run.row.kind {
         RunKind::Imported => None,
         RunKind::Measured | RunKind::Predicted => Some(plan_of(run)?),
     };
-    let drawn = plan.as_ref().map(|plan| Ok((plan, traces(run, plan)?))).transpose()?;
+    let traced = |plan| Ok::<_, ExportRunError>((plan, traces(job, plan)?));
+    let drawn = plan.as_ref().map(traced).transpose()?;
     let store = job.out.unwrap_or(Path::new(DEFAULT_STORE));
     let of_mlflow = Run {
         experiment: format!("inferometer {}", summary.target.model),
@@ -63,12 +64,12 @@ pub fn write(job: &Job<'_>) -> Result<(), Failure> {
             .map_err(Failed::Artifacts)
     };
     let folder = of_mlflow.write(store, artifacts).map_err(|failed| match failed {
-        Failed::Artifacts(failure) => failure,
+        Failed::Artifacts(error) => error.into(),
         Failed::Io(error) => {
-            Failure::not_carried_out(format!("{}: cannot be written: {error}", store.display()))
+            ExportRunError::write(format!("{}: cannot be written: {error}", store.display()))
         }
     })?;
-    tell(&format!(
+    (job.say)(&format!(
         "{}: run {}; look at it with mlflow ui --backend-store-uri {}",
         folder.display(),
         run.row.id,
@@ -78,15 +79,16 @@ pub fn write(job: &Job<'_>) -> Result<(), Failure> {
 }
 
 /// What a report draws beside the figures.
-fn traces(run: &StoredRun, plan: &Plan) -> Result<Traces, Failure> {
+fn traces(job: &Job<'_>, plan: &Plan) -> Result<Traces, ExportRunError> {
     let mut tracer = Tracer::new(plan);
-    fold_again(run, plan, |entry| tracer.take(entry))?;
+    let made = summarise_log(job.run, plan, |entry| tracer.take(entry))?;
+    made.cut.iter().for_each(|error| (job.say)(&format!("warning: {error}")));
     Ok(tracer.finish())
 }
 
 enum Failed {
     Io(io::Error),
-    Artifacts(Failure),
+    Artifacts(RunError),
 }
 
 impl From<io::Error> for Failed {
@@ -134,12 +136,12 @@ fn tags(run: &StoredRun, job: &Job<'_>, summary: &Summary) -> Vec<(String, Strin
     let findings: Vec<String> =
         summary.findings.iter().map(|finding| format!("- {}", finding.message)).collect();
     let notes = job.notes.iter().map(|note| note.text.clone());
-    let said: Vec<String> = notes.chain(summary.verdict.reasons.clone()).chain(findings).collect();
+    let note: Vec<String> = notes.chain(summary.verdict.reasons.clone()).chain(findings).collect();
     let mut tags: Vec<(String, String)> = [
         ("mlflow.runName", run.row.id.as_str()),
         ("mlflow.source.name", "inferometer"),
         ("mlflow.source.type", "LOCAL"),
-        ("mlflow.note.content", &said.join("\n")),
+        ("mlflow.note.content", &note.join("\n")),
         ("inferometer.run_id", run.row.id.as_str()),
         ("inferometer.version", &run.tool_version),
         ("inferometer.kind", run.row.kind.name()),

@@ -1,46 +1,20 @@
-//! The forms in which a stored run leaves this program: one line of [`FORMATS`] for each, and a
-//! file beside this one where it takes more than a writer of rows.
+//! The forms in which a stored run leaves this program: one line of [`FORMATS`] for each, and a file
+//! beside this one where it takes more than a writer of rows.
+
+mod error;
+mod job;
+
+mod out;
 
 mod mlflow;
-mod out;
-pub mod passes;
 mod rows;
 mod vllm_bench;
 
-use std::path::Path;
-
-use clap::ValueEnum;
 use inferometer_formats::export::Field;
-use inferometer_store::{Note, StoredRun};
 
-use crate::exit::Failure;
-
+pub use error::ExportRunError;
+pub use job::{Job, What};
 pub use rows::columns;
-
-/// Which rows are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum What {
-    /// One for each planned request
-    Requests,
-    /// One for each event of each stream
-    Events,
-    /// One for each cell and pass, with all its figures
-    Cells,
-}
-
-/// What is to be written where.
-pub struct Job<'a> {
-    /// The run.
-    pub run: &'a StoredRun,
-    /// The notes on it.
-    pub notes: &'a [Note],
-    /// Its rows, for a format that has rows.
-    pub what: What,
-    /// The pass, for a format that holds one; all of them if none is named.
-    pub pass: Option<u32>,
-    /// The file, or folder; if none is named, standard output, or what the format says.
-    pub out: Option<&'a Path>,
-}
 
 /// A form in which a run can be written.
 pub struct Format {
@@ -51,7 +25,7 @@ pub struct Format {
     /// How much of a run a file of it has.
     pub holds: Holds,
     /// Writes it.
-    pub write: fn(&Job<'_>) -> Result<(), Failure>,
+    pub write: fn(&Job<'_>) -> Result<(), ExportRunError>,
 }
 
 /// How much of a run a file has.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use inferometer_formats::export::ExportError;
 
-use crate::exit::{Failure, tell};
+use super::error::ExportRunError;
 
 /// Where an export goes.
 pub enum Out<'a> {
@@ -29,11 +29,11 @@ impl<'a> Out<'a> {
     ///
     /// # Errors
     /// When there is no file to write to, or it is a folder.
-    pub fn new(path: Option<&'a Path>, is_text: bool) -> Result<Self, Failure> {
+    pub fn new(path: Option<&'a Path>, is_text: bool) -> Result<Self, ExportRunError> {
         let Some(path) = path else {
             return match is_text || !io::stdout().is_terminal() {
                 true => Ok(Self::Stdout),
-                false => Err(Failure::usage("--out: name a file: this format is no text")),
+                false => Err(ExportRunError::request("--out: name a file: this format is no text")),
             };
         };
         match path.file_name() {
@@ -43,7 +43,7 @@ impl<'a> Out<'a> {
                 let fresh = path.with_file_name(format!(".{name}.{process}.new"));
                 Ok(Self::File { path, fresh, replaces: path.exists() })
             }
-            _ => Err(Failure::usage(format!("--out: {}: is a folder", path.display()))),
+            _ => Err(ExportRunError::request(format!("--out: {}: is a folder", path.display()))),
         }
     }
 
@@ -51,17 +51,20 @@ impl<'a> Out<'a> {
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn open(&self) -> Result<BufWriter<Box<dyn Write + Send>>, Failure> {
+    pub fn open(&self) -> Result<BufWriter<Box<dyn Write + Send>>, ExportRunError> {
         let out: Box<dyn Write + Send> = match self {
             Self::Stdout => Box::new(io::stdout()),
             Self::File { path, fresh, .. } => Box::new(File::create(fresh).map_err(|error| {
-                Failure::usage(format!("--out: {}: cannot be written: {error}", path.display()))
+                ExportRunError::request(format!(
+                    "--out: {}: cannot be written: {error}",
+                    path.display()
+                ))
             })?),
         };
         Ok(BufWriter::with_capacity(1 << 16, out))
     }
 
-    /// What became of the writing: a whole file gets its name, which is told with `what` is in it;
+    /// What became of the writing: a whole file gets its name, and `say` is told `what` is in it;
     /// half of one is removed. Nobody reading standard output any more is no failure.
     ///
     /// # Errors
@@ -69,33 +72,34 @@ impl<'a> Out<'a> {
     pub fn close<T>(
         self,
         written: Result<T, Failed>,
+        say: &dyn Fn(&str),
         what: impl FnOnce(&T) -> String,
-    ) -> Result<Option<T>, Failure> {
+    ) -> Result<Option<T>, ExportRunError> {
         match (written, self) {
             (Err(Failed::Export(error)), Self::Stdout) if error.is_closed_pipe() => Ok(None),
             (Err(Failed::Export(error)), Self::Stdout) => {
-                Err(Failure::not_carried_out(format!("standard output {error}")))
+                Err(ExportRunError::write(format!("standard output {error}")))
             }
             (Err(failed), Self::File { path, fresh, .. }) => {
                 // What half of it there is, is of no use to anybody.
                 let _ = fs::remove_file(fresh);
                 Err(match failed {
                     Failed::Export(error) => {
-                        Failure::not_carried_out(format!("{}: {error}", path.display()))
+                        ExportRunError::write(format!("{}: {error}", path.display()))
                     }
-                    Failed::Source(failure) => failure,
+                    Failed::Source(error) => error,
                 })
             }
-            (Err(Failed::Source(failure)), Self::Stdout) => Err(failure),
+            (Err(Failed::Source(error)), Self::Stdout) => Err(error),
             (Ok(done), Self::Stdout) => Ok(Some(done)),
             (Ok(done), Self::File { path, fresh, replaces }) => match fs::rename(&fresh, path) {
                 Ok(()) => {
                     let replaced =
                         if replaces { ", in the place of the file that was there" } else { "" };
-                    tell(&format!("{}: {}{replaced}", path.display(), what(&done)));
+                    say(&format!("{}: {}{replaced}", path.display(), what(&done)));
                     Ok(Some(done))
                 }
-                Err(error) => Err(Failure::not_carried_out(format!(
+                Err(error) => Err(ExportRunError::write(format!(
                     "{}: cannot be written: {error}",
                     path.display()
                 ))),
@@ -109,7 +113,7 @@ pub enum Failed {
     /// It could not be written.
     Export(ExportError),
     /// What is exported could not be read.
-    Source(Failure),
+    Source(ExportRunError),
 }
 
 impl From<ExportError> for Failed {
@@ -118,8 +122,8 @@ impl From<ExportError> for Failed {
     }
 }
 
-impl From<Failure> for Failed {
-    fn from(failure: Failure) -> Self {
-        Self::Source(failure)
+impl From<ExportRunError> for Failed {
+    fn from(error: ExportRunError) -> Self {
+        Self::Source(error)
     }
 }

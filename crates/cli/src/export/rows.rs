@@ -12,15 +12,16 @@ use inferometer_formats::export::table::{
 };
 use inferometer_formats::export::{ExportError, Field, Kind, Presence, Value};
 use inferometer_model::record::Record;
-use inferometer_plan::Plan;
 use inferometer_report::csv::{self as cells_table, Value as CellValue};
+use inferometer_run::summarise_log;
 use inferometer_store::{Entry, LogReader, StoredRun};
 
+use super::Columns;
+use super::error::ExportRunError;
+use super::job::{Job, What};
 use super::out::{Failed, Out};
-use super::passes::expect_records;
-use super::{Columns, Job, What};
-use crate::command::report::fold_again;
-use crate::exit::{Failure, tell};
+use crate::stored::plan_of;
+use crate::stored_passes::{expect_records, streamed};
 
 /// Name and version of the rows of cells.
 const CELLS_SCHEMA: &str = "inferometer.cells/1";
@@ -36,7 +37,7 @@ struct Head<'a> {
 }
 
 /// Writes Parquet.
-pub fn parquet(job: &Job<'_>) -> Result<(), Failure> {
+pub fn parquet(job: &Job<'_>) -> Result<(), ExportRunError> {
     write(job, false, |out, head| {
         let facts = [("inferometer.schema", head.schema), ("inferometer.run_id", head.run_id)];
         Ok(Box::new(Parquet::new(out, head.fields, &facts)?))
@@ -44,17 +45,17 @@ pub fn parquet(job: &Job<'_>) -> Result<(), Failure> {
 }
 
 /// Writes CSV.
-pub fn csv(job: &Job<'_>) -> Result<(), Failure> {
+pub fn csv(job: &Job<'_>) -> Result<(), ExportRunError> {
     write(job, true, |out, head| Ok(Box::new(Csv::new(out, head.fields)?)))
 }
 
 /// Writes JSON Lines.
-pub fn json_lines(job: &Job<'_>) -> Result<(), Failure> {
+pub fn json_lines(job: &Job<'_>) -> Result<(), ExportRunError> {
     write(job, true, |out, head| Ok(Box::new(JsonLines::new(out, head.fields))))
 }
 
 /// Writes one JSON document.
-pub fn json(job: &Job<'_>) -> Result<(), Failure> {
+pub fn json(job: &Job<'_>) -> Result<(), ExportRunError> {
     write(job, true, |out, head| {
         Ok(Box::new(Json::new(out, head.fields, head.schema, head.run_id)?))
     })
@@ -73,7 +74,7 @@ fn write(
     job: &Job<'_>,
     is_text: bool,
     open: impl FnOnce(Sink, Head<'_>) -> Opened,
-) -> Result<(), Failure> {
+) -> Result<(), ExportRunError> {
     let cells = cells_of(job)?;
     let out = Out::new(job.out, is_text)?;
     let sink: Sink = Box::new(out.open()?);
@@ -83,13 +84,13 @@ fn write(
             What::Requests => {
                 let head = Head { fields: REQUESTS.fields(), schema: REQUESTS.schema, run_id };
                 let mut form = open(sink, head)?;
-                let rows = requests(job.run, &mut *form)?;
+                let rows = requests(job, &mut *form)?;
                 (form, rows)
             }
             What::Events => {
                 let head = Head { fields: EVENTS.fields(), schema: EVENTS.schema, run_id };
                 let mut form = open(sink, head)?;
-                let rows = events(job.run, &mut *form)?;
+                let rows = events(job, &mut *form)?;
                 (form, rows)
             }
             What::Cells => {
@@ -107,9 +108,9 @@ fn write(
         Ok(rows)
     })();
     let written =
-        out.close(written, |rows| format!("{} of run {run_id}", counted(*rows, "row")))?;
+        out.close(written, job.say, |rows| format!("{} of run {run_id}", counted(*rows, "row")))?;
     if written == Some(0) {
-        tell(&format!(
+        (job.say)(&format!(
             "warning: run {run_id} has no such rows: none of its streams brought an event"
         ));
     }
@@ -121,12 +122,12 @@ fn write(
 ///
 /// # Errors
 /// When there is nothing to write.
-fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, Failure> {
+fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, ExportRunError> {
     if job.what != What::Cells {
-        return expect_records(job.run).map(|()| Vec::new());
+        return Ok(expect_records(job.run).map(|()| Vec::new())?);
     }
-    match cells_table::rows(&summary_of(job.run)?) {
-        rows if rows.is_empty() => Err(Failure::usage(format!(
+    match cells_table::rows(&summary_of(job.run, job.say)?) {
+        rows if rows.is_empty() => Err(ExportRunError::request(format!(
             "run {} has no passes, whose figures the rows are; --format table has what it states",
             job.run.row.id
         ))),
@@ -139,9 +140,9 @@ fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn requests(run: &StoredRun, form: &mut dyn Form) -> Result<u64, Failed> {
+fn requests(job: &Job<'_>, form: &mut dyn Form) -> Result<u64, Failed> {
     let mut rows = 0;
-    records(run, |pass, record| {
+    records(job, |pass, record| {
         let row = RequestRow::new(Rc::clone(pass), record);
         rows += 1;
         Ok(form.row(&REQUESTS.values(&row))?)
@@ -149,9 +150,9 @@ fn requests(run: &StoredRun, form: &mut dyn Form) -> Result<u64, Failed> {
     Ok(rows)
 }
 
-fn events(run: &StoredRun, form: &mut dyn Form) -> Result<u64, Failed> {
+fn events(job: &Job<'_>, form: &mut dyn Form) -> Result<u64, Failed> {
     let mut rows = 0;
-    records(run, |pass, record| {
+    records(job, |pass, record| {
         for row in EventRow::of(RequestRow::new(Rc::clone(pass), record)) {
             rows += 1;
             form.row(&EVENTS.values(&row))?;
@@ -164,16 +165,17 @@ fn events(run: &StoredRun, form: &mut dyn Form) -> Result<u64, Failed> {
 /// Hands over the records of a run, one after another, with their passes. Of a log that was cut,
 /// those that it has, and says so.
 fn records(
-    run: &StoredRun,
+    job: &Job<'_>,
     mut take: impl FnMut(&Rc<PassSource>, Record) -> Result<(), Failed>,
 ) -> Result<(), Failed> {
-    let unread = |error| Failed::Source(Failure::not_carried_out(error));
+    let run = job.run;
+    let unread = |error| Failed::Source(ExportRunError::Store(error));
     let log = LogReader::open(&run.log).map_err(unread)?;
     let source = Rc::new(RunSource {
         run_id: run.row.id.to_string(),
         target: run.target.clone(),
         predicted: run.row.predicted,
-        streamed: streamed(run)?,
+        streamed: streamed(run).map_err(ExportRunError::from)?,
         origin_unix_ns: log.header().origin_unix_ns,
     });
     let mut pass = None;
@@ -189,7 +191,7 @@ fn records(
                 take(pass, *record)?;
             }
             Ok(Entry::Observed(_) | Entry::PassEnd(_) | Entry::RunEnd(_)) => {}
-            Err(error) if error.is_cut() => tell(&format!("warning: {error}")),
+            Err(error) if error.is_cut() => (job.say)(&format!("warning: {error}")),
             Err(error) => return Err(unread(error)),
         }
     }
@@ -197,28 +199,13 @@ fn records(
 }
 
 /// The results of a run; of one that did not live to write them, from its records.
-pub(super) fn summary_of(run: &StoredRun) -> Result<Summary, Failure> {
-    match &run.summary {
-        Some(summary) => Ok(summary.clone()),
-        None => fold_again(run, &plan_of(run)?, |_| ()),
+pub(super) fn summary_of(run: &StoredRun, say: &dyn Fn(&str)) -> Result<Summary, ExportRunError> {
+    if let Some(summary) = &run.summary {
+        return Ok(summary.clone());
     }
-}
-
-/// Whether answers were streamed; those of other tools are.
-pub(super) fn streamed(run: &StoredRun) -> Result<bool, Failure> {
-    match run.row.imported_from {
-        Some(_) => Ok(true),
-        None => Ok(plan_of(run)?.sampling.stream),
-    }
-}
-
-pub(super) fn plan_of(run: &StoredRun) -> Result<Plan, Failure> {
-    serde_json::from_str(&run.plan_json).map_err(|error| {
-        Failure::not_carried_out(format!(
-            "run {}: its plan is of another version of this program: {error}",
-            run.row.id
-        ))
-    })
+    let made = summarise_log(run, &plan_of(run)?, |_| ())?;
+    made.cut.iter().for_each(|error| say(&format!("warning: {error}")));
+    Ok(made.summary)
 }
 
 /// The columns of a row of figures. What each means stands in its name and in the definitions of

@@ -6,14 +6,15 @@ use std::path::Path;
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::export::vllm_bench;
 use inferometer_report::table;
+use inferometer_store::StoreError;
 
-use super::Job;
+use super::error::ExportRunError;
+use super::job::Job;
 use super::out::{Failed, Out};
-use super::passes::{burstiness, expect_records, expect_streams, for_each};
-use crate::exit::Failure;
+use crate::stored_passes::{burstiness, expect_records, expect_streams, for_each};
 
 /// Writes the file of one pass, or those of all passes into a folder.
-pub fn write(job: &Job<'_>) -> Result<(), Failure> {
+pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     let run = job.run;
     expect_streams(run)?;
     expect_records(run)?;
@@ -23,13 +24,13 @@ pub fn write(job: &Job<'_>) -> Result<(), Failure> {
     let chosen = match (job.pass, folder) {
         (Some(pass), _) if pass as usize >= passes => {
             let last = passes.saturating_sub(1);
-            return Err(Failure::usage(format!(
+            return Err(ExportRunError::request(format!(
                 "--pass: the run's passes are numbered 0 to {last}, and {pass} is none of them"
             )));
         }
         (Some(pass), _) => Some(pass),
         (None, None) if passes > 1 => {
-            return Err(Failure::usage(format!(
+            return Err(ExportRunError::request(format!(
                 "--pass: a file holds one pass, and the run has {passes} ({}); choose one, or name \
                  a folder that is there with --out",
                 places(summary)
@@ -37,28 +38,29 @@ pub fn write(job: &Job<'_>) -> Result<(), Failure> {
         }
         (None, _) => None,
     };
-    for_each(run, |begin, records| {
+    let warn = |error: &StoreError| (job.say)(&format!("warning: {error}"));
+    for_each(run, warn, |begin, records| {
         if chosen.is_some_and(|pass| pass != begin.pass) {
             return Ok(());
         }
         let number = begin.pass as usize;
         let file = vllm_bench(summary, number, records, burstiness(&begin.plan))
-            .map_err(|error| Failure::not_carried_out(format!("run {}: {error}", run.row.id)))?;
+            .map_err(|error| ExportRunError::write(format!("run {}: {error}", run.row.id)))?;
         let in_folder =
             folder.map(|folder| folder.join(format!("{}-pass-{number}.json", run.row.id)));
         let what = format!("pass {number} of run {}", run.row.id);
-        save(in_folder.as_deref().or(job.out), &format!("{file}\n"), what)
+        save(job, in_folder.as_deref().or(job.out), &format!("{file}\n"), what)
     })
 }
 
 /// Writes the table in the form in which such tables are published.
-pub fn write_table(job: &Job<'_>) -> Result<(), Failure> {
+pub fn write_table(job: &Job<'_>) -> Result<(), ExportRunError> {
     let text = table::markdown(std::slice::from_ref(results(job)?));
-    save(job.out, &text, format!("the table of run {}", job.run.row.id))
+    save(job, job.out, &text, format!("the table of run {}", job.run.row.id))
 }
 
-fn results<'a>(job: &'a Job<'_>) -> Result<&'a Summary, Failure> {
-    let without = || Failure::not_carried_out(format!("run {} has no results yet", job.run.row.id));
+fn results<'a>(job: &'a Job<'_>) -> Result<&'a Summary, ExportRunError> {
+    let without = || ExportRunError::write(format!("run {} has no results yet", job.run.row.id));
     job.run.summary.as_ref().ok_or_else(without)
 }
 
@@ -71,11 +73,16 @@ fn places(summary: &Summary) -> String {
 }
 
 /// Writes a text, and tells `what` it is where it goes into a file.
-fn save(path: Option<&Path>, text: &str, what: String) -> Result<(), Failure> {
+fn save(
+    job: &Job<'_>,
+    path: Option<&Path>,
+    text: &str,
+    what: String,
+) -> Result<(), ExportRunError> {
     let out = Out::new(path, true)?;
     let mut sink = out.open()?;
     let written = std::io::Write::write_all(&mut sink, text.as_bytes())
         .and_then(|()| std::io::Write::flush(&mut sink))
         .map_err(|error| Failed::Export(error.into()));
-    out.close(written, |()| what).map(|_| ())
+    out.close(written, job.say, |()| what).map(|_| ())
 }

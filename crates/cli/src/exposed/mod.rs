@@ -1,5 +1,5 @@
-//! `run --metrics-listen`: the run in progress as Prometheus scrapes it. It looks at the board that
-//! every run fills, on a thread of its own, and measures nothing.
+//! `run --metrics-listen`: the run in progress as Prometheus scrapes it. It shows the live
+//! state that every run keeps, on a thread of its own, and measures nothing.
 
 mod text;
 
@@ -11,10 +11,10 @@ use std::thread::JoinHandle;
 
 use inferometer_model::exposition::CONTENT_TYPE;
 use inferometer_net::Waker;
+use inferometer_run::LiveState;
 use inferometer_web::{Access, Answer, Asked, LiveEvent, Pages, serve};
 
 use crate::exit::Failure;
-use crate::run::board::Board;
 
 /// An address that answers scrapes; ends with this value.
 pub struct Exposed {
@@ -38,18 +38,18 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 impl Exposed {
-    /// Listens, and answers with what stands on a board.
+    /// Listens, and answers with the live state.
     ///
     /// # Errors
     /// When the address cannot be listened on.
-    pub fn open(asked: SocketAddr, board: Board) -> Result<Self, Failure> {
+    pub fn open(asked: SocketAddr, live: LiveState) -> Result<Self, Failure> {
         // What is told holds no key, so that whoever is let in by the address may read it.
         let access = if asked.ip().is_loopback() { Access::Loopback } else { Access::Everybody };
         let (listening, listens) = channel();
         let refused = listening.clone();
         let thread = std::thread::spawn(move || {
             let told = |at, stop, waker| drop(listening.send(Ok((at, stop, waker))));
-            if let Err(error) = serve(Metrics(board), access, asked, told) {
+            if let Err(error) = serve(Metrics(live), access, asked, told) {
                 // Once it listens nobody waits for an error any more: the run goes on without it.
                 let _ = refused.send(Err(error));
             }
@@ -90,7 +90,7 @@ impl Drop for Exposed {
 }
 
 /// The one page that there is.
-struct Metrics(Board);
+struct Metrics(LiveState);
 
 impl Pages for Metrics {
     fn answer(&mut self, asked: &Asked) -> Answer {
@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn an_address_that_is_taken_is_refused_and_one_that_is_open_to_others_is_said_to_be() {
-        let mut one = Exposed::open(address("0").unwrap(), Board::default()).unwrap();
+        let mut one = Exposed::open(address("0").unwrap(), LiveState::default()).unwrap();
         assert_eq!(one.announced(false), one.announced(true), "nobody knows the port yet");
         assert!(one.announced(true).concat().contains(&one.at.to_string()));
-        let Err(Failure::Usage(told)) = Exposed::open(one.at, Board::default()) else {
+        let Err(Failure::Usage(told)) = Exposed::open(one.at, LiveState::default()) else {
             panic!("two listen on {}", one.at)
         };
         assert!(told[0].contains("--metrics-listen 127.0.0.1:"), "{told:?}");
@@ -142,7 +142,7 @@ mod tests {
         one.asked = one.at;
         assert_eq!((one.announced(false).len(), one.announced(true).len()), (1, 0));
         let mut everywhere =
-            Exposed::open(address("0.0.0.0:0").unwrap(), Board::default()).unwrap();
+            Exposed::open(address("0.0.0.0:0").unwrap(), LiveState::default()).unwrap();
         everywhere.asked = everywhere.at;
         let told = everywhere.announced(true);
         assert!(told.len() == 1 && told[0].contains("everybody"), "{told:?}");
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn there_is_one_page_and_it_is_text() {
-        let mut pages = Metrics(Board::default());
+        let mut pages = Metrics(LiveState::default());
         let answer = pages.answer(&Asked::of("/metrics"));
         assert_eq!((answer.status, answer.content_type), (200, CONTENT_TYPE));
         assert_eq!(pages.answer(&Asked::of("/")).status, 404);

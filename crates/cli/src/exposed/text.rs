@@ -1,18 +1,17 @@
-//! The text of a scrape: what stands on the board, by the names that monitors keep. It counts
+//! The text of a scrape: the live state, by the names that monitors keep. It counts
 //! nothing itself, and chunks are never called tokens.
 
 use inferometer_model::exposition::{Exposition, Kind};
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_net::process_cpu_time;
+use inferometer_run::{LivePass, LiveState, RunStarted, Snapshot, Totals};
 
-use crate::run::board::{Board, Pass, Run, Shown, Totals};
-
-/// The text now. The board is held while totals are copied, and not while they are written.
-pub(super) fn of(board: &Board) -> String {
+/// The text now. The live state is locked while totals are copied, and not while they are written.
+pub(super) fn of(live: &LiveState) -> String {
     let mut out = Exposition::default();
-    let totals = board.look(|shown| {
-        about(&mut out, shown);
-        shown.totals()
+    let totals = live.look(|state| {
+        about(&mut out, state);
+        state.totals()
     });
     requests(&mut out, &totals);
     latencies(&mut out, &totals);
@@ -21,23 +20,23 @@ pub(super) fn of(board: &Board) -> String {
 }
 
 /// What is measured, and how far it is.
-fn about(out: &mut Exposition, shown: &Shown) {
-    if let Some(run) = &shown.run {
+fn about(out: &mut Exposition, state: &Snapshot) {
+    if let Some(run) = &state.run {
         run_info(out, run);
     }
     out.one(
         Kind::Gauge,
         "inferometer_run_passes",
         "Passes that the run has, at most.",
-        shown.passes as f64,
+        state.passes() as f64,
     );
     out.one(
         Kind::Gauge,
         "inferometer_run_passes_over",
         "Passes of the run that are over.",
-        shown.over as f64,
+        state.passes_ended as f64,
     );
-    let in_flight = shown.current().map_or(0, |pass| {
+    let in_flight = state.current().map_or(0, |pass| {
         let counts = pass.live.look();
         counts.begun.saturating_sub(counts.ended)
     });
@@ -47,12 +46,12 @@ fn about(out: &mut Exposition, shown: &Shown) {
         "Requests begun and not ended.",
         in_flight as f64,
     );
-    if let Some(pass) = shown.current() {
+    if let Some(pass) = state.current() {
         pass_info(out, pass);
     }
 }
 
-fn run_info(out: &mut Exposition, run: &Run) {
+fn run_info(out: &mut Exposition, run: &RunStarted) {
     let target = &run.target;
     let name = "inferometer_run_info";
     out.family(Kind::Gauge, name, "The run in progress.");
@@ -75,7 +74,7 @@ fn run_info(out: &mut Exposition, run: &Run) {
     );
 }
 
-fn pass_info(out: &mut Exposition, pass: &Pass) {
+fn pass_info(out: &mut Exposition, pass: &LivePass) {
     let cell = pass.begin.cell;
     let numbers = [
         pass.number.to_string(),
@@ -229,14 +228,16 @@ fn resident_bytes(status: &str) -> Option<u64> {
 mod tests {
     use std::sync::Arc;
 
+    use inferometer_analysis::fold::PassFold;
     use inferometer_drive::Live;
     use inferometer_model::outcome::Outcome;
     use inferometer_model::process::Process;
     use inferometer_model::record::Record;
     use inferometer_observe::{Metric, metrics};
+    use inferometer_run::{Event, PassEnded};
 
     use super::*;
-    use crate::run::board::fixture::{board, record, saturated};
+    use crate::live_fixture::{live_state, pass_started, record, run_started, saturated};
 
     fn value(text: &str, name: &str) -> f64 {
         let found: Vec<Metric<'_>> = metrics(text).filter(|metric| metric.name == name).collect();
@@ -252,8 +253,8 @@ mod tests {
     }
 
     #[test]
-    fn a_scrape_is_what_stands_on_the_board_and_says_what_it_is() {
-        let text = of(&board());
+    fn a_scrape_is_the_live_state_and_says_what_it_is() {
+        let text = of(live_state().live());
         assert_eq!((of_outcome(&text, "complete"), of_outcome(&text, "rejected")), (20.0, 1.0));
         for (name, expected) in [
             ("inferometer_run_passes", 8.0),
@@ -274,7 +275,7 @@ mod tests {
 
     #[test]
     fn histograms_are_cumulative_and_their_last_bucket_is_their_count() {
-        let text = of(&board());
+        let text = of(live_state().live());
         let buckets: Vec<Metric<'_>> =
             metrics(&text).filter(|metric| metric.name.ends_with("_bucket")).collect();
         assert_eq!(buckets.iter().filter(|bucket| bucket.label("le") == Some("+Inf")).count(), 7);
@@ -298,7 +299,7 @@ mod tests {
 
     #[test]
     fn every_family_has_its_help_and_type_and_a_name_that_ends_in_its_unit() {
-        let text = of(&board());
+        let text = of(live_state().live());
         let heads = |mark: &str| {
             let lines = text.lines().filter_map(|line| line.strip_prefix(mark));
             let names = lines.filter_map(|line| line.split_once(' ').map(|(name, _)| name));
@@ -318,29 +319,26 @@ mod tests {
 
     #[test]
     fn what_is_counted_stays_when_passes_and_runs_follow_and_what_was_taken_over_is_not_in_it() {
-        let board = board();
+        let events = live_state();
         let process = Process { stalls: 2, stalled_us: 30_000, ..Process::default() };
-        board.end_pass(Some(process));
+        events.emit(Event::PassStopped(Some(&process)));
         // Of a pass that is taken over nothing was sent.
-        board.add(&record(3));
-        board.take_over_pass();
-        let between = of(&board);
+        events.emit(Event::Record(&record(3)));
+        let summary = PassFold::new(&saturated(1, 1).plan, true, 1).finish();
+        let resumed = PassEnded { label: "", summary: &summary, resumed: true };
+        events.emit(Event::PassEnded(&resumed));
+        let between = of(events.live());
         assert!(!between.contains("inferometer_pass_info"), "{between}");
         assert_eq!(of_outcome(&between, "complete"), 20.0);
         assert_eq!(value(&between, "inferometer_run_passes_over"), 3.0);
         assert_eq!(value(&between, "inferometer_loop_stalled_seconds_total"), 0.03);
 
-        let run = board.look(|shown| Run {
-            id: "next".to_owned(),
-            title: String::new(),
-            target: shown.run.as_ref().map(|run| run.target.clone()).unwrap_or_default(),
-            started_unix_ns: 0,
-        });
-        board.begin(run, 1);
-        board.begin_pass("a", &saturated(2, 4), true, &Arc::new(Live::default()));
-        board.add(&Record { outcome: Outcome::Dropped, ..record(0) });
-        board.add(&record(1));
-        let after = of(&board);
+        events.emit(Event::RunStarted(&run_started("next", 1)));
+        let live = Arc::new(Live::default());
+        events.emit(Event::PassStarted(&pass_started("a", saturated(2, 4), &live)));
+        events.emit(Event::Record(&Record { outcome: Outcome::Dropped, ..record(0) }));
+        events.emit(Event::Record(&record(1)));
+        let after = of(events.live());
         assert_eq!((of_outcome(&after, "complete"), of_outcome(&after, "dropped")), (21.0, 1.0));
         assert_eq!(value(&after, "inferometer_run_passes_over"), 0.0);
     }

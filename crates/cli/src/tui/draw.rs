@@ -12,18 +12,18 @@ const THROUGHPUT: Color = Color::Cyan;
 const SPREADS: [Color; 2] = [Color::Yellow, Color::Magenta];
 const BAD: Color = Color::LightRed;
 
-/// Draws a view, and the last lines that were said, on the whole of a frame.
-pub fn draw(frame: &mut Frame<'_>, view: &View, said: &[String]) {
+/// Draws a view, and the last lines for people, on the whole of a frame.
+pub fn draw(frame: &mut Frame<'_>, view: &View, lines: &[String]) {
     let rows = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(3),
         Constraint::Min(4),
         Constraint::Length(7),
         Constraint::Length(5),
-        Constraint::Length(said.len().min(3) as u16),
+        Constraint::Length(lines.len().min(3) as u16),
         Constraint::Length(1),
     ]);
-    let [head, progress, rate, spreads, state, lines, keys] = rows.areas(frame.area());
+    let [head, progress, rate, spreads, state, last_lines, keys] = rows.areas(frame.area());
     let bold = Style::new().add_modifier(Modifier::BOLD);
     frame.render_widget(Paragraph::new(view.title.as_str()).style(bold), head);
     draw_progress(frame, view, progress);
@@ -39,9 +39,9 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, said: &[String]) {
         false => (view.failed.join(", "), Style::new().fg(BAD)),
     };
     draw_text(frame, "Requests that failed", &text, style, failed);
-    let text = if view.said.is_empty() { "nothing".to_owned() } else { view.said.join(", ") };
+    let text = if view.metrics.is_empty() { "nothing".to_owned() } else { view.metrics.join(", ") };
     draw_text(frame, "The server and its cards say", &text, Style::new(), server);
-    frame.render_widget(Paragraph::new(said.join("\n")), lines);
+    frame.render_widget(Paragraph::new(lines.join("\n")), last_lines);
     let help = "q or Ctrl-C: stop, what was recorded is kept";
     frame.render_widget(Paragraph::new(help).style(Style::new().add_modifier(Modifier::DIM)), keys);
 }
@@ -101,19 +101,21 @@ mod tests {
 
     use super::super::view::Watcher;
     use super::*;
-    use crate::run::board::fixture::board;
+    use crate::live_fixture::live_state;
 
-    fn drawn(view: &View, said: &[String], (width, height): (u16, u16)) -> String {
+    fn drawn(view: &View, lines: &[String], (width, height): (u16, u16)) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, view, said)).unwrap();
+        terminal.draw(|frame| draw(frame, view, lines)).unwrap();
         terminal.backend().to_string()
     }
 
     #[test]
     fn a_terminal_shows_the_run_at_any_size() {
-        let view = board().look(|shown| Watcher::default().look(shown, Duration::from_secs(1)));
-        let said = vec!["warning: 队列".to_owned()];
-        let text = drawn(&view, &said, (100, 30));
+        let view = live_state()
+            .live()
+            .look(|state| Watcher::default().look(state, Duration::from_secs(1)));
+        let lines = vec!["warning: 队列".to_owned()];
+        let text = drawn(&view, &lines, (100, 30));
         for part in [
             "20B on vllm 0.20",
             "128 x 4, saturated · pass 2 of 8",
@@ -131,7 +133,7 @@ mod tests {
             assert!(text.contains(part), "{part} is missing:\n{text}");
         }
         for size in [(1, 1), (20, 5), (80, 24), (300, 100)] {
-            drawn(&view, &said, size);
+            drawn(&view, &lines, size);
         }
         assert!(drawn(&View::default(), &[], (80, 24)).contains("Nothing is measured yet"));
     }

@@ -1,5 +1,5 @@
-//! `run --tui`: the run on the whole terminal while it goes on. It looks at the board that every
-//! run fills, and measures nothing. The terminal is given back however the run ends: at its end,
+//! `run --tui`: the run on the whole terminal while it goes on. It shows the live state that every run
+//! keeps, and measures nothing. The terminal is given back however the run ends: at its end,
 //! on signals, and on panics.
 
 mod draw;
@@ -20,9 +20,10 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
-use crate::exit::{self, Failure};
-use crate::run::board::Board;
-use crate::run::interrupt;
+use inferometer_run::LiveState;
+
+use crate::exit::Failure;
+use crate::{console, interrupt};
 use view::Watcher;
 
 /// How often it is drawn.
@@ -56,16 +57,17 @@ pub fn check() -> Result<(), Failure> {
 }
 
 impl Screen {
-    /// Takes the terminal and shows a board on it.
+    /// Takes the terminal and shows the live state on it.
     ///
     /// # Errors
     /// When the terminal cannot be taken.
-    pub fn open(board: Board) -> Result<Self, Failure> {
+    pub fn open(live: LiveState) -> Result<Self, Failure> {
         check()?;
         give_back_on_panics();
-        let failed = |error| Failure::not_carried_out(format!("--tui: the terminal: {error}"));
+        interrupt::before_exit(give_back);
+        let failed = |error| Failure::run_failed(format!("--tui: the terminal: {error}"));
         TAKEN.store(true, Ordering::SeqCst);
-        exit::hold();
+        console::hold();
         let terminal = enable_raw_mode()
             .and_then(|()| execute!(stderr(), EnterAlternateScreen))
             .and_then(|()| Terminal::new(CrosstermBackend::new(stderr())));
@@ -74,8 +76,8 @@ impl Screen {
             failed(error)
         })?;
         let stop = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || show(terminal, &board, &told));
+        let ending = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || show(terminal, &live, &ending));
         Ok(Self { stop, thread: Some(thread) })
     }
 }
@@ -90,13 +92,13 @@ impl Drop for Screen {
     }
 }
 
-/// Gives the terminal back, if it is ours, and says what was said meanwhile.
+/// Gives the terminal back, if it is ours, and prints the lines that waited.
 pub fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // Nothing can be done about a terminal that is gone.
         let _ = execute!(stderr(), LeaveAlternateScreen, Show);
         let _ = disable_raw_mode();
-        exit::release();
+        console::release();
     }
 }
 
@@ -113,12 +115,12 @@ fn give_back_on_panics() {
 }
 
 /// Draws until it is told to stop, or the terminal is gone.
-fn show(mut terminal: Terminal<CrosstermBackend<Stderr>>, board: &Board, stop: &AtomicBool) {
+fn show(mut terminal: Terminal<CrosstermBackend<Stderr>>, live: &LiveState, stop: &AtomicBool) {
     let mut watcher = Watcher::default();
     while !stop.load(Ordering::Relaxed) && TAKEN.load(Ordering::SeqCst) {
-        let view = board.look(|shown| watcher.look(shown, REDRAW));
-        let said = exit::held_last(3);
-        if terminal.draw(|frame| draw::draw(frame, &view, &said)).is_err() {
+        let view = live.look(|state| watcher.look(state, REDRAW));
+        let lines = console::held_last(3);
+        if terminal.draw(|frame| draw::draw(frame, &view, &lines)).is_err() {
             return;
         }
         match event::poll(REDRAW) {

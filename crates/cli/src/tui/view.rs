@@ -1,5 +1,5 @@
-//! What is shown of a run at one instant: texts and heights, from the board and from what it
-//! showed before. It draws nothing.
+//! What is shown of a run at one instant: texts and heights, from its live state and from what was
+//! shown before. It draws nothing.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,9 +8,8 @@ use inferometer_drive::LiveCounts;
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::sample::Quantity;
 use inferometer_net::{Nanos, monotonic_now};
+use inferometer_run::{LivePass, Snapshot};
 use inferometer_stats::histogram::Histogram;
-
-use crate::run::board::{Pass, Shown};
 
 /// Rates that are kept for the picture over time.
 const KEPT: usize = 400;
@@ -42,7 +41,7 @@ pub struct View {
     /// What failed, by outcome.
     pub failed: Vec<String>,
     /// What the server and the cards say.
-    pub said: Vec<String>,
+    pub metrics: Vec<String>,
 }
 
 /// A distribution.
@@ -64,12 +63,12 @@ pub struct Watcher {
 
 impl Watcher {
     /// What is to be shown now, `period` after the look before.
-    pub fn look(&mut self, shown: &Shown, period: Duration) -> View {
-        let title = shown.run.as_ref().map(|run| run.title.clone()).unwrap_or_default();
-        let Some(pass) = &shown.pass else {
+    pub fn look(&mut self, state: &Snapshot, period: Duration) -> View {
+        let title = state.run.as_ref().map(|run| run.title.clone()).unwrap_or_default();
+        let Some(pass) = &state.pass else {
             return View { title, ..View::default() };
         };
-        let passes = (pass.number, shown.passes);
+        let passes = (pass.number, state.passes());
         let counts = pass.live.look();
         if self.label != pass.label {
             *self = Self { label: pass.label.clone(), ..Self::default() };
@@ -85,7 +84,7 @@ impl Watcher {
             in_flight: counts.begun.saturating_sub(counts.ended),
             spreads: [spread("TTFT", &pass.so_far.ttft), spread("ITL", &pass.so_far.itl)],
             failed: failed(pass),
-            said: said(shown),
+            metrics: metrics(state),
         }
     }
 
@@ -105,7 +104,7 @@ impl Watcher {
 }
 
 /// How much of a pass is done, and what is left of it.
-fn done(pass: &Pass, counts: LiveCounts, now: Nanos) -> (f64, String) {
+fn done(pass: &LivePass, counts: LiveCounts, now: Nanos) -> (f64, String) {
     let elapsed = now.since(pass.began);
     let Some(all) = pass.begin.plan.requests() else {
         return (0.0, format!("{} requests in {}", counts.over(), spoken(elapsed)));
@@ -156,14 +155,14 @@ fn ms(span: Duration) -> String {
     format!("{ms:.decimals$}")
 }
 
-fn failed(pass: &Pass) -> Vec<String> {
+fn failed(pass: &LivePass) -> Vec<String> {
     let kinds = OutcomeKind::ALL.into_iter().filter(|kind| *kind != OutcomeKind::Complete);
     let counted = kinds.map(|kind| (kind.name(), pass.so_far.outcomes.of(kind)));
     counted.filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")).collect()
 }
 
-fn said(shown: &Shown) -> Vec<String> {
-    let Some(sample) = &shown.said else { return Vec::new() };
+fn metrics(state: &Snapshot) -> Vec<String> {
+    let Some(sample) = &state.sample else { return Vec::new() };
     let value = |quantity| sample.server.as_ref()?.values.get(&quantity).copied();
     let mut lines = Vec::new();
     for (name, quantity, scale, unit) in [
@@ -177,8 +176,8 @@ fn said(shown: &Shown) -> Vec<String> {
     for card in &sample.cards {
         let use_ = card.utilisation.map(|share| format!(" {:.0} %", 100.0 * share));
         let power = card.power_w.map(|watts| format!(" {watts:.0} W"));
-        let said = [use_, power].into_iter().flatten().collect::<String>();
-        lines.push(format!("card {}{said}", card.index));
+        let figures = [use_, power].into_iter().flatten().collect::<String>();
+        lines.push(format!("card {}{figures}", card.index));
     }
     lines
 }
@@ -188,21 +187,24 @@ mod tests {
     use std::sync::Arc;
 
     use inferometer_drive::Live;
+    use inferometer_run::{Event, Events};
 
     use super::*;
-    use crate::run::board::Board;
-    use crate::run::board::fixture::{board, saturated};
+    use crate::live_fixture::{live_state, pass_started, saturated};
 
     #[test]
-    fn a_view_says_what_stands_on_the_board() {
-        let view = board().look(|shown| Watcher::default().look(shown, Duration::from_secs(1)));
+    fn a_view_shows_the_live_state() {
+        let view = live_state()
+            .live()
+            .look(|state| Watcher::default().look(state, Duration::from_secs(1)));
         assert_eq!((view.passes, view.label.as_str()), ((2, 8), "128 x 4, saturated"));
         assert_eq!(view.failed, ["1 rejected"]);
-        assert_eq!(view.said, ["running 7", "KV memory 42 %"]);
+        assert_eq!(view.metrics, ["running 7", "KV memory 42 %"]);
         assert!(view.spreads[0].title.starts_with("TTFT ms: p50 29"), "{:?}", view.spreads[0]);
         assert_eq!(view.spreads[0].columns.iter().sum::<u64>(), 20, "the first one is within");
         assert!(view.spreads[1].title.starts_with("ITL ms: p50 5"), "{:?}", view.spreads[1]);
-        let none = Board::default().look(|shown| Watcher::default().look(shown, Duration::ZERO));
+        let none =
+            Events::none().live().look(|state| Watcher::default().look(state, Duration::ZERO));
         assert_eq!(none, View::default());
     }
 
@@ -213,19 +215,19 @@ mod tests {
             watcher.note(tokens, Duration::from_millis(250));
         }
         assert_eq!(watcher.rates, [0, 400, 400, 400]);
-        board().look(|shown| watcher.look(shown, Duration::from_millis(250)));
+        live_state().live().look(|state| watcher.look(state, Duration::from_millis(250)));
         assert_eq!(watcher.rates, [0]);
     }
 
     #[test]
     fn what_is_left_follows_from_what_is_done() {
         let live = Arc::new(Live::default());
-        let board = Board::default();
-        board.begin_pass("a", &saturated(10, 8), true, &live);
+        let events = Events::none();
+        events.emit(Event::PassStarted(&pass_started("a", saturated(10, 8), &live)));
         let counts =
             LiveCounts { begun: 10, ended: 1, never_begun: 1, tokens: 40, ..LiveCounts::default() };
-        board.look(|shown| {
-            let pass = shown.pass.as_ref().unwrap();
+        events.live().look(|state| {
+            let pass = state.pass.as_ref().unwrap();
             let now = pass.began + Duration::from_secs(100);
             assert_eq!(done(pass, counts, now), (0.5, "2/10 requests, 1 min 40 s left".to_owned()));
             let none = LiveCounts::default();

@@ -6,8 +6,8 @@ use inferometer_analysis::search::{
 use inferometer_engine::{Engine, EngineConfig, Finish, VirtualRecord, simulate};
 use inferometer_load::load_model;
 use inferometer_load::{Bound, PassPlan};
-use inferometer_metrics::{e2e, send_delay, tpot, ttft};
 use inferometer_metrics::{Fate, RequestFigures};
+use inferometer_metrics::{e2e, send_delay, tpot, ttft};
 use inferometer_metrics::{request_objective as goodput, slo};
 use inferometer_plan::search::{Criterion, criteria};
 use inferometer_stats::normal_quantile_above;

@@ -6,6 +6,7 @@
 //! panel and lengths across panels that share their axes. Where one of the two lengths does not
 //! vary, the other is the axis and targets are the lines.
 
+use inferometer_metrics::{latency_per_output_token, latency_per_token};
 use std::collections::BTreeSet;
 
 use inferometer_analysis::cell::{Cell, CellSpread};
@@ -76,7 +77,7 @@ const METRICS: [Metric; 4] = [
         definition: "Mean over requests of latency divided by input and output tokens, from the \
                      one by one pass where there is one. Lower is better.",
         value: |cell| cell.latency_per_token_ms,
-        spread: |pass| pass.latency_per_token_ms.as_ref(),
+        spread: |pass| pass.latencies.get(&latency_per_token::DEFINITION),
         over_repeats: |spread| spread.latency_per_token_ms,
         source: Source::OneByOne,
     },
@@ -88,7 +89,7 @@ const METRICS: [Metric; 4] = [
         definition: "Mean over requests of latency divided by output tokens, from the one by one \
                      pass where there is one. Lower is better.",
         value: |cell| cell.latency_per_output_token_ms,
-        spread: |pass| pass.latency_per_output_token_ms.as_ref(),
+        spread: |pass| pass.latencies.get(&latency_per_output_token::DEFINITION),
         over_repeats: |spread| spread.latency_per_output_token_ms,
         source: Source::OneByOne,
     },

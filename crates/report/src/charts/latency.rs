@@ -2,6 +2,7 @@
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_metrics::{e2e, itl, tpot, ttft};
 use inferometer_stats::CurvePoint;
 use inferometer_stats::Distribution;
 
@@ -23,10 +24,10 @@ const MARKED: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p
 /// A latency's distribution in a summary.
 pub(super) fn distribution(pass: &PassSummary, kind: LatencyKind) -> Option<&Distribution> {
     match kind {
-        LatencyKind::Ttft => pass.ttft_ms.as_ref(),
-        LatencyKind::Tpot => pass.tpot_ms.as_ref(),
-        LatencyKind::Itl => pass.itl_ms.as_ref(),
-        LatencyKind::E2e => pass.e2e_ms.as_ref(),
+        LatencyKind::Ttft => pass.latencies.get(&ttft::FROM_SENT),
+        LatencyKind::Tpot => pass.latencies.get(&tpot::DEFINITION),
+        LatencyKind::Itl => pass.latencies.get(&itl::DEFINITION),
+        LatencyKind::E2e => pass.latencies.get(&e2e::FROM_SENT),
     }
 }
 

@@ -1,5 +1,6 @@
 //! How throughput and latency move with the load, where a run has several loads of one kind.
 
+use inferometer_metrics::{e2e, tpot, ttft};
 use std::collections::BTreeSet;
 
 use inferometer_analysis::cell::Cell;
@@ -19,9 +20,9 @@ type Figure = (Option<f64>, Option<[f64; 2]>);
 type Of = fn(&PassSummary) -> Option<&Distribution>;
 
 const LATENCIES: [(&str, Of); 3] = [
-    ("TTFT", |pass| pass.ttft_ms.as_ref()),
-    ("TPOT", |pass| pass.tpot_ms.as_ref()),
-    ("E2E", |pass| pass.e2e_ms.as_ref()),
+    ("TTFT", |pass| pass.latencies.get(&ttft::FROM_SENT)),
+    ("TPOT", |pass| pass.latencies.get(&tpot::DEFINITION)),
+    ("E2E", |pass| pass.latencies.get(&e2e::FROM_SENT)),
 ];
 
 /// A curve over the load for closed and for open passes, and latencies over throughput; only where

@@ -5,6 +5,7 @@ use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::SearchAnswer;
 use inferometer_analysis::summary::Summary;
+use inferometer_metrics::{tpot, ttft};
 use inferometer_plan::search::Over;
 use inferometer_stats::Distribution;
 
@@ -61,8 +62,8 @@ fn panels(answer: &SearchAnswer, cell: Option<&Cell>) -> [Panel; 3] {
     let share = Axis::new("Requests that meet it", "%").reaching(Extent::Fixed(0.0, 100.0));
     [
         panel(answer, share, attainment(answer)),
-        latency("TTFT", |pass| pass.ttft_ms),
-        latency("TPOT", |pass| pass.tpot_ms),
+        latency("TTFT", |pass| pass.latencies.get(&ttft::FROM_SENT).copied()),
+        latency("TPOT", |pass| pass.latencies.get(&tpot::DEFINITION).copied()),
     ]
 }
 

@@ -4,6 +4,7 @@
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_metrics::send_delay;
 use inferometer_stats::Distribution;
 
 use super::ReportInput;
@@ -169,7 +170,7 @@ fn instrument_row(cell: &Cell, pass: &PassSummary) -> Vec<String> {
         let share = instrument.kernel_stamped_reads as f64 / instrument.reads as f64;
         format!("{} %", significant(share * 100.0))
     };
-    let mut row = vec![cell.place(pass), three(pass.send_delay_ms.as_ref())];
+    let mut row = vec![cell.place(pass), three(pass.latencies.get(&send_delay::DEFINITION))];
     row.extend(instrument_measures(pass).iter().map(|measure: &Measure<'_>| three(measure.values)));
     row.extend([count(instrument.reads), stamped, count(instrument.coalesced_events)]);
     row

@@ -4,6 +4,7 @@
 use inferometer_analysis::observed::{CardUse, Energy, Level, ServerLatency, ServerSays};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_metrics::{itl, ttft};
 
 use crate::document::{Block, plain};
 use crate::number::{MISSING, bytes, count, significant};
@@ -57,8 +58,8 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
             share(says.prefix_hits, says.prefix_queries),
             share(says.accepted, says.drafted),
             beside(says.generation_tokens, Some(pass.output_tokens as f64)),
-            latency(says.ttft_ms, pass.ttft_ms.map(|client| client.mean)),
-            latency(says.itl_ms, pass.itl_ms.map(|client| client.mean)),
+            latency(says.ttft_ms, pass.latencies.get(&ttft::FROM_SENT).map(|client| client.mean)),
+            latency(says.itl_ms, pass.latencies.get(&itl::DEFINITION).map(|client| client.mean)),
         ]);
         cost.push(vec![
             place,

@@ -1,6 +1,7 @@
 //! The JSON document and its schema.
 
 use inferometer_analysis::summary::Summary;
+use inferometer_metrics::{itl, ttft};
 use inferometer_report::json;
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -78,8 +79,8 @@ fn what_is_not_finite_is_absent() {
     let mut summary = full();
     let pass = &mut summary.cells[0].passes[0];
     pass.duration_s = Some(f64::INFINITY);
-    pass.ttft_ms.as_mut().unwrap().p99 = f64::NAN;
-    pass.itl_ms.as_mut().unwrap().mean_ci = Some([f64::NAN, 1.0]);
+    pass.latencies.entry(&ttft::FROM_SENT).as_mut().unwrap().p99 = f64::NAN;
+    pass.latencies.entry(&itl::DEFINITION).as_mut().unwrap().mean_ci = Some([f64::NAN, 1.0]);
     let document = document(&summary);
     let pass = &document["cells"][0]["passes"][0];
     assert!(pass["duration_s"].is_null() && pass["ttft_ms"].is_null());

@@ -3,6 +3,7 @@
 use inferometer_analysis::cell::CellSpread;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
+use inferometer_metrics::latency_per_output_token;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::{ReportError, charts};
@@ -159,7 +160,7 @@ fn intervals_and_failures_are_drawn_and_explained() {
     for (index, output) in [32, 64, 128].into_iter().enumerate() {
         let mut cell = cell(128, output, [Some(1.0), Some(2.0), Some(3.0), Some(10.0)]);
         let mut single = pass(PassKind::OneByOne, 10);
-        single.latency_per_output_token_ms = Some(distribution(10.0));
+        *single.latencies.entry(&latency_per_output_token::DEFINITION) = Some(distribution(10.0));
         let mut loaded = pass(PassKind::Saturated, 10);
         if index == 1 {
             loaded.outcomes = OutcomeCounts { complete: 9, rejected: 1, ..Default::default() };

@@ -2,6 +2,7 @@
 
 pub mod records;
 
+use inferometer_metrics::tpot;
 use std::collections::BTreeMap;
 
 use inferometer_analysis::cell::{Cell, CellSpread};
@@ -293,7 +294,7 @@ pub fn full() -> Summary {
         requests_per_s: Some(3.84),
         attainment: Some(0.75),
     });
-    open.tpot_ms = None;
+    *open.latencies.entry(&tpot::DEFINITION) = None;
     let mut first = cell(128, 32, [Some(31.68), Some(1013.76), Some(2.75), Some(13.75)]);
     first.passes = vec![pass(PassKind::OneByOne, 10), saturated];
     let mut second = cell(512, 32, [Some(5.12), None, Some(0.9), Some(f64::NAN)]);

@@ -9,6 +9,7 @@ mod opening;
 mod recording;
 mod sample;
 
+use inferometer_metrics::{itl, ttft};
 use std::path::PathBuf;
 
 use common::streamed;
@@ -205,7 +206,7 @@ fn the_columns_of_a_pass_are_those_of_its_summary() {
     let summary = summary(&run);
     let pass = &summary.cells[0].passes[1];
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
-    let ttft = pass.ttft_ms.unwrap();
+    let ttft = pass.latencies.get(&ttft::FROM_SENT).copied().unwrap();
     let query = "SELECT pass, cell, kind, planned, complete, output_tokens, tokens_from,
                      peak_concurrency, output_tokens_per_s, ttft_p50_ms, ttft_p99_ms, itl_mean_ms
                  FROM passes WHERE kind = 'saturated'";
@@ -215,7 +216,7 @@ fn the_columns_of_a_pass_are_those_of_its_summary() {
         number(pass.output_tokens_per_s),
         number(Some(ttft.p50)),
         number(Some(ttft.p99)),
-        number(pass.itl_ms.map(|itl| itl.mean)),
+        number(pass.latencies.get(&itl::DEFINITION).map(|itl| itl.mean)),
     );
     assert_eq!(ask(&folder, query), [expected]);
     // Every column has a value here but those that only other kinds of passes have: a path into

@@ -7,6 +7,7 @@ use inferometer_plan::Plan;
 use inferometer_report::chart::Chart;
 use inferometer_report::trace::Traces;
 use inferometer_report::{ReportInput, charts, html, plan_toml};
+use inferometer_run::traces;
 use inferometer_store::{Note, RunState, StoredRun};
 
 use crate::answer::{Answer, Trouble};
@@ -17,7 +18,6 @@ use crate::page::files;
 use crate::page::lines::Line;
 use crate::page::reports::{Reports, Takes};
 use crate::site::Site;
-use crate::traces;
 
 /// Logs of more bytes than this are read on a thread of their own: some 20 MB are read in a second.
 const LONG_LOG: u64 = 4 << 20;

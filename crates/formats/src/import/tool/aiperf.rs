@@ -2,6 +2,7 @@
 
 use inferometer_load::Recording;
 use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_metrics::{e2e, tpot, ttft};
 use inferometer_model::finding::{Finding, Severity};
 use serde_json::Value;
 
@@ -72,9 +73,9 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let (mut cells, stated, records) = cells(vec![pass]);
     let pass = &mut cells[0].passes[0];
     let of = |name: &str| Ok(distribution(&document, name, "avg", in_ms(&document, name)?));
-    pass.ttft_ms = of("time_to_first_token")?;
-    pass.tpot_ms = of("inter_token_latency")?;
-    pass.e2e_ms = of("request_latency")?;
+    *pass.latencies.entry(&ttft::FROM_SENT) = of("time_to_first_token")?;
+    *pass.latencies.entry(&tpot::DEFINITION) = of("inter_token_latency")?;
+    *pass.latencies.entry(&e2e::FROM_SENT) = of("request_latency")?;
     imported.passes = stated;
     Ok(Import { summary: summary(imported, target, cells, findings), records })
 }

@@ -1,5 +1,6 @@
 //! GuideLLM's `benchmarks.json`: a pass for each benchmark, with the requests that it samples.
 
+use inferometer_metrics::itl;
 use inferometer_model::finding::{Finding, Severity};
 use serde_json::Value;
 
@@ -72,7 +73,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let (mut cells, stated, records) = cells(passes);
     for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
         // Two arrivals of a request do not give the gaps between its tokens.
-        pass.itl_ms = None;
+        *pass.latencies.entry(&itl::DEFINITION) = None;
     }
     imported.passes = stated;
     Ok(Import { summary: summary(imported, target, cells, findings), records })

@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use inferometer_analysis::cell;
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::imported::Stated;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::{cell, fold};
 use inferometer_load::Level;
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_metrics::{e2e, send_delay, ttft};
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::Record;
@@ -109,7 +110,11 @@ fn records(pass: &Pass, number: u32) -> Vec<Record> {
 fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
     let mut fold = PassFold::new(&pass.plan, true, 0).of_repeat(repeat);
     records.iter().for_each(|record| fold.add(record));
-    let folded = fold.finish();
+    let mut folded = fold.finish();
+    // No such file states when requests were due.
+    for metric in [&ttft::FROM_DUE, &e2e::FROM_DUE, &send_delay::DEFINITION] {
+        *folded.latencies.entry(metric) = None;
+    }
     // A sample has the distribution of latencies, and neither counts nor concurrency.
     let is_whole = !records.is_empty() && records.len() as u64 == pass.planned;
     let outcomes = match is_whole {
@@ -126,10 +131,6 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
         output_tokens_per_s: pass.output_tokens_per_s,
         // No such file states whether the server or a tokenizer counted.
         tokens_from: None,
-        // Nor when requests were due.
-        ttft_from_due_ms: None,
-        e2e_from_due_ms: None,
-        send_delay_ms: None,
         peak_concurrency: folded.peak_concurrency.filter(|_| is_whole),
         mean_concurrency: folded.mean_concurrency.filter(|_| is_whole),
         steady_state: folded.steady_state.filter(|_| is_whole),

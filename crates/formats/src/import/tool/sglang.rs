@@ -1,5 +1,6 @@
 //! The result lines of SGLang's `bench_serving`.
 
+use inferometer_metrics::ttft;
 use std::collections::BTreeMap;
 
 use inferometer_model::finding::{Finding, Severity};
@@ -77,7 +78,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         let complete = ttfts.iter().enumerate().filter(|(at, _)| !failed(*at));
         let mut ms: Vec<f64> =
             complete.filter_map(|(_, seconds)| Some(seconds.as_f64()? * 1e3)).collect();
-        cells[0].passes[0].ttft_ms = stats::distribution(&mut ms, 0);
+        *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = stats::distribution(&mut ms, 0);
         findings.push(Finding::new(
             "imported_no_start_times",
             Severity::Note,

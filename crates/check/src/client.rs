@@ -1,0 +1,267 @@
+//! The client's part of a check: the load generator and the recording as a run has them, in a
+//! process of its own, so that CPU and memory are its alone.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use inferometer_analysis::pass::PassSummary;
+use inferometer_drive::control::Server;
+use inferometer_drive::{Endpoint, Live, Recorder};
+use inferometer_load::PassPlan;
+use inferometer_metrics::{send_delay, ttft};
+use inferometer_model::record::Record;
+use inferometer_model::request::{Prompt, Request};
+use inferometer_model::sample::Observed;
+use inferometer_model::source::{Prepared, Source};
+use inferometer_model::target::{Environment, Target};
+use inferometer_net::{EpollNet, Net, process_cpu_time};
+use inferometer_plan::Plan;
+use inferometer_plan::spec::Spec;
+use inferometer_run::header::{self, Origin};
+use inferometer_run::pass::{PassRunner, PlayedPass};
+use inferometer_run::recording::{Counter, Recording, ToWriter};
+use inferometer_store::{Ending, PassBegin, Store};
+use inferometer_truth::{Errors, Spread, Told};
+use inferometer_wire::dialect::dialect;
+use serde_json::json;
+
+use crate::document::{ClientErrors, ClientMeasure, Ttft};
+use crate::error::CheckError;
+use crate::load::ClientLoad;
+
+const DIALECT: &str = "openai-completions";
+const PROMPT: &str = "a b c d e f g h";
+const PROMPT_TOKENS: u32 = 8;
+
+/// Measures, and prints nothing.
+///
+/// # Errors
+/// When a request fails, or what came is not what the server sent.
+pub fn measure(load: &ClientLoad) -> Result<ClientMeasure, CheckError> {
+    let plan = plan(load)?;
+    let server = Server {
+        url: inferometer_plan::spec::parse_url(&format!("http://{}", load.load.server))
+            .map_err(CheckError::new)?,
+        address: load.load.server,
+        headers: Vec::new(),
+        timeout: Duration::from_secs(10),
+        deadline: None,
+        tls: None,
+    };
+    let mut passes = passes(load)?;
+    let mut measure = recorded(&mut passes, &plan, load)?;
+    measure.server = Some(ask(&server, "/truth")?);
+    if load.errors {
+        server.get("/truth/reset").map_err(CheckError::new)?;
+        passes.keep_text = true;
+        measure.errors = Some(errors(&mut passes, &plan, load)?);
+    }
+    Ok(measure)
+}
+
+fn ask(server: &Server, path: &str) -> Result<Told, CheckError> {
+    let answer = server.get(path).map_err(CheckError::new)?;
+    let told = server.json(path, &answer).map_err(CheckError::new)?;
+    serde_json::from_value(told).map_err(CheckError::new)
+}
+
+/// A plan like that of a run with these flags.
+fn plan(load: &ClientLoad) -> Result<Plan, CheckError> {
+    let ClientLoad { load, rate, .. } = load;
+    let mut keys = json!({
+        "target": format!("http://{}", load.server),
+        "dialect": DIALECT,
+        "model": "truth",
+        "input_lengths": [PROMPT_TOKENS],
+        "output_lengths": [load.tokens],
+        "requests": load.requests,
+    });
+    match rate {
+        Some(rate) => keys["rate"] = json!([rate.to_string()]),
+        None => keys["concurrency"] = json!([load.streams]),
+    }
+    let spec: Spec = serde_json::from_value(keys).map_err(CheckError::new)?;
+    let (plan, _) = inferometer_run::resolve(&spec, &|_| None)?;
+    Ok(plan)
+}
+
+fn passes(load: &ClientLoad) -> Result<PassRunner<EpollNet>, CheckError> {
+    let net = EpollNet::new().map_err(CheckError::Sockets)?;
+    let dialect = dialect(DIALECT).expect("invariant: the dialect exists");
+    Ok(PassRunner {
+        net,
+        stop: Arc::default(),
+        address: load.load.server,
+        tls: None,
+        endpoint: Endpoint {
+            dialect,
+            authority: load.load.server.to_string(),
+            path: dialect.path(true).to_owned(),
+            headers: Vec::new(),
+            model: "truth".to_owned(),
+        },
+        keep_text: false,
+        reuse_connections: true,
+        cut_off: false,
+    })
+}
+
+fn source(load: &ClientLoad) -> Box<dyn Source> {
+    let request = Request {
+        counted_tokens: Some(PROMPT_TOKENS),
+        ..Request::new(Prompt::Text(PROMPT.to_owned()), PROMPT_TOKENS, load.load.tokens)
+    };
+    Box::new(Prepared::new(vec![request; load.load.requests as usize]))
+}
+
+/// A folder that is gone when this is.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays behind is in the system's folder for such things.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Plays the pass once, recorded as a run records it, in a store of its own.
+fn recorded(
+    passes: &mut PassRunner<EpollNet>,
+    plan: &Plan,
+    load: &ClientLoad,
+) -> Result<ClientMeasure, CheckError> {
+    let scratch = std::env::temp_dir().join(format!("inferometer-check-{}", std::process::id()));
+    fs::create_dir_all(&scratch).map_err(CheckError::new)?;
+    let scratch = Scratch(scratch);
+    let mut recording = recording(passes, plan, &scratch)?;
+    let pass = plan.passes[0].clone();
+    let source = source(load);
+    let rss_before = memory("VmRSS:")?;
+    let (began, cpu_before) = (passes.net.now(), process_cpu_time());
+    let summary = play(passes, plan, &pass, source, &mut recording)?;
+    let (cpu, wall) = (process_cpu_time() - cpu_before, passes.net.now().since(began));
+    let rss_peak = memory("VmHWM:")?;
+    let failed = summary.outcomes.failed();
+    if failed > 0 {
+        let told = format!("{failed} requests failed: {}", summary.outcomes);
+        return Err(CheckError::new(told));
+    }
+    let delay = summary.latency(&send_delay::DEFINITION);
+    Ok(ClientMeasure {
+        errors: None,
+        send_delay_us: delay.map_or_else(Spread::default, |delay| Spread {
+            p50: delay.p50 * 1e3,
+            p99: delay.p99 * 1e3,
+            max: delay.max * 1e3,
+        }),
+        ttft: summary
+            .latency(&ttft::FROM_SENT)
+            .map_or_else(Ttft::default, |ttft| Ttft { mean: ttft.mean, p99: ttft.p99 }),
+        requests: summary.outcomes.complete,
+        tokens: summary.output_tokens,
+        duration_s: summary.duration_s.unwrap_or(0.0),
+        cpu_s: cpu.as_secs_f64(),
+        wall_s: wall.as_secs_f64(),
+        rss_before,
+        rss_peak,
+        peak_concurrency: summary.peak_concurrency.unwrap_or(0),
+        mean_concurrency: summary.mean_concurrency.unwrap_or(0.0),
+        server: None,
+    })
+}
+
+fn recording(
+    passes: &PassRunner<EpollNet>,
+    plan: &Plan,
+    scratch: &Scratch,
+) -> Result<Recording, CheckError> {
+    let store = Store::open(scratch.0.join("check.db"))?;
+    let target = Target {
+        url: format!("http://{}", passes.address),
+        dialect: DIALECT.to_owned(),
+        model: "truth".to_owned(),
+        ..Target::default()
+    };
+    let origin = Origin::Clock(passes.net.now());
+    let header = header::of_run(plan, target, Environment::default(), origin);
+    Ok(Recording::begin(store, &header, Counter::None)?)
+}
+
+fn play(
+    passes: &mut PassRunner<EpollNet>,
+    plan: &Plan,
+    pass: &PassPlan,
+    source: Box<dyn Source>,
+    recording: &mut Recording,
+) -> Result<PassSummary, CheckError> {
+    let begin = PassBegin { pass: 0, cell: plan.cells[0], plan: pass.clone(), repeat: 1 };
+    let (sender, receiver) = channel();
+    let (played, (result, error)) = std::thread::scope(|scope| {
+        let begin = &begin;
+        let writer = scope.spawn(move || {
+            recording.pass(
+                plan,
+                begin,
+                &receiver,
+                None,
+                || (Ending::Complete, None, Observed::default()),
+                || (),
+            )
+        });
+        let played = passes.play(plan, begin, source, ToWriter(sender), Arc::<Live>::default());
+        (played.map(|_| ()), writer.join().expect("invariant: the writer does not panic"))
+    });
+    played.map_err(CheckError::Sockets)?;
+    match error {
+        Some(error) => Err(error.into()),
+        None => Ok(result.summary),
+    }
+}
+
+#[derive(Default)]
+struct Texts(Vec<(Record, String)>);
+
+impl Recorder for Texts {
+    fn record(&mut self, record: Record, text: Option<String>) {
+        self.0.push((record, text.unwrap_or_default()));
+    }
+}
+
+/// Plays the pass once more, keeps everything, and holds it against the truth.
+fn errors(
+    passes: &mut PassRunner<EpollNet>,
+    plan: &Plan,
+    load: &ClientLoad,
+) -> Result<ClientErrors, CheckError> {
+    let begin = PassBegin { pass: 0, cell: plan.cells[0], plan: plan.passes[0].clone(), repeat: 1 };
+    let live = Arc::<Live>::default();
+    let PlayedPass { recorder: Texts(records), .. } = passes
+        .play(plan, &begin, source(load), Texts::default(), live)
+        .map_err(CheckError::Sockets)?;
+    let mut errors = Errors::default();
+    for (record, text) in &records {
+        errors.add(record, text).map_err(CheckError::new)?;
+    }
+    Ok(ClientErrors {
+        ttft_us: errors.ttft_us(),
+        gap_us: errors.gap_us(),
+        arrival_us: errors.arrival_us(),
+        width_us: errors.width_us(),
+        unstamped: errors.unstamped(),
+    })
+}
+
+/// A figure of this process's memory in bytes, as the kernel tells it.
+fn memory(key: &str) -> Result<u64, CheckError> {
+    let path = "/proc/self/status";
+    let status =
+        fs::read_to_string(path).map_err(|error| CheckError::new(format!("{path}: {error}")))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(key));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kilobytes
+        .map(|count| count * 1024)
+        .ok_or_else(|| CheckError::new(format!("{path} has no {key}")))
+}

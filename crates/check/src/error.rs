@@ -1,0 +1,30 @@
+//! Why a check gives no figures. No exit code.
+
+use std::fmt::Display;
+use std::io;
+
+use inferometer_run::PlanError;
+use inferometer_store::StoreError;
+
+/// Why a check gives no figures.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The operating system refuses sockets.
+    #[error("sockets: {0}")]
+    Sockets(#[source] io::Error),
+    /// The plan of the check is refused.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The records of the check cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A part of the check failed, or its answers are not what was sent.
+    #[error("{0}")]
+    Part(String),
+}
+
+impl CheckError {
+    pub(crate) fn new(why: impl Display) -> Self {
+        Self::Part(why.to_string())
+    }
+}

@@ -1,0 +1,195 @@
+//! What is measured, and for how long.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use crate::document::{
+    ClientMeasure, Document, Level, OpenLoop, ReaderMeasure, SCHEMA, Ttft, Verdict,
+};
+use crate::error::CheckError;
+use crate::process;
+
+/// How much is measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Five numbers of streams and two rates, about two minutes.
+    Full,
+    /// Some seconds, to see that it works.
+    Quick,
+}
+
+/// Streams and a pace.
+struct Load {
+    streams: u32,
+    gap_us: u64,
+    /// Tokens of each request while paced; two requests follow each other in each stream.
+    tokens: u32,
+    /// Tokens in all when the server sends as fast as it can.
+    fast_tokens: u32,
+}
+
+const FIRST_US: u64 = 100_000;
+/// Tokens of each request when the server sends as fast as it can.
+const FAST_TOKENS: u32 = 128;
+/// Tokens of each request of an open loop: what is measured there is the send.
+const OPEN_TOKENS: u32 = 2;
+
+impl Extent {
+    fn loads(self) -> Vec<Load> {
+        let load =
+            |streams, gap_us, tokens, fast_tokens| Load { streams, gap_us, tokens, fast_tokens };
+        match self {
+            Self::Full => vec![
+                load(1, 10_000, 128, 100_000),
+                load(64, 10_000, 128, 400_000),
+                load(256, 10_000, 128, 400_000),
+                load(1_000, 10_000, 128, 400_000),
+                // 80,000 tokens/s: at 10 ms the server would be what is measured.
+                load(4_000, 50_000, 64, 400_000),
+            ],
+            Self::Quick => vec![load(1, 5_000, 16, 2_000), load(64, 5_000, 16, 20_000)],
+        }
+    }
+
+    fn rates(self) -> Vec<(f64, u32)> {
+        match self {
+            Self::Full => vec![(200.0, 1_000), (2_000.0, 60_000)],
+            Self::Quick => vec![(200.0, 60)],
+        }
+    }
+}
+
+/// Measures. `program` is the `inferometer` program, which plays server, reader and client in processes
+/// of their own; `say` is told what comes next.
+///
+/// # Errors
+/// When a part fails. What it says is then no figure.
+pub fn measure(extent: Extent, program: &Path, say: impl Fn(&str)) -> Result<Document, CheckError> {
+    let mut levels = Vec::new();
+    for load in extent.loads() {
+        say(&format!("{} streams", load.streams));
+        levels.push(level(program, &load)?);
+    }
+    let mut open_loops = Vec::new();
+    for (rate, requests) in extent.rates() {
+        say(&format!("open loop, {rate} requests/s"));
+        open_loops.push(open_loop(program, rate, requests)?);
+    }
+    let verdict = verdict(&levels);
+    Ok(Document { schema: SCHEMA, levels, open_loops, verdict })
+}
+
+fn arguments(server: SocketAddr, streams: u32, requests: u32, tokens: u32) -> Vec<String> {
+    let flags = [("--streams", streams), ("--requests", requests), ("--tokens", tokens)];
+    let flags = flags.iter().flat_map(|(flag, value)| [flag.to_string(), value.to_string()]);
+    ["--server".to_owned(), server.to_string()].into_iter().chain(flags).collect()
+}
+
+fn level(program: &Path, load: &Load) -> Result<Level, CheckError> {
+    let Load { streams, gap_us, tokens, fast_tokens } = *load;
+    let server = process::server(program, FIRST_US, gap_us)?;
+    let mut flags = arguments(server.address, streams, 2 * streams, tokens);
+    let paced_reader: ReaderMeasure = process::run(program, "reader", &flags)?;
+    drop(server);
+    // A server of its own, so that its accounts are of the client alone.
+    let server = process::server(program, FIRST_US, gap_us)?;
+    flags = arguments(server.address, streams, 2 * streams, tokens);
+    flags.push("--errors".to_owned());
+    let paced: ClientMeasure = process::run(program, "client", &flags)?;
+    drop(server);
+    let requests = (fast_tokens / FAST_TOKENS).max(streams);
+    let server = process::server(program, 0, 0)?;
+    let flags = arguments(server.address, streams, requests, FAST_TOKENS);
+    let fast_reader: ReaderMeasure = process::run(program, "reader", &flags)?;
+    let fast: ClientMeasure = process::run(program, "client", &flags)?;
+    drop(server);
+    let missing = || CheckError::new("check: the client says nothing of its errors");
+    let (errors, told) = paced.errors.zip(paced.server).ok_or_else(missing)?;
+    let per_mtok = |cpu_s: f64, tokens: u64| cpu_s / tokens as f64 * 1e6;
+    let growth = paced.rss_peak.saturating_sub(paced.rss_before);
+    Ok(Level {
+        streams,
+        gap_ms: gap_us as f64 * 1e-3,
+        paced_tokens_per_s: paced.tokens as f64 / paced.duration_s,
+        ttft_error_us: errors.ttft_us,
+        ttft_beyond_reader_ms: Ttft {
+            mean: paced.ttft.mean - paced_reader.ttft.mean,
+            p99: paced.ttft.p99 - paced_reader.ttft.p99,
+        },
+        gap_error_us: errors.gap_us,
+        arrival_error_us: errors.arrival_us,
+        arrival_width_us: errors.width_us,
+        unstamped_events: errors.unstamped,
+        send_delay_us: paced.send_delay_us,
+        paced_client_cpu_s_per_mtok: per_mtok(paced.cpu_s, paced.tokens),
+        paced_reader_cpu_s_per_mtok: per_mtok(paced_reader.cpu_s, paced_reader.tokens),
+        tokens_per_s: fast.tokens as f64 / fast.duration_s,
+        reader_tokens_per_s: fast_reader.tokens as f64 / fast_reader.wall_s,
+        client_cpu_s_per_mtok: per_mtok(fast.cpu_s, fast.tokens),
+        reader_cpu_s_per_mtok: per_mtok(fast_reader.cpu_s, fast_reader.tokens),
+        bytes_per_stream: growth as f64 / f64::from(streams),
+        peak_concurrency: paced.peak_concurrency,
+        mean_concurrency: paced.mean_concurrency,
+        server: told,
+    })
+}
+
+fn open_loop(program: &Path, rate: f64, requests: u32) -> Result<OpenLoop, CheckError> {
+    let server = process::server(program, 1_000, 1_000)?;
+    let mut flags = arguments(server.address, 1, requests, OPEN_TOKENS);
+    flags.extend(["--rate".to_owned(), rate.to_string()]);
+    let measure: ClientMeasure = process::run(program, "client", &flags)?;
+    Ok(OpenLoop {
+        rate,
+        requests: measure.requests,
+        send_delay_us: measure.send_delay_us,
+        client_cores: measure.cpu_s / measure.wall_s,
+    })
+}
+
+/// The largest median and 99th percentile of an arrival's error, and 99th percentile of an
+/// interval's width, in microseconds.
+const LARGEST_ERROR_P50_US: f64 = 100.0;
+const LARGEST_ERROR_P99_US: f64 = 500.0;
+const LARGEST_WIDTH_P99_US: f64 = 500.0;
+
+/// Trusted is what the client measured well, and every smaller number of streams too.
+fn verdict(levels: &[Level]) -> Verdict {
+    let mut verdict = Verdict::default();
+    for level in levels {
+        let breaches = breaches(level);
+        if breaches.is_empty() && verdict.reasons.is_empty() {
+            verdict.streams = Some(level.streams);
+            let most = verdict.tokens_per_s.unwrap_or(0.0).max(level.paced_tokens_per_s);
+            verdict.tokens_per_s = Some(most);
+        }
+        let place = |breach: String| format!("{} streams: {breach}", level.streams);
+        verdict.reasons.extend(breaches.into_iter().map(place));
+    }
+    verdict
+}
+
+fn breaches(level: &Level) -> Vec<String> {
+    let error = level.arrival_error_us.kernel;
+    let mut breaches = Vec::new();
+    for (what, value, limit) in [
+        ("the median error of an arrival", error.p50, LARGEST_ERROR_P50_US),
+        ("the 99th percentile of an arrival's error", error.p99, LARGEST_ERROR_P99_US),
+        (
+            "the 99th percentile of arrival intervals",
+            level.arrival_width_us.p99,
+            LARGEST_WIDTH_P99_US,
+        ),
+    ] {
+        if value > limit {
+            breaches.push(format!("{what} is {value:.0} us, more than {limit} us"));
+        }
+    }
+    if level.peak_concurrency != level.server.peak_streams {
+        breaches.push(format!(
+            "the client reports at most {} requests in flight, the server saw {}",
+            level.peak_concurrency, level.server.peak_streams
+        ));
+    }
+    breaches
+}

@@ -1,0 +1,28 @@
+//! This client on this machine against a server of known truth, each in a process of its own, beside a
+//! bare reader. Nothing is assumed: every figure is measured when it is asked for.
+//!
+//! [`measure`] starts the parts as processes of the `inferometer` program; [`server()`], [`reader()`]
+//! and [`client`] are what those processes do.
+
+mod error;
+
+mod document;
+mod load;
+
+mod client;
+mod reader;
+mod server;
+
+mod process;
+
+mod levels;
+mod table;
+
+pub use client::measure as client;
+pub use document::{Document, Level, OpenLoop, Verdict};
+pub use error::CheckError;
+pub use levels::{Extent, measure};
+pub use load::{ClientLoad, Load};
+pub use reader::reader;
+pub use server::server;
+pub use table::text;

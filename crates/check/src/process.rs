@@ -1,0 +1,57 @@
+//! Starting the parts of a check as processes of their own.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use inferometer_run::ServerProcess;
+use serde::de::DeserializeOwned;
+
+use crate::error::CheckError;
+
+/// A server of known truth.
+pub struct Server {
+    _process: ServerProcess,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+/// Starts a server whose streams begin after `first_us` and go on every `gap_us`.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn server(program: &Path, first_us: u64, gap_us: u64) -> Result<Server, CheckError> {
+    let (first, gap) = (first_us.to_string(), gap_us.to_string());
+    let arguments = ["check-part", "server", "--first-us", &first, "--gap-us", &gap];
+    let arguments = arguments.map(OsString::from);
+    let process = ServerProcess::spawn("server of known truth", program, &arguments);
+    let process = process.map_err(CheckError::new)?;
+    let address = process.url.authority().parse();
+    let address = address
+        .map_err(|error| CheckError::new(format!("server of known truth: its address: {error}")))?;
+    Ok(Server { _process: process, address })
+}
+
+/// Runs a part to its end; gives what it printed.
+///
+/// # Errors
+/// When it cannot be started or fails; its own message is on standard error.
+pub fn run<T: DeserializeOwned>(
+    program: &Path,
+    name: &str,
+    arguments: &[String],
+) -> Result<T, CheckError> {
+    let failed = |what: String| CheckError::new(format!("check, {name}: {what}"));
+    let output = Command::new(program)
+        .args(["check-part", name])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| failed(format!("cannot be started: {error}")))?;
+    if !output.status.success() {
+        return Err(failed("failed; its own message is above".to_owned()));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| failed(format!("says: {error}")))
+}

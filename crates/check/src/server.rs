@@ -1,0 +1,27 @@
+//! The server's part of a check: it writes into each token when it sent it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use inferometer_net::{EpollNet, Net};
+use inferometer_truth::{Pace, TruthServer};
+
+use crate::error::CheckError;
+
+/// Serves until its process ends; `listening` is called with the address.
+///
+/// # Errors
+/// When sockets are refused, and what `listening` fails with.
+pub fn server<E: From<CheckError>>(
+    first: Duration,
+    gap: Duration,
+    listening: impl FnOnce(SocketAddr) -> Result<(), E>,
+) -> Result<(), E> {
+    let sockets = CheckError::Sockets;
+    // Only what it sends matters: it needs no stamps of what it receives.
+    let mut net = EpollNet::new().map_err(sockets)?.with_user_stamps();
+    let at = net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).map_err(sockets)?;
+    listening(at)?;
+    net.play(&mut TruthServer::new(Pace { first, gap })).map_err(sockets)?;
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! What `check` found, for people.
+
+use std::fmt::Write as _;
+
+use inferometer_truth::Spread;
+
+use crate::document::{Document, Verdict};
+
+const HEAD: [&str; 13] = [
+    "streams",
+    "TTFT error us",
+    "beyond reader ms",
+    "gap error us",
+    "by user stamps",
+    "width p99",
+    "CPU s/Mtok paced",
+    "reader",
+    "tokens/s",
+    "CPU s/Mtok",
+    "reader",
+    "KB/stream",
+    "in flight, server saw",
+];
+
+/// The table, the open loops and the verdict.
+#[must_use]
+pub fn text(document: &Document) -> String {
+    let mut rows = vec![HEAD.map(str::to_owned)];
+    for level in &document.levels {
+        rows.push([
+            level.streams.to_string(),
+            spread(&level.ttft_error_us.kernel),
+            format!(
+                "{:+.2} / {:+.2}",
+                level.ttft_beyond_reader_ms.mean, level.ttft_beyond_reader_ms.p99
+            ),
+            spread(&level.gap_error_us.kernel),
+            spread(&level.gap_error_us.user),
+            format!("{:.0}", level.arrival_width_us.p99),
+            format!("{:.2}", level.paced_client_cpu_s_per_mtok),
+            format!("{:.2}", level.paced_reader_cpu_s_per_mtok),
+            format!("{:.0}", level.tokens_per_s),
+            format!("{:.2}", level.client_cpu_s_per_mtok),
+            format!("{:.2}", level.reader_cpu_s_per_mtok),
+            format!("{:.1}", level.bytes_per_stream * 1e-3),
+            format!(
+                "{} {:.2}, {} {:.2}",
+                level.peak_concurrency,
+                level.mean_concurrency,
+                level.server.peak_streams,
+                level.server.mean_streams
+            ),
+        ]);
+    }
+    let mut out = String::from(
+        "This client against a server that writes into each token when it sent it. Errors are \
+         p50 / p99 / max, TTFT beyond the bare reader's is mean / p99.\n\n",
+    );
+    table(&mut out, &rows);
+    out.push('\n');
+    for open in &document.open_loops {
+        let _ = writeln!(
+            out,
+            "open loop, {} requests/s: {} sent {} us after the plan's instant, with {:.2} of a \
+             processor",
+            open.rate,
+            open.requests,
+            spread(&open.send_delay_us),
+            open.client_cores
+        );
+    }
+    let lateness = document.levels.iter().map(|level| {
+        format!("{:.0} / {:.0}", level.server.lateness_us_p50, level.server.lateness_us_p99)
+    });
+    let lateness: Vec<String> = lateness.collect();
+    let _ = writeln!(
+        out,
+        "the server itself was late by (us, p50 / p99, by level): {}",
+        lateness.join(", ")
+    );
+    verdict(&mut out, &document.verdict);
+    out
+}
+
+fn spread(spread: &Spread) -> String {
+    format!("{:.0} / {:.0} / {:.0}", spread.p50, spread.p99, spread.max)
+}
+
+fn table(out: &mut String, rows: &[[String; HEAD.len()]]) {
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    for row in rows {
+        let cells = row.iter().enumerate().map(|(column, cell)| {
+            let width = width(column);
+            format!("{cell:>width$}")
+        });
+        let _ = writeln!(out, "{}", cells.collect::<Vec<_>>().join("  "));
+    }
+}
+
+fn verdict(out: &mut String, verdict: &Verdict) {
+    match (verdict.streams, verdict.tokens_per_s) {
+        (Some(streams), Some(tokens_per_s)) => {
+            let _ = writeln!(
+                out,
+                "\nVerdict: trusted on this machine up to {streams} streams and {tokens_per_s:.0} \
+                 tokens/s."
+            );
+        }
+        _ => out.push_str("\nVerdict: not to be trusted on this machine as it is now.\n"),
+    }
+    for reason in &verdict.reasons {
+        let _ = writeln!(out, "  {reason}");
+    }
+}

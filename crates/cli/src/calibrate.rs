@@ -1,0 +1,232 @@
+//! Constants of a profile of the embedded engine from measured rows, and how well they predict rows that
+//! they were not fitted on. It measures nothing and writes no file.
+
+use std::fmt::{Display, Write as _};
+
+use inferometer_engine::EngineConfig;
+use inferometer_engine::Weights;
+use inferometer_engine::fit::{
+    MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, coverage, error_percent, errors,
+    fit_scaled, fit_scales, leave_lengths_out,
+};
+use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role};
+use inferometer_predict::{read_against, row};
+use inferometer_run::PlanError;
+
+/// Fewer rows than this cannot tell all constants apart: they get multipliers.
+const ROWS_FOR_CONSTANTS: usize = 8;
+/// Requests of the saturated pass of the published tables.
+const PUBLISHED_REQUESTS: u32 = 399;
+/// Fewer than this cannot tell the multipliers apart.
+const ROWS_FOR_SCALES: usize = 2;
+
+/// Why no profile was fitted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CalibrateError(String);
+
+impl CalibrateError {
+    fn new(why: impl Display) -> Self {
+        Self(why.to_string())
+    }
+}
+
+impl From<PlanError> for CalibrateError {
+    fn from(error: PlanError) -> Self {
+        Self::new(error)
+    }
+}
+
+/// What a profile is fitted to.
+pub struct Request<'a> {
+    /// A published table (Markdown), perhaps `#SECTION` of it, or a stored run.
+    pub measured: &'a str,
+    /// The engine and the profile to begin with.
+    pub config: &'a EngineConfig,
+    /// Only these rows, such as `128x128`; all where none is named.
+    pub rows: &'a [String],
+    /// Requests of the saturated pass that was measured, where the rows do not say.
+    pub requests: Option<u32>,
+    /// The name of the new profile; absent: `calibrated-MODEL`.
+    pub name: Option<&'a str>,
+    /// The store of the run.
+    pub store: Option<&'a str>,
+}
+
+/// A profile that was fitted.
+pub struct Calibrated {
+    /// The profile.
+    pub profile: Profile,
+    /// How well it fits, in words.
+    pub text: String,
+}
+
+/// Fits a profile.
+///
+/// # Errors
+/// When the rows cannot be read, or are too few.
+pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
+    let config = request.config;
+    let (table, left_out) = measured(request)?;
+    let weights = config.weights.unwrap_or(config.model.weights);
+    let mut profile = config.profile.clone();
+    let of_start = stated(&profile, weights);
+    profile.provenance.clear();
+    let mut text = left_out;
+    let is_by_multipliers = table.rows.len() < ROWS_FOR_CONSTANTS;
+    let (fitted, errors_left_out) = if is_by_multipliers {
+        by_multipliers(&profile, &table, &mut text)?
+    } else {
+        let names = constants_of(weights);
+        let _ = writeln!(text, "fitted {} constants to {} rows", names.len(), table.rows.len());
+        let tables = std::slice::from_ref(&table);
+        let fit_to = |tables: &[MeasuredTable]| fit_scaled(&profile, tables, names);
+        let fitted = fit_to(tables).map_err(CalibrateError::new)?;
+        let left_out = leave_lengths_out(tables, fit_to).map_err(CalibrateError::new)?;
+        (fitted, left_out.concat())
+    };
+    let in_sample = errors(&fitted, &table).map_err(CalibrateError::new)?;
+    let default_name = || format!("calibrated-{}", config.model.name);
+    let mut fitted =
+        Profile { name: request.name.map_or_else(default_name, str::to_owned), ..fitted };
+    let percent = |errors: &[RowError]| match errors {
+        [] => ColumnErrors::new(),
+        errors => error_percent(errors),
+    };
+    fitted.provenance.push(Provenance {
+        table: config.model.name.clone(),
+        weights,
+        role: Role::Fitted,
+        rows: table.rows.len() as u32,
+        requests: (table.requests, 1),
+        seen: coverage(&fitted, &table).map_err(CalibrateError::new)?,
+        errors: percent(&in_sample),
+        left_out_lengths: percent(&errors_left_out),
+        left_out_table: ColumnErrors::new(),
+        left_out_of_start: if is_by_multipliers { of_start } else { ColumnErrors::new() },
+    });
+    add_errors(&mut text, "rows fitted on", &in_sample);
+    add_errors(&mut text, "rows left out of the fit", &errors_left_out);
+    if is_by_multipliers {
+        let _ = writeln!(
+            text,
+            "so few rows tell little of others: intervals are no narrower than those of {}",
+            config.profile.name
+        );
+    }
+    Ok(Calibrated { profile: fitted, text })
+}
+
+/// The widest errors of rows left out that a profile states for these weights, by column.
+fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
+    let tables = profile.provenance.iter().filter(|table| table.weights == weights);
+    let mut widest = ColumnErrors::new();
+    for (column, error) in tables.flat_map(|table| &table.left_out_lengths) {
+        if widest.get(column).is_none_or(|known| known.p90 < error.p90) {
+            widest.insert(column.clone(), *error);
+        }
+    }
+    widest
+}
+
+/// The rows that can be fitted on, and in words why the others cannot.
+fn measured(request: &Request<'_>) -> Result<(MeasuredTable, String), CalibrateError> {
+    let config = request.config;
+    let against = read_against(request.measured, request.store, config)?;
+    if against.counts.is_some_and(|counts| counts.predicted) {
+        return Err(CalibrateError::new(format!(
+            "{}: a profile is fitted to measured rows",
+            against.origin
+        )));
+    }
+    let mut text = format!("measured: {}\n", against.origin);
+    let wanted = |cell: &str| request.rows.is_empty() || request.rows.iter().any(|r| r == cell);
+    let mut rows = Vec::new();
+    for found in &against.rows {
+        let name = format!("{}x{}", found.cell.input_length, found.cell.output_length);
+        if !wanted(&name) {
+            continue;
+        }
+        let judged = row(config, found.cell, Some(&found.measured))?;
+        for finding in &judged.findings {
+            let _ = writeln!(text, "  {}: {}", found.cell, finding.message);
+        }
+        let figures = &found.measured;
+        let both = figures.output_tokens_per_s.zip(figures.latency_per_output_token_ms);
+        let Some((output_tokens_per_s, latency_per_output_token_ms)) = both else {
+            let _ = writeln!(text, "  {}: left out, tokens/s or latency is missing", found.cell);
+            continue;
+        };
+        if judged.comparable {
+            let resolved = judged.config.resolve().map_err(CalibrateError::new)?;
+            rows.push(MeasuredRow {
+                cell: found.cell,
+                output_tokens_per_s,
+                latency_per_output_token_ms,
+                max_model_len: resolved.limits.max_model_len,
+                mean_output: judged.mean_output,
+            });
+        }
+    }
+    if rows.len() < ROWS_FOR_SCALES {
+        return Err(CalibrateError::new(format!(
+            "{}: {} rows can be fitted on; at least {ROWS_FOR_SCALES} are needed, one of short \
+             inputs with a batch of 200 or more and one of long context",
+            request.measured,
+            rows.len()
+        )));
+    }
+    let measured = against.counts.map(|counts| counts.saturated);
+    let requests = match (request.requests, measured) {
+        (Some(given), Some(sent)) if given != sent => {
+            return Err(CalibrateError::new(format!(
+                "--requests: {given}, but the run sent {sent}"
+            )));
+        }
+        (given, sent) => given.or(sent).unwrap_or(PUBLISHED_REQUESTS),
+    };
+    let table = MeasuredTable { config: config.clone(), rows, requests };
+    Ok((table, text))
+}
+
+/// Multipliers over the profile, and the errors of each row under those of the others.
+fn by_multipliers(
+    start: &Profile,
+    table: &MeasuredTable,
+    text: &mut String,
+) -> Result<(Profile, Vec<RowError>), CalibrateError> {
+    let (fitted, factors) =
+        fit_scales(start, std::slice::from_ref(table)).map_err(CalibrateError::new)?;
+    let words: Vec<String> =
+        SCALES.iter().zip(factors).map(|(name, factor)| format!("{name} x {factor:.3}")).collect();
+    let _ = writeln!(
+        text,
+        "fitted three multipliers over {} to {} rows: {}",
+        start.name,
+        table.rows.len(),
+        words.join(", ")
+    );
+    let mut left_out = Vec::new();
+    // Two rows without one cannot be fitted.
+    for out in table.rows.iter().filter(|_| table.rows.len() > ROWS_FOR_SCALES) {
+        let others = [table.only(|row| row != out)];
+        let (fitted, _) = fit_scales(start, &others).map_err(CalibrateError::new)?;
+        left_out
+            .extend(errors(&fitted, &table.only(|row| row == out)).map_err(CalibrateError::new)?);
+    }
+    Ok((fitted, left_out))
+}
+
+fn add_errors(text: &mut String, what: &str, errors: &[RowError]) {
+    if errors.is_empty() {
+        let _ = writeln!(text, "{what}: none to tell; give more rows");
+        return;
+    }
+    for (column, e) in error_percent(errors) {
+        let _ = writeln!(
+            text,
+            "{what}: {column}: mean {:.2} %, median {:.2} %, p90 {:.2} %, max {:.2} %",
+            e.mean, e.median, e.p90, e.max
+        );
+    }
+}

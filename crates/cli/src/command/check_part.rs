@@ -1,0 +1,98 @@
+//! The processes that `check` starts: the server, the bare reader, the client. Not for people.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use inferometer_check::{ClientLoad, Load, client, reader, server};
+use inferometer_net::raise_open_files_limit;
+
+use crate::exit::{Failure, print};
+use crate::lifeline;
+
+/// Which one.
+#[derive(Args)]
+pub struct PartArgs {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Subcommand)]
+enum Part {
+    /// The server of known truth.
+    Server(ServerArgs),
+    /// The bare reader.
+    Reader(LoadArgs),
+    /// The client.
+    Client(ClientArgs),
+}
+
+#[derive(Args)]
+struct ServerArgs {
+    /// Until the first token
+    #[arg(long)]
+    first_us: u64,
+    /// Between tokens; 0: as fast as it can
+    #[arg(long)]
+    gap_us: u64,
+}
+
+/// What is asked for.
+#[derive(Args, Clone)]
+struct LoadArgs {
+    /// Where the server listens
+    #[arg(long)]
+    server: SocketAddr,
+    /// Streams at a time
+    #[arg(long)]
+    streams: u32,
+    /// Requests in all
+    #[arg(long)]
+    requests: u32,
+    /// Tokens of each
+    #[arg(long)]
+    tokens: u32,
+}
+
+/// What the client is to do.
+#[derive(Args, Clone)]
+struct ClientArgs {
+    #[command(flatten)]
+    load: LoadArgs,
+    /// Requests per second, instead of a closed loop
+    #[arg(long)]
+    rate: Option<f64>,
+    /// Play it once more and hold every event against the truth
+    #[arg(long)]
+    errors: bool,
+}
+
+impl LoadArgs {
+    fn load(&self) -> Load {
+        let Self { server, streams, requests, tokens } = *self;
+        Load { server, streams, requests, tokens }
+    }
+}
+
+/// Plays a part.
+///
+/// # Errors
+/// When it cannot.
+pub fn part(arguments: PartArgs) -> Result<(), Failure> {
+    raise_open_files_limit().map_err(Failure::run_failed)?;
+    match arguments.part {
+        Part::Server(arguments) => {
+            lifeline::end_with_stdin();
+            let first = Duration::from_micros(arguments.first_us);
+            let gap = Duration::from_micros(arguments.gap_us);
+            server(first, gap, |at| print(&format!("listening on http://{at}\n")))
+        }
+        Part::Reader(arguments) => {
+            print(&serde_json::json!(reader(&arguments.load())?).to_string())
+        }
+        Part::Client(ClientArgs { load, rate, errors }) => {
+            let measured = client(&ClientLoad { load: load.load(), rate, errors })?;
+            print(&serde_json::json!(measured).to_string())
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Runs compared with a baseline, figure by figure, and a gate on the differences. It measures nothing
+//! and writes nothing.
+
+use std::fmt::Display;
+use std::path::Path;
+
+pub use inferometer_analysis::compare::{Comparison, Condition, GateResult, Met, Options, Subject};
+use inferometer_analysis::compare::{compare as compare_figures, judge, parse_gate};
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::table_import::is_under;
+use inferometer_formats::import::Import;
+use inferometer_plan::Plan;
+use inferometer_store::Store;
+use serde::Serialize;
+
+/// Why two results cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", mistakes.join("; "))]
+pub struct CompareError {
+    /// Every mistake.
+    pub mistakes: Vec<String>,
+}
+
+impl CompareError {
+    fn new(mistake: impl Display) -> Self {
+        Self { mistakes: vec![mistake.to_string()] }
+    }
+}
+
+/// A comparison, and the results of its gate.
+#[derive(Debug, Serialize)]
+pub struct Judged {
+    /// The differences.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// Whether each condition is met.
+    pub gate: Vec<GateResult>,
+}
+
+/// The conditions of a gate, such as `output_tokens_per_s>-3%,ttft_p99<+5%`.
+///
+/// # Errors
+/// Every condition that is none.
+pub fn conditions(gate: Option<&str>) -> Result<Vec<Condition>, CompareError> {
+    let Some(text) = gate else { return Ok(Vec::new()) };
+    parse_gate(text).map_err(|errors| CompareError {
+        mistakes: errors.iter().map(|error| format!("--gate: {error}")).collect(),
+    })
+}
+
+/// Compares a result with a baseline.
+///
+/// # Errors
+/// When they have no cell in common, or a condition is on a figure that they do not have.
+pub fn compare(
+    baseline: &Subject,
+    contender: &Subject,
+    options: Options,
+    conditions: &[Condition],
+) -> Result<Judged, CompareError> {
+    let comparison = compare_figures(baseline, contender, options).map_err(CompareError::new)?;
+    let gate = judge(conditions, &comparison)
+        .map_err(|error| CompareError::new(format!("--gate: {error}")))?;
+    Ok(Judged { comparison, gate })
+}
+
+/// The conditions of all gates with a result, in words.
+#[must_use]
+pub fn with_result(judged: &[Judged], met: Met) -> Vec<String> {
+    let results = judged.iter().flat_map(|judged| &judged.gate);
+    let found = results.filter(|result| result.met == met);
+    found.map(|result| format!("{} ({})", result.condition, result.place)).collect()
+}
+
+/// What can be compared.
+const ACCEPTED: &str = "name a stored run, a summary.json, the result file of another tool, or a \
+                        published table (FILE.md, FILE.md#SECTION)";
+
+/// What a name stands for: a published table, a summary, or a stored run.
+///
+/// # Errors
+/// When it stands for none of these, or for several tables.
+pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
+    let (path, section) = match name.split_once('#') {
+        Some((path, section)) => (path, Some(section)),
+        None => (name, None),
+    };
+    let problem = |what: String| CompareError::new(format!("{path}: {what}"));
+    if Path::new(path).is_file() {
+        return file(name, path, section).map_err(problem);
+    }
+    if Path::new(path).is_dir() {
+        return Err(problem(format!("is a folder; {ACCEPTED}")));
+    }
+    if path.ends_with(".md") || path.ends_with(".json") {
+        return Err(problem("there is no such file".to_owned()));
+    }
+    let store = Store::open_existing(store).map_err(CompareError::new)?;
+    let found = store.run(name).map_err(CompareError::new)?;
+    let id = found.row.id.to_string();
+    let summary =
+        found.summary.ok_or_else(|| CompareError::new(format!("run {id} has no results yet")))?;
+    let subject = Subject::of_run(id, &summary);
+    // A plan of another version of this program may have another form: what it asked for is then not
+    // known here.
+    Ok(match serde_json::from_str::<Plan>(&found.plan_json) {
+        Ok(plan) if summary.imported.is_none() => subject.planned_by(&plan),
+        Ok(_) | Err(_) => subject,
+    })
+}
+
+/// A file: a summary of this program, or what `import` knows. Of several runs in it the one that is
+/// named.
+fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    if let Ok(summary) = serde_json::from_slice::<Summary>(&bytes) {
+        return Ok(Subject::of_run(name, &summary));
+    }
+    let file = Path::new(path).file_name().map_or(path.into(), |file| file.to_string_lossy());
+    let imports = inferometer_formats::import::read(&file, &bytes).map_err(|error| {
+        let message = error.to_string();
+        let message = message.strip_prefix(&format!("{file}: ")).unwrap_or(&message);
+        format!("{message}; {ACCEPTED}")
+    })?;
+    let headings = |summary: &Summary| {
+        summary.imported.as_ref().map(|from| from.section.clone()).unwrap_or_default()
+    };
+    let fits =
+        |import: &&Import| section.is_none_or(|words| is_under(&headings(&import.summary), words));
+    let mut found: Vec<&Import> = imports.iter().filter(fits).collect();
+    let is_table = |import: &&Import| {
+        import.summary.imported.as_ref().is_some_and(|from| !from.tables.is_empty())
+    };
+    // Beside a table may stand the log that it was made of.
+    if found.len() > 1 && found.iter().filter(|import| is_table(import)).count() == 1 {
+        found.retain(is_table);
+    }
+    match found.as_slice() {
+        [import] => Ok(Subject::of_run(name, &import.summary)),
+        found => {
+            let sections: Vec<String> =
+                imports.iter().map(|import| headings(&import.summary).join(" / ")).collect();
+            Err(format!(
+                "{} of its tables fit; name one as FILE.md#SECTION: {}",
+                found.len(),
+                sections.join("; ")
+            ))
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Asks the person at the terminal before a long run begins.
+
+use std::io::{IsTerminal, stderr, stdin};
+use std::time::Duration;
+
+use inferometer_run::Estimate;
+
+/// Runs that may take longer than this are begun when a person has agreed.
+const LONG: Duration = Duration::from_secs(600);
+
+/// Asks the person at the terminal, if there is one, whether a long run is to begin.
+///
+/// # Errors
+/// When it is not.
+pub fn consent(estimate: Estimate) -> Result<(), String> {
+    let is_long = estimate.is_some_and(|(one, other)| one.max(other) > LONG);
+    if !(is_long && stdin().is_terminal() && stderr().is_terminal()) {
+        return Ok(());
+    }
+    eprint!("begin? [Y/n] (--yes begins without asking) ");
+    let mut answer = String::new();
+    let read = stdin().read_line(&mut answer);
+    if read.is_ok() && agrees(&answer) {
+        return Ok(());
+    }
+    Err("not begun: nothing was measured".to_owned())
+}
+
+/// Enter agrees; the end of the input does not.
+fn agrees(answer: &str) -> bool {
+    matches!(answer.to_lowercase().as_str(), "\n" | "\r\n")
+        || answer.trim().to_lowercase().starts_with('y')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enter_and_yes_agree_and_nothing_else_does() {
+        assert!(["\n", "\r\n", "y\n", "Yes\n", " Y\n"].into_iter().all(agrees));
+        assert!(["", "n\n", "no\n", " \n", "x\n"].into_iter().all(|answer| !agrees(answer)));
+    }
+}

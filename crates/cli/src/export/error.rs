@@ -1,0 +1,49 @@
+//! Why a run cannot be exported. No exit code.
+
+use std::fmt::Display;
+
+use inferometer_run::RunError;
+use inferometer_store::StoreError;
+
+use crate::stored::OtherVersion;
+use crate::stored_passes::PassesError;
+
+/// Why a run cannot be exported.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportRunError {
+    /// The run or the format does not have what is asked for, or the file cannot be made.
+    #[error("{0}")]
+    Request(String),
+    /// The file or standard output cannot be written to its end.
+    #[error("{0}")]
+    Write(String),
+    /// The log of the run cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The plan of the run cannot be read.
+    #[error(transparent)]
+    OtherVersion(#[from] OtherVersion),
+    /// The report of the run cannot be written.
+    #[error(transparent)]
+    Report(#[from] RunError),
+}
+
+impl ExportRunError {
+    pub(crate) fn request(why: impl Display) -> Self {
+        Self::Request(why.to_string())
+    }
+
+    pub(crate) fn write(why: impl Display) -> Self {
+        Self::Write(why.to_string())
+    }
+}
+
+impl From<PassesError> for ExportRunError {
+    fn from(error: PassesError) -> Self {
+        match error {
+            PassesError::Missing(why) => Self::Request(why),
+            PassesError::Store(error) => Self::Store(error),
+            PassesError::OtherVersion(error) => Self::OtherVersion(error),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Measures how fast LLM serving engines are, and states how wrong its own numbers can be.
+//!
+//! This is the library of the `inferometer` program: functions from values to values, each with a
+//! typed error. Nothing here prints or exits, and environment variables are read only where the
+//! caller hands them over. [`resolve`] makes a [`Plan`] of what a plan file says, [`run`] measures
+//! it, [`predict`] and [`search`] play it in virtual time, [`compare`](mod@compare) compares results,
+//! and [`Store`] has every run with all of its records.
+//!
+//! # Measure a server
+//!
+//! Without a `target` the plan measures the embedded engine, a calibrated model of a serving engine.
+//! Here it is served by a thread of this process, on a port of this machine, a hundred times faster
+//! than the hardware would be.
+//!
+//! ```
+//! use inferometer::metrics::ttft;
+//! use inferometer::{Events, Spec, Strictness, judge, resolve, run};
+//! use serde_json::json;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! let spec: Spec = serde_json::from_value(json!({
+//!     "speed": 100, "input_lengths": [64], "output_lengths": [16], "one_by_one": 3, "requests": 20,
+//! }))?;
+//! let (plan, mut context) = resolve(&spec, &|name| std::env::var(name).ok())?;
+//! context.store = folder.path().join("runs.db");
+//! context.out = Some(folder.path().join("report"));
+//! let finished = run(&plan, &context, &Events::none())?;
+//!
+//! let cell = &finished.summary.cells[0];
+//! println!("{:?} output tokens per second", cell.output_tokens_per_s);
+//! for pass in &cell.passes {
+//!     let ttft_ms = pass.latencies.get(&ttft::FROM_SENT).expect("requests completed");
+//!     println!("{}: TTFT p50 {} ms, p99 {} ms", pass.load, ttft_ms.p50, ttft_ms.p99);
+//!     assert_eq!(pass.outcomes.failed(), 0);
+//! }
+//! // Whether it was interrupted, too many requests failed, or an objective was not met.
+//! judge(&plan, &context, &finished, Strictness::Lenient)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Predict, and compare two results
+//!
+//! ```
+//! use inferometer::compare::{Options, Subject, compare};
+//! use inferometer::{EngineConfig, Spec, predict, resolve};
+//! use serde_json::json;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! let predicted = |model: &str| -> Result<_, Box<dyn std::error::Error>> {
+//!     let spec: Spec = serde_json::from_value(json!({
+//!         "model": model, "input_lengths": [128], "output_lengths": [32], "requests": 50,
+//!     }))?;
+//!     let (plan, mut context) = resolve(&spec, &|_| None)?;
+//!     context.store = folder.path().join("runs.db");
+//!     context.out = Some(folder.path().join(model));
+//!     Ok(predict(&plan, &context, &EngineConfig::of_model(model)?, None)?.summary)
+//! };
+//! let (small, large) = (predicted("chatglm3-6b")?, predicted("qwen-14b")?);
+//! let baseline = Subject::of_run("small", &small);
+//! let contender = Subject::of_run("large", &large);
+//! let judged = compare(&baseline, &contender, Options { margin: 0.05, seed: 0 }, &[])?;
+//! println!("{}", serde_json::to_string_pretty(&judged)?);
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod plan_file;
+pub mod scenario;
+
+pub mod stored;
+pub mod stored_passes;
+
+pub mod calibrate;
+pub mod compare;
+pub mod export;
+pub mod import;
+pub mod report;
+
+mod measure;
+
+pub use inferometer_analysis::summary::Summary;
+pub use inferometer_check as check;
+pub use inferometer_engine::EngineConfig;
+pub use inferometer_metrics as metrics;
+pub use inferometer_plan::Plan;
+pub use inferometer_plan::spec::Spec;
+pub use inferometer_predict::{Against, PredictError, predict, read_against, search};
+pub use inferometer_run::{
+    Context, Event, Events, Finished, Group, Host, Interrupt, LiveState, PlanError, ReportFiles,
+    RunError, Shortfall, Strictness, Subscriber, judge, resolve,
+};
+pub use inferometer_store::Store;
+pub use measure::run;

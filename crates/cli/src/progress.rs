@@ -1,0 +1,160 @@
+//! Bars on a terminal: of a pass, and of prompts that are being made. They measure nothing.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use inferometer_drive::Live;
+
+/// How often a bar is drawn.
+const REDRAW: Duration = Duration::from_millis(200);
+/// What takes less than this is not shown.
+const A_MOMENT: Duration = Duration::from_millis(500);
+/// How prompts are shown while they are made, of a known number and of none.
+const PROMPTS_OF: &str = "  {prefix} {bar:24} {pos}/{len} prompts made  {eta} left";
+const PROMPTS: &str = "  {prefix} {spinner}  {pos} prompts made  {elapsed}";
+/// Looks at the counters that the rate shown is taken over.
+const RATE_LOOKS: usize = 10;
+
+/// Whether bars are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bars {
+    /// On standard error.
+    Drawn,
+    /// Not at all.
+    None,
+}
+
+/// A bar that is being drawn; ends with this value. It only reads counters, so that measuring is the
+/// same without it.
+pub struct Showing {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Bars {
+    /// Shows a pass of so many requests, where that is known, of so many output tokens each.
+    pub fn pass(
+        self,
+        label: &str,
+        requests: Option<u32>,
+        output_tokens: u32,
+        live: Arc<Live>,
+    ) -> Showing {
+        let expected = Expected { requests, output_tokens };
+        let mut looks = VecDeque::new();
+        self.redrawing(Duration::ZERO, bar(label, expected), move |bar| {
+            draw(bar, &live, expected, &mut looks);
+        })
+    }
+
+    /// Shows prompts while they are made: as many, where that is known, by a counter that counts
+    /// those of earlier passes too. What takes less than a moment is not shown.
+    pub fn prompts(self, label: &str, prompts: Option<u32>, made: Arc<AtomicU64>) -> Showing {
+        let before = made.load(Ordering::Relaxed);
+        let template = if prompts.is_some() { PROMPTS_OF } else { PROMPTS };
+        let bar = styled(template, ProgressBar::hidden()).with_prefix(label.to_owned());
+        bar.set_length(u64::from(prompts.unwrap_or(0)));
+        self.redrawing(A_MOMENT, bar, move |bar| {
+            if bar.is_hidden() {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+            bar.set_position(made.load(Ordering::Relaxed) - before);
+        })
+    }
+
+    /// Draws a bar from a moment on until the value that is returned is dropped.
+    fn redrawing(
+        self,
+        from: Duration,
+        bar: ProgressBar,
+        mut draw: impl FnMut(&ProgressBar) + Send + 'static,
+    ) -> Showing {
+        if self == Self::None {
+            return Showing { stop: None, thread: None };
+        }
+        let (stop, stopped) = channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let mut next = from;
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(next) {
+                draw(&bar);
+                next = REDRAW;
+            }
+            bar.finish_and_clear();
+        });
+        Showing { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for Showing {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a pass is expected to bring.
+#[derive(Clone, Copy)]
+struct Expected {
+    requests: Option<u32>,
+    output_tokens: u32,
+}
+
+/// A bar over output tokens: requests of a saturated pass end all at once, near its end.
+fn bar(label: &str, expected: Expected) -> ProgressBar {
+    let template = match expected.requests {
+        Some(_) => "  {prefix} {bar:24} {percent:>3} %  {msg}  {eta} left",
+        None => "  {prefix} {spinner}  {msg}  {elapsed}",
+    };
+    let bar = match expected.requests {
+        Some(count) => ProgressBar::new(u64::from(count) * u64::from(expected.output_tokens)),
+        None => ProgressBar::no_length(),
+    };
+    bar.set_draw_target(ProgressDrawTarget::stderr());
+    styled(template, bar).with_prefix(label.to_owned())
+}
+
+/// A bar as all of ours look.
+fn styled(template: &str, bar: ProgressBar) -> ProgressBar {
+    let style = ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("━╸ ");
+    bar.with_style(style)
+}
+
+fn draw(bar: &ProgressBar, live: &Live, expected: Expected, looks: &mut VecDeque<u64>) {
+    let counts = live.look();
+    looks.push_back(counts.tokens);
+    if looks.len() > RATE_LOOKS {
+        looks.pop_front();
+    }
+    let seconds = (looks.len() - 1) as f64 * REDRAW.as_secs_f64();
+    let grown = counts.tokens.saturating_sub(looks.front().copied().unwrap_or(0));
+    let rate = if seconds > 0.0 { grown as f64 / seconds } else { 0.0 };
+    let in_flight = counts.begun.saturating_sub(counts.ended);
+    let failed = match counts.failed {
+        0 => String::new(),
+        failed => format!(", {failed} failed"),
+    };
+    let never_begun = match counts.never_begun {
+        0 => String::new(),
+        never_begun => format!(", {never_begun} never begun"),
+    };
+    // Requests that are over count whole, however many tokens they brought.
+    let over = counts.over() * u64::from(expected.output_tokens);
+    bar.set_position(counts.tokens.max(over));
+    let done = match expected.requests {
+        Some(all) => format!("{}/{all} requests", counts.over()),
+        None => format!("{} requests", counts.over()),
+    };
+    // How many tokens a chunk holds is known when its request is over.
+    bar.set_message(format!(
+        "{done}, {rate:.0} chunks/s, {in_flight} in flight{failed}{never_begun}"
+    ));
+}

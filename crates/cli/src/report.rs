@@ -1,0 +1,166 @@
+//! The report of a stored run, made again from its records, and the figures that other tools would have
+//! printed of them. Nothing is measured.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use inferometer_analysis::summary::Summary;
+use inferometer_formats::dialect::Tool;
+use inferometer_model::cell::which;
+use inferometer_plan::Plan;
+use inferometer_predict::{PredictError, write_tables};
+use inferometer_report::notice_of;
+use inferometer_report::plot::Theme;
+use inferometer_report::trace::Traces;
+use inferometer_run::outputs::Outputs;
+use inferometer_run::{RunError, summarise_log, traces::Tracer};
+use inferometer_store::{RunId, StoreError, StoredRun};
+use serde_json::Value;
+
+use crate::stored::{OtherVersion, plan_of};
+use crate::stored_passes::{PassesError, expect_streams, for_each, seen};
+
+/// Why a report cannot be made again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The run does not have what is asked for.
+    #[error("{0}")]
+    Missing(String),
+    /// The log of the run cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The plan of the run cannot be read.
+    #[error(transparent)]
+    OtherVersion(#[from] OtherVersion),
+    /// The files cannot be written.
+    #[error(transparent)]
+    Files(#[from] RunError),
+    /// The tables of a prediction cannot be written.
+    #[error(transparent)]
+    Tables(#[from] PredictError),
+}
+
+impl From<PassesError> for ReportError {
+    fn from(error: PassesError) -> Self {
+        match error {
+            PassesError::Missing(why) => Self::Missing(why),
+            PassesError::Store(error) => Self::Store(error),
+            PassesError::OtherVersion(error) => Self::OtherVersion(error),
+        }
+    }
+}
+
+/// A report that was made again.
+pub struct Report {
+    /// The results.
+    pub summary: Summary,
+    /// The run.
+    pub run: RunId,
+    /// What was measured; absent for imported results.
+    pub plan: Option<Plan>,
+    /// What charts of single requests are drawn from.
+    pub traces: Traces,
+    /// Where the log was cut, if it was.
+    pub cut: Option<StoreError>,
+}
+
+impl Report {
+    /// Makes the results of a stored run again from its log; of imported results, which have no
+    /// records, as they are stored.
+    ///
+    /// # Errors
+    /// When the log or the plan of the run cannot be read.
+    pub fn of(stored: &StoredRun) -> Result<Self, ReportError> {
+        let run = stored.row.id.clone();
+        if let Some(summary) = stored.summary.as_ref().filter(|done| done.imported.is_some()) {
+            let summary = summary.clone();
+            return Ok(Self { summary, run, plan: None, traces: Traces::default(), cut: None });
+        }
+        let plan = plan_of(stored)?;
+        let mut tracer = Tracer::new(&plan);
+        let made = summarise_log(stored, &plan, |entry| tracer.take(entry))?;
+        let (traces, plan) = (tracer.finish(), Some(plan));
+        Ok(Self { summary: made.summary, run, plan, traces, cut: made.cut })
+    }
+
+    /// Whether it is a prediction with intervals, whose tables are written beside it.
+    #[must_use]
+    pub fn has_intervals(&self) -> bool {
+        self.summary.cells.iter().any(|cell| cell.prediction.interval.is_some())
+    }
+
+    /// Writes its files.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, out: Option<&Path>, theme: Theme) -> Result<PathBuf, ReportError> {
+        let outputs = Outputs::prepare(out)?;
+        let folder = match &self.plan {
+            Some(plan) => outputs.write_all(&self.summary, plan, &self.run, &self.traces, theme)?,
+            None => outputs.write_imported(&self.summary, &self.run, theme)?,
+        };
+        if self.has_intervals() {
+            write_tables(&folder, &self.summary)?;
+        }
+        Ok(folder)
+    }
+}
+
+/// What another tool would have printed of a run.
+pub struct OtherTool {
+    /// For people.
+    pub text: String,
+    /// For programs.
+    pub document: Value,
+}
+
+/// What another tool would have printed of the same records, by its own definitions; `warn` is told
+/// where the log was cut.
+///
+/// # Errors
+/// When the run has no streams or no records, or its log cannot be read.
+pub fn by_other_tool(
+    run: &StoredRun,
+    tool: Tool,
+    warn: impl Fn(&StoreError),
+) -> Result<OtherTool, ReportError> {
+    expect_streams(run)?;
+    let mut text = String::new();
+    let imported = run.summary.as_ref().and_then(|summary| summary.imported.as_ref());
+    let notice = notice_of(&run.target, run.row.predicted, imported)
+        .map_or_else(String::new, |notice| format!("{notice}\n"));
+    let is_search = run.summary.as_ref().is_some_and(|summary| !summary.searches.is_empty());
+    let mut passes = Vec::new();
+    for_each::<ReportError>(run, warn, |begin, records| {
+        let printed = tool.printed(&seen(run, begin, records));
+        let (cell, load) = (begin.cell, begin.plan.load().to_string());
+        let nth = which(is_search, begin.repeat);
+        let place = format!("{}: {cell}, {load}{nth}", run.row.id);
+        let _ = writeln!(text, "{place}\n{notice}{}", printed.text());
+        passes.push(serde_json::json!({
+            "pass": begin.pass,
+            "input_length": cell.input_length,
+            "output_length": cell.output_length,
+            "load": load,
+            "repeat": begin.repeat,
+            "figures": printed.json(),
+            "left_out": printed.left_out,
+        }));
+        Ok(())
+    })?;
+    if passes.is_empty() {
+        return Err(ReportError::Missing(format!(
+            "run {} has no records, which other tools' figures are computed from",
+            run.row.id
+        )));
+    }
+    let document = serde_json::json!({
+        "run_id": run.row.id,
+        "dialect": tool.name(),
+        "simulated": run.target.simulated,
+        "predicted": run.row.predicted,
+        "imported_from": run.row.imported_from,
+        "passes": passes,
+    });
+    Ok(OtherTool { text, document })
+}

@@ -1,0 +1,145 @@
+//! The passes of a stored run with all of their records, one pass at a time.
+
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_formats::dialect::Pass;
+use inferometer_load::PassPlan;
+use inferometer_load::arrival::Arrivals;
+use inferometer_model::record::Record;
+use inferometer_store::{Entry, LogReader, PassBegin, StoreError, StoredRun};
+
+use crate::stored::{OtherVersion, plan_of};
+
+/// Why the passes of a stored run cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum PassesError {
+    /// The run does not have what is asked for.
+    #[error("{0}")]
+    Missing(String),
+    /// Its log cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Its plan cannot be read.
+    #[error(transparent)]
+    OtherVersion(#[from] OtherVersion),
+}
+
+/// Hands over the passes of a run in the order in which they were measured. Of a log that was cut,
+/// those that it has; `warn` is told where it was cut.
+///
+/// # Errors
+/// When the log cannot be read, and what `take` fails with.
+pub fn for_each<E: From<StoreError>>(
+    run: &StoredRun,
+    warn: impl Fn(&StoreError),
+    mut take: impl FnMut(&PassBegin, &[Record]) -> Result<(), E>,
+) -> Result<(), E> {
+    let log = LogReader::open(&run.log)?;
+    let mut pass: Option<(PassBegin, Vec<Record>)> = None;
+    for entry in log {
+        match entry {
+            Ok(Entry::PassBegin(begin)) => pass = Some((begin, Vec::new())),
+            Ok(Entry::Record(record)) => {
+                if let Some((_, records)) = &mut pass {
+                    records.push(*record);
+                }
+            }
+            Ok(Entry::Observed(_)) => {}
+            Ok(Entry::PassEnd(_) | Entry::RunEnd(_)) => {
+                if let Some((begin, records)) = pass.take() {
+                    take(&begin, &records)?;
+                }
+            }
+            Err(error) if error.is_cut() => {
+                warn(&error);
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    pass.map_or(Ok(()), |(begin, records)| take(&begin, &records))
+}
+
+/// Refuses a run without a single record: of what other programs read there would be nothing.
+///
+/// # Errors
+/// When there is none, or the log cannot be read.
+pub fn expect_records(run: &StoredRun) -> Result<(), PassesError> {
+    for entry in LogReader::open(&run.log)? {
+        match entry {
+            Ok(Entry::Record(_)) => return Ok(()),
+            Err(error) if !error.is_cut() => return Err(error.into()),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Err(PassesError::Missing(format!(
+        "run {} has no records, only the figures that its source states or none at all: there is \
+         nothing to write of requests",
+        run.row.id
+    )))
+}
+
+/// Refuses a run whose records do not say when each chunk came: other tools' figures would be
+/// computed from arrivals that nobody saw.
+///
+/// # Errors
+/// When the run is predicted, or its answers were not streamed.
+pub fn expect_streams(run: &StoredRun) -> Result<(), PassesError> {
+    let id = &run.row.id;
+    if run.row.predicted {
+        return Err(PassesError::Missing(format!(
+            "run {id} is a prediction, which keeps no chunk by itself: what other tools count from \
+             chunks cannot be said of it"
+        )));
+    }
+    if !streamed(run)? {
+        return Err(PassesError::Missing(format!(
+            "run {id} was measured without streaming: other tools' TTFT, TPOT and ITL are of \
+             streams; measure it without --no-stream"
+        )));
+    }
+    Ok(())
+}
+
+/// A pass as other tools see it. Of what another tool measured, the time is the one it states.
+pub fn seen<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Record]) -> Pass<'a> {
+    let load = begin.plan.load();
+    let stated = run.summary.as_ref().filter(|done| done.imported.is_some());
+    let of_pass = stated.and_then(|summary| nth(summary, begin.pass as usize));
+    Pass {
+        records,
+        dialect: &run.target.dialect,
+        concurrency: match begin.plan {
+            // Other tools do it by a limit of one.
+            PassPlan::OneByOne { .. } => Some(1),
+            _ => load.concurrency(),
+        },
+        rate: load.rate().filter(|rate| rate.is_finite()),
+        duration_s: of_pass.and_then(|pass| pass.duration_s),
+    }
+}
+
+/// A pass of a summary by its number through all cells.
+fn nth(summary: &Summary, number: usize) -> Option<&PassSummary> {
+    summary.cells.iter().flat_map(|cell| &cell.passes).nth(number)
+}
+
+/// How arrivals are spread, as vLLM calls it.
+pub fn burstiness(plan: &PassPlan) -> f64 {
+    match plan {
+        PassPlan::Open { arrivals: Arrivals::Constant, .. } => f64::INFINITY,
+        PassPlan::Open { arrivals: Arrivals::Gamma { shape }, .. } => *shape,
+        _ => 1.0,
+    }
+}
+
+/// Whether answers were streamed; those of other tools are.
+///
+/// # Errors
+/// When the plan of the run cannot be read.
+pub fn streamed(run: &StoredRun) -> Result<bool, OtherVersion> {
+    match run.row.imported_from {
+        Some(_) => Ok(true),
+        None => Ok(plan_of(run)?.sampling.stream),
+    }
+}

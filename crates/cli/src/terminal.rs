@@ -1,0 +1,115 @@
+//! What a person sees of a run on a terminal: lines, bars, or the whole screen, made of the run's
+//! events. It measures nothing.
+
+use std::io::{IsTerminal, stderr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use inferometer_analysis::pass::PassSummary;
+use inferometer_run::{Estimate, Event, Events, Host, LiveState, Subscriber};
+
+use crate::consent::consent;
+use crate::console::tell;
+use crate::interrupt;
+use crate::progress::{Bars, Showing};
+use crate::tui::Screen;
+
+/// How a run is shown, which changes nothing of what it measures.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct View {
+    /// Nothing on standard error but errors, and what matters whatever is silenced.
+    pub quiet: bool,
+    /// Bars, where standard error is a terminal.
+    pub progress: bool,
+    /// The run on the whole terminal.
+    pub tui: bool,
+    /// Ask a person before a long run begins.
+    pub ask: bool,
+}
+
+/// Shows the events of runs.
+struct Terminal {
+    view: View,
+    bars: Bars,
+    /// The bar that is being drawn.
+    showing: Mutex<Option<Showing>>,
+    screen: Mutex<Option<Screen>>,
+}
+
+/// The events of the runs of a command, shown as asked for, and the host of these runs.
+pub fn show(view: View) -> (Events, Host) {
+    let drawn = !view.quiet && view.progress && stderr().is_terminal();
+    let bars = if drawn { Bars::Drawn } else { Bars::None };
+    let (showing, screen) = (Mutex::new(None), Mutex::new(None));
+    let terminal = Arc::new(Terminal { view, bars, showing, screen });
+    let events = Events::to(Arc::clone(&terminal));
+    let live = events.live().clone();
+    let host = Host {
+        interrupt: interrupt::shared(),
+        confirm: Some(Arc::new(move |estimate| terminal.begin(estimate, &live))),
+        program: std::env::current_exe().ok(),
+        find_local_servers: !view.quiet,
+    };
+    (events, host)
+}
+
+impl Terminal {
+    /// A run is about to begin.
+    fn begin(&self, estimate: Estimate, live: &LiveState) -> Result<(), String> {
+        if self.view.ask {
+            consent(estimate)?;
+        }
+        if self.view.tui {
+            let screen = Screen::open(live.clone()).map_err(|failure| failure.to_string())?;
+            *self.screen.lock().unwrap_or_else(PoisonError::into_inner) = Some(screen);
+        }
+        Ok(())
+    }
+
+    fn draw(&self, showing: Option<Showing>) {
+        let mut current = self.showing.lock().unwrap_or_else(PoisonError::into_inner);
+        // The bar before is cleared before the next one is drawn.
+        *current = None;
+        *current = showing;
+    }
+
+    fn line(&self, line: &str) {
+        if !self.view.quiet {
+            tell(line);
+        }
+    }
+}
+
+impl Subscriber for Terminal {
+    fn on_event(&self, event: &Event<'_>) {
+        match *event {
+            Event::Message(line) => self.line(line),
+            Event::Warning(line) => tell(line),
+            Event::Connecting => interrupt::handle_signals(),
+            Event::PromptsStarted(it) => {
+                self.draw(Some(self.bars.prompts(&it.label, it.prompts, Arc::clone(&it.made))));
+            }
+            Event::WarmUpStarted(it) => {
+                let length = it.cell.output_length;
+                self.draw(Some(self.bars.pass(&it.label, None, length, Arc::clone(&it.live))));
+            }
+            Event::PassStarted(it) => {
+                let (requests, length) = (it.begin.plan.requests(), it.begin.cell.output_length);
+                self.draw(Some(self.bars.pass(&it.label, requests, length, Arc::clone(&it.live))));
+            }
+            Event::PromptsEnded | Event::WarmUpEnded | Event::PassStopped(_) => self.draw(None),
+            Event::PassEnded(it) => self.line(&pass_line(it.label, it.summary)),
+            Event::Closed => {
+                self.draw(None);
+                *self.screen.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A pass in one line.
+fn pass_line(label: &str, summary: &PassSummary) -> String {
+    let rate = summary.output_tokens_per_s.unwrap_or(0.0);
+    let seconds = summary.duration_s.unwrap_or(0.0);
+    format!("  {label}: {} in {seconds:.2} s, {rate:.1} tokens/s", summary.outcomes)
+}

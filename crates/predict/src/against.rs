@@ -1,0 +1,397 @@
+//! What a prediction is compared with: a published table or a stored run. It reads, and judges
+//! nothing.
+
+use std::path::Path;
+
+use inferometer_analysis::imported::Imported;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::prediction::Columns;
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::table_import::{
+    LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, place_of, published_tables,
+};
+use inferometer_engine::EngineConfig;
+use inferometer_engine::profile::{Role, profiles};
+use inferometer_engine::text_blocks::TextBlock;
+use inferometer_load::PassKind;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_plan::spec::{Spec, Value};
+use inferometer_store::Store;
+
+use inferometer_run::PlanError;
+
+/// The finding that the profile was fitted on what it is compared with.
+pub const IN_SAMPLE: &str = "in_sample";
+
+/// What a log that counts characters says of a closed loop's prompts.
+const LOG_OF_CHARACTERS: &str = "prompt-chars/second";
+
+/// Measured rows.
+pub struct Against {
+    /// Where they are from, in words.
+    pub origin: String,
+    /// The rows.
+    pub rows: Vec<PublishedRow>,
+    /// What was asked of the engine in each of the rows, where a log says so.
+    pub blocks: Vec<TextBlock>,
+    /// How the rows were measured, where that is known.
+    pub counts: Option<Counts>,
+    /// The model that was measured, where it is named.
+    pub model: Option<String>,
+}
+
+/// Requests of the passes that a stored run measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// One by one; absent where there was no such pass.
+    pub one_by_one: Option<u32>,
+    /// At once.
+    pub saturated: u32,
+    /// Nothing was measured: the run is a prediction itself.
+    pub predicted: bool,
+}
+
+impl Against {
+    /// The figures of a cell.
+    pub fn row(&self, cell: CellPlan) -> Option<&Columns> {
+        self.rows.iter().find(|row| row.cell == cell).map(|row| &row.measured)
+    }
+
+    /// The load of a cell, where a log says so.
+    pub fn block(&self, cell: CellPlan) -> Option<TextBlock> {
+        let logged = self.rows.iter().zip(&self.blocks).find(|(row, _)| row.cell == cell);
+        logged.map(|(_, block)| *block)
+    }
+
+    /// Keeps of some cells those that were measured.
+    ///
+    /// # Errors
+    /// When none was: nothing would be held against anything.
+    pub fn common(&self, cells: &[CellPlan]) -> Result<Vec<CellPlan>, PlanError> {
+        let common: Vec<CellPlan> =
+            cells.iter().copied().filter(|cell| self.row(*cell).is_some()).collect();
+        if !common.is_empty() {
+            return Ok(common);
+        }
+        let rows: Vec<CellPlan> = self.rows.iter().map(|row| row.cell).collect();
+        Err(PlanError::new(format!(
+            "--against: {} has no row that is predicted: it has {}, and predicted are {}",
+            self.origin,
+            some_of(&rows),
+            some_of(cells)
+        )))
+    }
+
+    /// That another model was measured than is predicted.
+    pub fn of_another_model(&self, predicted: &str) -> Option<Finding> {
+        let measured = self.model.as_ref().filter(|measured| !is_same(measured, predicted))?;
+        Some(
+            Finding::new(
+                "against_another_model",
+                Severity::Warning,
+                format!(
+                    "{} was measured on {measured}, and predicted is {predicted}: the errors say \
+                     nothing of the prediction if these are two models",
+                    self.origin
+                ),
+            )
+            .advise("name the model that was measured with --model"),
+        )
+    }
+
+    /// That the errors may be those of the very rows that the profile was fitted on.
+    pub fn in_sample(&self, config: &EngineConfig) -> Option<Finding> {
+        let model = &config.model.name;
+        // The profiles that this program brings were fitted on published rows, never on a run of one's
+        // own; what `calibrate` made may have been.
+        let is_ours = profiles().iter().any(|own| own.name == config.profile.name);
+        if is_ours && self.counts.is_some()
+            || self.model.as_ref().is_some_and(|it| !is_same(it, model))
+        {
+            return None;
+        }
+        let mut fitted =
+            config.profile.provenance.iter().filter(|provenance| {
+                provenance.table == *model && provenance.role != Role::HeldOut
+            });
+        let rows = fitted.next()?.rows;
+        let message = format!(
+            "in sample: profile {} was fitted on {rows} rows of {model}; where these are \
+             they, the errors say how well it fits them and not how well it predicts others",
+            config.profile.name
+        );
+        Some(Finding::new(IN_SAMPLE, Severity::Note, message))
+    }
+
+    /// Asks for as many requests as were measured, where that is known and nobody asked otherwise.
+    pub fn ask_for_its_counts(&self, spec: &mut Spec) {
+        let Some(counts) = self.counts else { return };
+        if spec.passes.is_none() && spec.concurrency.is_none() && spec.rate.is_none() {
+            spec.requests.get_or_insert(counts.saturated);
+            if let Some(one_by_one) = counts.one_by_one {
+                spec.one_by_one.get_or_insert(one_by_one);
+            }
+        }
+    }
+
+    /// Asks for the lengths of the rows.
+    pub fn ask_for_its_grid(&self, spec: &mut Spec) {
+        let mut inputs: Vec<u32> = self.rows.iter().map(|row| row.cell.input_length).collect();
+        let mut outputs: Vec<u32> = self.rows.iter().map(|row| row.cell.output_length).collect();
+        for lengths in [&mut inputs, &mut outputs] {
+            lengths.sort_unstable();
+            lengths.dedup();
+        }
+        spec.input_lengths = Some(inputs);
+        spec.output_lengths = Some(outputs);
+        if !self.blocks.is_empty() {
+            let mut in_flight: Vec<u32> = self.blocks.iter().map(|block| block.in_flight).collect();
+            in_flight.sort_unstable();
+            in_flight.dedup();
+            let levels = in_flight.into_iter().map(|count| Value::Number(f64::from(count)));
+            spec.concurrency = Some(levels.collect());
+        }
+    }
+}
+
+/// The first of some cells, and how many more there are.
+fn some_of(cells: &[CellPlan]) -> String {
+    const SHOWN: usize = 8;
+    let mut words: Vec<String> = cells.iter().take(SHOWN).map(CellPlan::to_string).collect();
+    if cells.len() > SHOWN {
+        words.push(format!("{} more", cells.len() - SHOWN));
+    }
+    words.join(", ")
+}
+
+/// Whether two names are of one model: without an organisation, letters and digits alone compared.
+fn is_same(one: &str, other: &str) -> bool {
+    let squeezed = |name: &str| -> String {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    squeezed(one) == squeezed(other)
+}
+
+/// Reads measured rows; of a file with several tables the one that is named, else the one whose
+/// engine is the profile's.
+pub fn read(name: &str, store: Option<&str>, config: &EngineConfig) -> Result<Against, PlanError> {
+    let (path, section) = match name.split_once('#') {
+        Some((path, section)) => (path, Some(section)),
+        None => (name, None),
+    };
+    if Path::new(path).is_file() {
+        return table(path, section, config);
+    }
+    if path.ends_with(".md") {
+        return Err(PlanError::new(format!("{path}: there is no such file")));
+    }
+    stored(name, Path::new(store.unwrap_or("inferometer.db")))
+}
+
+fn table(path: &str, section: Option<&str>, config: &EngineConfig) -> Result<Against, PlanError> {
+    let problem = |what: String| PlanError::new(format!("{path}: {what}"));
+    let text =
+        std::fs::read_to_string(path).map_err(|error| problem(format!("not read: {error}")))?;
+    of_text(path, &text, section, &config.profile.engine).map_err(problem)
+}
+
+fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Result<Against, String> {
+    let mut logged = logged_blocks(text);
+    if let Some(section) = section {
+        logged.retain(|block| is_under(&block.headings, section));
+    }
+    if !logged.is_empty() {
+        return of_log(path, text, &logged);
+    }
+    // A page whose logs count characters beside tokens names the lengths of its tables by them.
+    if text.contains(LOG_OF_CHARACTERS) {
+        return Err(format!(
+            "the input lengths of this section are characters: the page's logs count them \
+             ({LOG_OF_CHARACTERS}), and here no log says how many tokens they were; name a section \
+             with a log as {path}#SECTION"
+        ));
+    }
+    let tables = published_tables(text)?;
+    let of_engine = |table: &&PublishedTable| table.is_under(engine);
+    let fitting: Vec<&PublishedTable> = match (section, tables.as_slice()) {
+        (Some(section), tables) => tables.iter().filter(|table| table.is_under(section)).collect(),
+        (None, [only]) => vec![only],
+        (None, tables) => tables.iter().filter(of_engine).collect(),
+    };
+    match fitting.as_slice() {
+        [table] => Ok(Against {
+            origin: format!("{path}, {}", table.headings.join(" / ")),
+            rows: table.rows.clone(),
+            blocks: Vec::new(),
+            counts: None,
+            model: table.place.model.clone(),
+        }),
+        found => {
+            let sections: Vec<String> =
+                tables.iter().map(|table| table.headings.join(" / ")).collect();
+            Err(format!(
+                "{} of its tables fit {}; name one as {path}#SECTION: {}",
+                found.len(),
+                section.unwrap_or(engine),
+                sections.join("; ")
+            ))
+        }
+    }
+}
+
+/// The rows of a log: lengths are the means that it states, in tokens.
+///
+/// # Errors
+/// When blocks stand under several headings: which of the logs is meant is not known.
+fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<Against, String> {
+    let mut places: Vec<&[String]> = logged.iter().map(|block| &block.headings[..]).collect();
+    places.dedup();
+    if places.len() > 1 {
+        let places: Vec<String> = places.iter().map(|headings| headings.join(" / ")).collect();
+        return Err(format!(
+            "{} of its logs fit; name one as {path}#SECTION: {}",
+            places.len(),
+            places.join("; ")
+        ));
+    }
+    let tokens = |mean: f64| mean.round() as u32;
+    let rows = logged.iter().map(|block| PublishedRow {
+        cell: CellPlan {
+            input_length: tokens(block.prompt_tokens),
+            output_length: tokens(block.output_tokens),
+        },
+        measured: Columns {
+            requests_per_s: Some(block.requests_per_s),
+            output_tokens_per_s: Some(block.output_tokens_per_s),
+            ..Columns::default()
+        },
+    });
+    let blocks = logged.iter().map(|block| TextBlock {
+        prompt: tokens(block.prompt_tokens),
+        mean_output: block.output_tokens,
+        in_flight: block.in_flight,
+        completed: block.completed,
+    });
+    let headings = logged.first().map(|block| block.headings.join(" / ")).unwrap_or_default();
+    let begun = logged.first().map(|block| format!("[{}]", block.times[0])).unwrap_or_default();
+    Ok(Against {
+        origin: format!("{path}, the log under {headings}"),
+        rows: rows.collect(),
+        blocks: blocks.collect(),
+        counts: None,
+        model: place_of(text, |line| line.starts_with(&begun)).and_then(|place| place.model),
+    })
+}
+
+fn stored(run: &str, store: &Path) -> Result<Against, PlanError> {
+    let problem = |error: &dyn std::fmt::Display| {
+        PlanError::new(format!("{run} is no file, and as a stored run: {error}"))
+    };
+    let store = Store::open_existing(store).map_err(|error| problem(&error))?;
+    let found = store.run(run).map_err(|error| problem(&error))?;
+    let summary = found.summary.ok_or_else(|| problem(&"it has no results"))?;
+    if let Some(imported) = &summary.imported {
+        return of_import(&found.row.id.to_string(), &summary, imported)
+            .map_err(|why| problem(&why));
+    }
+    let counts = counts(&summary).map_err(|why| problem(&why))?;
+    let rows = summary.cells.iter().map(|cell| PublishedRow {
+        cell: CellPlan { input_length: cell.input_length, output_length: cell.output_length },
+        measured: cell.columns(),
+    });
+    let what = if summary.predicted { " (a prediction: nothing was measured)" } else { "" };
+    let origin = format!("run {}{what}", found.row.id);
+    let model = Some(summary.target.model.clone());
+    Ok(Against { origin, rows: rows.collect(), blocks: Vec::new(), counts: Some(counts), model })
+}
+
+/// The rows of imported results; of a log with the load that it states.
+fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against, String> {
+    let origin = format!("run {id}, imported from {}", imported.place());
+    if summary.findings.iter().any(|finding| {
+        finding.code == inferometer_formats::import::CHARACTERS
+            && finding.severity == Severity::Warning
+    }) {
+        return Err(
+            "its input lengths are characters, and nothing in it says how many tokens they \
+                    were; import the log and name that run"
+                .to_owned(),
+        );
+    }
+    let rows = summary
+        .cells
+        .iter()
+        .map(|cell| PublishedRow { cell: cell.plan(), measured: cell.columns() });
+    let of_blocks = |pass: &PassSummary| {
+        let figures = pass.blocks.as_ref()?;
+        let completed = u32::try_from(figures.completed).ok()?;
+        Some(TextBlock {
+            prompt: (figures.prompt_tokens? as f64 / f64::from(completed)).round() as u32,
+            mean_output: figures.completion_tokens_per_request()?,
+            in_flight: figures.concurrency?,
+            completed,
+        })
+    };
+    let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
+    let blocks: Vec<TextBlock> = passes.filter_map(of_blocks).collect();
+    if !blocks.is_empty() && blocks.len() != summary.cells.len() {
+        return Err("some of its rows have no load".to_owned());
+    }
+    let model = Some(summary.target.model.clone()).filter(|model| model != "unknown");
+    Ok(Against { origin, rows: rows.collect(), blocks, counts: None, model })
+}
+
+/// How a run was measured.
+///
+/// # Errors
+/// Why its figures are none that a prediction can be held against.
+fn counts(summary: &Summary) -> Result<Counts, String> {
+    let speed = summary.target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
+    if let Some(speed) = speed.filter(|speed| *speed != 1.0) {
+        return Err(format!(
+            "the embedded engine was played {speed} times as fast as the hardware would be; measure \
+             it at --speed 1"
+        ));
+    }
+    let of_kind = |kind: PassKind| {
+        let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
+        let mut planned: Vec<u64> =
+            passes.filter(|pass| pass.kind == kind).map(|pass| pass.planned).collect();
+        planned.dedup();
+        planned
+    };
+    let all = summary.cells.iter().flat_map(|cell| &cell.passes);
+    let others = all.filter(|pass| !matches!(pass.kind, PassKind::OneByOne | PassKind::Saturated));
+    match (others.count(), of_kind(PassKind::Saturated).as_slice()) {
+        (0, [saturated]) => Ok(Counts {
+            one_by_one: of_kind(PassKind::OneByOne).first().map(|count| *count as u32),
+            saturated: *saturated as u32,
+            predicted: summary.predicted,
+        }),
+        _ => {
+            Err("it has no saturated pass, or others beside it: what is predicted are the passes \
+                  of the published tables"
+                .to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "# vLLM\n\n## A100\n\n**input 100**\n\n\
+                         输出长度 | completion-tokens/s\n---|---\n166 | 522.0\n169 | 382.0\n";
+
+    #[test]
+    fn lengths_that_a_page_counts_in_characters_are_not_taken_for_tokens() {
+        let page = format!("{TABLE}\n## V100\n\n[INFO] prompt-chars/second: 304.9\n");
+        let message = of_text("page.md", &page, Some("A100"), "vllm").err().unwrap();
+        assert!(message.contains("characters") && message.contains("page.md#"), "{message}");
+        let tokens = of_text("page.md", TABLE, Some("A100"), "vllm");
+        let tokens = tokens.unwrap_or_else(|message| panic!("{message}"));
+        assert_eq!(tokens.rows[0].cell, CellPlan { input_length: 100, output_length: 166 });
+    }
+}

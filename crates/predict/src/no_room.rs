@@ -1,0 +1,59 @@
+//! Prompts that the engine has no room for: the cells that have them, and why. It refuses nothing.
+
+use inferometer_engine::Limits;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::Record;
+
+/// The cells with such prompts so far.
+#[derive(Default)]
+pub struct NoRoom(Vec<Cell>);
+
+struct Cell {
+    cell: CellPlan,
+    without_room: usize,
+    requests: usize,
+    /// Tokens of the shortest such prompt.
+    shortest: u32,
+    limits: Limits,
+}
+
+impl NoRoom {
+    /// Takes in the records of a pass.
+    pub fn add(&mut self, cell: CellPlan, limits: Limits, records: &[Record]) {
+        let of = |record: &Record| {
+            matches!(record.outcome, Outcome::Rejected { .. }).then_some(record.usage.prompt)
+        };
+        let prompts = || records.iter().filter_map(of).flatten();
+        let Some(shortest) = prompts().min() else { return };
+        let (without_room, requests) = (prompts().count(), records.len());
+        match self.0.iter_mut().find(|known| known.cell == cell) {
+            Some(known) => {
+                known.without_room += without_room;
+                known.requests += requests;
+                known.shortest = known.shortest.min(shortest);
+            }
+            None => self.0.push(Cell { cell, without_room, requests, shortest, limits }),
+        }
+    }
+
+    /// A finding for each cell.
+    pub fn findings(&self) -> impl Iterator<Item = Finding> {
+        self.0.iter().map(|Cell { cell, without_room, requests, shortest, limits }| {
+            let most = limits.max_model_len;
+            let why = if *shortest >= most {
+                format!("the engine takes {most} tokens at most (--max-model-len)")
+            } else {
+                format!(
+                    "they do not fit into the KV cache, or into a step of {} tokens",
+                    limits.max_num_batched_tokens
+                )
+            };
+            let message = format!(
+                "{without_room} of {requests} prompts, of {shortest} tokens or more, get no output: {why}"
+            );
+            Finding::new("prompts_ignored", Severity::Warning, message).at(cell.to_string())
+        })
+    }
+}

@@ -1,0 +1,232 @@
+//! A plan played in virtual time: the records that its passes would have. Nothing is stored here.
+
+use std::fmt;
+use std::time::Duration;
+
+use inferometer_analysis::prediction::Columns;
+use inferometer_engine::records::{DETAILED_REQUESTS, PassContext, simulate_pass};
+use inferometer_engine::{Engine, EngineConfig, EngineRequest, Lengths, lengths};
+use inferometer_load::load_model;
+use inferometer_load::{OverLimit, PassPlan};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::record::Record;
+use inferometer_net::monotonic_now;
+use inferometer_plan as plan;
+use inferometer_plan::Plan;
+use inferometer_run::Context;
+use inferometer_store::PassBegin;
+
+use crate::against::Against;
+use crate::error::PredictError;
+use crate::no_room::NoRoom;
+use crate::requests::Requests;
+use crate::row::{Row, row};
+
+/// The finding that streams bundle tokens.
+pub const CHUNKS_ARE_NOT_TOKENS: &str = "chunks_are_not_tokens";
+
+/// A pass with its records.
+pub(crate) struct PlayedPass {
+    pub(crate) cell: CellPlan,
+    pub(crate) pass: PassPlan,
+    pub(crate) records: Vec<Record>,
+}
+
+/// A plan that was played.
+pub struct Played<'a> {
+    pub(crate) passes: Vec<PlayedPass>,
+    /// How each cell was predicted, and what was measured of it.
+    pub(crate) rows: Vec<(CellPlan, Row, Option<&'a Columns>)>,
+    pub(crate) findings: Vec<Finding>,
+    /// Loads and lengths are those of a log.
+    pub(crate) of_log: bool,
+    /// The hash over the requests; empty where only their lengths were made.
+    pub(crate) workload_hash: String,
+    /// To play all passes.
+    pub simulation: Duration,
+    /// Requests of all passes.
+    pub requests: usize,
+    /// The engine's own time of all passes.
+    pub span: Duration,
+}
+
+/// How long it took.
+pub struct PlayTime {
+    /// To play it.
+    pub simulation: Duration,
+    /// Requests.
+    pub requests: usize,
+    /// The engine's own time.
+    pub span: Duration,
+}
+
+impl Played<'_> {
+    /// How long it took.
+    pub fn time(&self) -> PlayTime {
+        PlayTime { simulation: self.simulation, requests: self.requests, span: self.span }
+    }
+}
+
+impl fmt::Display for PlayTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { simulation, requests, span } = self;
+        write!(
+            f,
+            "simulated {requests} requests, {:.0} s of the engine's time, in {:.1} ms",
+            span.as_secs_f64(),
+            simulation.as_secs_f64() * 1e3
+        )
+    }
+}
+
+/// Refuses a load that the engine is not driven by here, rather than predict another.
+fn check(pass: &PassPlan) -> Result<(), PredictError> {
+    let what = match pass {
+        pass if matches!(pass.limit(), (Some(_), OverLimit::Drop)) => {
+            "requests that are dropped over --max-in-flight"
+        }
+        PassPlan::Conversations { .. } => "conversations, whose answers are a server's own,",
+        _ => return Ok(()),
+    };
+    Err(PredictError::plan(format!("passes: {what} cannot be predicted; `run` can play it")))
+}
+
+/// Refuses a workload or a load that cannot be predicted.
+///
+/// # Errors
+/// When it is one.
+pub fn check_plan(plan: &Plan) -> Result<(), PredictError> {
+    if plan.workload.grid() == plan::Grid::Characters {
+        return Err(PredictError::plan(format!(
+            "workload (--workload): {} ends its outputs where the model does, which nobody knows \
+             beforehand, so it cannot be predicted; `run` plays it, and `--against` a log of it \
+             predicts with the log's lengths",
+            plan.workload.name()
+        )));
+    }
+    plan.passes.iter().try_for_each(check)
+}
+
+/// Plays all passes of all cells.
+pub fn play<'a>(
+    plan: &Plan,
+    context: &Context,
+    config: &EngineConfig,
+    against: Option<&'a Against>,
+) -> Result<Played<'a>, PredictError> {
+    check_plan(plan)?;
+    let mut requests = match against.filter(|against| !against.blocks.is_empty()) {
+        Some(_) => None,
+        None => Requests::open(plan, context, config)?,
+    };
+    let mut played = Played {
+        simulation: Duration::ZERO,
+        passes: Vec::new(),
+        rows: Vec::new(),
+        findings: Vec::new(),
+        of_log: against.is_some_and(|against| !against.blocks.is_empty()),
+        workload_hash: String::new(),
+        requests: 0,
+        span: Duration::ZERO,
+    };
+    let mut no_room = NoRoom::default();
+    for &cell in &plan.cells {
+        if let Some(requests) = &mut requests {
+            requests.warm_up(plan, cell);
+        }
+        let measured = against.and_then(|against| against.row(cell));
+        let row = row(config, cell, measured)?;
+        played.findings.extend(row.findings.iter().cloned());
+        let block = against.and_then(|against| against.block(cell));
+        let passes = block.map_or_else(|| plan.passes.clone(), |block| vec![block.pass()]);
+        for pass in passes {
+            let engine = Engine::new(row.config.clone()).map_err(PredictError::plan)?;
+            let limits = engine.config().limits;
+            let lengths: Box<dyn Iterator<Item = Lengths>> = match block {
+                Some(block) => Box::new(block.lengths(limits.max_model_len)),
+                None => lengths(cell, row.mean_output, pass_requests(&pass)),
+            };
+            played.pass(plan, cell, pass, engine, requests.as_mut(), lengths)?;
+            if let Some(PlayedPass { records, .. }) = played.passes.last() {
+                no_room.add(cell, limits, records);
+            }
+        }
+        played.rows.push((cell, row, measured));
+    }
+    played.findings.extend(against.and_then(log_is_no_plan));
+    let other_model = |against: &Against| against.of_another_model(&config.model.name);
+    played.findings.extend(against.and_then(other_model));
+    played.findings.extend(against.and_then(|against| against.in_sample(config)));
+    if let Some(requests) = &requests {
+        played.findings.extend(requests.findings());
+        played.workload_hash = requests.hash();
+    }
+    played.findings.extend(no_room.findings());
+    Ok(played)
+}
+
+impl Played<'_> {
+    /// Plays a pass: the requests of the workload, or requests of `lengths` where only these matter.
+    fn pass(
+        &mut self,
+        plan: &Plan,
+        cell: CellPlan,
+        pass: PassPlan,
+        mut engine: Engine,
+        requests: Option<&mut Requests>,
+        lengths: Box<dyn Iterator<Item = Lengths>>,
+    ) -> Result<(), PredictError> {
+        let number = self.passes.len() as u32;
+        let place = PassContext { cell, pass: &pass, number, streamed: plan.sampling.stream };
+        let mut load = load_model(&pass, plan.seed);
+        let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
+            let began = monotonic_now();
+            let played = simulate_pass(&mut engine, &mut *load, asked, place);
+            self.simulation += monotonic_now().since(began);
+            played.records(place)
+        };
+        let records = if let Some(requests) = requests {
+            let begin = PassBegin { pass: number, cell, plan: pass.clone(), repeat: 1 };
+            let (mut stream, findings) = requests.of_pass(plan, &begin)?;
+            let mut records = play(&mut stream);
+            stream.played()?.write_into(&mut records);
+            self.findings.extend(findings);
+            records
+        } else {
+            play(&mut lengths.map(EngineRequest::from))
+        };
+        self.requests += records.len();
+        self.span += span(&records);
+        if records.len() > DETAILED_REQUESTS {
+            let message = "gaps between tokens are the mean of each request, for there are many";
+            let finding = Finding::new("itl_is_a_mean", Severity::Note, message);
+            self.findings.push(finding.at(format!("{cell}, {pass}")));
+        }
+        self.passes.push(PlayedPass { cell, pass, records });
+        Ok(())
+    }
+}
+
+/// What a log does not say, and how it was time.
+fn log_is_no_plan(against: &Against) -> Option<Finding> {
+    if against.blocks.is_empty() {
+        return None;
+    }
+    let message = "lengths are the log's means in tokens, of its completed requests; outputs are \
+                   spread around theirs as if each token were as likely to be the last; what its \
+                   failed requests cost is not known";
+    Some(Finding::new("lengths_from_log", Severity::Note, message))
+}
+
+/// Requests over which lengths are spread.
+fn pass_requests(pass: &PassPlan) -> u32 {
+    pass.requests().unwrap_or(DETAILED_REQUESTS as u32)
+}
+
+/// From the first send to the last end.
+pub(crate) fn span(records: &[Record]) -> Duration {
+    let first = records.iter().filter_map(|record| record.send_start).min();
+    let last = records.iter().filter_map(|record| record.ended).max();
+    first.zip(last).map_or(Duration::ZERO, |(first, last)| last.since(first))
+}

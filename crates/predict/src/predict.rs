@@ -1,0 +1,62 @@
+//! A plan predicted: played, stored, and its report written.
+
+use std::path::{Path, PathBuf};
+
+use inferometer_analysis::summary::Summary;
+use inferometer_engine::EngineConfig;
+use inferometer_plan::Plan;
+use inferometer_report::plot::Theme;
+use inferometer_run::Context;
+use inferometer_run::outputs::Outputs;
+use inferometer_run::traces;
+use inferometer_store::{RunId, Store};
+
+use crate::against::Against;
+use crate::error::PredictError;
+use crate::play::{PlayTime, play};
+use crate::stored::store;
+use crate::tables;
+
+/// A plan that was predicted.
+pub struct Prediction {
+    /// Its results, marked as predicted.
+    pub summary: Summary,
+    /// Its name in the store.
+    pub run: RunId,
+    /// The folder of its report.
+    pub folder: PathBuf,
+    /// How long it took.
+    pub time: PlayTime,
+}
+
+/// Plays a plan against the embedded engine in virtual time. `against` is what it is compared with.
+///
+/// # Errors
+/// When the plan cannot be predicted, and when files cannot be written.
+pub fn predict(
+    plan: &Plan,
+    context: &Context,
+    config: &EngineConfig,
+    against: Option<&Against>,
+) -> Result<Prediction, PredictError> {
+    let outputs = Outputs::prepare(context.out.as_deref())?;
+    let played = play(plan, context, config, against)?;
+    let time = played.time();
+    let origin = against.map(|against| against.origin.as_str());
+    let (summary, run) = store(plan, context, config, played, origin)?;
+    let store = Store::open(&context.store)?;
+    let traces = traces::of_log(&store.log_path(&run), plan)?;
+    let folder = outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
+    write_tables(&folder, &summary)?;
+    Ok(Prediction { summary, run, folder, time })
+}
+
+/// Writes the tables of a prediction beside its report.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_tables(folder: &Path, summary: &Summary) -> Result<(), PredictError> {
+    let path = folder.join("prediction.md");
+    let written = std::fs::write(&path, tables::markdown(summary));
+    written.map_err(|source| PredictError::Unwritable { path, source })
+}

@@ -1,0 +1,216 @@
+//! One cell beside what was measured of it: under which limit the row was made, and whether its
+//! figures mean what they seem to. What they do not is explained and never fitted.
+
+use inferometer_analysis::prediction::Columns;
+use inferometer_engine::{EngineConfig, table};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+
+use inferometer_run::PlanError;
+
+/// How a cell is predicted.
+pub struct Row {
+    /// The engine.
+    pub config: EngineConfig,
+    /// Mean output tokens where outputs ended by themselves, read from what was measured.
+    pub mean_output: Option<f64>,
+    /// Whether errors against what was measured mean anything.
+    pub comparable: bool,
+    /// What was found out.
+    pub findings: Vec<Finding>,
+}
+
+/// Decides how a cell is predicted, from what was measured of it, if it was.
+pub fn row(
+    base: &EngineConfig,
+    cell: CellPlan,
+    measured: Option<&Columns>,
+) -> Result<Row, PlanError> {
+    let mut row =
+        Row { config: base.clone(), mean_output: None, comparable: true, findings: Vec::new() };
+    let Some(measured) = measured else { return Ok(row) };
+    let limit = base.resolve().map_err(PlanError::new)?.limits.max_model_len;
+    if cell.input_length + cell.output_length > limit {
+        over_the_limit(&mut row, cell, measured, limit)?;
+    }
+    if row.comparable {
+        early_ends(&mut row, cell, measured);
+    }
+    Ok(row)
+}
+
+/// A row of more tokens than the engine's limit: either the outputs were cut, or the limit was
+/// another. The measured latency tells.
+fn over_the_limit(
+    row: &mut Row,
+    cell: CellPlan,
+    measured: &Columns,
+    limit: u32,
+) -> Result<(), PlanError> {
+    let capped = latency_s(&row.config, cell)?;
+    let most = row.config.model.context_limit.unwrap_or(row.config.model.context);
+    let total = cell.input_length + cell.output_length;
+    let mut raised = row.config.clone();
+    raised.max_model_len = Some(most);
+    let larger = (row.config.max_model_len.is_none() && total <= most)
+        .then(|| latency_s(&raised, cell))
+        .transpose()?;
+    // Published latencies are per token that was asked for.
+    let asked = f64::from(cell.output_length);
+    let seen = measured.latency_per_output_token_ms.map(|ms| ms * 1e-3 * asked);
+    let distance = |latency: f64| seen.map_or(0.0, |seen| (latency.max(1e-9) / seen).ln().abs());
+    if let Some(larger) = larger.filter(|&larger| distance(larger) < distance(capped)) {
+        row.config = raised;
+        let message = format!(
+            "the measured latency is that of all {asked} tokens ({:.1} s; {larger:.1} s predicted), \
+             so this row was made under a limit above {limit} tokens; it is predicted with {most}",
+            seen.unwrap_or(larger)
+        );
+        let finding = Finding::new("larger_limit", Severity::Note, message);
+        row.findings.push(finding.at(cell.to_string()));
+        return Ok(());
+    }
+    row.comparable = false;
+    let made = (limit + 1).saturating_sub(cell.input_length);
+    let message = if made <= 1 {
+        format!("prompts of {} tokens meet the limit of {limit} and are ignored", cell.input_length)
+    } else {
+        let published = measured.output_tokens_per_s.zip(measured.requests_per_s);
+        let counted = match published {
+            Some((tokens, requests)) if near(tokens / requests, asked, requests) => {
+                "; the measured tokens/s count those asked for"
+            }
+            _ => "",
+        };
+        format!(
+            "the model stops at {limit} tokens, so {made} of {asked} output tokens are made{counted}"
+        )
+    };
+    let finding = Finding::new("output_capped", Severity::Warning, message)
+        .at(cell.to_string())
+        .advise("the row is left out of the errors");
+    row.findings.push(finding);
+    Ok(())
+}
+
+/// The latency of one request alone, in seconds.
+fn latency_s(config: &EngineConfig, cell: CellPlan) -> Result<f64, PlanError> {
+    let alone = table(config, cell, 1, 1).map_err(PlanError::new)?;
+    Ok(if alone.requests_per_s > 0.0 { 1.0 / alone.requests_per_s } else { 0.0 })
+}
+
+/// Tokens and requests per second that do not fit the output length.
+fn early_ends(row: &mut Row, cell: CellPlan, measured: &Columns) {
+    let Some((tokens, requests)) = measured.output_tokens_per_s.zip(measured.requests_per_s) else {
+        return;
+    };
+    let (mean, asked) = (tokens / requests, f64::from(cell.output_length));
+    if near(mean, asked, requests) {
+        return;
+    }
+    if row.config.profile.engine == "tgi" && mean >= 1.0 && mean <= asked {
+        row.mean_output = Some(mean);
+        let message = format!(
+            "outputs ended by themselves after {mean:.1} of {asked} tokens in the mean (tokens/s / \
+             requests/s); predicted with lengths of that mean"
+        );
+        let finding = Finding::new("mean_output_from_table", Severity::Note, message);
+        row.findings.push(finding.at(cell.to_string()));
+        return;
+    }
+    row.comparable = false;
+    let message = format!(
+        "tokens/s / requests/s is {mean:.1} output tokens, not {asked}: outputs ended by \
+         themselves, or tokens were counted that were not made"
+    );
+    let finding = Finding::new("output_not_as_asked", Severity::Warning, message)
+        .at(cell.to_string())
+        .advise("the row is left out of the errors");
+    row.findings.push(finding);
+}
+
+/// Whether a mean of tokens is what was asked for, requests/s being rounded to two decimals.
+fn near(mean: f64, asked: f64, requests_per_s: f64) -> bool {
+    (mean / asked - 1.0).abs() < 0.01 + 0.006 / requests_per_s
+}
+
+/// A cost that every step has and the prediction has not, in milliseconds: differences of latency
+/// per output token that are all alike and not small.
+pub fn constant_extra_cost(rows: &[(Columns, Columns)]) -> Option<Finding> {
+    let pairs: Vec<(f64, f64)> = rows
+        .iter()
+        .filter_map(|(predicted, measured)| {
+            Some((predicted.latency_per_output_token_ms?, measured.latency_per_output_token_ms?))
+        })
+        .collect();
+    let count = pairs.len() as f64;
+    let mean = pairs.iter().map(|(p, m)| m - p).sum::<f64>() / count;
+    let spread = (pairs.iter().map(|(p, m)| (m - p - mean).powi(2)).sum::<f64>() / count).sqrt();
+    let level = pairs.iter().map(|(p, _)| p).sum::<f64>() / count;
+    let alike = pairs.len() >= 4 && mean.abs() > 0.03 * level && mean.abs() > 3.0 * spread;
+    alike.then(|| {
+        let message = format!(
+            "every step takes {mean:+.2} ms ({:+.1} %) beside the prediction, whatever the lengths \
+             (spread {spread:.2} ms)",
+            100.0 * mean / level
+        );
+        Finding::new("constant_extra_cost", Severity::Warning, message)
+            .advise("a slower host, or work that the engine does per step; `calibrate` fits it")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(requests: f64, tokens: f64, latency: f64) -> Columns {
+        Columns::from_values([Some(requests), Some(tokens), None, Some(latency)])
+    }
+
+    fn judged(cell: (u32, u32), figures: Columns) -> Row {
+        let base = EngineConfig::of_model("qwen-14b").unwrap();
+        let cell = CellPlan { input_length: cell.0, output_length: cell.1 };
+        row(&base, cell, Some(&figures)).unwrap()
+    }
+
+    fn codes(row: &Row) -> Vec<&str> {
+        row.findings.iter().map(|finding| finding.code.as_str()).collect()
+    }
+
+    #[test]
+    fn outputs_that_the_limit_cut_are_told_by_their_latency() {
+        let cut = judged((1024, 2048), measured(0.17, 338.69, 13.14));
+        assert_eq!((codes(&cut), cut.comparable), (vec!["output_capped"], false));
+        assert!(cut.findings[0].message.contains("1025 of 2048"), "{}", cut.findings[0].message);
+        assert!(cut.findings[0].message.contains("asked for"));
+    }
+
+    #[test]
+    fn a_row_of_a_larger_limit_is_predicted_under_it() {
+        let larger = judged((2048, 1024), measured(0.08, 85.43, 27.67));
+        assert_eq!((codes(&larger), larger.comparable), (vec!["larger_limit"], true));
+        assert_eq!(larger.config.max_model_len, Some(8192));
+    }
+
+    #[test]
+    fn a_sound_row_has_no_finding() {
+        let sound = judged((512, 512), measured(0.60, 308.76, 26.03));
+        assert!(sound.findings.is_empty() && sound.comparable);
+    }
+
+    #[test]
+    fn tokens_that_do_not_fit_requests_are_found() {
+        let early = judged((512, 512), measured(1.0, 300.0, 26.03));
+        assert_eq!((codes(&early), early.comparable), (vec!["output_not_as_asked"], false));
+    }
+
+    #[test]
+    fn a_cost_that_all_rows_share_is_found_and_scatter_is_not() {
+        let rows = |extra: [f64; 4]| {
+            extra.map(|extra| (measured(1.0, 1.0, 20.0), measured(1.0, 1.0, 20.0 + extra)))
+        };
+        assert!(constant_extra_cost(&rows([2.0, 2.1, 1.9, 2.0])).is_some());
+        assert!(constant_extra_cost(&rows([2.0, -2.1, 1.9, -2.0])).is_none());
+        assert!(constant_extra_cost(&rows([0.1, 0.1, 0.1, 0.1])).is_none());
+    }
+}

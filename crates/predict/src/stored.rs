@@ -1,0 +1,230 @@
+//! The records of a prediction in the store, marked as predicted, and the results made of them as those
+//! of a run are.
+
+use std::collections::BTreeMap;
+
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::prediction::{CellPrediction, Columns, Intervals};
+use inferometer_analysis::prediction_error::error_summaries;
+use inferometer_analysis::summary::Summary;
+use inferometer_engine::EngineConfig;
+use inferometer_engine::confidence::{ErrorColumn, confidence};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_model::target::{Environment, Target};
+use inferometer_plan::Plan;
+use inferometer_run::Context;
+use inferometer_run::grid::Grid;
+use inferometer_run::header::{self, Origin};
+use inferometer_run::recording::{Counter, Recording};
+use inferometer_run::summarise::{RunFacts, summarise};
+use inferometer_store::utc::rfc3339;
+use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
+
+use crate::error::PredictError;
+use crate::play::{CHUNKS_ARE_NOT_TOKENS, Played, PlayedPass};
+use crate::row::{Row, constant_extra_cost};
+
+/// The finding that outputs ended before they were as long as asked.
+const SHORTER_THAN_ASKED: &str = "output_shorter_than_asked";
+
+/// Keeps the records and makes the results of them, as `run` does.
+pub fn store(
+    plan: &Plan,
+    context: &Context,
+    config: &EngineConfig,
+    played: Played<'_>,
+    against: Option<&str>,
+) -> Result<(Summary, RunId), PredictError> {
+    let mut stored = StoredPrediction::begin(plan, context, config, against)?;
+    stored.findings.extend(played.findings);
+    // That tokens come in bundles is how predictions are kept, not how a server streams; outputs of
+    // a log are as long as it says.
+    let expected = [CHUNKS_ARE_NOT_TOKENS, SHORTER_THAN_ASKED];
+    let expected = if played.of_log { &expected[..] } else { &expected[..1] };
+    for (number, PlayedPass { cell, pass, records }) in (0..).zip(played.passes) {
+        let begin = PassBegin { pass: number, cell, plan: pass, repeat: 1 };
+        stored.pass(&begin, records, expected)?;
+    }
+    stored.finish(&played.rows, played.workload_hash)
+}
+
+/// A prediction as it is kept, pass by pass.
+pub struct StoredPrediction {
+    header: RunHeader,
+    recording: Recording,
+    /// The figures of the passes so far.
+    pub grid: Grid,
+    /// What a reader must know.
+    pub findings: Vec<Finding>,
+}
+
+impl StoredPrediction {
+    /// Enters the run.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn begin(
+        plan: &Plan,
+        context: &Context,
+        config: &EngineConfig,
+        against: Option<&str>,
+    ) -> Result<Self, PredictError> {
+        let header = header(plan, config, against)?;
+        let store = Store::open(&context.store)
+            .map_err(|error| PredictError::plan(format!("store (--store): {error}")))?;
+        let recording = Recording::begin(store, &header, Counter::None)?;
+        Ok(Self { header, recording, grid: Grid::default(), findings: Vec::new() })
+    }
+
+    /// Keeps a pass; of what its records show, what is `expected` is left out.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn pass(
+        &mut self,
+        begin: &PassBegin,
+        records: Vec<Record>,
+        expected: &[&str],
+    ) -> Result<(), PredictError> {
+        let plan = &self.header.plan;
+        let beside = (None, Observed::default());
+        let (result, error) = self.recording.played_pass(plan, begin, records, beside);
+        if let Some(error) = error {
+            return Err(error.into());
+        }
+        let found = result.findings.iter();
+        let unexpected = found.filter(|finding| !expected.contains(&finding.code.as_str()));
+        self.findings.extend(unexpected.cloned());
+        self.grid.add(begin.cell, result);
+        Ok(())
+    }
+
+    /// Makes the results, and ends the run.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn finish(
+        self,
+        rows: &[(CellPlan, Row, Option<&Columns>)],
+        workload_hash: String,
+    ) -> Result<(Summary, RunId), PredictError> {
+        let Self { header, recording, grid, findings } = self;
+        let facts = RunFacts {
+            run_id: recording.run.to_string(),
+            started_at: rfc3339(header.started_unix_ns),
+            plan: &header.plan,
+            target: &header.target,
+            environment: &header.environment,
+            tool_version: &header.tool_version,
+            predicted: true,
+            workload_hash,
+            // No body is made.
+            body_hash: String::new(),
+        };
+        let mut summary = summarise(facts, &grid, findings);
+        add_predictions(&mut summary, rows)?;
+        summary.errors = error_summaries(&summary.cells);
+        let run = recording.finish(&summary, Ending::Complete, RunState::Complete)?;
+        Ok((summary, run))
+    }
+}
+
+/// Adds to each cell how sure its figures are, and what was measured.
+fn add_predictions(
+    summary: &mut Summary,
+    rows: &[(CellPlan, Row, Option<&Columns>)],
+) -> Result<(), PredictError> {
+    let mut compared = Vec::new();
+    for cell in &mut summary.cells {
+        let place = CellPlan { input_length: cell.input_length, output_length: cell.output_length };
+        let Some((_, row, measured)) = rows.iter().find(|(known, ..)| *known == place) else {
+            continue;
+        };
+        let found = cell.columns();
+        cell.prediction = CellPrediction {
+            measured: measured.copied(),
+            error_pct: measured
+                .filter(|_| row.comparable)
+                .map(|measured| found.error_pct(measured)),
+            ..confidence_of(cell, place, row)?
+        };
+        if let (Some(measured), true) = (measured, row.comparable) {
+            compared.push((found, **measured));
+        }
+    }
+    summary.findings.extend(constant_extra_cost(&compared));
+    Ok(())
+}
+
+fn confidence_of(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPrediction, PredictError> {
+    let resolved = row.config.resolve().map_err(PredictError::plan)?;
+    let in_flight = cell.passes.iter().filter_map(|pass| pass.peak_concurrency).max().unwrap_or(1);
+    let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;
+    let sure = confidence(&resolved, lengths_of(cell, place), sequences);
+    let interval = |column, predicted: Option<f64>| Some(sure.interval(column, predicted?));
+    let (throughput, latency) = (ErrorColumn::Throughput, ErrorColumn::Latency);
+    Ok(CellPrediction {
+        interval: Some(Intervals {
+            requests_per_s: interval(throughput, cell.requests_per_s),
+            output_tokens_per_s: interval(throughput, cell.output_tokens_per_s),
+            latency_per_token_ms: interval(latency, cell.latency_per_token_ms),
+            latency_per_output_token_ms: interval(latency, cell.latency_per_output_token_ms),
+        }),
+        uncalibrated: sure.uncalibrated,
+        ..CellPrediction::default()
+    })
+}
+
+/// The lengths of a cell; of requests with lengths of their own, their means.
+fn lengths_of(cell: &Cell, place: CellPlan) -> CellPlan {
+    let passes = cell.passes.iter().filter(|pass| pass.outcomes.complete > 0);
+    let Some(pass) = passes.max_by_key(|pass| pass.outcomes.complete) else { return place };
+    let mean = |tokens: u64| (tokens as f64 / pass.outcomes.complete as f64).round() as u32;
+    let own = |length: u32, tokens: u64| if length == 0 { mean(tokens) } else { length };
+    CellPlan {
+        input_length: own(place.input_length, pass.input_tokens),
+        output_length: own(place.output_length, pass.output_tokens),
+    }
+}
+
+fn header(
+    plan: &Plan,
+    config: &EngineConfig,
+    against: Option<&str>,
+) -> Result<RunHeader, PredictError> {
+    let resolved = config.resolve().map_err(PredictError::plan)?;
+    let profile = &resolved.profile;
+    let mut facts: BTreeMap<String, String> = [
+        ("card", resolved.card.name.clone()),
+        ("max_model_len", resolved.limits.max_model_len.to_string()),
+        ("max_num_seqs", resolved.limits.max_num_seqs.to_string()),
+        ("max_num_batched_tokens", resolved.limits.max_num_batched_tokens.to_string()),
+        ("block_size", resolved.block_size.to_string()),
+        ("gpu_memory_utilization", resolved.gpu_memory_utilization.to_string()),
+        ("tensor_parallel_size", resolved.tensor_parallel_size.to_string()),
+        ("pipeline_parallel_size", resolved.pipeline_parallel_size.to_string()),
+        ("weights", resolved.weights.to_string()),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .into();
+    if let Some(origin) = against {
+        facts.insert("against".to_owned(), origin.to_owned());
+    }
+    for (number, caveat) in resolved.caveats().into_iter().enumerate() {
+        facts.insert(format!("caveat_{}", number + 1), caveat);
+    }
+    let target = Target {
+        url: String::new(),
+        dialect: "none".to_owned(),
+        engine: Some(profile.engine.clone()),
+        engine_version: Some(profile.engine_version.clone()),
+        model: resolved.model.name.clone(),
+        simulated: true,
+        profile: Some(profile.name.clone()),
+        facts,
+    };
+    Ok(header::of_run(plan, target, Environment::default(), Origin::Zero))
+}

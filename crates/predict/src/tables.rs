@@ -1,0 +1,152 @@
+//! The tables of a prediction beside its figures: intervals, and the comparison with what was
+//! measured. Text only.
+
+use std::fmt::Write as _;
+
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::prediction::{Columns, Intervals};
+use inferometer_analysis::summary::Summary;
+
+use crate::against::IN_SAMPLE;
+
+/// Short names of the columns.
+const SHORT: [&str; 4] = ["requests/s", "tokens/s", "ms/token", "ms/out token"];
+
+/// Rows of text under headings.
+struct Grid {
+    headings: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Grid {
+    fn lines(
+        &self,
+        open: &str,
+        between: &str,
+        close: &str,
+        rule: impl Fn(usize) -> String,
+    ) -> String {
+        let all = || std::iter::once(&self.headings).chain(&self.rows);
+        let widths: Vec<usize> = (0..self.headings.len())
+            .map(|at| all().map(|row| row[at].chars().count()).max().unwrap_or(0))
+            .collect();
+        let mut out = String::new();
+        for (number, row) in all().enumerate() {
+            let cells: Vec<String> =
+                row.iter().zip(&widths).map(|(text, &width)| format!("{text:>width$}")).collect();
+            let _ = writeln!(out, "{open}{}{close}", cells.join(between).trim_end());
+            if number == 0 {
+                let rules: Vec<String> = widths.iter().map(|&width| rule(width)).collect();
+                let _ = writeln!(out, "{open}{}{close}", rules.join(between));
+            }
+        }
+        out
+    }
+}
+
+/// For a terminal.
+pub fn terminal(summary: &Summary) -> String {
+    let text = |grid: &Grid| grid.lines("", "  ", "", |width| "-".repeat(width));
+    sections(summary, |title| format!("{title}\n"), text)
+}
+
+/// The same as Markdown.
+pub fn markdown(summary: &Summary) -> String {
+    let text = |grid: &Grid| {
+        grid.lines("| ", " | ", " |", |width| format!("{}:", "-".repeat(width.max(2) - 1)))
+    };
+    sections(summary, |title| format!("## {title}\n\n"), text)
+}
+
+fn sections(
+    summary: &Summary,
+    title: impl Fn(&str) -> String,
+    text: impl Fn(&Grid) -> String,
+) -> String {
+    let mut out = title("Nine of ten measurements are expected within");
+    out += &text(&intervals(summary));
+    for (why, cells) in uncalibrated(summary) {
+        let _ = writeln!(out, "\nuncalibrated, a factor of two either way: {why} ({cells})");
+    }
+    if let Some(errors) = &summary.errors {
+        out.push('\n');
+        out += &title("Measured, predicted, error in percent");
+        for finding in summary.findings.iter().filter(|finding| finding.code == IN_SAMPLE) {
+            let _ = writeln!(out, "{}\n", finding.message);
+        }
+        out += &text(&comparison(summary));
+        out.push('\n');
+        let headings = ["absolute error, %", "mean", "median", "p90", "max"];
+        let named = Columns::NAMES.iter().zip(SHORT);
+        let rows = named.filter_map(|(name, short)| {
+            let e = errors.get(*name)?;
+            let figures = [e.mean, e.median, e.p90, e.max].map(|value| format!("{value:.2}"));
+            Some(std::iter::once(short.to_owned()).chain(figures).collect())
+        });
+        out += &text(&Grid { headings: headings.map(str::to_owned).into(), rows: rows.collect() });
+    }
+    out
+}
+
+fn intervals(summary: &Summary) -> Grid {
+    let mut headings = vec!["Input".to_owned(), "Output".to_owned()];
+    headings.extend(SHORT.map(str::to_owned));
+    let row = |cell: &Cell| {
+        let mut row = vec![cell.input_length.to_string(), cell.output_length.to_string()];
+        let Intervals {
+            requests_per_s,
+            output_tokens_per_s,
+            latency_per_token_ms,
+            latency_per_output_token_ms,
+        } = cell.prediction.interval.unwrap_or_default();
+        row.extend(
+            [
+                requests_per_s,
+                output_tokens_per_s,
+                latency_per_token_ms,
+                latency_per_output_token_ms,
+            ]
+            .map(|range| match range {
+                Some([low, high]) => format!("{low:.2} to {high:.2}"),
+                None => "-".to_owned(),
+            }),
+        );
+        row
+    };
+    Grid { headings, rows: summary.cells.iter().map(row).collect() }
+}
+
+/// Each reason, with the cells that it holds for.
+fn uncalibrated(summary: &Summary) -> Vec<(String, String)> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for cell in &summary.cells {
+        if let Some(why) = &cell.prediction.uncalibrated {
+            let place = format!("{} x {}", cell.input_length, cell.output_length);
+            match reasons.iter_mut().find(|(known, _)| known == why) {
+                Some((_, cells)) => cells.push(place),
+                None => reasons.push((why.clone(), vec![place])),
+            }
+        }
+    }
+    reasons.into_iter().map(|(why, cells)| (why, cells.join(", "))).collect()
+}
+
+fn comparison(summary: &Summary) -> Grid {
+    let mut headings = vec!["Input".to_owned(), "Output".to_owned()];
+    for short in SHORT {
+        headings.extend([short.to_owned(), "predicted".to_owned(), "error".to_owned()]);
+    }
+    let row = |cell: &Cell| {
+        let measured = cell.prediction.measured?;
+        let mut row = vec![cell.input_length.to_string(), cell.output_length.to_string()];
+        let errors = cell.prediction.error_pct.unwrap_or_default().values();
+        let figures = measured.values().into_iter().zip(cell.columns().values());
+        for ((measured, predicted), error) in figures.zip(errors) {
+            let two = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.2}"));
+            row.extend([two(measured), two(predicted)]);
+            row.push(error.map_or("left out".to_owned(), |error| format!("{error:+.1}")));
+        }
+        Some(row)
+    };
+    Grid { headings, rows: summary.cells.iter().filter_map(row).collect() }
+}

@@ -1,0 +1,70 @@
+//! What a run needs beside its plan and what is no part of what it measures: where results go, how
+//! the server may be spoken to, and what the calling program does for it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use inferometer_model::cell::CellPlan;
+use inferometer_net::tls::Trust;
+
+use crate::interrupt::Interrupt;
+use crate::resume::RecordedPass;
+
+/// What a run needs beside its plan.
+#[derive(Default)]
+pub struct Context {
+    /// What the calling program does for a run.
+    pub host: Host,
+    /// Keeps this run's prompts apart from every other's, so that no cache knows them.
+    pub salt: String,
+    /// Further headers of each request with their values, which may be secrets.
+    pub headers: Vec<(String, String)>,
+    /// Which certificate authorities are trusted.
+    pub trust: Trust,
+    /// The database.
+    pub store: PathBuf,
+    /// The folder for reports; absent: one by the run's name in [`crate::outputs::DEFAULT_FOLDER`].
+    pub out: Option<PathBuf>,
+    /// Which files are written there.
+    pub files: ReportFiles,
+    /// Facts to store with the target: which of the servers of a plan it is.
+    pub facts: BTreeMap<String, String>,
+    /// Cells that an earlier run of this plan has completed. They are not measured again.
+    pub resumed: Vec<(CellPlan, Vec<RecordedPass>)>,
+    /// A file for the requests as they are sent.
+    pub dump: Option<PathBuf>,
+}
+
+/// Which files of a report are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReportFiles {
+    /// Figures, plots, and the report as Markdown and as a page.
+    #[default]
+    All,
+    /// Figures alone: as JSON, as CSV and as a table.
+    Figures,
+}
+
+/// How long a run may take: by two estimates, in either order; absent where nothing is known.
+pub type Estimate = Option<(Duration, Duration)>;
+
+/// Asks whether a run is to begin, and says why not.
+pub type Confirm = Arc<dyn Fn(Estimate) -> Result<(), String> + Send + Sync>;
+
+/// What the calling program does for a run.
+#[derive(Clone, Default)]
+pub struct Host {
+    /// Ends the run early.
+    pub interrupt: Interrupt,
+    /// Asked once, before anything is measured; absent: every run begins.
+    pub confirm: Option<Confirm>,
+    /// The `inferometer` program: it serves the embedded engine and guards servers that a plan
+    /// starts, each in a process of its own. Absent: the embedded engine is served by a thread of
+    /// this process, and servers cannot be started.
+    pub program: Option<PathBuf>,
+    /// Look for other servers on this machine when the embedded engine is measured, and say how to
+    /// measure them.
+    pub find_local_servers: bool,
+}

@@ -1,0 +1,198 @@
+//! The embedded engine as a server: in a process of its own, so that client and server share no
+//! thread and no allocator, or on a thread of this process where no program is given.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use inferometer_engine::profile::profile;
+use inferometer_engine::serve::{Front, FrontConfig};
+use inferometer_engine::{Engine, EngineConfig};
+use inferometer_net::{Actor, EpollNet, Net, Ready, Wake, Waker};
+use inferometer_plan::Url;
+use inferometer_plan::spec::parse_url;
+
+use crate::error::RunError;
+
+/// The embedded engine, listening on a port of this machine; ends with this value.
+pub struct EmbeddedServer {
+    /// Where it listens.
+    pub url: Url,
+    _process: Option<ServerProcess>,
+    _thread: Option<EngineThread>,
+}
+
+impl EmbeddedServer {
+    /// Starts the engine and waits until it listens. Its answers end by themselves within
+    /// `end_of_text_within` tokens, where that is given and end-of-text is not ignored.
+    ///
+    /// # Errors
+    /// When it cannot be started or refuses its model.
+    pub fn start(
+        program: Option<&Path>,
+        model: &str,
+        profile: Option<&str>,
+        speed: f64,
+        end_of_text_within: Option<u32>,
+    ) -> Result<Self, RunError> {
+        let Some(program) = program else {
+            let thread = EngineThread::start(model, profile, speed, end_of_text_within)?;
+            let url = parse_url(&format!("http://{}", thread.address)).map_err(RunError::target)?;
+            return Ok(Self { url, _process: None, _thread: Some(thread) });
+        };
+        let speed = speed.to_string();
+        let within = end_of_text_within.map(|tokens| tokens.to_string());
+        let mut arguments = vec!["engine", "--listen", "127.0.0.1:0", "--until-stdin-closes"];
+        arguments.extend(["--model", model, "--speed", &speed]);
+        if let Some(profile) = profile {
+            arguments.extend(["--profile", profile]);
+        }
+        if let Some(within) = &within {
+            arguments.extend(["--end-of-text-within", within]);
+        }
+        let arguments: Vec<OsString> = arguments.into_iter().map(OsString::from).collect();
+        let process = ServerProcess::spawn("embedded engine", program, &arguments)?;
+        Ok(Self { url: process.url.clone(), _process: Some(process), _thread: None })
+    }
+}
+
+/// A server of the `inferometer` program as a process; ends with this value, and with this process
+/// however that ends.
+pub struct ServerProcess {
+    child: Child,
+    /// The server ends when this closes, which the system does even if this process is killed.
+    _stdin: Option<ChildStdin>,
+    /// Where it listens.
+    pub url: Url,
+}
+
+impl ServerProcess {
+    /// Starts the program as a server that ends with its standard input, and waits until it says
+    /// where it listens.
+    ///
+    /// # Errors
+    /// When it cannot be started or ends at once; its own words are on standard error.
+    pub fn spawn(what: &str, program: &Path, arguments: &[OsString]) -> Result<Self, RunError> {
+        let failed = |why: String| RunError::target(format!("{what}: {why}"));
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // An interruption by the keyboard is for this process to handle, not for the server.
+            .process_group(0);
+        let mut child =
+            command.spawn().map_err(|error| failed(format!("cannot be started: {error}")))?;
+        let mut line = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            BufReader::new(stdout)
+                .read_line(&mut line)
+                .map_err(|error| failed(format!("says nothing: {error}")))?;
+        }
+        let stdin = child.stdin.take();
+        let Some(address) = line.trim().strip_prefix("listening on ") else {
+            let _ = child.wait();
+            return Err(failed("did not start; its own message is above".to_owned()));
+        };
+        let url = parse_url(address).map_err(failed)?;
+        Ok(Self { child, _stdin: stdin, url })
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        // It holds nothing that a gentler end would save.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The engine on a thread of this process.
+struct EngineThread {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    waker: Waker,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl EngineThread {
+    fn start(
+        model: &str,
+        profile_name: Option<&str>,
+        speed: f64,
+        end_of_text_within: Option<u32>,
+    ) -> Result<Self, RunError> {
+        let mut config = EngineConfig::of_model(model).map_err(RunError::plan)?;
+        if let Some(name) = profile_name {
+            config.profile = profile(name).map_err(RunError::plan)?;
+        }
+        let name = config.model.name.clone();
+        let front = FrontConfig { speed, end_of_text_within, ..FrontConfig::new(name) };
+        let stop = Arc::new(AtomicBool::new(false));
+        let (sender, listens) = channel();
+        let ending = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let refused = sender.clone();
+            if let Err(why) = serve(config, front, ending, &sender) {
+                // Once it listens nobody waits for a reason any more.
+                let _ = refused.send(Err(why));
+            }
+        });
+        let listening = listens.recv().expect("invariant: it listens or says why not");
+        let (address, waker) =
+            listening.map_err(|why| RunError::target(format!("embedded engine: {why}")))?;
+        Ok(Self { address, stop, waker, thread: Some(thread) })
+    }
+}
+
+impl Drop for EngineThread {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Where it listens and how it is woken, or why it does not.
+type Listening = Result<(SocketAddr, Waker), String>;
+
+fn serve(
+    config: EngineConfig,
+    front: FrontConfig,
+    stop: Arc<AtomicBool>,
+    listening: &Sender<Listening>,
+) -> Result<(), String> {
+    let engine = Engine::new(config).map_err(|error| error.to_string())?;
+    let front = Front::new(engine, front, inferometer_workload::embedded())
+        .map_err(|error| error.to_string())?;
+    let mut net = EpollNet::new().map_err(|error| error.to_string())?;
+    let at = SocketAddr::from(([127, 0, 0, 1], 0));
+    let address = net.listen(at).map_err(|error| error.to_string())?;
+    // Whoever started this waits for it.
+    let _ = listening.send(Ok((address, net.waker())));
+    net.play(&mut Until { actor: front, stop }).map_err(|error| error.to_string())
+}
+
+/// An actor that is done when a flag is set.
+struct Until<A> {
+    actor: A,
+    stop: Arc<AtomicBool>,
+}
+
+impl<N: Net, A: Actor<N>> Actor<N> for Until<A> {
+    fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake {
+        if self.stop.load(Ordering::Relaxed) {
+            return Wake::Done;
+        }
+        self.actor.turn(net, ready)
+    }
+}

@@ -1,0 +1,153 @@
+//! Why a plan is refused, why a run cannot be carried out, and what a finished run falls short of.
+//! No exit code: what a failure means to a process is decided by the program.
+
+use std::fmt::Display;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use inferometer_launch::LaunchError;
+use inferometer_store::StoreError;
+
+/// A plan that cannot be measured as it is. Nothing was sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", mistakes.join("; "))]
+pub struct PlanError {
+    /// Every mistake, each with its key and its flag.
+    pub mistakes: Vec<String>,
+}
+
+impl PlanError {
+    /// One mistake.
+    pub fn new(mistake: impl Display) -> Self {
+        Self { mistakes: vec![mistake.to_string()] }
+    }
+
+    /// The same mistakes, each with the name of the server that it belongs to.
+    #[must_use]
+    pub fn of(self, server: &str) -> Self {
+        let named = |mistake: String| match server {
+            "" => mistake,
+            name => format!("{name}: {mistake}"),
+        };
+        Self { mistakes: self.mistakes.into_iter().map(named).collect() }
+    }
+}
+
+impl From<Vec<String>> for PlanError {
+    fn from(mistakes: Vec<String>) -> Self {
+        Self { mistakes }
+    }
+}
+
+/// Why a run could not be carried out. Whatever was recorded until then is stored.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The plan cannot be measured. Nothing was sent.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The operating system refuses sockets, or cannot wait for them any more.
+    #[error("sockets: {0}")]
+    Sockets(#[source] io::Error),
+    /// The store or the log of the run cannot be written or read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The server that the plan starts did not become ready.
+    #[error(transparent)]
+    Launch(LaunchError),
+    /// The server cannot be reached, or does not say how it is to be spoken to.
+    #[error("{0}")]
+    Target(String),
+    /// The requests of a pass cannot be made.
+    #[error("{0}")]
+    Prompts(String),
+    /// A file beside the store cannot be written.
+    #[error("{}: cannot be written: {source}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The file of requests cannot be written.
+    #[error("dump_workload (--dump-workload): {}: {source}", path.display())]
+    Dump {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// A plot of the report cannot be drawn.
+    #[error("{0}")]
+    Plot(String),
+    /// Whoever was asked whether the run is to begin refused: see [`crate::Host::confirm`].
+    #[error("{0}")]
+    Refused(String),
+    /// Interrupted before anything was measured.
+    #[error("interrupted before {0}")]
+    Interrupted(&'static str),
+    /// The run broke off. What it measured until then is in the folder and in the store.
+    #[error("{why}; what was measured until then is in {}", folder.display())]
+    BrokenOff {
+        /// What happened, and in which pass.
+        why: String,
+        /// The folder of its report.
+        folder: PathBuf,
+    },
+    /// The run was carried out, and its results are not what was asked for.
+    #[error(transparent)]
+    Shortfall(#[from] Shortfall),
+    /// The same of one of several servers.
+    #[error("{name}: {source}")]
+    OfServer {
+        /// The server's name in the plan.
+        name: String,
+        /// What happened.
+        source: Box<RunError>,
+    },
+}
+
+impl RunError {
+    pub(crate) fn plan(mistake: impl Display) -> Self {
+        Self::Plan(PlanError::new(mistake))
+    }
+
+    pub(crate) fn target(why: impl Display) -> Self {
+        Self::Target(why.to_string())
+    }
+
+    pub(crate) fn prompts(why: impl Display) -> Self {
+        Self::Prompts(why.to_string())
+    }
+
+    pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Unwritable { path, source }
+    }
+
+    /// The same error of one of several servers; of one that has no name, as it is.
+    #[must_use]
+    pub fn of(self, server: &str) -> Self {
+        match (self, server) {
+            (error, "") => error,
+            (Self::Plan(error), name) => Self::Plan(error.of(name)),
+            (error, name) => Self::OfServer { name: name.to_owned(), source: Box::new(error) },
+        }
+    }
+}
+
+/// What the results of a run that was carried out fall short of.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Shortfall {
+    /// The user interrupted it.
+    #[error("{0}")]
+    Interrupted(String),
+    /// The server died, or too many requests failed.
+    #[error("{0}")]
+    Failed(String),
+    /// An objective was not met.
+    #[error("{0}")]
+    Objective(String),
+    /// The instrument does not vouch for the figures.
+    #[error("{0}")]
+    Suspect(String),
+}

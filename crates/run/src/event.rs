@@ -1,0 +1,137 @@
+//! What happens in a run, as it happens: the one stream from which bars, dashboards, scrapers and
+//! lines on a terminal are made. No result comes from it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_drive::Live;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Sample;
+use inferometer_model::target::Target;
+use inferometer_store::PassBegin;
+
+/// Something that happened in a run. Passes do not overlap; within one, records and samples come
+/// from threads of their own.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A line for people: what is done next, and what it may take.
+    Message(&'a str),
+    /// A line for people that matters also to those who want no others: something is missing from
+    /// the results.
+    Warning(&'a str),
+    /// The server is started or asked now. From here on an [`crate::Interrupt`] ends the run.
+    Connecting,
+    /// The store has the run, and measuring begins.
+    RunStarted(&'a RunStarted),
+    /// The prompts of a pass are being made.
+    PromptsStarted(&'a PromptsStarted),
+    /// They are made.
+    PromptsEnded,
+    /// Requests that are not reported are sent before the passes of a cell.
+    WarmUpStarted(&'a WarmUpStarted),
+    /// All of them have ended.
+    WarmUpEnded,
+    /// A pass begins.
+    PassStarted(&'a PassStarted),
+    /// A request of the pass has ended and is recorded.
+    Record(&'a Record),
+    /// The server or the cards were asked for their metrics while the pass ran.
+    Sample(&'a Sample),
+    /// The load generator has ended the pass; its last records may still be on their way.
+    PassStopped(Option<&'a Process>),
+    /// The figures of a pass.
+    PassEnded(&'a PassEnded<'a>),
+    /// Something that a reader of the results must know.
+    Finding(&'a Finding),
+    /// The results are written.
+    RunEnded(&'a Summary),
+    /// The run is over, whether it has results or not.
+    Closed,
+}
+
+/// A run that begins.
+#[derive(Clone, Debug)]
+pub struct RunStarted {
+    /// Its identity.
+    pub id: String,
+    /// What is measured, in one line.
+    pub title: String,
+    /// The server.
+    pub target: Target,
+    /// When it began, in nanoseconds since the Unix epoch.
+    pub started_unix_ns: i64,
+    /// The most passes that it can have.
+    pub passes: usize,
+}
+
+/// Prompts that are being made.
+pub struct PromptsStarted {
+    /// The pass that they are for.
+    pub label: String,
+    /// How many; absent where a time ends the pass.
+    pub prompts: Option<u32>,
+    /// Counts the prompts that are made, those of earlier passes included.
+    pub made: Arc<AtomicU64>,
+}
+
+/// A warm-up that begins.
+pub struct WarmUpStarted {
+    /// The cell and that it is a warm-up.
+    pub label: String,
+    /// The cell.
+    pub cell: CellPlan,
+    /// The load generator's counters.
+    pub live: Arc<Live>,
+}
+
+/// A pass that begins.
+pub struct PassStarted {
+    /// Cell, load and repeat, in words.
+    pub label: String,
+    /// What it is.
+    pub begin: PassBegin,
+    /// Whether answers are streamed.
+    pub streamed: bool,
+    /// The load generator's counters.
+    pub live: Arc<Live>,
+}
+
+/// A pass that has its figures.
+pub struct PassEnded<'a> {
+    /// Cell, load and repeat, in words.
+    pub label: &'a str,
+    /// Its figures.
+    pub summary: &'a PassSummary,
+    /// Whether its records are those of an earlier run, so that nothing was sent for it.
+    pub resumed: bool,
+}
+
+/// Hears what happens. It is called on the threads that measure, so it must be quick; nothing that
+/// it does changes what is measured.
+pub trait Subscriber: Send + Sync {
+    /// Takes in an event.
+    fn on_event(&self, event: &Event<'_>);
+}
+
+/// Hears nothing.
+impl Subscriber for () {
+    fn on_event(&self, _: &Event<'_>) {}
+}
+
+impl<S: Subscriber + ?Sized> Subscriber for Arc<S> {
+    fn on_event(&self, event: &Event<'_>) {
+        (**self).on_event(event);
+    }
+}
+
+impl<F: Fn(&Event<'_>) + Send + Sync> Subscriber for F {
+    fn on_event(&self, event: &Event<'_>) {
+        self(event);
+    }
+}

@@ -1,0 +1,365 @@
+//! A plan with several servers: one run for each server and each round, one after the other, over the
+//! same requests, and their comparison. Never measures two servers at a time.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use inferometer_analysis::effect::{Tried, effects};
+use inferometer_analysis::summary::Summary;
+use inferometer_launch::preset;
+use inferometer_load::PassPlan;
+use inferometer_plan::Plan;
+use inferometer_plan::spec;
+use inferometer_plan::spec::{Spec, TargetSpec, Variant};
+use inferometer_report::comparison::{COMPARISON_SCHEMA, Comparison, VARIANT};
+
+use crate::context::{Context, Host};
+use crate::credentials::Variables;
+use crate::error::{PlanError, RunError, Shortfall};
+use crate::events::Events;
+use crate::outputs::{self, Outputs};
+use crate::resolve::{fresh_salt, resolve};
+use crate::resume::{EarlierAttempt, EarlierGroup, GROUP, GROUP_SALT};
+use crate::servers::Servers;
+use crate::session::{Finished, RunRequest, SERVER_DIED, carry_out};
+use crate::summarise::RUN_INCOMPLETE;
+use crate::verdict::{Strictness, judge};
+
+/// The servers of a plan, with what their presets say.
+///
+/// # Errors
+/// Every mistake.
+pub fn variants(spec: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, PlanError> {
+    let mut base = spec.clone();
+    let mut targets = targets.to_vec();
+    let servers = targets.iter_mut().map(|target| &mut target.server);
+    for server in servers.chain([&mut base.server]) {
+        if let Some(given) = server.take() {
+            *server = Some(preset::complete(given).map_err(PlanError::new)?);
+        }
+    }
+    spec::variants(&base, &targets).map_err(PlanError::from)
+}
+
+/// A plan with several servers, resolved.
+pub struct Group {
+    /// Its name.
+    name: String,
+    /// Its servers, each with its plan.
+    members: Vec<Member>,
+    /// Keeps its prompts apart from those of others; the same for all servers, so that all get the
+    /// same requests.
+    salt: String,
+    /// How often the servers are gone through.
+    rounds: u32,
+    /// Its runs so far, if it is resumed.
+    earlier: Option<EarlierGroup>,
+}
+
+/// A server of a group.
+pub struct Member {
+    /// How it differs from the others.
+    pub variant: Variant,
+    /// What is measured on it.
+    pub plan: Plan,
+    /// What its runs need beside it; folder, facts and salt are set for each of them.
+    pub context: Context,
+}
+
+/// A group that was carried out, as far as it was.
+pub struct FinishedGroup {
+    /// The comparison of its runs.
+    pub comparison: Comparison,
+    /// Where it was written.
+    pub folder: PathBuf,
+    /// What went wrong, each with the name of the run.
+    pub failures: Vec<(String, RunError)>,
+}
+
+/// A run of the group that has results.
+struct Done {
+    variant: String,
+    settings: BTreeMap<String, String>,
+    round: u32,
+    summary: Summary,
+}
+
+impl Done {
+    fn tried(&self) -> Tried<'_> {
+        Tried { settings: &self.settings, round: self.round, cells: &self.summary.cells }
+    }
+}
+
+impl Group {
+    /// Resolves the plan of each server.
+    ///
+    /// # Errors
+    /// All mistakes, each with the name of its server; a group that is resumed with another plan or
+    /// another salt.
+    pub fn resolve(
+        variants: Vec<Variant>,
+        rounds: u32,
+        earlier: Option<EarlierGroup>,
+        host: &Host,
+        variables: Variables<'_>,
+    ) -> Result<Self, RunError> {
+        let given = variants.first().and_then(|variant| variant.spec.salt.clone());
+        let salt = earlier.as_ref().and_then(EarlierGroup::salt);
+        if let (Some(salt), Some(given)) = (&salt, given.as_ref())
+            && salt != given
+        {
+            return Err(RunError::plan(format!(
+                "salt (--salt): the group's prompts were made with `{salt}`, which those of the \
+                 rest must have too; leave it out"
+            )));
+        }
+        let salt = salt.or(given).unwrap_or_else(fresh_salt);
+        let new_name = || format!("{GROUP}{}", fresh_salt());
+        let name = earlier.as_ref().map_or_else(new_name, |group| group.name.clone());
+        let mut members = Vec::new();
+        let mut mistakes = Vec::new();
+        for variant in variants {
+            let spec = Spec { salt: Some(salt.clone()), ..variant.spec.clone() };
+            match resolve(&spec, variables) {
+                Ok((plan, mut context)) => {
+                    let of_plan = earlier.as_ref().map(|group| group.check(&variant.name, &plan));
+                    of_plan.transpose().map_err(|error| error.of(&variant.name))?;
+                    context.host = host.clone();
+                    members.push(Member { variant, plan, context });
+                }
+                Err(error) => mistakes.extend(error.of(&variant.name).mistakes),
+            }
+        }
+        if !mistakes.is_empty() {
+            mistakes.dedup();
+            return Err(PlanError::from(mistakes).into());
+        }
+        Ok(Self { name, members, salt, rounds, earlier })
+    }
+
+    /// Its servers.
+    #[must_use]
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Its servers, to change what their runs need beside their plans.
+    pub fn members_mut(&mut self) -> &mut [Member] {
+        &mut self.members
+    }
+
+    /// How often the servers are gone through.
+    #[must_use]
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// Measures all of them and writes the comparison. What goes wrong with one server is told, and
+    /// the next one is measured.
+    ///
+    /// # Errors
+    /// When the comparison cannot be written; what was recorded is kept.
+    pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedGroup, RunError> {
+        self.run_with(events, strictness, &mut carry_out)
+    }
+
+    /// The same, where `measure` carries out each run: over any network, on any server.
+    ///
+    /// # Errors
+    /// As [`Group::run`].
+    pub fn run_with(
+        self,
+        events: &Events,
+        strictness: Strictness,
+        measure: &mut Measure<'_>,
+    ) -> Result<FinishedGroup, RunError> {
+        let default = || PathBuf::from(outputs::DEFAULT_FOLDER).join(&self.name);
+        let out = self.members.first().and_then(|member| member.context.out.clone());
+        let folder = out.unwrap_or_else(default);
+        let (done, failures) = (Vec::new(), Vec::new());
+        let mut run = GroupRun { group: self, folder, events, strictness, measure, done, failures };
+        run.carry_out();
+        run.finish()
+    }
+}
+
+/// Carries out one run of a group.
+pub type Measure<'a> = dyn FnMut(RunRequest<'_>, &mut Servers) -> Result<Finished, RunError> + 'a;
+
+/// A group in progress.
+struct GroupRun<'a, 'm> {
+    group: Group,
+    folder: PathBuf,
+    events: &'a Events,
+    strictness: Strictness,
+    measure: &'a mut Measure<'m>,
+    done: Vec<Done>,
+    failures: Vec<(String, RunError)>,
+}
+
+/// Whether the next run is to begin.
+#[derive(PartialEq, Eq)]
+enum Next {
+    Begins,
+    Interrupted,
+}
+
+impl GroupRun<'_, '_> {
+    /// Round by round, each in the opposite order of the one before: a drift over time affects all
+    /// servers alike, and the last server of a round need not be started again for the next.
+    fn carry_out(&mut self) {
+        let mut servers = Servers::default();
+        let (count, rounds) = (self.group.members.len(), self.group.rounds);
+        let all = count * rounds as usize;
+        self.events.say(&format!("{}: {all} runs; --resume {0} goes on with it", self.group.name));
+        for why in self.group.earlier.iter().flat_map(|group| &group.unread) {
+            self.events.say(&format!("a run of the store is passed over: {why}"));
+        }
+        for round in 1..=rounds {
+            for position in 0..count {
+                let index = if round % 2 == 1 { position } else { count - 1 - position };
+                let name = self.run_name(index, round);
+                let number = (round as usize - 1) * count + position + 1;
+                self.events.say(&format!("\n[{number} of {all}] {name}"));
+                if self.one(index, round, &name, &mut servers) == Next::Interrupted {
+                    return servers.end(self.events);
+                }
+            }
+        }
+        servers.end(self.events);
+    }
+
+    /// `max-num-seqs=16`, and which round where there are several.
+    fn run_name(&self, index: usize, round: u32) -> String {
+        let name = match self.group.members[index].variant.name.as_str() {
+            "" => "server",
+            name => name,
+        };
+        if self.group.rounds > 1 { format!("{name}, round {round}") } else { name.to_owned() }
+    }
+
+    fn one(&mut self, index: usize, round: u32, name: &str, servers: &mut Servers) -> Next {
+        let Group { name: group, members, salt, earlier, .. } = &mut self.group;
+        let Member { variant, plan, context } = &mut members[index];
+        context.out = Some(self.folder.join(file_name(name)));
+        context.facts = BTreeMap::from([
+            ("group".to_owned(), group.clone()),
+            (VARIANT.to_owned(), variant.name.clone()),
+            ("round".to_owned(), round.to_string()),
+            (GROUP_SALT.to_owned(), salt.clone()),
+        ]);
+        context.salt = salt_of_round(salt, round);
+        context.resumed = Vec::new();
+        let attempt = earlier.as_ref().map(|group| group.attempt(&variant.name, round, plan));
+        let finished = match attempt.transpose() {
+            Ok(Some(EarlierAttempt::Complete(summary, run))) => {
+                self.events.say(&format!("taken over from run {}", summary.run_id));
+                Ok(Finished { summary: *summary, run, folder: None, interrupted: false })
+            }
+            Ok(Some(EarlierAttempt::Partial(cells, run))) => {
+                context.resumed = cells;
+                context.facts.extend(run.map(|run| ("resumes".to_owned(), run)));
+                (self.measure)(RunRequest { plan, context, events: self.events }, servers)
+            }
+            Ok(None) => (self.measure)(RunRequest { plan, context, events: self.events }, servers),
+            Err(error) => {
+                self.failures.push((name.to_owned(), error));
+                return Next::Begins;
+            }
+        };
+        match finished {
+            Ok(finished) => {
+                let judged = judge(plan, context, &finished, self.strictness);
+                self.failures.extend(judged.err().map(|why| (name.to_owned(), why.into())));
+                self.done.push(Done {
+                    variant: variant.name.clone(),
+                    settings: variant.settings.clone(),
+                    round,
+                    summary: finished.summary,
+                });
+                if finished.interrupted { Next::Interrupted } else { Next::Begins }
+            }
+            Err(error) => {
+                self.events.say(&format!("error: {name}: {error}"));
+                let interrupted = matches!(error, RunError::Interrupted(_));
+                self.failures.push((name.to_owned(), error));
+                if interrupted { Next::Interrupted } else { Next::Begins }
+            }
+        }
+    }
+
+    /// The comparison of what was measured.
+    fn finish(mut self) -> Result<FinishedGroup, RunError> {
+        let tried: Vec<Tried<'_>> = self.done.iter().map(Done::tried).collect();
+        let effects = effects(&tried);
+        let plan = self.group.members.first().map(|member| &member.plan);
+        let remark = plan.and_then(|plan| different_requests(plan, &self.done));
+        let failed = self.failures.iter().map(|(name, why)| format!("{name}: {why}"));
+        let comparison = Comparison {
+            schema: COMPARISON_SCHEMA.to_owned(),
+            group: self.group.name.clone(),
+            effects,
+            failed: failed.collect(),
+            remarks: remark.iter().cloned().collect(),
+            runs: self.done.iter().map(|done| done.summary.clone()).collect(),
+        };
+        if !comparison.runs.is_empty() {
+            Outputs::prepare(Some(&self.folder))?;
+            outputs::write_group(&self.folder, &comparison)?;
+        }
+        if let Some(remark) = remark {
+            let why = Shortfall::Failed(remark);
+            self.failures.push(("the comparison".to_owned(), why.into()));
+        }
+        Ok(FinishedGroup { comparison, folder: self.folder, failures: self.failures })
+    }
+}
+
+/// A remark when the servers did not get the same requests, though the plan says how many there are.
+/// Where a time ends a load, each server gets as many as it takes.
+fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
+    let is_counted = |pass: &PassPlan| match pass {
+        PassPlan::OneByOne { .. } | PassPlan::Saturated { .. } => true,
+        PassPlan::Closed { bound, .. } => bound.duration.is_none(),
+        PassPlan::Open { bound, .. } => bound.duration.is_none(),
+        _ => false,
+    };
+    let is_fixed =
+        plan.passes.iter().all(is_counted) && plan.repeat.at_least == plan.repeat.at_most;
+    // A run that lacks passes lacks their requests.
+    let is_whole = |summary: &Summary| {
+        let codes = [RUN_INCOMPLETE, SERVER_DIED];
+        !summary.findings.iter().any(|finding| codes.contains(&finding.code.as_str()))
+    };
+    let whole: Vec<&Done> = done.iter().filter(|done| is_whole(&done.summary)).collect();
+    let differ = |one: &Done, other: &Done| {
+        one.round == other.round && one.summary.workload_hash != other.summary.workload_hash
+    };
+    let (first, other) = whole.iter().find_map(|first| {
+        let other = whole.iter().find(|other| differ(first, other))?;
+        Some((first, other))
+    })?;
+    is_fixed.then(|| {
+        format!(
+            "{} and {} did not get the same requests: they count tokens differently, or differ in \
+             `extra_body`; name one `tokenizer` for all, or do not compare them",
+            first.variant, other.variant
+        )
+    })
+}
+
+/// Prompts of a round are the same for all servers, and no other round's: a server that was not
+/// started anew in between would answer them from its cache.
+fn salt_of_round(salt: &str, round: u32) -> String {
+    if round == 1 { salt.to_owned() } else { format!("{salt}-{round}") }
+}
+
+/// The name of a run as that of a folder.
+fn file_name(name: &str) -> String {
+    let clean: String = name
+        .chars()
+        .map(|c| if c.is_alphanumeric() || matches!(c, '.' | '_' | '=') { c } else { '-' })
+        .collect();
+    let parts: Vec<&str> = clean.split('-').filter(|part| !part.is_empty()).collect();
+    Path::new(&parts.join("-")).display().to_string()
+}

@@ -1,0 +1,46 @@
+//! The wish to end a run early. A run that is interrupted ends its pass, records what is in flight
+//! as interrupted, and writes its results.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use inferometer_net::Waker;
+
+/// Ends a run early, from any thread or from a signal handler; clones mean the same runs.
+#[derive(Clone, Default)]
+pub struct Interrupt(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    requested: Arc<AtomicBool>,
+    /// Wakes the load generator of the run in progress, which may sleep until the next arrival.
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Interrupt {
+    /// Asks the run in progress to end, and those that follow not to begin. Says whether that was
+    /// asked before.
+    pub fn request(&self) -> bool {
+        let before = self.0.requested.swap(true, Ordering::Relaxed);
+        if let Some(waker) = &*self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) {
+            waker.wake();
+        }
+        before
+    }
+
+    /// Whether the end was asked for.
+    #[must_use]
+    pub fn is_requested(&self) -> bool {
+        self.0.requested.load(Ordering::Relaxed)
+    }
+
+    /// The flag that the load generator looks at in each of its turns.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0.requested)
+    }
+
+    /// From now on this load generator is woken.
+    pub(crate) fn wakes(&self, waker: Option<Waker>) {
+        *self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) = waker;
+    }
+}

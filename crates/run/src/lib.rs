@@ -1,0 +1,79 @@
+//! The order of a measurement: a plan is resolved, its server is started or asked, its passes are
+//! played and recorded, and what was found is written.
+//!
+//! [`resolve()`] makes a plan, [`carry_out()`] measures it, [`Group`] measures it on several servers,
+//! [`summarise_log()`] makes the results of a stored run again. A run tells what happens as
+//! [`Event`]s. Nothing here prints, reads environment variables or knows exit codes, and the same
+//! order is played over sockets and over a [`VirtualNetwork`].
+
+mod error;
+
+mod interrupt;
+mod network;
+
+mod event;
+mod events;
+mod live_state;
+
+pub mod prompts;
+
+pub mod grid;
+pub mod header;
+pub mod pass;
+pub mod pass_figures;
+mod precision;
+mod process_watch;
+pub mod recording;
+pub mod summarise;
+
+pub mod log_summary;
+pub mod traces;
+
+pub mod outputs;
+pub mod resume;
+
+mod context;
+mod credentials;
+mod resolve;
+
+pub mod estimate;
+mod search_bound;
+pub mod search_text;
+
+mod embedded_server;
+mod observers;
+mod prefix_cache;
+mod servers;
+mod target;
+
+mod dataset_exhausted;
+mod messages;
+mod model_limit;
+mod overhead;
+mod prompt_findings;
+
+mod session;
+mod verdict;
+
+mod dry_run;
+mod group;
+
+pub use context::{Confirm, Context, Estimate, Host, ReportFiles};
+pub use credentials::Variables;
+pub use dry_run::{Clock, Form, dry_run};
+pub use embedded_server::{EmbeddedServer, ServerProcess};
+pub use error::{PlanError, RunError, Shortfall};
+pub use event::{
+    Event, PassEnded, PassStarted, PromptsStarted, RunStarted, Subscriber, WarmUpStarted,
+};
+pub use events::Events;
+pub use group::{FinishedGroup, Group, Measure, Member, variants};
+pub use interrupt::Interrupt;
+pub use live_state::{LivePass, LiveState, Snapshot, Totals};
+pub use log_summary::{FromLog, summarise_log};
+pub use network::{Network, VirtualNetwork};
+pub use resolve::resolve;
+pub use servers::{SERVER_GUARD, Servers, Start};
+pub use session::{Finished, RunRequest, carry_out, carry_out_over};
+pub use target::ReadyTarget;
+pub use verdict::{Strictness, judge, too_many_failures};

@@ -1,0 +1,195 @@
+//! The state of the run in progress, made of its events: what a dashboard, a terminal and a scraper
+//! show. It is kept whether somebody looks or not, so that both measure the same; no result comes
+//! from it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use inferometer_analysis::so_far::SoFar;
+use inferometer_drive::{Live, LiveCounts};
+use inferometer_metrics::spans::Spans;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::process::Process;
+use inferometer_model::sample::Sample;
+use inferometer_net::{Nanos, monotonic_now};
+use inferometer_store::{LiveNote, PassBegin};
+
+use crate::event::{Event, PassStarted, RunStarted, Subscriber};
+
+/// The state of a run, or of several that follow each other; clones are the same one.
+#[derive(Clone, Default)]
+pub struct LiveState(Arc<Mutex<Snapshot>>);
+
+/// The state at one instant.
+#[derive(Default)]
+pub struct Snapshot {
+    /// The run in progress, or the last one.
+    pub run: Option<RunStarted>,
+    /// Passes that have ended.
+    pub passes_ended: usize,
+    /// The pass in progress, or the last one.
+    pub pass: Option<LivePass>,
+    /// The last metrics of the server and the cards.
+    pub sample: Option<Sample>,
+    /// Sums over the passes that have ended, those of earlier runs included.
+    before: Totals,
+}
+
+/// A pass in progress.
+pub struct LivePass {
+    /// Which pass of the run it is, from 1.
+    pub number: usize,
+    /// Cell, load and repeat, in words.
+    pub label: String,
+    /// What it is.
+    pub begin: PassBegin,
+    /// When it began, on the monotonic axis.
+    pub began: Nanos,
+    /// The load generator's counters.
+    pub live: Arc<Live>,
+    /// Statistics of the requests that have ended.
+    pub so_far: SoFar,
+    /// Whether it has ended: it is among the totals then.
+    has_ended: bool,
+}
+
+/// Sums over all passes of this process. Passes that were resumed from an earlier run are not in
+/// them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Requests begun, requests ended and chunks received.
+    pub counts: LiveCounts,
+    /// Outcomes of requests as they are recorded: a moment after they ended.
+    pub outcomes: OutcomeCounts,
+    /// Output tokens of those that completed.
+    pub output_tokens: u64,
+    /// Their latencies, and how late the instrument was.
+    pub spans: Spans,
+    /// What this process went through in the passes that have ended.
+    pub process: Process,
+}
+
+impl Subscriber for LiveState {
+    fn on_event(&self, event: &Event<'_>) {
+        match *event {
+            Event::RunStarted(run) => self.change(|state| {
+                let before = std::mem::take(&mut state.before);
+                *state = Snapshot { run: Some(run.clone()), before, ..Snapshot::default() };
+            }),
+            Event::PassStarted(pass) => self.change(|state| state.begin_pass(pass)),
+            Event::Record(record) => self.change(|state| {
+                if let Some(pass) = state.pass.as_mut().filter(|pass| !pass.has_ended) {
+                    pass.so_far.add(record);
+                }
+            }),
+            Event::Sample(sample) => self.change(|state| state.sample = Some(sample.clone())),
+            Event::PassStopped(process) => self.change(|state| state.end_pass(process)),
+            Event::PassEnded(ended) if ended.resumed => {
+                self.change(|state| state.passes_ended += 1);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl LiveState {
+    /// What other processes may know of the pass in progress; `before` is the note that was written
+    /// before.
+    #[must_use]
+    pub fn note(&self, pass: u32, at_unix_ns: u64, before: Option<&LiveNote>) -> Option<LiveNote> {
+        self.look(|state| {
+            let LiveCounts { begun, ended, tokens: chunks, .. } = state.pass.as_ref()?.live.look();
+            let since = before.filter(|before| before.pass == pass && before.chunks <= chunks);
+            let chunks_per_s = since.and_then(|before| {
+                let ns = at_unix_ns.checked_sub(before.at_unix_ns).filter(|ns| *ns > 0)?;
+                Some((chunks - before.chunks) as f64 * 1e9 / ns as f64)
+            });
+            let last_sample = state.sample.clone();
+            Some(LiveNote { at_unix_ns, pass, begun, ended, chunks, chunks_per_s, last_sample })
+        })
+    }
+
+    /// Looks at it. Measuring waits meanwhile, so `look` must be quick.
+    pub fn look<T>(&self, look: impl FnOnce(&Snapshot) -> T) -> T {
+        look(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Snapshot)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Snapshot {
+    fn begin_pass(&mut self, pass: &PassStarted) {
+        self.pass = Some(LivePass {
+            number: self.passes_ended + 1,
+            label: pass.label.clone(),
+            begin: pass.begin.clone(),
+            began: monotonic_now(),
+            live: Arc::clone(&pass.live),
+            so_far: SoFar::new(pass.streamed),
+            has_ended: false,
+        });
+    }
+
+    fn end_pass(&mut self, process: Option<&Process>) {
+        self.passes_ended += 1;
+        if let Some(pass) = self.pass.as_mut().filter(|pass| !pass.has_ended) {
+            self.before.add_pass(pass);
+            pass.has_ended = true;
+        }
+        self.before.add_process(process.copied().unwrap_or_default());
+    }
+
+    /// The most passes that the run can have.
+    #[must_use]
+    pub fn passes(&self) -> usize {
+        self.run.as_ref().map_or(0, |run| run.passes)
+    }
+
+    /// The pass, while it goes on.
+    #[must_use]
+    pub fn current(&self) -> Option<&LivePass> {
+        self.pass.as_ref().filter(|pass| !pass.has_ended)
+    }
+
+    /// Sums over all passes until now. They never shrink while this process lives.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        let mut totals = self.before.clone();
+        if let Some(pass) = self.current() {
+            totals.add_pass(pass);
+        }
+        totals
+    }
+}
+
+impl Totals {
+    fn add_pass(&mut self, pass: &LivePass) {
+        let LiveCounts { begun, ended, failed, never_begun, tokens } = pass.live.look();
+        self.counts.begun += begun;
+        self.counts.ended += ended;
+        self.counts.failed += failed;
+        self.counts.never_begun += never_begun;
+        self.counts.tokens += tokens;
+        self.outcomes.add_all(&pass.so_far.outcomes);
+        self.output_tokens += pass.so_far.output_tokens;
+        self.spans.add_all(&pass.so_far.spans);
+    }
+
+    /// Adds what can be summed; medians and maxima cannot.
+    fn add_process(&mut self, other: Process) {
+        let sum = &mut self.process;
+        for (mine, theirs) in [
+            (&mut sum.wall_us, other.wall_us),
+            (&mut sum.cpu_us, other.cpu_us),
+            (&mut sum.busy_us, other.busy_us),
+            (&mut sum.stalls, other.stalls),
+            (&mut sum.stalled_us, other.stalled_us),
+            (&mut sum.clock_steps, other.clock_steps),
+            (&mut sum.implausible_stamps, other.implausible_stamps),
+            (&mut sum.truncated_stamps, other.truncated_stamps),
+        ] {
+            *mine += theirs;
+        }
+    }
+}

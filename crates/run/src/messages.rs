@@ -1,0 +1,85 @@
+//! What people are told before anything is measured. It decides nothing.
+
+use inferometer_model::target::Target;
+use inferometer_plan::Plan;
+use inferometer_plan::search::SearchPlan;
+
+use crate::context::Estimate;
+use crate::estimate::in_words;
+use crate::events::Events;
+use crate::search_bound;
+
+/// What is measured, in one line.
+pub(crate) fn title(target: &Target) -> String {
+    let engine = target.engine.as_deref().unwrap_or("a server of unknown make");
+    let version = target.engine_version.as_deref().unwrap_or_default();
+    let simulated = if target.simulated { " (simulation)" } else { "" };
+    format!("{} on {engine} {version}{simulated}", target.model)
+}
+
+/// The server, the model, and the passes.
+pub(crate) fn announce(events: &Events, target: &Target, plan: &Plan) {
+    let engine = target.engine.as_deref().unwrap_or("server of unknown make");
+    let version = target.engine_version.as_deref().unwrap_or("of unknown version");
+    if target.simulated {
+        let profile = target.profile.as_deref().unwrap_or("unknown");
+        events.say(&format!(
+            "SIMULATION: the embedded engine plays {} under {engine} {version} (profile {profile})",
+            target.model
+        ));
+    } else {
+        events.say(&format!("target: {} is {engine} {version}", target.url));
+    }
+    let mut passes: Vec<String> = Vec::new();
+    for pass in plan.cells.iter().flat_map(|&cell| plan.passes_of(cell)) {
+        let pass = pass.to_string();
+        if !passes.contains(&pass) {
+            passes.push(pass);
+        }
+    }
+    events.say(&format!(
+        "measuring {} ({} prompts, {}) in {} {}: {}",
+        target.model,
+        plan.workload.name(),
+        target.dialect,
+        plan.cells.len(),
+        if plan.cells.len() == 1 { "cell" } else { "cells" },
+        passes.join("; ")
+    ));
+}
+
+/// What a search looks for, and the most that it can take.
+pub(crate) fn search(events: &Events, plan: &Plan, search: &SearchPlan, guess: Estimate) {
+    let objectives: Vec<&str> =
+        search.criteria.iter().map(|criterion| criterion.text.as_str()).collect();
+    events.say(&format!(
+        "searching the highest {} at which {} holds, within {}% at {}% confidence",
+        search.over,
+        objectives.join(" and "),
+        search.precision * 100.0,
+        search.confidence * 100.0
+    ));
+    let most = guess.map(|(one, other)| one.max(other));
+    events.say(&search_bound::words(plan, search, most));
+    search_bound::advice(plan).into_iter().for_each(|advice| events.say(advice));
+}
+
+/// How long the run will take, by what is known before it.
+pub(crate) fn estimate(events: &Events, guess: Estimate) {
+    let in_order = guess.map(|(one, other)| (one.min(other), one.max(other)));
+    match in_order {
+        // Two spans that read alike are one.
+        Some((least, most)) if in_words(least) == in_words(most) => {
+            events.say(&format!("estimate: {}", in_words(least)));
+        }
+        Some((least, most)) => events.say(&format!(
+            "estimate: between {} and {}, by how well the server batches",
+            in_words(least),
+            in_words(most)
+        )),
+        None => events.say(
+            "estimate: unknown: a first request was not answered, or turns of conversations grow by \
+             answers that are not known",
+        ),
+    }
+}

@@ -1,0 +1,105 @@
+//! Who is asked what while passes run, from the plan and the server that was reached. Never asks
+//! while one runs: that is the observer itself.
+
+use std::time::Duration;
+
+use inferometer_drive::control::Server;
+use inferometer_net::tls::Trust;
+use inferometer_observe::{
+    CardSource, Dcgm, MetricNames, Observer, Scrape, local_cards, select_cards,
+};
+use inferometer_plan::{MetricsAt, Plan, Url};
+
+use crate::error::RunError;
+use crate::target::ReadyTarget;
+
+/// Where servers usually have their metrics.
+const USUAL: &str = "/metrics";
+/// The fact of a target that says where its metrics were read, or why they were not.
+const FACT: &str = "server_metrics";
+/// The fact of a target that says why its cards were not asked.
+const CARDS_FACT: &str = "cards";
+/// How long an answer may take. Longer would hold up the end of a pass.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The observer of a run. What was asked for by name and cannot be had is told before anything is
+/// measured; what is only usual, and is not there, is a fact of the target.
+///
+/// # Errors
+/// When metrics or cards were asked for that do not answer.
+pub fn observer(plan: &Plan, trust: &Trust, ready: &mut ReadyTarget) -> Result<Observer, RunError> {
+    let scrape = scrape(plan, trust, ready)?;
+    let cards = cards(plan, trust, ready)?;
+    let cards_named = plan.observe.cards.is_some();
+    Ok(Observer { scrape, cards, cards_named, period: plan.observe.period, on_sample: None })
+}
+
+fn scrape(plan: &Plan, trust: &Trust, ready: &mut ReadyTarget) -> Result<Option<Scrape>, RunError> {
+    let names = MetricNames::with(&plan.observe.names).map_err(RunError::target)?;
+    let Some(server) = ready.server.clone() else { return Ok(None) };
+    let server = Server { timeout: TIMEOUT, ..server };
+    let told = |why: String| RunError::target(format!("metrics_url (--metrics-url): {why}"));
+    let scrape = match &plan.observe.metrics {
+        MetricsAt::Nowhere => return Ok(None),
+        MetricsAt::Usual => {
+            let scrape = Scrape::new(server, USUAL, names);
+            if !plan.observe.names.is_empty() {
+                let named = |why: String| RunError::target(format!("metrics_names: {why}"));
+                scrape.check().map_err(named)?;
+            }
+            let (fact, scrape) = match scrape.check() {
+                Ok(()) => (scrape.address(), Some(scrape)),
+                Err(why) => (format!("none: {why}"), None),
+            };
+            ready.target.facts.insert(FACT.to_owned(), fact);
+            return Ok(scrape);
+        }
+        MetricsAt::Path(path) => Scrape::new(server, path, names),
+        MetricsAt::Address(url) => Scrape::new(other(url, trust, ready).map_err(told)?, "", names),
+    };
+    scrape.check().map_err(told)?;
+    ready.target.facts.insert(FACT.to_owned(), scrape.address());
+    Ok(Some(scrape))
+}
+
+fn cards(
+    plan: &Plan,
+    trust: &Trust,
+    ready: &mut ReadyTarget,
+) -> Result<Vec<Box<dyn CardSource>>, RunError> {
+    // A server elsewhere uses none of the cards of this machine.
+    let is_here = ready.address.ip().is_loopback();
+    let seen: Vec<Box<dyn CardSource>> = match &plan.observe.dcgm {
+        Some(url) => {
+            let told = |why| RunError::target(format!("dcgm_url (--dcgm-url): {why}"));
+            let scrape =
+                Scrape::new(other(url, trust, ready).map_err(told)?, "", MetricNames::known());
+            vec![Box::new(Dcgm::reach(scrape).map_err(told)?)]
+        }
+        None if is_here && ready.server.is_some() && !ready.target.simulated => local_cards(),
+        None => Vec::new(),
+    };
+    let is_asked_for = plan.observe.dcgm.is_some() || plan.observe.cards.is_some();
+    if ready.target.simulated && is_asked_for {
+        // Cards may be given for all of several targets, of which one is the embedded engine.
+        let fact = "not asked: the embedded engine uses no card".to_owned();
+        ready.target.facts.insert(CARDS_FACT.to_owned(), fact);
+        return Ok(Vec::new());
+    }
+    let Some(numbers) = &plan.observe.cards else { return Ok(seen) };
+    let told = |why| RunError::target(format!("cards (--cards): {why}"));
+    select_cards(seen, numbers).map_err(told)
+}
+
+/// Another address than the target's. It gets the target's headers, which may hold a key, only
+/// where it is the same server, spoken to in the same way.
+fn other(url: &Url, trust: &Trust, ready: &ReadyTarget) -> Result<Server, String> {
+    let is_same = |target: &&Server| {
+        url.authority() == target.url.authority() && url.secure == target.url.secure
+    };
+    let target = ready.server.as_ref().filter(is_same);
+    let headers = target.map_or_else(Vec::new, |target| target.headers.clone());
+    // That nobody checks the target's certificate says nothing of other servers.
+    let trust = if *trust == Trust::Anybody && target.is_none() { &Trust::Known } else { trust };
+    Server::reach(url, headers, TIMEOUT, trust).map_err(|error| error.to_string())
+}

@@ -1,0 +1,190 @@
+//! The files of a run: made before anything is measured, rewritten as cells are done.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use inferometer_analysis::summary::Summary;
+use inferometer_plan::Plan;
+use inferometer_report::chart::Chart;
+use inferometer_report::comparison::{self, Comparison};
+use inferometer_report::plot::Theme;
+use inferometer_report::trace::Traces;
+use inferometer_report::{
+    ReportInput, charts, csv, html, json, markdown, plan_toml, plot, published, table,
+};
+use inferometer_store::RunId;
+
+use crate::error::RunError;
+
+/// Runs without a folder of their own get one by their name, in here.
+pub const DEFAULT_FOLDER: &str = "inferometer-out";
+/// Pixels of a plot for each unit of its drawing.
+const PNG_SCALE: f32 = 2.0;
+
+/// Where the files of a run go.
+pub struct Outputs {
+    folder: PathBuf,
+    by_run: bool,
+}
+
+impl Outputs {
+    /// Makes the folder, so that one that cannot be written is told before anything is measured.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn prepare(out: Option<&Path>) -> Result<Self, RunError> {
+        let folder = out.unwrap_or(Path::new(DEFAULT_FOLDER)).to_owned();
+        let refused = |error| {
+            RunError::plan(format!("out (--out): {}: cannot be written: {error}", folder.display()))
+        };
+        fs::create_dir_all(&folder).map_err(refused)?;
+        let probe = folder.join(format!(".probe-{}", std::process::id()));
+        fs::write(&probe, b"").map_err(refused)?;
+        fs::remove_file(&probe).map_err(refused)?;
+        Ok(Self { folder, by_run: out.is_none() })
+    }
+
+    /// The run whose report is in the folder, where that is not one of this run alone.
+    pub fn replaced(&self) -> Option<String> {
+        let summary = fs::read(self.folder.join("summary.json")).ok().filter(|_| !self.by_run)?;
+        let summary: serde_json::Value = serde_json::from_slice(&summary).ok()?;
+        summary["run_id"].as_str().map(str::to_owned)
+    }
+
+    /// The folder that all of them are in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of a run.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn of(&self, run: &RunId) -> Result<PathBuf, RunError> {
+        let folder = if self.by_run { self.folder.join(run.as_str()) } else { self.folder.clone() };
+        fs::create_dir_all(&folder).map_err(RunError::unwritable(&folder))?;
+        Ok(folder)
+    }
+
+    /// Writes the figures: table, CSV and JSON; of text blocks their log and tables.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write_figures(&self, summary: &Summary, run: &RunId) -> Result<PathBuf, RunError> {
+        let folder = self.of(run)?;
+        write(&folder, "table.md", table::markdown(std::slice::from_ref(summary)).as_bytes())?;
+        write(&folder, "cells.csv", csv::cells(summary).as_bytes())?;
+        for (name, text) in [
+            ("blocks.log", published::log(summary)),
+            ("blocks.md", published::size_tables(summary)),
+        ] {
+            text.map_or(Ok(()), |text| write(&folder, name, text.as_bytes()))?;
+        }
+        write(&folder, "summary.json", (json::summary(summary) + "\n").as_bytes())?;
+        Ok(folder)
+    }
+
+    /// Writes everything that there is of imported results, which have no plan.
+    ///
+    /// # Errors
+    /// When a plot cannot be drawn or a file cannot be written.
+    pub fn write_imported(
+        &self,
+        summary: &Summary,
+        run: &RunId,
+        theme: Theme,
+    ) -> Result<PathBuf, RunError> {
+        self.write_pages(summary, "", run, (&Traces::default(), theme))
+    }
+
+    /// Writes everything: figures, plots, the report as Markdown and as a page.
+    ///
+    /// # Errors
+    /// When a plot cannot be drawn or a file cannot be written.
+    pub fn write_all(
+        &self,
+        summary: &Summary,
+        plan: &Plan,
+        run: &RunId,
+        traces: &Traces,
+        theme: Theme,
+    ) -> Result<PathBuf, RunError> {
+        let plan_toml = plan_toml(plan, summary.environment.salt.as_deref());
+        self.write_pages(summary, &plan_toml, run, (traces, theme))
+    }
+
+    fn write_pages(
+        &self,
+        summary: &Summary,
+        plan_toml: &str,
+        run: &RunId,
+        (traces, theme): (&Traces, Theme),
+    ) -> Result<PathBuf, RunError> {
+        let folder = self.write_figures(summary, run)?;
+        let charts = charts::of_run(summary, traces);
+        write_charts(&folder, &charts, theme)?;
+        let report_command = format!("inferometer report {run}");
+        let input = ReportInput {
+            summary,
+            charts: &charts,
+            traces,
+            plan_toml,
+            files: &["summary.json", "cells.csv", "table.md", "report.md"],
+            report_command: &report_command,
+            run_command: "inferometer run PLAN.toml",
+        };
+        write(&folder, "report.md", markdown::report(&input).as_bytes())?;
+        write(&folder, "report.html", html::report(&input).as_bytes())?;
+        Ok(folder)
+    }
+}
+
+/// Writes the tables of several runs, and plots with all of them.
+///
+/// # Errors
+/// When a plot cannot be drawn or a file cannot be written.
+pub fn write_comparison(
+    out: Option<&Path>,
+    summaries: &[Summary],
+    theme: Theme,
+) -> Result<PathBuf, RunError> {
+    let folder =
+        out.map_or_else(|| Path::new(DEFAULT_FOLDER).join("comparison"), Path::to_path_buf);
+    let folder = Outputs::prepare(Some(&folder))?.folder;
+    write(&folder, "table.md", table::markdown(summaries).as_bytes())?;
+    write_charts(&folder, &charts::of_several(summaries), theme)?;
+    Ok(folder)
+}
+
+/// Writes what came out of a plan with several servers.
+///
+/// # Errors
+/// When a plot cannot be drawn or a file cannot be written.
+pub fn write_group(folder: &Path, comparison: &Comparison) -> Result<(), RunError> {
+    write(folder, "comparison.md", comparison::markdown(comparison).as_bytes())?;
+    write(folder, "comparison.json", comparison::json(comparison).as_bytes())?;
+    write(folder, "effects.csv", comparison::csv(comparison).as_bytes())?;
+    let runs = comparison::over_rounds(&comparison.runs);
+    write_charts(folder, &charts::of_several(&runs), Theme::Light)?;
+    write_charts(folder, &charts::of_comparison(comparison), Theme::Light)
+}
+
+/// Writes each chart as SVG and as PNG.
+fn write_charts(folder: &Path, charts: &[Chart], theme: Theme) -> Result<(), RunError> {
+    for chart in charts {
+        let svg = plot::file(chart, theme);
+        write(folder, &format!("{}.svg", chart.id), svg.as_bytes())?;
+        let png = plot::png(&svg, PNG_SCALE).map_err(|error| RunError::Plot(error.to_string()))?;
+        write(folder, &format!("{}.png", chart.id), &png)?;
+    }
+    Ok(())
+}
+
+/// Writes a file whole or not at all, so that a reader never meets half of one.
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), RunError> {
+    let path = folder.join(name);
+    let fresh = folder.join(format!(".{name}.new"));
+    fs::write(&fresh, bytes)
+        .and_then(|()| fs::rename(&fresh, &path))
+        .map_err(RunError::unwritable(&path))
+}

@@ -1,0 +1,91 @@
+//! The figures and findings of one pass, from its records. A pure function of them: a report that is
+//! made again from the log has the same.
+
+use inferometer_analysis::fold::PassFold;
+use inferometer_analysis::inspect::{Inspector, card_findings, server_findings};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search::{Trial, TrialFold};
+use inferometer_metrics::RequestFigures;
+use inferometer_metrics::Timeline;
+use inferometer_model::finding::Finding;
+use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_plan::search::SearchPlan;
+use inferometer_plan::{Plan, WorkloadPlan};
+use inferometer_store::PassBegin;
+
+/// What came out of a pass.
+pub struct PassResult {
+    /// Its figures.
+    pub summary: PassSummary,
+    /// What its records show.
+    pub findings: Vec<Finding>,
+    /// The same as a trial, where the plan searches.
+    pub trial: Option<Trial>,
+}
+
+/// Takes in the records of a pass.
+pub struct PassFigures {
+    fold: PassFold,
+    inspector: Inspector,
+    streamed: bool,
+    trial: Option<TrialFold>,
+}
+
+impl PassFigures {
+    /// No record yet. `template` is how many tokens of a chat template input lengths leave out;
+    /// `origin_unix_ns` the wall time at which the instants of records begin.
+    #[must_use]
+    pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
+        let fold =
+            PassFold::new(&begin.plan, plan.sampling.stream, plan.seed).judging(&plan.goodput);
+        let fold = match plan.search {
+            Some(_) => fold.of_trial(begin.repeat),
+            None => fold.of_repeat(begin.repeat),
+        };
+        let fold = match (&plan.workload, plan.workload.block_pass(begin.cell, origin_unix_ns)) {
+            (_, Some(pass)) => fold.over_blocks(pass),
+            (WorkloadPlan::ServingRun { .. }, None) => fold.as_serving_run(),
+            _ => fold,
+        };
+        let trial = |search: &SearchPlan| TrialFold::of(&begin.plan, &search.criteria);
+        let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling);
+        Self {
+            fold,
+            streamed: plan.sampling.stream,
+            trial: plan.search.as_ref().and_then(trial),
+            inspector: match plan.search {
+                Some(_) => inspector.of_trial(begin.repeat),
+                None => inspector.of_repeat(begin.repeat),
+            }
+            .with_template(template),
+        }
+    }
+
+    /// Takes in a record.
+    pub fn add(&mut self, record: &Record) {
+        self.fold.add(record);
+        self.inspector.add(record);
+        if let Some(trial) = &mut self.trial {
+            trial.add(&RequestFigures::of(&Timeline::new(record, self.streamed)));
+        }
+    }
+
+    /// Takes in the metrics of the server and the cards.
+    pub fn observe(&mut self, observed: Observed) {
+        self.fold.observe(observed);
+    }
+
+    /// What came out. What the client's process went through is shown by no record.
+    #[must_use]
+    pub fn finish(self, process: Option<Process>) -> PassResult {
+        let mut summary = self.fold.finish();
+        summary.instrument.process = process;
+        let place = self.inspector.place().to_owned();
+        let mut findings = self.inspector.finish();
+        let observed = server_findings(&summary).into_iter().chain(card_findings(&summary));
+        findings.extend(observed.map(|finding| finding.at(&place)));
+        PassResult { summary, findings, trial: self.trial.map(TrialFold::finish) }
+    }
+}

@@ -1,0 +1,50 @@
+//! How far the figures of the table can be off, when that is far or cannot be told.
+
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_load::PassKind;
+use inferometer_metrics::latency_per_output_token;
+use inferometer_model::finding::{Finding, Severity};
+
+/// The half width of an interval, as a share of its mean, that a reader must be told of.
+const WIDE: f64 = 0.05;
+
+/// Findings on the intervals of the latencies in the table.
+pub fn findings(cells: &[Cell]) -> Vec<Finding> {
+    let latency =
+        |cell: &Cell| cell.alone()?.latency(&latency_per_output_token::DEFINITION).copied();
+    let few = cells.iter().filter_map(latency).filter(|values| values.mean_ci.is_none());
+    let mut findings = Vec::new();
+    if let Some(values) = few.min_by_key(|values| values.n) {
+        let message = format!(
+            "The latencies of the table are means over as few as {} requests: too few to say how \
+             far off they can be.",
+            values.n
+        );
+        let alone = |pass: &PassSummary| pass.kind == PassKind::OneByOne;
+        let advice = if cells.iter().any(|cell| cell.passes.iter().any(alone)) {
+            "give --one-by-one 10 or more"
+        } else {
+            "give --requests 10 or more"
+        };
+        findings.push(Finding::new("few_requests", Severity::Note, message).advise(advice));
+    }
+    for cell in cells {
+        let Some(values) = latency(cell) else { continue };
+        let Some([low, high]) = values.mean_ci else { continue };
+        if (high - low) / 2.0 > WIDE * values.mean {
+            let message = format!(
+                "The latency per output token of {:.2} ms has a 95 % interval of {low:.2} to \
+                 {high:.2} ms ({} requests).",
+                values.mean, values.n
+            );
+            let place = cell.plan().to_string();
+            findings.push(
+                Finding::new("wide_interval", Severity::Warning, message)
+                    .at(place)
+                    .advise("give more requests, or --repeat, or a quieter machine"),
+            );
+        }
+    }
+    findings
+}

@@ -1,0 +1,31 @@
+//! Findings on how the prompts of a run differ from what the plan asks for.
+
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_plan::Plan;
+use inferometer_workload::Note;
+
+use crate::prompts::BATCH;
+
+/// How the prompts of a pass differ from what was asked for. `of_a_bound`: an earlier pass had no
+/// number of requests, so that it used fewer prompts than are counted for it.
+pub(crate) fn of_note(note: &Note, of_a_bound: bool) -> Finding {
+    let mut message = note.to_string();
+    if of_a_bound && note.depends_on_earlier() {
+        message += "; this is the most that it can be, for an earlier pass had no number of \
+                    requests, and is counted with all that is set aside for it";
+    }
+    Finding::new("prompts_not_as_asked", Severity::Note, message)
+}
+
+/// That the hash of the workload does not cover all requests.
+pub(crate) fn hash_covers_a_part(plan: &Plan) -> Option<Finding> {
+    let passes = plan.cells.iter().flat_map(|&cell| plan.passes_of(cell));
+    let uncounted = passes.filter(|pass| pass.requests().is_none()).count();
+    let message = format!(
+        "passes without a number of requests: {uncounted}. Their prompts are made while they are \
+         sent, and workload_hash covers the first {BATCH} of each; the others follow from seed, \
+         salt and plan"
+    );
+    let finding = Finding::new("workload_hash_covers_a_part", Severity::Note, message);
+    (uncounted > 0).then(|| finding.advise("give --requests to have every request in the hash"))
+}

@@ -1,0 +1,78 @@
+//! Passes whose prompts would fill more memory than they should, or have no end. Their prompts are
+//! made in chunks while they are sent; for the hash of the workload all of them are made once before.
+
+use std::sync::Arc;
+
+use inferometer_model::request::Request;
+use inferometer_workload::{PromptForm, PromptScope, RequestBatch};
+
+use super::source::{BATCH, PassRequests, SourceError, ThreadedSource};
+use super::workload::Prompts;
+use crate::error::RunError;
+
+/// The most prompt tokens in memory at once: some 160 MB of text.
+const MAX_TOKENS_IN_MEMORY: u64 = 32 << 20;
+
+/// A pass whose prompts are made in chunks.
+pub struct ChunkedSource {
+    prompts: Prompts,
+    place: PromptScope,
+    count: Option<u32>,
+}
+
+/// The prompts of a pass in chunks, where they can and should be made so. A tokenizer that asks the
+/// server is not asked while the server is measured; ids need none.
+pub fn of(prompts: &Prompts, place: &PromptScope, count: Option<u32>) -> Option<ChunkedSource> {
+    let spec = prompts.spec();
+    let asks = prompts.tokenizer().asks_the_server && spec.context.form == PromptForm::Text;
+    let parts = spec.workload().chunked().filter(|_| !asks)?;
+    let is_long =
+        count.is_none_or(|count| parts.input_tokens(count as usize) > MAX_TOKENS_IN_MEMORY);
+    let (prompts, place) = (prompts.clone(), place.clone());
+    is_long.then_some(ChunkedSource { prompts, place, count })
+}
+
+impl ChunkedSource {
+    /// The requests of a pass, all of which `see` is shown beforehand; of a pass without end, the
+    /// first part.
+    ///
+    /// # Errors
+    /// When they cannot be made.
+    pub fn supply(
+        self,
+        mut see: impl FnMut(&[Request]) -> Result<(), RunError>,
+    ) -> Result<PassRequests, RunError> {
+        let mut notes = Vec::new();
+        let first = self.part(0)?.map_or_else(Vec::new, |built| built.requests);
+        let mut at = 0;
+        while let Some(built) = self.part(at)? {
+            see(&built.requests)?;
+            built.notes.into_iter().for_each(|note| note.add_to(&mut notes));
+            at += u64::from(BATCH);
+            if self.count.is_none() {
+                break;
+            }
+        }
+        let error = SourceError::default();
+        let mut at = 0;
+        let next = move || {
+            at += u64::from(BATCH);
+            Ok(self.part(at)?.map(|built| built.requests))
+        };
+        let source = Box::new(ThreadedSource::on_a_thread(first, next, Arc::clone(&error)));
+        Ok(PassRequests { source, notes, error })
+    }
+
+    /// The part that begins with this request, if there is any.
+    fn part(&self, first: u64) -> Result<Option<RequestBatch>, RunError> {
+        let left = self.count.map_or(u64::MAX, |count| u64::from(count).saturating_sub(first));
+        let count = left.min(u64::from(BATCH)) as usize;
+        let spec = self.prompts.spec();
+        let Some(parts) = spec.workload().chunked().filter(|_| count > 0) else { return Ok(None) };
+        let mut built = parts
+            .chunk(&spec.context, &self.place, first, count)
+            .map_err(|error| RunError::prompts(error.to_string()))?;
+        self.prompts.forget_counts(&mut built);
+        Ok(Some(built))
+    }
+}

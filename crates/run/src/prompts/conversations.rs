@@ -1,0 +1,45 @@
+//! The conversations of a pass. The turns of users are made ahead and are in the hash of the
+//! workload; the answers between them are the server's.
+
+use inferometer_load::PassPlan;
+use inferometer_plan::Plan;
+use inferometer_stats::seed::of_repeat;
+use inferometer_store::PassBegin;
+use inferometer_workload::PromptScope;
+use inferometer_workload::conversation::Dialogue;
+
+use super::source::{PassRequests, SourceError};
+use super::workload::Prompts;
+use super::workload_hash::{Offsets, WorkloadHash};
+use crate::error::RunError;
+
+/// Makes the conversations of a pass, and adds them to the hash of the workload.
+///
+/// # Errors
+/// When they cannot be made.
+pub fn supply(
+    prompts: &Prompts,
+    plan: &Plan,
+    begin: &PassBegin,
+    place: &PromptScope,
+    hash: &mut WorkloadHash,
+) -> Result<PassRequests, RunError> {
+    let none = || RunError::prompts("this workload has no conversations to begin");
+    let PassPlan::Conversations { script, begin: first, .. } = &begin.plan else {
+        return Err(none());
+    };
+    let spec = prompts.spec();
+    let talks = spec
+        .workload()
+        .conversations(&spec.context, place, script.conversations)
+        .map_err(|error| RunError::prompts(error.to_string()))?;
+    let mut talks = talks.ok_or_else(none)?;
+    let begins = Offsets::of(first, of_repeat(plan.seed, begin.repeat));
+    hash.conversations(plan, begins, talks.iter().map(Vec::as_slice).zip(script.think()))?;
+    if !prompts.tokenizer().is_models_own {
+        // Another model's tokenizer shapes prompts; it counts nothing.
+        talks.iter_mut().flatten().for_each(|turn| turn.counted_tokens = None);
+    }
+    let source = Box::new(Dialogue::new(talks, prompts.history()));
+    Ok(PassRequests { source, notes: Vec::new(), error: SourceError::default() })
+}

@@ -1,0 +1,21 @@
+//! The requests of a run: which tokenizer gives prompts their lengths, which prompts each pass has,
+//! and the hash over all of them. Nothing is sent here.
+
+mod tokenizer;
+mod workload;
+
+mod cursor;
+mod workload_hash;
+
+mod source;
+
+mod chunked_source;
+mod conversations;
+mod supply;
+
+pub use cursor::PromptCursor;
+pub use source::{BATCH, PassRequests, SourceError};
+pub use supply::supply;
+pub use tokenizer::{PromptTokenizer, named_tokenizer, servers_tokenizer};
+pub use workload::{Prompts, check_dataset, check_dialect, data_set_findings};
+pub use workload_hash::WorkloadHash;

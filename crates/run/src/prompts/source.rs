@@ -1,0 +1,197 @@
+//! Where the load generator takes the requests of a pass from: a list, a thread that makes them
+//! ahead, or a list whose words change their order.
+
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::{Arc, OnceLock};
+
+use inferometer_model::request::{Prompt, Request};
+use inferometer_model::source::{Source, Supply};
+use inferometer_stats::seed::{below, rng};
+use inferometer_workload::{Note, PromptScope};
+use rand_chacha::ChaCha8Rng;
+
+use crate::error::RunError;
+
+/// Requests made at once for a pass that is bounded by time alone.
+pub const BATCH: u32 = 64;
+
+/// The requests of a pass.
+pub struct PassRequests {
+    /// Supplies them.
+    pub source: Box<dyn Source>,
+    /// How the prompts differ from what the plan asks for.
+    pub notes: Vec<Note>,
+    /// Why the requests ended early, if they did.
+    pub error: SourceError,
+}
+
+/// Why requests could not be made while a pass ran, once that has happened.
+pub type SourceError = Arc<OnceLock<String>>;
+
+/// Requests that another thread makes ahead, batch by batch, for as long as they are wanted.
+pub(super) struct ThreadedSource {
+    batch: std::vec::IntoIter<Request>,
+    /// The batches, then `None` once. A thread that ends without `None` has failed.
+    batches: Receiver<Option<Vec<Request>>>,
+    is_over: bool,
+    error: SourceError,
+}
+
+impl ThreadedSource {
+    /// `first`, then what `next` makes until it has nothing more.
+    pub(super) fn on_a_thread(
+        first: Vec<Request>,
+        mut next: impl FnMut() -> Result<Option<Vec<Request>>, RunError> + Send + 'static,
+        error: SourceError,
+    ) -> Self {
+        let (sender, batches) = sync_channel(4);
+        let slot = Arc::clone(&error);
+        std::thread::spawn(move || {
+            loop {
+                let wanted = match next() {
+                    Ok(Some(requests)) => sender.send(Some(requests)).is_ok(),
+                    Ok(None) => {
+                        // A pass that has ended takes no more.
+                        let _ = sender.send(None);
+                        false
+                    }
+                    Err(error) => {
+                        let _ = slot.set(error.to_string());
+                        false
+                    }
+                };
+                if !wanted {
+                    return;
+                }
+            }
+        });
+        Self { batch: first.into_iter(), batches, is_over: false, error }
+    }
+}
+
+impl Source for ThreadedSource {
+    fn next(&mut self) -> Supply {
+        loop {
+            if let Some(request) = self.batch.next() {
+                return Supply::Request(Box::new(request));
+            }
+            if self.is_over {
+                return Supply::Exhausted;
+            }
+            match self.batches.try_recv() {
+                Ok(Some(batch)) => self.batch = batch.into_iter(),
+                Ok(None) => self.is_over = true,
+                Err(TryRecvError::Empty) => return Supply::Wait,
+                Err(TryRecvError::Disconnected) => {
+                    // The reason that the thread itself gave, if it did, stays.
+                    let why = "what makes them ended before it had made all".to_owned();
+                    let _ = self.error.set(why);
+                    self.is_over = true;
+                }
+            }
+        }
+    }
+}
+
+/// A batch of requests, then the same ones with their words in other orders, for as long as they
+/// are wanted. Tokenizers split text at spaces first, so the order of words does not change how
+/// many tokens there are, and the server need not be asked while it is measured.
+pub(super) struct Shuffled {
+    batch: Vec<Request>,
+    given: usize,
+    rng: ChaCha8Rng,
+}
+
+impl Shuffled {
+    pub(super) fn new(batch: Vec<Request>, (seed, salt): (u64, &str), place: &PromptScope) -> Self {
+        let rng = rng(seed, &["shuffle", salt, &place.cell, &place.pass]);
+        Self { batch, given: 0, rng }
+    }
+
+    fn shuffle<T>(rng: &mut ChaCha8Rng, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, below(rng, last as u64 + 1) as usize);
+        }
+    }
+}
+
+impl Source for Shuffled {
+    fn next(&mut self) -> Supply {
+        let mut request = self.batch[self.given % self.batch.len()].clone();
+        if self.given >= self.batch.len() {
+            match &mut request.prompt {
+                Prompt::TokenIds(ids) => Self::shuffle(&mut self.rng, ids),
+                Prompt::Text(text) => {
+                    let mut words: Vec<&str> = text.split(' ').collect();
+                    // What stands before the first space is no word with a space in front.
+                    Self::shuffle(&mut self.rng, &mut words[1..]);
+                    *text = words.join(" ");
+                }
+                // The order of messages is what they mean.
+                Prompt::Messages(_) => {}
+            }
+        }
+        self.given += 1;
+        Supply::Request(Box::new(request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a source has until it ends, and the error that it had.
+    fn all_of(
+        next: impl FnMut() -> Result<Option<Vec<Request>>, RunError> + Send + 'static,
+    ) -> (usize, Option<String>) {
+        let error = SourceError::default();
+        let request = || Request::new(Prompt::Text("a".to_owned()), 1, 1);
+        let mut source = ThreadedSource::on_a_thread(vec![request()], next, Arc::clone(&error));
+        let mut count = 0;
+        loop {
+            match source.next() {
+                Supply::Request(_) => count += 1,
+                Supply::Wait => std::thread::yield_now(),
+                Supply::Exhausted => {
+                    assert_eq!(source.next(), Supply::Exhausted);
+                    return (count, error.get().cloned());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn requests_made_beside_a_pass_end_in_an_error_unless_their_maker_says_that_it_is_done() {
+        let request = || Request::new(Prompt::Text("a".to_owned()), 1, 1);
+        let mut batches = vec![vec![request()], vec![request(), request()]];
+        assert_eq!(all_of(move || Ok(batches.pop())), (4, None));
+        let (count, error) = all_of(|| Err(RunError::prompts("no words")));
+        assert!(count == 1 && error.is_some_and(|why| why.contains("no words")));
+        let (count, error) = all_of(|| panic!("as a test of one that ends without a word"));
+        assert!(count == 1 && error.is_some_and(|why| why.contains("ended before")));
+    }
+
+    #[test]
+    fn shuffled_prompts_have_the_same_words_and_differ() {
+        let text = " one two three four five six seven eight nine ten".to_owned();
+        let request = Request::new(Prompt::Text(text.clone()), 10, 1);
+        let mut source = Shuffled::new(vec![request], (1, "salt"), &PromptScope::new("c", "p", 0));
+        let texts: Vec<String> = (0..3)
+            .map(|_| match source.next() {
+                Supply::Request(request) => match request.prompt {
+                    Prompt::Text(text) => text,
+                    other => panic!("text was given: {other:?}"),
+                },
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(texts[0], text);
+        assert!(texts[1] != text && texts[2] != texts[1]);
+        for other in &texts {
+            let mut words: Vec<&str> = other.split_whitespace().collect();
+            words.sort_unstable();
+            assert_eq!(words.len(), 10);
+            assert_eq!(words[0], "eight");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The requests of one pass, made ahead or while it runs, and their part of the workload's hash.
+
+use std::sync::Arc;
+
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::request::Request;
+use inferometer_model::source::{Prepared, Source};
+use inferometer_plan::{Grid, Plan};
+use inferometer_store::PassBegin;
+use inferometer_workload::{PromptScope, RequestBatch};
+
+use super::source::{BATCH, PassRequests, Shuffled, SourceError, ThreadedSource};
+use super::workload::Prompts;
+use super::workload_hash::WorkloadHash;
+use super::{chunked_source, conversations};
+use crate::error::RunError;
+
+/// Makes the requests of a pass and adds them to the hash of the workload. The requests of
+/// a pass that only a time ends are made while it runs, and the hash has the first batch of them.
+///
+/// # Errors
+/// When they cannot be made.
+pub fn supply(
+    prompts: &Prompts,
+    plan: &Plan,
+    begin: &PassBegin,
+    place: &PromptScope,
+    hash: &mut WorkloadHash,
+) -> Result<PassRequests, RunError> {
+    let PassBegin { cell, plan: ref pass, .. } = *begin;
+    if matches!(pass, PassPlan::Conversations { .. }) {
+        return conversations::supply(prompts, plan, begin, place, hash);
+    }
+    if pass.requests().is_none()
+        && prompts.tokenizer().asks_the_server
+        && plan.workload.grid() != Grid::Tokens
+    {
+        return Err(RunError::prompts(format!(
+            "{cell}: a pass without a number of requests makes prompts while it runs, and the \
+             server that is measured would be asked to count them; give --requests, or the \
+             model's tokenizer with --tokenizer"
+        )));
+    }
+    let mut hash = hash.begin(plan, begin);
+    let count = pass.requests();
+    if let Some(chunks) = chunked_source::of(prompts, place, count) {
+        return chunks.supply(|requests| hash.add(requests));
+    }
+    let RequestBatch { requests, notes } = prompts.build(cell, place, count.unwrap_or(BATCH))?;
+    hash.add(&requests)?;
+    let error = SourceError::default();
+    let source: Box<dyn Source> = match count {
+        Some(_) => Box::new(Prepared::new(requests)),
+        None if prompts.tokenizer().asks_the_server => {
+            Box::new(Shuffled::new(requests, prompts.seed_and_salt(), place))
+        }
+        None => Box::new(batches(prompts.clone(), cell, place.clone(), requests, &error)),
+    };
+    Ok(PassRequests { source, notes, error })
+}
+
+/// The batches of a pass that is bounded by time alone, of which the first is made.
+fn batches(
+    prompts: Prompts,
+    cell: CellPlan,
+    place: PromptScope,
+    first: Vec<Request>,
+    error: &SourceError,
+) -> ThreadedSource {
+    let mut numbers = 1_u64..;
+    let batch = move || {
+        let number = numbers.next().unwrap_or(u64::MAX);
+        let mut place = place.clone();
+        place.pass = format!("{} batch {number}", place.pass);
+        place.taken += number * u64::from(BATCH);
+        Ok(Some(prompts.build(cell, &place, BATCH)?.requests))
+    };
+    ThreadedSource::on_a_thread(first, batch, Arc::clone(error))
+}

@@ -1,0 +1,72 @@
+//! The tokenizer that gives the prompts of a run their lengths: the one that the user named, else the
+//! server's, else the one that this program carries.
+
+use std::sync::Arc;
+
+use inferometer_drive::control::Server;
+use inferometer_drive::tokenize::ServerTokenizer;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::tokenizer::Tokenizer;
+use inferometer_plan::{Plan, TargetPlan};
+
+use crate::error::RunError;
+
+/// A tokenizer that prompts are made with, and how far its counts can be trusted.
+#[derive(Clone)]
+pub struct PromptTokenizer {
+    /// The tokenizer.
+    pub tokenizer: Arc<dyn Tokenizer>,
+    /// Whether it is the model's own, because the user named it or the server offers it. Only then
+    /// its counts are compared with the server's.
+    pub is_models_own: bool,
+    /// Whether each call asks the server under test, which must not happen while it is measured.
+    pub asks_the_server: bool,
+}
+
+/// The tokenizer that the user named, if any. It is loaded before anything is sent.
+///
+/// # Errors
+/// When it is not one.
+pub fn named_tokenizer(plan: &Plan) -> Result<Option<PromptTokenizer>, RunError> {
+    if let Some(name) = &plan.tokenizer {
+        let tokenizer = inferometer_workload::load(name)
+            .map_err(|error| RunError::plan(format!("tokenizer (--tokenizer): {error}")))?;
+        return Ok(Some(PromptTokenizer {
+            tokenizer,
+            is_models_own: true,
+            asks_the_server: false,
+        }));
+    }
+    if matches!(plan.target, TargetPlan::Embedded { .. }) {
+        let tokenizer = inferometer_workload::embedded();
+        return Ok(Some(PromptTokenizer {
+            tokenizer,
+            is_models_own: true,
+            asks_the_server: false,
+        }));
+    }
+    Ok(None)
+}
+
+/// The server's own tokenizer, else the one that this program carries.
+pub fn servers_tokenizer(
+    server: Option<&Server>,
+    model: &str,
+    findings: &mut Vec<Finding>,
+) -> PromptTokenizer {
+    if let Some(tokenizer) = server.and_then(|server| ServerTokenizer::of(server, model)) {
+        let tokenizer = Arc::new(tokenizer);
+        return PromptTokenizer { tokenizer, is_models_own: true, asks_the_server: true };
+    }
+    findings.push(
+        Finding::new(
+            "prompts_shaped_by_the_embedded_tokenizer",
+            Severity::Warning,
+            "no tokenizer was named and the server offers none: prompts have their length by \
+             this program's own tokenizer, and another by the model's",
+        )
+        .advise("name the model's tokenizer with --tokenizer"),
+    );
+    let tokenizer = inferometer_workload::embedded();
+    PromptTokenizer { tokenizer, is_models_own: false, asks_the_server: false }
+}

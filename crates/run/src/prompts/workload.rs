@@ -1,0 +1,151 @@
+//! The workload of a run, opened: makes the prompts of any cell and pass.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::Finding;
+use inferometer_model::request::Request;
+use inferometer_plan::Plan;
+use inferometer_wire::dialect::Dialect;
+use inferometer_workload::conversation::History;
+use inferometer_workload::fetch::{self, FetchConfig};
+use inferometer_workload::{OpenWorkload, PromptForm, PromptScope, RequestBatch};
+
+use super::tokenizer::PromptTokenizer;
+use crate::error::RunError;
+
+/// Refuses a data set that cannot be read, before anything is sent.
+///
+/// # Errors
+/// When it cannot.
+pub fn check_dataset(plan: &Plan) -> Result<(), RunError> {
+    match plan.workload.dataset() {
+        None => Ok(()),
+        Some(dataset) => {
+            let wrong = |why: String| RunError::plan(format!("dataset (--dataset): {why}"));
+            let file = fetch::local(dataset, &FetchConfig::from_env())
+                .map_err(|error| wrong(error.to_string()))?;
+            std::fs::metadata(file)
+                .map(|_| ())
+                .map_err(|error| wrong(format!("{dataset}: {error}")))
+        }
+    }
+}
+
+/// The prompts of a run.
+#[derive(Clone)]
+pub struct Prompts {
+    spec: OpenWorkload,
+    tokenizer: PromptTokenizer,
+    seed: u64,
+    salt: String,
+    history: History,
+}
+
+impl Prompts {
+    /// Opens the workload.
+    ///
+    /// # Errors
+    /// When the data set cannot be used.
+    pub fn open(plan: &Plan, tokenizer: PromptTokenizer, salt: &str) -> Result<Self, RunError> {
+        let counts = Arc::clone(&tokenizer.tokenizer);
+        let mut spec = OpenWorkload::open(&plan.workload, counts, plan.seed, salt)
+            .map_err(|error| RunError::plan(format!("workload (--workload): {error}")))?;
+        if plan.token_ids {
+            spec.context.form = PromptForm::TokenIds;
+        }
+        let history = History::Text;
+        Ok(Self { spec, tokenizer, seed: plan.seed, salt: salt.to_owned(), history })
+    }
+
+    /// The tokenizer that gives them their lengths.
+    #[must_use]
+    pub fn tokenizer(&self) -> &PromptTokenizer {
+        &self.tokenizer
+    }
+
+    /// Keeps the prompts of this run apart from those of every other.
+    pub(super) fn seed_and_salt(&self) -> (u64, &str) {
+        (self.seed, &self.salt)
+    }
+
+    /// Makes every prompt shorter by what the server adds.
+    pub fn reserve(&mut self, tokens: u32) {
+        self.spec.context.reserve = tokens;
+    }
+
+    /// The same with random words, whatever the workload: a data set may have nothing of a length.
+    pub fn random_words(&self) -> Self {
+        Self { spec: self.spec.random_words(), ..self.clone() }
+    }
+
+    /// How the earlier turns of a conversation are sent to this server.
+    pub fn send_history_as(&mut self, history: History) {
+        self.history = history;
+    }
+
+    /// How the earlier turns of a conversation are sent.
+    pub(super) fn history(&self) -> History {
+        self.history
+    }
+
+    /// Counts the prompts that are made.
+    pub fn made(&self) -> Arc<AtomicU64> {
+        self.spec.context.made()
+    }
+
+    /// The workload, opened.
+    pub(crate) fn spec(&self) -> &OpenWorkload {
+        &self.spec
+    }
+
+    /// The requests of a pass.
+    ///
+    /// # Errors
+    /// When they cannot be made.
+    pub fn build(
+        &self,
+        cell: CellPlan,
+        place: &PromptScope,
+        count: u32,
+    ) -> Result<RequestBatch, RunError> {
+        let mut built = self
+            .spec
+            .requests(cell, place, count as usize)
+            .map_err(|error| RunError::prompts(format!("{cell}: {error}")))?;
+        self.forget_counts(&mut built);
+        Ok(built)
+    }
+
+    /// Another model's tokenizer shapes prompts; it counts nothing.
+    pub(super) fn forget_counts(&self, built: &mut RequestBatch) {
+        if !self.tokenizer.is_models_own {
+            built.requests.iter_mut().for_each(|request| request.counted_tokens = None);
+        }
+    }
+}
+
+/// Refuses data with a prompt that the dialect cannot express, before anything is measured.
+///
+/// # Errors
+/// When there is one.
+pub fn check_dialect(
+    prompts: &Prompts,
+    plan: &Plan,
+    dialect: &dyn Dialect,
+) -> Result<(), RunError> {
+    for prompt in prompts.spec.verbatim_prompts() {
+        let request = Request::new(prompt.clone(), 1, 1);
+        if let Err(error) = dialect.body(&request, &plan.sampling, "") {
+            let name = plan.workload.name();
+            return Err(RunError::plan(format!("workload (--workload): {name}: {error}")));
+        }
+    }
+    Ok(())
+}
+
+/// What a reader should know of the workload's data.
+pub fn data_set_findings(prompts: &Prompts) -> Vec<Finding> {
+    prompts.spec.findings()
+}

@@ -1,0 +1,165 @@
+//! The hash over all requests of a run, and the same requests as a file that sends them again.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use inferometer_load::PassPlan;
+use inferometer_load::{Due, LoadModel, load_model};
+use inferometer_model::request::{Prompt, Request, WorkloadHasher};
+use inferometer_plan::Plan;
+use inferometer_stats::seed::of_repeat;
+use inferometer_store::PassBegin;
+use inferometer_workload::Turn;
+use inferometer_workload::replay::{DumpHeader, DumpLine};
+use serde::Serialize;
+
+use crate::error::RunError;
+
+/// Takes in the requests of every pass, in order.
+pub struct WorkloadHash {
+    hasher: WorkloadHasher,
+    dump: Option<(PathBuf, BufWriter<File>)>,
+}
+
+impl WorkloadHash {
+    /// A hash that is in no result: that of a warm-up.
+    pub fn unused() -> Self {
+        Self { hasher: WorkloadHasher::new(), dump: None }
+    }
+
+    /// The hash of a run; with a path, its requests are written there too.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn of_run(plan: &Plan, salt: &str, path: Option<&Path>) -> Result<Self, RunError> {
+        let mut whole = Self::unused();
+        if let Some(path) = path {
+            let file = File::create(path).map_err(|error| unwritable(path, error))?;
+            whole.dump = Some((path.to_owned(), BufWriter::new(file)));
+            whole.line(&DumpHeader::of(plan, salt))?;
+        }
+        Ok(whole)
+    }
+
+    /// Opens a pass: its sampling, then its requests follow by [`PassHash::add`].
+    pub fn begin<'a>(&'a mut self, plan: &'a Plan, begin: &'a PassBegin) -> PassHash<'a> {
+        self.hasher.pass(&plan.sampling);
+        let offsets = Offsets::of(&begin.plan, of_repeat(plan.seed, begin.repeat));
+        PassHash { whole: self, plan, begin, offsets, load: begin.plan.prompt_label() }
+    }
+
+    /// A pass of conversations: the turns of users, the lengths of answers, and the think times
+    /// between; in an open loop also the offset at which each conversation begins.
+    ///
+    /// # Errors
+    /// When they are to be written to a file: what was answered is no part of it, so that they
+    /// could not be sent again.
+    pub fn conversations<'t>(
+        &mut self,
+        plan: &Plan,
+        mut begins: Offsets,
+        talks: impl IntoIterator<Item = (&'t [Turn], &'t [Duration])>,
+    ) -> Result<(), RunError> {
+        if self.dump.is_some() {
+            return Err(RunError::plan(
+                "dump_workload (--dump-workload): conversations cannot be written, for what they \
+                 send depends on the server's answers; --seed and --salt repeat them",
+            ));
+        }
+        self.hasher.pass(&plan.sampling);
+        for (turns, think) in talks {
+            self.hasher.conversation(turns.len() as u32);
+            for (number, (turn, think)) in turns.iter().zip(think).enumerate() {
+                let think_ns = u64::try_from(think.as_nanos()).unwrap_or(u64::MAX);
+                let offset = if number == 0 { begins.next() } else { Some(think_ns) };
+                self.hasher.request(&planned(turn), offset);
+            }
+        }
+        Ok(())
+    }
+
+    /// The hash over all that was taken in.
+    pub fn hash(&self) -> String {
+        self.hasher.clone().finish()
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> Result<(), RunError> {
+        let Some((path, file)) = &mut self.dump else { return Ok(()) };
+        serde_json::to_writer(&mut *file, line)
+            .map_err(std::io::Error::from)
+            .and_then(|()| file.write_all(b"\n"))
+            .map_err(|error| unwritable(path, error))
+    }
+}
+
+/// A turn without what was said before it.
+fn planned(turn: &Turn) -> Request {
+    Request::new(Prompt::Text(turn.text.clone()), turn.input_tokens, turn.output_tokens)
+}
+
+/// Takes in the requests of one pass.
+pub struct PassHash<'a> {
+    whole: &'a mut WorkloadHash,
+    plan: &'a Plan,
+    begin: &'a PassBegin,
+    offsets: Offsets,
+    load: String,
+}
+
+impl PassHash<'_> {
+    /// The next requests of the pass in order, in an open loop with their offsets.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn add(&mut self, requests: &[Request]) -> Result<(), RunError> {
+        let Self { whole, plan, begin, .. } = self;
+        for request in requests {
+            let due_ns = self.offsets.next();
+            whole.hasher.request(request, due_ns);
+            if whole.dump.is_some() {
+                whole.line(&DumpLine {
+                    pass: begin.pass,
+                    repeat: begin.repeat,
+                    cell: begin.cell,
+                    load: self.load.clone(),
+                    sampling: plan.sampling.clone(),
+                    due_ns,
+                    request: request.clone(),
+                })?;
+            }
+        }
+        match &mut whole.dump {
+            Some((path, file)) => file.flush().map_err(|error| unwritable(path, error)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The offsets of the requests of a pass, where these are known before anything ends.
+pub struct Offsets {
+    load: Box<dyn LoadModel>,
+    scheduled: bool,
+}
+
+impl Offsets {
+    /// Those of a pass, with the seed of its repeat.
+    pub fn of(pass: &PassPlan, seed: u64) -> Self {
+        Self { load: load_model(pass, seed), scheduled: pass.load().is_scheduled() }
+    }
+
+    fn next(&mut self) -> Option<u64> {
+        match self.load.next_due() {
+            Due::At(at) if self.scheduled => {
+                self.load.take();
+                Some(at.0)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn unwritable(path: &Path, error: std::io::Error) -> RunError {
+    RunError::Dump { path: path.to_owned(), source: error }
+}

@@ -1,0 +1,115 @@
+//! From what a plan file and flags say to a plan, with all mistakes at once. It reads the files that
+//! the plan names, and sends nothing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use inferometer_load::PassPlan;
+use inferometer_load::Recording;
+use inferometer_plan::Plan;
+use inferometer_plan::spec::{Known, Spec, SpecError};
+use inferometer_plan::template::Template;
+
+use crate::context::{Context, Host, ReportFiles};
+use crate::credentials::{self, Variables};
+use crate::error::PlanError;
+
+/// Resolves what a plan file and flags say into a plan with nothing left open, and what a run of it
+/// needs beside it. The calling program hands over its environment's `variables`, of which one may
+/// hold the key of the server.
+///
+/// # Errors
+/// Every mistake of the spec, a file that cannot be read, or a key that is not in the variables.
+pub fn resolve(spec: &Spec, variables: Variables<'_>) -> Result<(Plan, Context), PlanError> {
+    let mut plan = with_known_names(|known| spec.resolve(known)).map_err(mistakes)?;
+    inferometer_workload::prepare(&mut plan)
+        .map_err(|error| PlanError::new(format!("workload (--workload): {error}")))?;
+    plan.passes
+        .iter_mut()
+        .filter_map(PassPlan::recording_mut)
+        .filter(|recording| !recording.is_read())
+        .try_for_each(read_recording)?;
+    plan.passes.iter_mut().for_each(PassPlan::count_what_is_due);
+    plan.workload.template_mut().map_or(Ok(()), read_template)?;
+    inferometer_observe::MetricNames::with(&plan.observe.names)
+        .map_err(|why| PlanError::new(format!("metrics_names: {why}")))?;
+    check_counts(spec, &plan)?;
+    let mut headers = spec.headers().map_err(mistakes)?;
+    headers.extend(credentials::authorization(spec, variables)?);
+    let context = Context {
+        host: Host::default(),
+        salt: spec.salt.clone().unwrap_or_else(fresh_salt),
+        headers,
+        trust: credentials::trust(spec)?,
+        store: spec.store.clone().unwrap_or_else(|| "inferometer.db".to_owned()).into(),
+        out: spec.out.clone().map(PathBuf::from),
+        files: ReportFiles::All,
+        facts: BTreeMap::new(),
+        resumed: Vec::new(),
+        dump: spec.dump_workload.clone().map(PathBuf::from),
+    };
+    Ok((plan, context))
+}
+
+/// Calls with the names that a spec may use.
+pub(crate) fn with_known_names<T>(with: impl FnOnce(&Known<'_>) -> T) -> T {
+    let dialects: Vec<&str> =
+        inferometer_wire::dialect::dialects().iter().map(|dialect| dialect.name()).collect();
+    let models: Vec<&str> =
+        inferometer_engine::model::models().iter().map(|model| model.name.as_str()).collect();
+    with(&Known { dialects: &dialects, models: &models })
+}
+
+pub(crate) fn mistakes(errors: Vec<SpecError>) -> PlanError {
+    PlanError { mistakes: errors.iter().map(ToString::to_string).collect() }
+}
+
+/// Refuses what needs a number of requests where a pass has none.
+fn check_counts(spec: &Spec, plan: &Plan) -> Result<(), PlanError> {
+    let Some(pass) = plan.passes.iter().find(|pass| pass.requests().is_none()) else {
+        return Ok(());
+    };
+    let mut mistakes = Vec::new();
+    let is_missing = format!("give --requests: the pass {pass} has no number of requests");
+    if plan.workload.prefix_length() > 0 {
+        mistakes.push(format!(
+            "workload (--workload): prompts with a shared beginning are made for a counted pass; \
+             {is_missing}"
+        ));
+    }
+    if spec.dump_workload.is_some() {
+        mistakes.push(format!(
+            "dump_workload (--dump-workload): requests that are made while a pass runs are not \
+             written; {is_missing}"
+        ));
+    }
+    if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }
+}
+
+/// Reads the file of a template that this program does not carry, and checks it.
+fn read_template(template: &mut Template) -> Result<(), PlanError> {
+    let wrong =
+        |why: &dyn std::fmt::Display| PlanError::new(format!("template (--template): {why}"));
+    if template.text.is_empty() {
+        let file = &template.name;
+        template.text = std::fs::read_to_string(file)
+            .map_err(|error| wrong(&format!("{file}: cannot be read: {error}")))?;
+    }
+    template.check().map_err(|error| wrong(&format!("{} {error}", template.name)))
+}
+
+/// Reads the instants of a replay.
+fn read_recording(recording: &mut Recording) -> Result<(), PlanError> {
+    let file = recording.file.clone();
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| PlanError::new(format!("replay (--replay): {file}: {error}")))?;
+    recording
+        .read(&text)
+        .map_err(|error| PlanError::new(format!("replay (--replay): {file}: {error}")))
+}
+
+/// A salt that no other run has: the wall clock and the process, in few characters.
+pub(crate) fn fresh_salt() -> String {
+    let text = format!("{}-{}", inferometer_net::wall_clock_ns(), std::process::id());
+    inferometer_model::request::sha256_hex(text.as_bytes())[..8].to_owned()
+}

@@ -1,0 +1,142 @@
+//! Resuming a plan with several servers: its runs are found in the store by the name of their group.
+
+use std::path::Path;
+
+use inferometer_analysis::summary::Summary;
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::Plan;
+use inferometer_store::{RunId, RunState, Store, StoredRun};
+
+use super::{RecordedPass, check_plan, completed_cells, fact};
+use crate::error::RunError;
+
+/// How the name of a group begins.
+pub const GROUP: &str = "group-";
+/// The fact of a target that holds the salt of its group: each round has one of its own.
+pub const GROUP_SALT: &str = "group_salt";
+
+/// The stored runs of a plan with several servers.
+pub struct EarlierGroup {
+    /// Its name.
+    pub name: String,
+    /// Why other runs of the store cannot be read, of whatever group they are.
+    pub unread: Vec<String>,
+    runs: Vec<StoredRun>,
+}
+
+/// An earlier attempt at one run of a group.
+pub enum EarlierAttempt {
+    /// It is complete.
+    Complete(Box<Summary>, RunId),
+    /// It completed these cells, and is this run; nothing where it was never begun.
+    Partial(Vec<(CellPlan, Vec<RecordedPass>)>, Option<String>),
+}
+
+impl EarlierAttempt {
+    fn progress(&self) -> usize {
+        match self {
+            Self::Complete(..) => usize::MAX,
+            Self::Partial(cells, _) => cells.len(),
+        }
+    }
+}
+
+impl EarlierGroup {
+    /// Finds a group by its name.
+    ///
+    /// # Errors
+    /// When no run in the store is of it.
+    pub fn find(store: &Path, name: &str) -> Result<Self, RunError> {
+        let problem = |what: String| RunError::plan(format!("--resume: {what}"));
+        let store = Store::open_existing(store).map_err(|error| problem(error.to_string()))?;
+        let rows = store.runs().map_err(|error| problem(error.to_string()))?;
+        let (mut runs, mut unread) = (Vec::new(), Vec::new());
+        for row in rows {
+            match store.run(row.id.as_str()) {
+                Ok(run) if run.target.facts.get("group").is_some_and(|group| group == name) => {
+                    runs.push(run);
+                }
+                Ok(_) => {}
+                Err(error) => unread.push(error.to_string()),
+            }
+        }
+        if runs.is_empty() {
+            let unread = unread.iter().map(|why| format!("; {why}")).collect::<String>();
+            return Err(problem(format!("there is no run of {name}{unread}")));
+        }
+        runs.sort_by(|one, other| one.row.id.as_str().cmp(other.row.id.as_str()));
+        Ok(Self { name: name.to_owned(), unread, runs })
+    }
+
+    /// The salt of its prompts.
+    pub fn salt(&self) -> Option<String> {
+        let of_group = self.runs.iter().find_map(|run| fact(run, GROUP_SALT).map(str::to_owned));
+        of_group.or_else(|| self.runs.iter().find_map(|run| run.environment.salt.clone()))
+    }
+
+    /// The earlier attempt at one of its runs; of several the one that completed most cells.
+    ///
+    /// # Errors
+    /// When it was of another plan, or its log cannot be read.
+    pub fn attempt(
+        &self,
+        variant: &str,
+        round: u32,
+        plan: &Plan,
+    ) -> Result<EarlierAttempt, RunError> {
+        let round = round.to_string();
+        let of_round = self.of(variant).filter(|run| fact(run, "round") == Some(round.as_str()));
+        let attempt = |run: &StoredRun| {
+            let kept = completed_cells(run, plan)?;
+            let is_whole = run.row.state == RunState::Complete && kept.len() == plan.cells.len();
+            Ok(match &run.summary {
+                Some(summary) if is_whole => {
+                    EarlierAttempt::Complete(Box::new(summary.clone()), run.row.id.clone())
+                }
+                _ => EarlierAttempt::Partial(kept, Some(run.row.id.to_string())),
+            })
+        };
+        Ok(furthest(of_round.map(attempt).collect::<Result<Vec<_>, RunError>>()?))
+    }
+
+    /// That the runs of one of its servers are of this plan.
+    ///
+    /// # Errors
+    /// When one is not.
+    pub fn check(&self, variant: &str, plan: &Plan) -> Result<(), RunError> {
+        self.of(variant).try_for_each(|run| check_plan(run, plan))
+    }
+
+    /// The attempts at one of its servers, in the order of time.
+    fn of(&self, variant: &str) -> impl Iterator<Item = &StoredRun> {
+        self.runs.iter().filter(move |run| fact(run, "variant") == Some(variant))
+    }
+}
+
+/// The attempt that came furthest; of those that came as far as each other, the last.
+fn furthest(attempts: Vec<EarlierAttempt>) -> EarlierAttempt {
+    let found = attempts.into_iter().max_by_key(EarlierAttempt::progress);
+    found.unwrap_or_else(|| EarlierAttempt::Partial(Vec::new(), None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_attempts_the_one_that_came_furthest_counts_and_of_equals_the_last() {
+        let part = |name: &str, cells: usize| {
+            EarlierAttempt::Partial(
+                (0..cells).map(|_| (CellPlan::OWN, Vec::new())).collect(),
+                Some(name.to_owned()),
+            )
+        };
+        let name = |attempts| match furthest(attempts) {
+            EarlierAttempt::Partial(_, name) => name,
+            EarlierAttempt::Complete(..) => None,
+        };
+        assert_eq!(name(vec![part("a", 2), part("b", 0)]).as_deref(), Some("a"));
+        assert_eq!(name(vec![part("a", 2), part("b", 2), part("c", 1)]).as_deref(), Some("b"));
+        assert_eq!(name(Vec::new()), None);
+    }
+}

@@ -1,0 +1,229 @@
+//! Resuming a run that ended before its plan was carried out: its completed cells are copied, record
+//! by record, and the rest is measured. The earlier run is never changed.
+
+mod group;
+
+pub use group::{EarlierAttempt, EarlierGroup, GROUP, GROUP_SALT};
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use inferometer_model::cell::CellPlan;
+use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, Repeat};
+use inferometer_store::{Ending, Entry, LogReader, PassBegin, RunState, Store, StoredRun};
+use serde_json::{Map, Value};
+
+use crate::error::RunError;
+
+/// A pass as it is recorded.
+pub struct RecordedPass {
+    /// How it began.
+    pub begin: PassBegin,
+    /// Its records.
+    pub records: Vec<Record>,
+    /// What this process went through.
+    pub process: Option<Process>,
+    /// The metrics of the server and the cards.
+    pub observed: Observed,
+}
+
+/// A run that is resumed.
+pub struct EarlierRun {
+    /// Its plan by the keys of a plan file, with its seed and its salt.
+    pub keys: Map<String, Value>,
+    /// Which of several servers it measured, as facts of the target.
+    pub facts: BTreeMap<String, String>,
+    stored: StoredRun,
+}
+
+impl EarlierRun {
+    /// Finds a run that can be resumed.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it is complete or of another version of this program.
+    pub fn find(store: &Path, name: &str) -> Result<Self, RunError> {
+        let problem = |what: String| RunError::plan(format!("--resume: {what}"));
+        let store = Store::open_existing(store).map_err(|error| problem(error.to_string()))?;
+        let stored = store.run(name).map_err(|error| problem(error.to_string()))?;
+        let run = stored.row.id.to_string();
+        if stored.row.state == RunState::Complete {
+            return Err(problem(format!(
+                "run {run} is complete; there is nothing left to measure"
+            )));
+        }
+        if stored.row.predicted {
+            return Err(problem(format!("run {run} is a prediction, which is made anew at once")));
+        }
+        let plan: Plan = serde_json::from_str(&stored.plan_json).map_err(|error| {
+            problem(format!("run {run}: its plan is of another version of this program: {error}"))
+        })?;
+        let asked = Spec {
+            seed: Some(plan.seed),
+            salt: stored.environment.salt.clone(),
+            // A run of a group has a folder within that of the group.
+            out: plan.asked.out.clone().filter(|_| fact(&stored, "group").is_none()),
+            ..(*plan.asked).clone()
+        };
+        let Ok(Value::Object(mut keys)) = serde_json::to_value(asked) else {
+            return Err(problem(format!("run {run}: its plan cannot be read")));
+        };
+        keys.retain(|_, value| !value.is_null());
+        let of_group = ["group", "variant", "round"];
+        let facts = stored.target.facts.clone().into_iter();
+        Ok(Self {
+            facts: facts
+                .filter(|(name, _)| of_group.contains(&name.as_str()))
+                .chain([("resumes".to_owned(), run)])
+                .collect(),
+            keys,
+            stored,
+        })
+    }
+
+    /// The cells of the run that were measured whole, pass by pass: all their passes were carried
+    /// out, with no more failures than the plan allows.
+    ///
+    /// # Errors
+    /// When the plan is not that of the run, or the run's log cannot be read.
+    pub fn completed_cells(
+        &self,
+        plan: &Plan,
+    ) -> Result<Vec<(CellPlan, Vec<RecordedPass>)>, RunError> {
+        completed_cells(&self.stored, plan)
+    }
+}
+
+/// The completed cells of a stored run.
+fn completed_cells(
+    stored: &StoredRun,
+    plan: &Plan,
+) -> Result<Vec<(CellPlan, Vec<RecordedPass>)>, RunError> {
+    check_plan(stored, plan)?;
+    let mut cells: Vec<(CellPlan, Vec<RecordedPass>)> = Vec::new();
+    let mut current: Option<RecordedPass> = None;
+    let mut last = None;
+    let log = LogReader::open(&stored.log)?;
+    for entry in log {
+        match entry {
+            Ok(Entry::PassBegin(begin)) => {
+                let observed = Observed::default();
+                last = Some(begin.cell);
+                current =
+                    Some(RecordedPass { begin, records: Vec::new(), process: None, observed });
+            }
+            Ok(Entry::Record(record)) => {
+                if let Some(pass) = &mut current {
+                    pass.records.push(*record);
+                }
+            }
+            Ok(Entry::Observed(observed)) => {
+                if let Some(pass) = &mut current {
+                    pass.observed.extend(*observed);
+                }
+            }
+            Ok(Entry::PassEnd(end)) => {
+                let whole = current.take().filter(|_| end.ending == Ending::Complete);
+                if let Some(mut pass) = whole.filter(|pass| is_usable(pass, plan)) {
+                    pass.process = end.process;
+                    let cell = pass.begin.cell;
+                    match cells.iter_mut().find(|(known, _)| *known == cell) {
+                        Some((_, passes)) => passes.push(pass),
+                        None => cells.push((cell, vec![pass])),
+                    }
+                }
+            }
+            Ok(Entry::RunEnd(_)) => break,
+            Err(error) if error.is_cut() => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let broke_off = last.filter(|_| stored.row.state != RunState::Complete);
+    cells.retain(|(cell, passes)| {
+        passes.len() >= plan.passes.len() * repeats_wanted(&plan.repeat, Some(*cell) == broke_off)
+    });
+    Ok(cells)
+}
+
+/// So many repeats make a cell whole. How many there are may depend on what is measured: of the cell
+/// in which a run broke off nobody knows whether it had enough.
+fn repeats_wanted(repeat: &Repeat, broke_off: bool) -> usize {
+    (if broke_off { repeat.at_most } else { repeat.at_least }) as usize
+}
+
+/// Whether it brought something, and no more requests failed than the plan allows. Of a search every
+/// trial counts.
+fn is_usable(pass: &RecordedPass, plan: &Plan) -> bool {
+    // What a server refuses is what a search is to find out: no trial is left out by its outcome.
+    if plan.search.is_some() {
+        return true;
+    }
+    let all = pass.records.len();
+    let complete = pass.records.iter().filter(|record| record.outcome.is_complete()).count();
+    // However many may fail: of a pass without one answer there is no result, and it is measured anew.
+    complete > 0 && (all - complete) as f64 <= plan.max_failures * all as f64
+}
+
+fn fact<'a>(run: &'a StoredRun, name: &str) -> Option<&'a str> {
+    run.target.facts.get(name).map(String::as_str)
+}
+
+/// That a stored run is of this plan.
+fn check_plan(stored: &StoredRun, plan: &Plan) -> Result<(), RunError> {
+    if plan.hash() == stored.plan_hash {
+        return Ok(());
+    }
+    Err(RunError::plan(format!(
+        "--resume: this is another plan than that of run {}; leave out what changes it",
+        stored.row.id
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_model::outcome::Outcome;
+
+    use super::*;
+
+    #[test]
+    fn a_cell_in_which_a_run_broke_off_is_whole_only_with_all_repeats_that_it_could_have() {
+        let fixed = Repeat { at_least: 3, at_most: 3, ..Repeat::default() };
+        let open = Repeat { at_most: 9, ..fixed.clone() };
+        let wanted = |repeat, broke_off| repeats_wanted(repeat, broke_off);
+        assert_eq!((wanted(&fixed, false), wanted(&fixed, true)), (3, 3));
+        assert_eq!((wanted(&open, false), wanted(&open, true)), (3, 9));
+    }
+
+    #[test]
+    fn a_pass_without_an_answer_is_measured_anew_however_many_may_fail() {
+        for (complete, failed, max_failures, good) in [
+            (0, 4, 1.0, false),
+            (1, 3, 1.0, true),
+            (4, 0, 0.0, true),
+            (3, 1, 0.0, false),
+            (3, 1, 0.25, true),
+        ] {
+            let spec = serde_json::json!({
+                "target": "http://127.0.0.1:8000", "model": "m", "input_lengths": [8],
+                "output_lengths": [8], "saturated": 4, "max_failures": max_failures,
+            });
+            let spec: Spec = serde_json::from_value(spec).unwrap();
+            let known = inferometer_plan::spec::Known { dialects: &[], models: &[] };
+            let plan = spec.resolve(&known).unwrap();
+            let begin =
+                PassBegin { pass: 0, cell: plan.cells[0], plan: plan.passes[0].clone(), repeat: 1 };
+            let of = |outcome, count| {
+                let planned = Record::planned(0, 0, inferometer_model::time::Nanos::ZERO);
+                std::iter::repeat_n(Record { outcome, ..planned }, count)
+            };
+            let rejected = Outcome::Rejected { status: 503 };
+            let records = of(Outcome::Complete, complete).chain(of(rejected, failed)).collect();
+            let observed = Observed::default();
+            let pass = RecordedPass { begin, records, process: None, observed };
+            assert_eq!(is_usable(&pass, &plan), good, "{complete} and {failed}, {max_failures}");
+        }
+    }
+}

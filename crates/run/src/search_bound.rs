@@ -1,0 +1,125 @@
+//! The most requests and time that a search can take, stated before it starts. It ends when it is
+//! sure, so how long it will take is not known.
+
+use std::time::Duration;
+
+use inferometer_analysis::search::Asked;
+use inferometer_plan::search::SearchPlan;
+use inferometer_plan::{Plan, TargetPlan};
+
+use crate::estimate::in_words;
+
+/// Trials of more requests take as many times as long as one of so many.
+const MOST_PLAYED: u64 = 1_000;
+
+/// A plan of one pass, at the lowest load that a search may try, and how many times as long as that
+/// the search may take.
+pub struct LongestRun {
+    /// The plan; that of the search itself where it is none.
+    pub plan: Plan,
+    times: f64,
+    rests: Duration,
+}
+
+impl LongestRun {
+    /// That of a plan; a plan without a search takes as long as it takes.
+    pub fn of(plan: &Plan) -> Self {
+        let mut longest = Self { plan: plan.clone(), times: 1.0, rests: Duration::ZERO };
+        if let Some(search) = longest.plan.search.take() {
+            let requests = search.max_requests.min(MOST_PLAYED);
+            let asked = Asked { load: search.lowest, requests };
+            let at_lowest = |of_plan| inferometer_analysis::search::trial_pass(of_plan, asked);
+            longest.plan.passes = plan.passes.iter().map(at_lowest).collect();
+            longest.times = search.max_requests as f64 / requests as f64;
+            let trials = search.max_trials.saturating_mul(plan.cells.len() as u32);
+            let rest = longest.plan.cooldown.take().unwrap_or_default();
+            longest.rests = rest.saturating_mul(trials);
+        }
+        longest
+    }
+
+    /// How long all of it takes where that plan takes so long; absent where no clock holds it.
+    pub fn time(&self, once: Duration) -> Option<Duration> {
+        let all = Duration::try_from_secs_f64(once.as_secs_f64() * self.times).ok()?;
+        all.checked_add(self.rests)
+    }
+}
+
+/// What a search may take, in words.
+pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String {
+    let cells = match plan.cells.len() {
+        1 => String::new(),
+        cells => format!(" for each of {cells} cells"),
+    };
+    let load = |load: f64| format!("{load} {}", search.over.unit());
+    // Without a lowest load of the user's own that of the search is one that it never goes to but in
+    // passing: a time at it would frighten and say nothing.
+    let has_lowest = plan.asked.search.as_ref().is_some_and(|search| search.from.is_some());
+    let time = most.filter(|_| has_lowest).map_or_else(String::new, |most| {
+        format!(
+            "; at most about {} in all, were every trial at {}, the lowest load",
+            in_words(most),
+            load(search.lowest)
+        )
+    });
+    format!(
+        "a search ends when it is sure: at most {} requests (or {} trials){cells}{time}",
+        search.max_requests, search.max_trials
+    )
+}
+
+/// What to do instead where the embedded engine is searched in real time.
+pub fn advice(plan: &Plan) -> Option<&'static str> {
+    matches!(plan.target, TargetPlan::Embedded { .. }).then_some(
+        "the embedded engine is searched in real time here; --predict searches it in virtual time, \
+         which takes seconds",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_load::PassPlan;
+    use inferometer_plan::spec::{Known, Spec};
+
+    use super::*;
+
+    fn plan(keys: &str) -> Plan {
+        let spec: Spec = serde_json::from_str(keys).unwrap();
+        spec.resolve(&Known { dialects: &[], models: &["chatglm3-6b"] }).unwrap()
+    }
+
+    #[test]
+    fn a_search_takes_at_most_all_its_requests_at_its_lowest_load_and_a_rest_for_each_trial() {
+        let keys = r#"{"slo": "ttft_p99<1s", "input_lengths": [64], "output_lengths": [16],
+            "cooldown": "2s", "search": {"from": 4, "max_requests": 5000, "max_trials": 30}}"#;
+        let plan = plan(keys);
+        let longest = LongestRun::of(&plan);
+        assert_eq!(longest.plan.passes[0].requests(), Some(1_000));
+        assert_eq!(longest.plan.passes[0].load().last_due_s(0.1), 250.0);
+        let most = longest.time(Duration::from_secs(250)).unwrap();
+        assert_eq!(most, Duration::from_secs(5 * 250 + 30 * 2));
+        let text = words(&plan, plan.search.as_ref().unwrap(), Some(most));
+        assert!(
+            text.contains("at most 5000 requests (or 30 trials); at most about 22 min"),
+            "{text}"
+        );
+        assert!(text.contains("at 4 requests/s, the lowest load"), "{text}");
+        assert_eq!(longest.time(Duration::MAX), None);
+    }
+
+    #[test]
+    fn a_search_without_a_lowest_load_states_no_time() {
+        let plan = plan(r#"{"slo": "ttft_p99<1s", "search": {}}"#);
+        let text = words(&plan, plan.search.as_ref().unwrap(), Some(Duration::from_secs(9_999)));
+        assert!(text.ends_with("(or 40 trials) for each of 4 cells"), "{text}");
+    }
+
+    #[test]
+    fn a_plan_without_a_search_takes_as_long_as_it_takes() {
+        let plan = plan(r#"{"rate": ["4"], "requests": 5000, "cooldown": "2s"}"#);
+        let longest = LongestRun::of(&plan);
+        assert!(matches!(longest.plan.passes[0], PassPlan::Open { .. }));
+        assert_eq!((longest.plan.passes, longest.plan.cooldown), (plan.passes, plan.cooldown));
+        assert_eq!(longest.times, 1.0);
+    }
+}

@@ -1,0 +1,184 @@
+//! The server that a run starts itself: at most one at a time, kept while runs want the same one,
+//! started again when it died. Never the embedded engine of a plan without a server.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use inferometer_launch::{LaunchError, LaunchedServer, ReadyWait, ServerFiles, Usage};
+use inferometer_plan::{LaunchPlan, Url};
+
+use crate::error::RunError;
+use crate::events::Events;
+
+/// The command of the `inferometer` program that guards a server.
+pub const SERVER_GUARD: &str = "server-guard";
+
+/// How long a server whose requests failed may take to exit.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Whether requests of a pass failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failures {
+    /// At least one.
+    Some,
+    /// None.
+    None,
+}
+
+/// The servers of a command, one after the other.
+#[derive(Default)]
+pub struct Servers {
+    running: Option<Running>,
+    /// How many were started so far, to tell their files apart.
+    started: u32,
+}
+
+struct Running {
+    plan: LaunchPlan,
+    server: LaunchedServer,
+}
+
+/// What starting a server needs beside its plan.
+#[derive(Clone, Copy)]
+pub struct Start<'a> {
+    /// Where its files go until there is a run that they belong to.
+    pub folder: &'a Path,
+    /// Set when the user interrupts.
+    pub stop: &'a AtomicBool,
+    /// Hear what is done.
+    pub events: &'a Events,
+    /// The `inferometer` program, which guards the server.
+    pub program: Option<&'a Path>,
+}
+
+impl Servers {
+    /// A server as the plan says, ready to be measured: the running one if it is such, else a new
+    /// one; the running one is ended before.
+    ///
+    /// # Errors
+    /// When it does not become ready.
+    pub fn get(&mut self, plan: &LaunchPlan, start: Start<'_>) -> Result<Url, RunError> {
+        if let Some(running) = &mut self.running {
+            if running.plan == *plan && running.server.has_ended().is_none() {
+                return Ok(running.server.url.clone());
+            }
+            self.end(start.events);
+        }
+        self.start(plan, plan, start)
+    }
+
+    /// Starts the server again if it has died, at the same address.
+    ///
+    /// # Errors
+    /// When it does not become ready.
+    pub fn revive(&mut self, start: Start<'_>) -> Result<(), RunError> {
+        let dead = self.running.take_if(|running| running.server.has_ended().is_some());
+        let Some(mut dead) = dead else { return Ok(()) };
+        dead.server.end();
+        let at = LaunchPlan { port: Some(dead.server.url.port), ..dead.plan.clone() };
+        let folder = dead.server.files().log.parent().unwrap_or(start.folder).to_owned();
+        drop(dead.server);
+        start.events.say("the server is started again");
+        self.start(&dead.plan, &at, Start { folder: &folder, ..start }).map(drop)
+    }
+
+    fn start(
+        &mut self,
+        plan: &LaunchPlan,
+        at: &LaunchPlan,
+        Start { folder, stop, events, program }: Start<'_>,
+    ) -> Result<Url, RunError> {
+        self.started += 1;
+        let name = format!("server-{}-{}", std::process::id(), self.started);
+        let place = ServerFiles {
+            log: folder.join(format!("{name}.log")),
+            usage: folder.join(format!("{name}-usage.csv")),
+        };
+        let program = program.ok_or_else(|| {
+            RunError::target("server: no program is there that guards it (Host::program)")
+        })?;
+        let failed = |error| match error {
+            LaunchError::Interrupted => RunError::Interrupted("the server was ready"),
+            error => RunError::Launch(error),
+        };
+        let guard = (program, SERVER_GUARD);
+        let mut server = LaunchedServer::start(at, guard, &place).map_err(failed)?;
+        events.say(&format!("starting {}", server.command.join(" ")));
+        let patience = ReadyWait { stop, report: &|line| events.say(line) };
+        server.wait_until_ready(&patience).map_err(failed)?;
+        let url = server.url.clone();
+        self.running = Some(Running { plan: plan.clone(), server });
+        Ok(url)
+    }
+
+    /// How the server ended, in words with its last lines, if it has ended. One whose requests
+    /// failed is given a moment to.
+    pub fn died(&mut self, failures: Failures) -> Option<String> {
+        let server = &mut self.running.as_mut()?.server;
+        let ended = match failures {
+            Failures::Some => server.ends_within(EXIT_TIMEOUT),
+            Failures::None => server.has_ended(),
+        };
+        ended.map(LaunchedServer::end_message)
+    }
+
+    /// Puts the files of the server beside the others of a run. They are the same files, so that
+    /// what is still written lands there.
+    ///
+    /// # Errors
+    /// When they cannot be.
+    pub fn keep_files_in(&mut self, folder: &Path) -> Result<(), RunError> {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        let place = running.server.files().clone();
+        let moved = |from: &Path, name: &str| -> Result<PathBuf, RunError> {
+            let to = folder.join(name);
+            link(from, &to).map(|()| to.clone()).map_err(RunError::unwritable(&to))
+        };
+        let place = ServerFiles {
+            log: moved(&place.log, "server.log")?,
+            usage: moved(&place.usage, "server-usage.csv")?,
+        };
+        running.server.set_files(place);
+        Ok(())
+    }
+
+    /// What the server uses of the machine, as it was last seen.
+    pub fn usage(&mut self) -> Option<Usage> {
+        Some(self.running.as_mut()?.server.usage())
+    }
+
+    /// Ends the server, if there is one.
+    pub fn end(&mut self, events: &Events) {
+        if let Some(mut running) = self.running.take() {
+            events.say("ending the server");
+            running.server.end();
+        }
+    }
+}
+
+/// How the server was started, as facts of the target.
+pub fn facts(plan: &LaunchPlan) -> BTreeMap<String, String> {
+    let command = ("command".to_owned(), plan.command.join(" "));
+    let settings = plan.settings.iter().map(|(name, value)| {
+        let is_flag = name.chars().any(char::is_lowercase) && !name.starts_with('-');
+        (if is_flag { format!("--{name}") } else { name.clone() }, value.clone())
+    });
+    std::iter::once(command).chain(settings).collect()
+}
+
+/// The same file under another name; a first name that is that of no run goes.
+fn link(from: &Path, to: &Path) -> std::io::Result<()> {
+    if from == to {
+        return Ok(());
+    }
+    if to.exists() {
+        std::fs::remove_file(to)?;
+    }
+    std::fs::hard_link(from, to)?;
+    let is_temporary = from.file_name().is_some_and(|name| {
+        name.to_string_lossy().starts_with(&format!("server-{}-", std::process::id()))
+    });
+    if is_temporary { std::fs::remove_file(from) } else { Ok(()) }
+}

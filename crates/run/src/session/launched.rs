@@ -1,0 +1,57 @@
+//! A run on a server that the plan starts: what is done when that server dies. It is first started
+//! elsewhere.
+
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+
+use super::Session;
+use crate::error::RunError;
+use crate::network::Network;
+use crate::servers::{Failures, Start};
+
+/// The finding of a cell in which the server died.
+pub const SERVER_DIED: &str = "server_died";
+
+impl<N: Network> Session<'_, N> {
+    /// A server that died in the cell before is started again.
+    pub(super) fn revive_server(&mut self) -> Result<(), RunError> {
+        let stop = std::sync::Arc::clone(&self.runner.stop);
+        let folder = self.outputs.folder();
+        let program = self.request.context.host.program.as_deref();
+        self.servers.revive(Start { folder, stop: &stop, events: self.request.events, program })
+    }
+
+    /// Whether the server is dead after a pass, which is a finding of the cell. The rest of the cell
+    /// is not measured.
+    pub(super) fn server_died(&mut self, cell: CellPlan, pass: &PassPlan) -> bool {
+        let outcomes = self.grid.passes_of(cell).last().map(|pass| pass.outcomes);
+        let failed = outcomes.is_some_and(|outcomes| outcomes.failed() > 0);
+        let failed = if failed { Failures::Some } else { Failures::None };
+        let Some(last_words) = self.servers.died(failed) else { return false };
+        self.request.events.say(&format!("error: {cell}, {pass}: the server ended: {last_words}"));
+        let message = format!("the server ended: {}", one_line(&last_words));
+        let finding = Finding::new(SERVER_DIED, Severity::Warning, message).advise(
+            "server.log holds all that it wrote; what is left of this cell was not measured",
+        );
+        self.found(finding.at(format!("{cell}, {pass}")));
+        true
+    }
+
+    /// Adds what the server used of the machine to the facts of the target.
+    pub(super) fn add_server_usage(&mut self) {
+        // One that lived for less than a look at it has none.
+        let Some(usage) = self.servers.usage().filter(|usage| usage.processes > 0) else { return };
+        let facts = [
+            ("server_cpu_s", format!("{:.2}", usage.cpu_s)),
+            ("server_peak_rss_bytes", usage.peak_rss_bytes.to_string()),
+            ("server_processes", usage.processes.to_string()),
+        ];
+        let facts = facts.map(|(name, value)| (name.to_owned(), value));
+        self.header.target.facts.extend(facts);
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,55 @@
+//! The parts of its plan that a run has not measured, as findings. It changes no figure.
+
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_plan::Plan;
+
+use super::Session;
+use crate::network::Network;
+use crate::summarise::RUN_INCOMPLETE;
+
+/// The finding of cells of which there is no whole result; lists of runs show its message.
+const CELLS_NOT_MEASURED: &str = "cells_not_measured";
+
+impl<N: Network> Session<'_, N> {
+    /// Finds passes and cells of the plan that were not measured. Says whether there are such cells.
+    pub(super) fn find_what_is_missing(&mut self) -> bool {
+        let plan = self.request.plan;
+        let planned = plan.cells.len() * plan.passes.len() * plan.repeat.at_least as usize;
+        let begun = self.pass_number as usize;
+        if self.is_stopped() || begun < planned {
+            let message = ended_early(plan, self.completed, planned);
+            self.found(Finding::new(RUN_INCOMPLETE, Severity::Warning, message));
+        }
+        let cells = plan.cells.len();
+        let missing = plan.cells.iter().filter(|cell| !self.is_measured(**cell)).count();
+        if missing > 0 {
+            let message = format!("{missing} of {cells} cells not measured");
+            let finding = Finding::new(CELLS_NOT_MEASURED, Severity::Warning, message)
+                .advise("`inferometer run --resume` with the run's name measures them");
+            self.found(finding);
+        }
+        missing > 0
+    }
+
+    /// Whether each pass that a cell must have is there, and brought something.
+    fn is_measured(&self, cell: CellPlan) -> bool {
+        let plan = self.request.plan;
+        let passes = self.grid.passes_of(cell);
+        // What a server refuses beyond what it can do is what a search is to find out.
+        if plan.search.is_some() {
+            return !passes.is_empty();
+        }
+        passes.len() >= plan.passes_of(cell).len() * plan.repeat.at_least as usize
+            && passes.iter().all(|pass| pass.outcomes.complete > 0)
+    }
+}
+
+fn ended_early(plan: &Plan, completed: usize, planned: usize) -> String {
+    let is_fixed = plan.search.is_none() && plan.repeat.at_least == plan.repeat.at_most;
+    let passes = if completed == 1 { "pass" } else { "passes" };
+    match is_fixed {
+        true => format!("the run ended early: {completed} of {planned} passes were completed"),
+        false => format!("the run ended early, after {completed} {passes}"),
+    }
+}

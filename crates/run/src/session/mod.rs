@@ -1,0 +1,227 @@
+//! One run from its first question to its last file: prepared, measured cell by cell, ended. Each
+//! step is a file; the order is here.
+
+mod finish;
+mod launched;
+mod missing;
+mod passes;
+mod prepare;
+mod resume;
+mod search;
+
+use std::path::PathBuf;
+
+use inferometer_analysis::summary::Summary;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::request::BodyHasher;
+use inferometer_net::EpollNet;
+use inferometer_observe::Observer;
+use inferometer_plan::precision::Precision;
+use inferometer_plan::{Plan, Repeat};
+use inferometer_store::utc::rfc3339;
+use inferometer_store::{RunHeader, RunId};
+
+use crate::context::Context;
+use crate::embedded_server::EmbeddedServer;
+use crate::error::RunError;
+use crate::event::Event;
+use crate::events::Events;
+use crate::grid::Grid;
+use crate::network::Network;
+use crate::outputs::Outputs;
+use crate::pass::PassRunner;
+use crate::prefix_cache::PrefixCache;
+use crate::prompts::{PromptCursor, Prompts, WorkloadHash};
+use crate::recording::Recording;
+use crate::servers::{Servers, Start};
+use crate::summarise::{RunFacts, summarise};
+use crate::target::{self, ReadyTarget};
+
+pub use launched::SERVER_DIED;
+
+/// What to measure, and with what.
+#[derive(Clone, Copy)]
+pub struct RunRequest<'a> {
+    /// What to measure.
+    pub plan: &'a Plan,
+    /// What is needed beside it.
+    pub context: &'a Context,
+    /// Hear what happens.
+    pub events: &'a Events,
+}
+
+/// A run that was carried out, as far as it was.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its results.
+    pub summary: Summary,
+    /// Its name in the store.
+    pub run: RunId,
+    /// The folder of its report; absent where nothing was written, because an earlier run has it.
+    pub folder: Option<PathBuf>,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+}
+
+/// Carries out a run over the sockets of this machine. A server that the plan starts is in `servers`
+/// afterwards, so that the next run can have it too.
+///
+/// # Errors
+/// When it cannot be: nothing was sent if it is the plan that is wrong.
+pub fn carry_out(request: RunRequest<'_>, servers: &mut Servers) -> Result<Finished, RunError> {
+    let net = EpollNet::new().map_err(RunError::Sockets)?;
+    let RunRequest { plan, context, .. } = request;
+    carry_out_over(net, request, servers, |servers, start| {
+        target::prepare(plan, context, servers, start)
+    })
+}
+
+/// Carries out a run over any network, on a server that `connect` makes ready.
+///
+/// # Errors
+/// As [`carry_out`], and what `connect` fails with.
+pub fn carry_out_over<N: Network>(
+    net: N,
+    request: RunRequest<'_>,
+    servers: &mut Servers,
+    connect: impl FnOnce(&mut Servers, Start<'_>) -> Result<ReadyTarget, RunError>,
+) -> Result<Finished, RunError> {
+    let session = prepare::prepare(net, request, servers, connect);
+    let finished = session.and_then(Session::play);
+    request.context.host.interrupt.wakes(None);
+    request.events.emit(Event::Closed);
+    finished
+}
+
+/// A run in progress.
+struct Session<'a, N> {
+    request: RunRequest<'a>,
+    servers: &'a mut Servers,
+    outputs: Outputs,
+    runner: PassRunner<N>,
+    prompts: Prompts,
+    recording: Recording,
+    observer: Observer,
+    header: RunHeader,
+    grid: Grid,
+    findings: Vec<Finding>,
+    workload_hash: WorkloadHash,
+    body_hasher: BodyHasher,
+    /// Whether all bodies were made by this run.
+    bodies_are_known: bool,
+    /// The number of the next pass, from 0.
+    pass_number: u32,
+    /// Passes that ran to their end.
+    completed: usize,
+    cache: PrefixCache,
+    cursor: PromptCursor,
+    /// Whether a pass had no number of requests: the cursor is then further than what was sent.
+    cursor_is_a_bound: bool,
+    /// Why the run cannot go on, if it cannot.
+    broken: Option<String>,
+    /// The embedded engine, if it is measured: it ends with this run.
+    _embedded: Option<EmbeddedServer>,
+}
+
+impl<N: Network> Session<'_, N> {
+    fn play(mut self) -> Result<Finished, RunError> {
+        self.servers.keep_files_in(&self.outputs.of(&self.recording.run)?)?;
+        for &cell in &self.request.plan.cells {
+            // What goes wrong in a cell ends the run, and what was measured before is kept.
+            if let Err(error) = self.cell(cell) {
+                self.broken = Some(error.to_string());
+            }
+            if self.is_stopped() {
+                break;
+            }
+        }
+        self.finish()
+    }
+
+    fn cell(&mut self, cell: CellPlan) -> Result<(), RunError> {
+        if self.resume_cell(cell)? && !self.search_goes_on(cell) {
+            return Ok(());
+        }
+        self.revive_server()?;
+        self.warm_up(cell)?;
+        match &self.request.plan.search {
+            Some(search) => self.search(cell, search)?,
+            None => self.repeats(cell)?,
+        }
+        // A crash later on loses nothing of this cell.
+        self.outputs.write_figures(&self.summary(), &self.recording.run)?;
+        Ok(())
+    }
+
+    /// The passes of a cell, as often as the plan says.
+    fn repeats(&mut self, cell: CellPlan) -> Result<(), RunError> {
+        let Plan { repeat: Repeat { at_least, at_most, until }, .. } = self.request.plan;
+        let passes = self.request.plan.passes_of(cell);
+        let mut not_reached: Vec<&Precision> = Vec::new();
+        for repeat in 1..=*at_most {
+            for pass in &passes {
+                if self.is_stopped() {
+                    return Ok(());
+                }
+                self.rest()?;
+                self.pass(cell, repeat, pass)?;
+                if self.server_died(cell, pass) {
+                    return Ok(());
+                }
+            }
+            let passes = self.grid.passes_of(cell);
+            not_reached = until
+                .iter()
+                .filter(|precision| !inferometer_analysis::repeats::is_reached(precision, passes))
+                .collect();
+            if repeat >= *at_least && not_reached.is_empty() {
+                return Ok(());
+            }
+        }
+        for precision in not_reached {
+            let message =
+                format!("after {at_most} repeats {} is not reached for every load", precision.text);
+            let finding = Finding::new("precision_not_reached", Severity::Warning, message)
+                .advise("read the intervals over the repeats, or allow more with --max-repeats");
+            self.found(finding.at(cell.to_string()));
+        }
+        Ok(())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.runner.interrupted() || self.broken.is_some()
+    }
+
+    /// The rest between two passes.
+    fn rest(&mut self) -> Result<(), RunError> {
+        match self.request.plan.cooldown.filter(|_| self.pass_number > 0) {
+            None => Ok(()),
+            Some(span) => self.runner.rest(span).map_err(RunError::Sockets),
+        }
+    }
+
+    /// Adds a finding, and tells those who look on.
+    fn found(&mut self, finding: Finding) {
+        self.request.events.emit(Event::Finding(&finding));
+        self.findings.push(finding);
+    }
+
+    fn summary(&self) -> Summary {
+        let facts = RunFacts {
+            run_id: self.recording.run.to_string(),
+            started_at: rfc3339(self.header.started_unix_ns),
+            plan: &self.header.plan,
+            target: &self.header.target,
+            environment: &self.header.environment,
+            tool_version: &self.header.tool_version,
+            predicted: self.header.predicted,
+            workload_hash: self.workload_hash.hash(),
+            body_hash: match self.bodies_are_known {
+                true => self.body_hasher.clone().finish(),
+                false => "unknown: some passes are those of an earlier run".to_owned(),
+            },
+        };
+        summarise(facts, &self.grid, self.findings.clone())
+    }
+}

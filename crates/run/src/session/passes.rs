@@ -1,0 +1,209 @@
+//! The passes of a run: warm-ups, and passes that are recorded.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock};
+
+use inferometer_drive::{Live, Recorder};
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_model::source::Source;
+use inferometer_store::{Ending, PassBegin, StoreError};
+
+use super::Session;
+use crate::error::RunError;
+use crate::event::{Event, PassEnded, PassStarted, PromptsStarted, WarmUpStarted};
+use crate::network::Network;
+use crate::pass::PlayedPass;
+use crate::pass_figures::PassResult;
+use crate::prompts::{self, PassRequests, WorkloadHash};
+use crate::recording::ToWriter;
+use crate::{dataset_exhausted, prompt_findings};
+
+/// Counts the outcomes of requests that are not recorded.
+#[derive(Default)]
+struct Unrecorded(OutcomeCounts);
+
+impl Recorder for Unrecorded {
+    fn record(&mut self, record: Record, _text: Option<String>) {
+        self.0.add(record.outcome);
+    }
+}
+
+/// A pass that was played and written.
+struct Written {
+    result: PassResult,
+    /// Why its records could not be stored, if they could not.
+    error: Option<StoreError>,
+    body_hash: String,
+}
+
+impl<N: Network> Session<'_, N> {
+    /// Requests before a cell that are sent one by one and not recorded.
+    pub(super) fn warm_up(&mut self, cell: CellPlan) -> Result<(), RunError> {
+        let plan = self.request.plan;
+        let Some(bound) = plan.warmup.bound().filter(|_| !self.is_stopped()) else {
+            return Ok(());
+        };
+        let pass = PassPlan::OneByOne { bound };
+        let place = self.cursor.next(cell, "warm-up", 1, &pass);
+        let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
+        let mut unused = WorkloadHash::unused();
+        let requests = prompts::supply(&self.prompts, plan, &begin, &place, &mut unused)?;
+        let live = Arc::new(Live::default());
+        let label = format!("{cell}, warm-up");
+        let started = WarmUpStarted { label, cell, live: Arc::clone(&live) };
+        self.request.events.emit(Event::WarmUpStarted(&started));
+        let PlayedPass { recorder: Unrecorded(outcomes), .. } = self
+            .runner
+            .play(plan, &begin, requests.source, Unrecorded::default(), live)
+            .map_err(RunError::Sockets)?;
+        self.request.events.emit(Event::WarmUpEnded);
+        if outcomes.failed() > 0 && !self.runner.interrupted() {
+            let message = format!("requests of the warm-up failed: {outcomes}");
+            let finding = Finding::new("warm_up_failed", Severity::Warning, message);
+            self.found(finding.at(cell.to_string()));
+        }
+        Ok(())
+    }
+
+    /// One pass, recorded.
+    pub(super) fn pass(
+        &mut self,
+        cell: CellPlan,
+        repeat: u32,
+        pass: &PassPlan,
+    ) -> Result<(), RunError> {
+        let plan = self.request.plan;
+        let begin = PassBegin { pass: self.pass_number, cell, plan: pass.clone(), repeat };
+        let nth =
+            if plan.repeat.at_most > 1 { format!(", repeat {repeat}") } else { String::new() };
+        let nth = if plan.search.is_some() { format!(", trial {repeat}") } else { nth };
+        let label = format!("{cell}, {pass}{nth}");
+        let PassRequests { source, error: source_error, .. } = self.requests(&begin, &label)?;
+        let Written { result, error, body_hash } = self.play_and_write(&begin, &label, source)?;
+        if let Some(error) = error {
+            self.broken = Some(format!("{label}: {error}"));
+        } else if let Some(why) = source_error.get() {
+            self.broken = Some(format!("{label}: prompts ran out: {why}"));
+        }
+        self.body_hasher.body(body_hash.as_bytes());
+        let records = result.summary.planned;
+        if !pass.may_end_before_its_count()
+            && pass.requests().is_some_and(|planned| u64::from(planned) != records)
+        {
+            self.broken.get_or_insert(format!(
+                "{label}: {records} records where {pass} has another number of requests"
+            ));
+        }
+        self.completed += usize::from(!self.is_stopped());
+        let in_data = self.prompts.spec().workload().trace_length();
+        for finding in dataset_exhausted::findings(pass, records, in_data) {
+            self.found(finding.at(&label));
+        }
+        self.add_result(cell, &label, result, false);
+        Ok(())
+    }
+
+    /// Makes the requests of a pass.
+    fn requests(&mut self, begin: &PassBegin, label: &str) -> Result<PassRequests, RunError> {
+        let (plan, events) = (self.request.plan, self.request.events);
+        let (cell, pass) = (begin.cell, &begin.plan);
+        let place = self.cursor.next(cell, &pass.prompt_label(), begin.repeat, pass);
+        if let Some(finding) = self.cache.empty(events) {
+            self.found(finding);
+        }
+        let made = self.prompts.made();
+        let started = PromptsStarted { label: label.to_owned(), prompts: pass.requests(), made };
+        events.emit(Event::PromptsStarted(&started));
+        let supplied = prompts::supply(&self.prompts, plan, begin, &place, &mut self.workload_hash);
+        events.emit(Event::PromptsEnded);
+        let supplied = supplied?;
+        let of_a_bound = self.cursor_is_a_bound;
+        for note in &supplied.notes {
+            self.found(prompt_findings::of_note(note, of_a_bound).at(label));
+        }
+        self.cursor_is_a_bound |= pass.requests().is_none();
+        Ok(supplied)
+    }
+
+    /// Plays a pass on this thread, while one thread writes its records and another asks the server
+    /// and the cards for their metrics.
+    fn play_and_write(
+        &mut self,
+        begin: &PassBegin,
+        label: &str,
+        source: Box<dyn Source>,
+    ) -> Result<Written, RunError> {
+        let (plan, events) = (self.request.plan, self.request.events);
+        let live = Arc::new(Live::default());
+        events.emit(Event::PassStarted(&PassStarted {
+            label: label.to_owned(),
+            begin: begin.clone(),
+            streamed: plan.sampling.stream,
+            live: Arc::clone(&live),
+        }));
+        let (sender, receiver) = channel();
+        let stop = Arc::clone(&self.runner.stop);
+        let waker = self.runner.net.waker();
+        let (process, observed) = (OnceLock::new(), OnceLock::<Observed>::new());
+        let before = self.observer.begin();
+        let (over, is_over) = channel::<()>();
+        let (played, written) = std::thread::scope(|scope| {
+            let (recording, observer) = (&mut self.recording, &mut self.observer);
+            let (process, observed) = (&process, &observed);
+            let watcher = scope.spawn(move || observer.watch(before, &is_over));
+            let writer = scope.spawn(move || {
+                let ending = || {
+                    let ending = match stop.load(Ordering::Relaxed) {
+                        true => Ending::Interrupted,
+                        false => Ending::Complete,
+                    };
+                    (ending, process.get().copied(), observed.get().cloned().unwrap_or_default())
+                };
+                // A pass whose records cannot be stored is not worth its time.
+                let give_up = || {
+                    stop.store(true, Ordering::Relaxed);
+                    waker.iter().for_each(|waker| waker.wake());
+                };
+                recording.pass(plan, begin, &receiver, Some(events), ending, give_up)
+            });
+            let played = self.runner.play(plan, begin, source, ToWriter(sender), live);
+            drop(over);
+            let samples = watcher.join().expect("invariant: the watcher does not panic");
+            observed.get_or_init(|| samples);
+            let played = played.map(|PlayedPass { body_hash, process: seen, recorder }| {
+                process.get_or_init(|| seen);
+                // The writer ends the pass when nobody can send it records any more.
+                drop::<ToWriter>(recorder);
+                body_hash
+            });
+            (played, writer.join())
+        });
+        events.emit(Event::PassStopped(process.get()));
+        let body_hash = played.map_err(RunError::Sockets)?;
+        let (result, error) = written.expect("invariant: the writer does not panic");
+        Ok(Written { result, error, body_hash })
+    }
+
+    /// Adds the result of a pass to its cell.
+    pub(super) fn add_result(
+        &mut self,
+        cell: CellPlan,
+        label: &str,
+        result: PassResult,
+        resumed: bool,
+    ) {
+        let ended = PassEnded { label, summary: &result.summary, resumed };
+        self.request.events.emit(Event::PassEnded(&ended));
+        for finding in &result.findings {
+            self.found(finding.clone());
+        }
+        self.grid.add(cell, result);
+        self.pass_number += 1;
+    }
+}

@@ -1,0 +1,53 @@
+//! Cells that an earlier run has completed: their records become those of this run. Nothing is sent.
+
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::record::Record;
+use inferometer_store::PassBegin;
+
+use super::Session;
+use crate::error::RunError;
+use crate::network::Network;
+use crate::prompts;
+use crate::resume::RecordedPass;
+
+impl<N: Network> Session<'_, N> {
+    /// Resumes a cell, if an earlier run has completed it. The cursor moves behind its prompts, so
+    /// that those of later cells and the hash of the workload are those of a run without a break.
+    pub(super) fn resume_cell(&mut self, cell: CellPlan) -> Result<bool, RunError> {
+        let (plan, context) = (self.request.plan, self.request.context);
+        let Some((_, passes)) = context.resumed.iter().find(|(known, _)| *known == cell) else {
+            return Ok(false);
+        };
+        if let Some(bound) = plan.warmup.bound() {
+            self.cursor.next(cell, "warm-up", 1, &PassPlan::OneByOne { bound });
+        }
+        for pass in passes {
+            self.resume_pass(pass)?;
+        }
+        self.outputs.write_figures(&self.summary(), &self.recording.run)?;
+        Ok(true)
+    }
+
+    fn resume_pass(&mut self, pass: &RecordedPass) -> Result<(), RunError> {
+        let plan = self.request.plan;
+        let begin = PassBegin { pass: self.pass_number, ..pass.begin.clone() };
+        let cell = begin.cell;
+        let label = format!("{cell}, {}, taken over", begin.plan);
+        let name = begin.plan.prompt_label();
+        let place = self.cursor.next(cell, &name, begin.repeat, &begin.plan);
+        prompts::supply(&self.prompts, plan, &begin, &place, &mut self.workload_hash)?;
+        // Tokens that were counted are in the records; texts are not.
+        let of_pass = |record: Record| Record { pass: begin.pass, ..record };
+        let records = pass.records.iter().cloned().map(of_pass);
+        let beside = (pass.process, pass.observed.clone());
+        let (result, error) = self.recording.played_pass(plan, &begin, records, beside);
+        if let Some(error) = error {
+            return Err(RunError::OfServer { name: label, source: Box::new(error.into()) });
+        }
+        self.bodies_are_known = false;
+        self.completed += 1;
+        self.add_result(cell, &label, result, true);
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! The document of a run: a pure function of its figures and what is known beside them.
+
+use inferometer_analysis::cell;
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::search;
+use inferometer_analysis::search::SearchAnswer;
+use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
+use inferometer_analysis::validity;
+use inferometer_analysis::verdict::{Validity, Verdict};
+use inferometer_model::finding::Finding;
+use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_plan::Plan;
+use inferometer_plan::search::Over;
+
+use crate::grid::Grid;
+use crate::precision;
+
+/// The finding of a run that ended before its plan was carried out.
+pub const RUN_INCOMPLETE: &str = "run_incomplete";
+
+/// What is known of a run beside its records.
+pub struct RunFacts<'a> {
+    /// Its identity.
+    pub run_id: String,
+    /// When it began, RFC 3339, UTC.
+    pub started_at: String,
+    /// What it measured.
+    pub plan: &'a Plan,
+    /// The server.
+    pub target: &'a Target,
+    /// The machine.
+    pub environment: &'a Environment,
+    /// Version of the program.
+    pub tool_version: &'a str,
+    /// No server was measured.
+    pub predicted: bool,
+    /// Identity of the workload.
+    pub workload_hash: String,
+    /// Identity of its bodies.
+    pub body_hash: String,
+}
+
+/// The document of a run, from its figures and what is known beside them.
+pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> Summary {
+    let mut cells = grid.cells();
+    if facts.plan.search.is_some() {
+        // Its passes are no repeats of each other.
+        cells.iter_mut().for_each(|cell| cell.over_repeats = None);
+    }
+    // Nor are latencies of a table what it is made for.
+    let of_table = if facts.plan.search.is_some() { &[][..] } else { &cells };
+    for finding in precision::findings(of_table) {
+        // Those of a stored run are there already.
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+    let searches = grid.searches(facts.plan);
+    for (cell, answer) in cells.iter_mut().zip(&searches) {
+        of_answer(cell, answer);
+    }
+    let (mut validity, mut reasons) = validity::judge(&cells);
+    let incomplete = findings.iter().find(|finding| finding.code == RUN_INCOMPLETE);
+    if let Some(finding) = incomplete {
+        validity = Validity::Suspect;
+        reasons.push(format!("{}.", finding.message));
+    }
+    findings.retain(|finding| !search::CODES.contains(&finding.code.as_str()));
+    findings.extend(search::findings(&searches, &cells));
+    // A search asks up to where objectives hold: that they do not beyond is what it is for.
+    let slo = match facts.plan.search {
+        Some(_) => Vec::new(),
+        None => inferometer_analysis::judge::judge(&facts.plan.slo, &cells),
+    };
+    let mut environment = facts.environment.clone();
+    environment.stamps = stamps(&cells);
+    Summary {
+        schema: SUMMARY_SCHEMA.to_owned(),
+        tool: Tool { name: "inferometer".to_owned(), version: facts.tool_version.to_owned() },
+        run_id: facts.run_id,
+        started_at: facts.started_at,
+        plan_hash: facts.plan.hash(),
+        workload_hash: facts.workload_hash,
+        body_hash: facts.body_hash,
+        predicted: facts.predicted,
+        target: facts.target.clone(),
+        environment,
+        verdict: Verdict { validity, reasons, slo },
+        findings,
+        cells,
+        imported: None,
+        searches,
+        errors: None,
+    }
+}
+
+/// The figures of a cell that was searched: those of the highest load that meets the objectives, not
+/// of the trial that did most of what was not wanted.
+fn of_answer(cell: &mut Cell, answer: &SearchAnswer) {
+    let is_low = |pass: &&PassSummary| match answer.over {
+        Over::Rate => pass.rate.is_some() && pass.rate == answer.low,
+        Over::Concurrency => {
+            pass.concurrency.is_some() && pass.concurrency.map(f64::from) == answer.low
+        }
+    };
+    let at_low: Vec<PassSummary> = cell.passes.iter().filter(is_low).cloned().collect();
+    let figures = cell::cell(cell.input_length, cell.output_length, at_low);
+    *cell = Cell {
+        passes: std::mem::take(&mut cell.passes),
+        over_repeats: None,
+        prediction: std::mem::take(&mut cell.prediction),
+        ..figures
+    };
+}
+
+/// Where the arrival stamps come from, by the reads themselves.
+fn stamps(cells: &[Cell]) -> Option<String> {
+    let passes = || cells.iter().flat_map(|cell| &cell.passes);
+    let reads: u64 = passes().map(|pass| pass.instrument.reads).sum();
+    let stamped: u64 = passes().map(|pass| pass.instrument.kernel_stamped_reads).sum();
+    match (reads, stamped) {
+        (0, _) => None,
+        (_, 0) => Some("user".to_owned()),
+        (all, some) if all == some => Some("kernel".to_owned()),
+        (all, some) => Some(format!("kernel ({some} of {all} reads), user")),
+    }
+}

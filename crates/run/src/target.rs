@@ -1,0 +1,253 @@
+//! The server under test: started or reached, asked what it is and how it is to be spoken to. It is
+//! not measured here.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use inferometer_drive::Endpoint;
+use inferometer_drive::control::Server;
+use inferometer_drive::probe::{Found, find_local, probe};
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::target::Target;
+use inferometer_net::tls::{TlsClient, Trust};
+use inferometer_plan::{Grid, Plan, TargetPlan, Url};
+use inferometer_wire::dialect::{Dialect, dialect};
+
+use crate::context::Context;
+use crate::embedded_server::EmbeddedServer;
+use crate::error::RunError;
+use crate::event::Event;
+use crate::servers::{self, Servers, Start};
+
+/// Tokens within which the embedded engine ends answers to text blocks: about as long on average
+/// as those of the published record.
+const END_OF_TEXT_WITHIN: u32 = 1_000;
+
+/// How long a server may take to say what it is.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A server that is ready to be measured.
+pub struct ReadyTarget {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// How TLS is spoken to it, if it is.
+    pub tls: Option<TlsClient>,
+    /// Asks it questions beside the measurement; absent where there is nobody to ask, as on a
+    /// network in memory.
+    pub server: Option<Server>,
+    /// How its requests are made.
+    pub endpoint: Endpoint,
+    /// What it says of itself.
+    pub target: Target,
+    /// What was found on the way.
+    pub findings: Vec<Finding>,
+    /// The embedded engine, which ends with this value.
+    pub embedded: Option<EmbeddedServer>,
+}
+
+/// Starts or reaches the server and asks what it is. One that the plan starts is in `servers`.
+///
+/// # Errors
+/// When it cannot be started, reached or spoken to.
+pub fn prepare(
+    plan: &Plan,
+    context: &Context,
+    servers: &mut Servers,
+    start: Start<'_>,
+) -> Result<ReadyTarget, RunError> {
+    let mut ready = match &plan.launch {
+        Some(launch) => {
+            let url = servers.get(launch, start)?;
+            let server = reach(&url, context.headers.clone(), &Trust::Known)?;
+            let mut ready = describe(plan, server, None)?;
+            ready.target.facts.extend(servers::facts(launch));
+            ready
+        }
+        None => unlaunched(plan, context, start)?,
+    };
+    ready.target.facts.extend(context.facts.clone());
+    Ok(ready)
+}
+
+/// The server that the plan names, or the embedded engine.
+fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyTarget, RunError> {
+    match &plan.target {
+        TargetPlan::Embedded { model, profile, speed, .. } => {
+            let ends = plan.workload.grid() == Grid::Characters && !plan.sampling.ignore_eos;
+            let within = ends.then_some(END_OF_TEXT_WITHIN);
+            let program = context.host.program.as_deref();
+            let engine = EmbeddedServer::start(program, model, profile.as_deref(), *speed, within)?;
+            let server = reach(&engine.url, Vec::new(), &Trust::Known)?;
+            let mut ready = describe(plan, server, Some(engine))?;
+            if ends {
+                let message = format!(
+                    "the embedded engine ends its answers after 1 to {END_OF_TEXT_WITHIN} tokens, \
+                     drawn at random, whatever length is asked for"
+                );
+                ready.findings.push(Finding::new("lengths_are_simulated", Severity::Note, message));
+            }
+            if context.host.find_local_servers {
+                suggest_local(start);
+            }
+            Ok(ready)
+        }
+        TargetPlan::Server { url, insecure, .. } => {
+            let server = reach(url, context.headers.clone(), &context.trust)?;
+            let mut ready = describe(plan, server, None)?;
+            if *insecure {
+                ready.findings.push(unchecked(url));
+            }
+            Ok(ready)
+        }
+    }
+}
+
+fn reach(url: &Url, headers: Vec<(String, String)>, trust: &Trust) -> Result<Server, RunError> {
+    Server::reach(url, headers, PROBE_TIMEOUT, trust).map_err(RunError::target)
+}
+
+fn unchecked(url: &Url) -> Finding {
+    let message = format!(
+        "whoever answers at {url} was taken for the server: its certificate was not checked, and \
+         the key and the prompts went to it"
+    );
+    Finding::new("certificate_unchecked", Severity::Warning, message)
+        .advise("give the authority that vouches for it with --ca-cert instead of --insecure")
+}
+
+/// Says how to benchmark a server that runs on this machine. It is only asked what it is.
+fn suggest_local(start: Start<'_>) {
+    for (url, found) in find_local() {
+        if !found.simulated {
+            let line = found.line();
+            start.events.emit(Event::Warning(&format!(
+                "note: {url} is {line}; benchmark it with: inferometer run --target {url}"
+            )));
+        }
+    }
+}
+fn describe(
+    plan: &Plan,
+    server: Server,
+    embedded: Option<EmbeddedServer>,
+) -> Result<ReadyTarget, RunError> {
+    let found = probe(&server).map_err(RunError::target)?;
+    let mut findings = Vec::new();
+    let dialect = choose_dialect(plan, &server.url, &found)?;
+    if plan.token_ids && !dialect.accepts_token_ids() {
+        return Err(RunError::plan(format!(
+            "token_ids (--token-ids): the dialect {} takes text only",
+            dialect.name()
+        )));
+    }
+    let model = choose_model(plan, &server.url, &found, &mut findings)?;
+    if plan.sampling.ignore_eos && !dialect.honours_ignore_eos() {
+        findings.push(
+            Finding::new(
+                "ignore_eos_not_supported",
+                Severity::Warning,
+                format!(
+                    "{} has no way to go on after end-of-text: outputs are as long as the model \
+                     makes them",
+                    dialect.name()
+                ),
+            )
+            .advise("read tokens/s and the output lengths in the report beside requests/s"),
+        );
+    }
+    let path = match &plan.target {
+        TargetPlan::Server { endpoint: Some(path), .. } => path.clone(),
+        _ => dialect.path(plan.sampling.stream).replace("{model}", &model),
+    };
+    let mut headers = server.headers.clone();
+    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+        headers.push(("content-type".to_owned(), "application/json".to_owned()));
+    }
+    for (name, value) in dialect.headers() {
+        // Whoever gives one of them themselves wants that.
+        if !headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+            headers.push(((*name).to_owned(), (*value).to_owned()));
+        }
+    }
+    let endpoint = Endpoint {
+        dialect,
+        authority: server.url.host_field(),
+        path: format!("{}{path}", server.url.prefix),
+        headers,
+        model: model.clone(),
+    };
+    let target = target(plan, &server.url, dialect, &model, found);
+    Ok(ReadyTarget {
+        address: server.address,
+        tls: server.tls.clone(),
+        server: Some(server),
+        endpoint,
+        target,
+        findings,
+        embedded,
+    })
+}
+
+fn target(plan: &Plan, url: &Url, dialect: &dyn Dialect, model: &str, found: Found) -> Target {
+    let mut facts: BTreeMap<String, String> = found.facts;
+    let profile = facts.remove("profile");
+    let embedded = matches!(plan.target, TargetPlan::Embedded { .. });
+    Target {
+        // The port of the embedded engine is drawn anew each time and says nothing.
+        url: if embedded { "embedded".to_owned() } else { url.to_string() },
+        dialect: dialect.name().to_owned(),
+        engine: found.engine.map(str::to_owned),
+        engine_version: found.version,
+        model: model.to_owned(),
+        simulated: found.simulated,
+        profile,
+        facts,
+    }
+}
+
+fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static dyn Dialect, RunError> {
+    let wanted = match &plan.target {
+        TargetPlan::Server { dialect: Some(name), .. }
+        | TargetPlan::Embedded { dialect: Some(name), .. } => Some(name.as_str()),
+        _ => found.dialect,
+    };
+    wanted.and_then(dialect).ok_or_else(|| {
+        RunError::target(format!(
+            "{url}: answers, but says nothing by which its dialect can be told; name it with \
+             --dialect (`inferometer dialects` lists them)"
+        ))
+    })
+}
+
+fn choose_model(
+    plan: &Plan,
+    url: &Url,
+    found: &Found,
+    findings: &mut Vec<Finding>,
+) -> Result<String, RunError> {
+    let listed = found.models.join(", ");
+    let wanted = match &plan.target {
+        TargetPlan::Server { model, .. } => model.as_ref(),
+        TargetPlan::Embedded { .. } => None,
+    };
+    match (wanted, found.models.as_slice()) {
+        (Some(name), models) => {
+            if !models.is_empty() && !models.contains(name) {
+                findings.push(Finding::new(
+                    "model_not_listed",
+                    Severity::Warning,
+                    format!("the server lists {listed}, not {name}"),
+                ));
+            }
+            Ok(name.clone())
+        }
+        (None, [only]) => Ok(only.clone()),
+        (None, []) => {
+            Err(RunError::target(format!("{url}: lists no models; name one with --model")))
+        }
+        (None, _) => Err(RunError::target(format!(
+            "{url}: serves several models; choose one with --model: {listed}"
+        ))),
+    }
+}
