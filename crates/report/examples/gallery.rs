@@ -9,6 +9,7 @@ use std::path::Path;
 
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
+use inferometer_metrics::{latency_per_output_token, latency_per_token};
 use inferometer_report::{ReportInput, charts, html, markdown, page, plot};
 use support::{CHATGLM3, MISTRAL, cell, distribution, empty, full, pass, published};
 
@@ -107,8 +108,10 @@ fn whiskers() -> Summary {
     for (index, cell) in summary.cells.iter_mut().enumerate() {
         let mut single = pass(PassKind::OneByOne, 10);
         let mut loaded = pass(PassKind::Saturated, 399);
-        single.latency_per_token_ms = cell.latency_per_token_ms.map(distribution);
-        single.latency_per_output_token_ms = cell.latency_per_output_token_ms.map(distribution);
+        *single.latencies.entry(&latency_per_token::DEFINITION) =
+            cell.latency_per_token_ms.map(distribution);
+        *single.latencies.entry(&latency_per_output_token::DEFINITION) =
+            cell.latency_per_output_token_ms.map(distribution);
         if index == 7 {
             loaded.outcomes.complete -= 9;
             loaded.outcomes.timed_out = 9;

@@ -2,10 +2,13 @@
 
 pub mod records;
 
-use inferometer_metrics::tpot;
+use inferometer_metrics::{
+    e2e, itl, latency_per_output_token, latency_per_token, send_delay, tpot, ttft,
+};
 use std::collections::BTreeMap;
 
 use inferometer_analysis::cell::{Cell, CellSpread};
+use inferometer_analysis::distributions::Distributions;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::observed::{
     CardUse, Energy, HardwareUse, Instant, Level, ServerLatency, ServerSays,
@@ -140,15 +143,17 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         mean_concurrency: Some(planned as f64 * 0.75),
         steady_state: None,
         goodput: None,
-        ttft_ms: Some(distribution(20.0)),
-        tpot_ms: Some(distribution(13.5)),
-        itl_ms: Some(distribution(13.4)),
-        e2e_ms: Some(distribution(440.0)),
-        ttft_from_due_ms: Some(distribution(20.5)),
-        e2e_from_due_ms: Some(distribution(440.5)),
-        send_delay_ms: Some(distribution(0.05)),
-        latency_per_token_ms: Some(distribution(2.75)),
-        latency_per_output_token_ms: Some(distribution(13.75)),
+        latencies: Distributions::of([
+            (&ttft::FROM_SENT, Some(distribution(20.0))),
+            (&tpot::DEFINITION, Some(distribution(13.5))),
+            (&itl::DEFINITION, Some(distribution(13.4))),
+            (&e2e::FROM_SENT, Some(distribution(440.0))),
+            (&ttft::FROM_DUE, Some(distribution(20.5))),
+            (&e2e::FROM_DUE, Some(distribution(440.5))),
+            (&send_delay::DEFINITION, Some(distribution(0.05))),
+            (&latency_per_token::DEFINITION, Some(distribution(2.75))),
+            (&latency_per_output_token::DEFINITION, Some(distribution(13.75))),
+        ]),
         classes: Vec::new(),
         blocks: None,
         serving_run: None,
