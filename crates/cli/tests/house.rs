@@ -8,32 +8,27 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Which room may lean on which, and on which crates of others that bring I/O or a runtime.
-const MAY_LEAN_ON: [(&str, &[&str]); 20] = [
-    ("stats", &[]),
-    ("model", &[]),
-    ("load", &["stats", "model"]),
-    ("metrics", &["stats", "model"]),
-    ("plan", &["stats", "model", "load", "metrics"]),
-    ("analysis", &["stats", "model", "load", "metrics", "plan"]),
-    ("wire", &["model"]),
-    ("net", &["stats", "model"]),
-    ("engine", &["stats", "model", "load", "wire", "net"]),
-    ("truth", &["stats", "model", "metrics", "wire", "net"]),
-    ("drive", &["model", "load", "metrics", "plan", "analysis", "wire", "net"]),
-    ("workload", &["stats", "model", "load", "plan"]),
-    ("store", &["model", "load", "metrics", "plan", "analysis"]),
-    ("report", &["stats", "model", "load", "metrics", "plan", "analysis"]),
-    ("export", &["model", "load", "metrics"]),
-    ("exchange", &["stats", "model", "load", "metrics", "analysis"]),
-    ("launch", &["model", "plan", "net", "drive"]),
-    ("observe", &["model", "net", "drive"]),
-    ("web", &["stats", "model", "metrics", "plan", "analysis", "wire", "net", "store", "report"]),
+const MAY_LEAN_ON: [(&str, &[&str]); 16] = [
+    ("core", &[]),
+    ("wire", &["core"]),
+    ("net", &["core"]),
+    ("http", &["core", "wire", "net"]),
+    ("workload", &["core"]),
+    ("drive", &["core", "wire", "net", "http"]),
+    ("launch", &["core", "net", "http", "drive"]),
+    ("observe", &["core", "net", "http"]),
+    ("engine", &["core", "wire", "net", "http"]),
+    ("truth", &["core", "wire", "net", "http"]),
+    ("store", &["core"]),
+    ("report", &["core"]),
+    ("export", &["core"]),
+    ("exchange", &["core"]),
+    ("web", &["core", "net", "http", "store", "report"]),
     (
         "cli",
         &[
-            "stats", "model", "load", "metrics", "plan", "analysis", "wire", "net", "engine",
-            "truth", "drive", "workload", "store", "report", "export", "exchange", "launch",
-            "observe", "web",
+            "core", "wire", "net", "http", "workload", "drive", "launch", "observe", "engine",
+            "truth", "store", "report", "export", "exchange", "web",
         ],
     ),
 ];
@@ -43,16 +38,24 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
     ("Instant::now", &[]),
     ("SystemTime::now", &[]),
     ("thread::sleep", &["net/src/stamp.rs", "cli/src/run/recording.rs"]),
-    ("unsafe {", &["net/src/sys.rs"]),
+    (
+        "unsafe {",
+        &[
+            "net/src/sys/mod.rs",
+            "net/src/sys/epoll.rs",
+            "net/src/sys/process.rs",
+            "net/src/sys/socket.rs",
+        ],
+    ),
     ("TcpListener", &["net/src/epoll.rs", "net/src/free_port.rs"]),
     (
         "TcpStream",
         &[
             "net/src/conn.rs",
             "net/src/epoll.rs",
-            "net/src/sys.rs",
+            "net/src/sys/socket.rs",
             "net/src/tls/client.rs",
-            "drive/src/control.rs",
+            "http/src/client/stream.rs",
         ],
     ),
 ];

@@ -4,21 +4,22 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::cell::cell;
 use inferometer_analysis::fold::PassFold;
-use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
-use inferometer_engine::serve::{Front, FrontConfig};
-use inferometer_engine::{Engine, EngineConfig, table};
+use inferometer_analysis::cell::cell;
 use inferometer_load::load_model;
 use inferometer_load::{Bound, OverLimit, PassPlan};
 use inferometer_model::cell::CellPlan;
+use inferometer_plan::Timeouts;
 use inferometer_model::record::Record;
 use inferometer_model::request::Sampling;
+use inferometer_analysis::cell::Cell;
 use inferometer_model::source::Prepared;
+use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_engine::serve::{Front, FrontConfig};
+use inferometer_engine::{Engine, EngineConfig, table};
+use inferometer_http::Server;
 use inferometer_net::Net;
 use inferometer_net::virtual_net::{hosts, play};
-use inferometer_plan::Timeouts;
 use inferometer_wire::dialect::dialect;
 use inferometer_workload::{PromptPlace, WorkloadSpec, embedded, requests};
 
@@ -48,7 +49,8 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
         let (mut server_net, client_net) = (nets.remove(1), nets.remove(0));
         let address = server_net.listen("127.0.0.1:0".parse().expect("an address")).expect("free");
         let engine = Engine::new(config.clone()).expect("an engine");
-        let mut front = Front::new(engine, FrontConfig::new("m"), embedded()).expect("a front");
+        let front = Front::new(engine, FrontConfig::new("m"), embedded()).expect("a front");
+        let mut front = Server::new(front);
         let endpoint = Endpoint {
             dialect: dialect("openai-completions").expect("a dialect"),
             authority: "engine".into(),

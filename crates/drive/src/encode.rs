@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use inferometer_model::record::Record;
 use inferometer_model::request::{BodyHasher, Request, Sampling};
 use inferometer_model::source::{Follows, Source, Supply};
+use inferometer_http::client::redact;
 use inferometer_wire::dialect::Dialect;
 use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::request_head;
@@ -30,25 +31,6 @@ impl Endpoint {
     pub fn redact(&self, text: &str) -> String {
         redact(&self.headers, text)
     }
-}
-
-/// A text without the values of headers, and without the token of an authorization.
-pub(crate) fn redact(headers: &[(String, String)], text: &str) -> String {
-    /// Shorter values, such as `1`, are no secret and would mangle every text.
-    const SHORTEST_SECRET: usize = 6;
-    let mut text = text.to_owned();
-    for (_, value) in headers.iter().filter(|(name, _)| !is_public(name)) {
-        for secret in std::iter::once(value.as_str()).chain(value.split_whitespace()) {
-            if secret.len() >= SHORTEST_SECRET && !secret.eq_ignore_ascii_case("bearer") {
-                text = text.replace(secret, "***");
-            }
-        }
-    }
-    text
-}
-
-fn is_public(name: &str) -> bool {
-    ["content-type", "accept", "user-agent"].iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// A request as bytes, and what the record keeps of it.
@@ -269,22 +251,5 @@ impl Encoder {
         let mut bytes = request_head("POST", path, authority, headers, Some(body.len()));
         bytes.extend_from_slice(&body);
         Ok(Box::new(Encoded { bytes, reader, asked: Asked::of(request), conversation: of }))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_server_quotes_of_a_secret_is_not_kept() {
-        let headers = [
-            ("authorization".to_owned(), "Bearer sk-abcdef123".to_owned()),
-            ("x-tenant".to_owned(), "tenant-42".to_owned()),
-            ("content-type".to_owned(), "application/json".to_owned()),
-            ("x-n".to_owned(), "1".to_owned()),
-        ];
-        let told = "no model 1 for sk-abcdef123 (Bearer sk-abcdef123, tenant-42, application/json)";
-        assert_eq!(redact(&headers, told), "no model 1 for *** (***, ***, application/json)");
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! [`Driver`] is an actor over a [`inferometer_net::Net`]: the same code runs over sockets in real
 //! time and over in-memory pipes in virtual time. It never parses protocols itself (`wire` does),
-//! decides when a request is due (the load model does), or computes a figure.
+//! decides when a request is due (the load model does), or computes a metric. Beside the measurement,
+//! [`probe`] finds out what a server is and [`tokenize`] uses its tokenizer.
 
 mod connections;
 mod driver;
@@ -12,7 +13,6 @@ mod live;
 mod timers;
 mod watch;
 
-pub mod control;
 pub mod probe;
 pub mod tokenize;
 

@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inferometer_engine::profile::profile;
-use inferometer_engine::serve::{Fault, Front, FrontConfig};
-use inferometer_engine::{Engine, EngineConfig, RequestId};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::request::{Prompt, Request, Sampling};
 use inferometer_model::time::Nanos;
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
+use inferometer_engine::profile::profile;
+use inferometer_engine::serve::{Fault, Front, FrontConfig};
+use inferometer_engine::{Engine, EngineConfig, RequestId};
+use inferometer_http::Server;
 use inferometer_net::virtual_net::{VirtualNet, hosts, play};
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::dialect::dialect;
@@ -147,7 +148,7 @@ fn engine_config() -> EngineConfig {
 
 /// A server whose loop wakes late, as on a busy machine.
 struct Late {
-    front: Front,
+    front: Server<Front>,
     by: Duration,
 }
 
@@ -184,7 +185,7 @@ fn with_engine(
 ) -> Vec<Call> {
     let engine = Engine::new(engine).expect("the defaults run");
     let front = Front::new(engine, config, Arc::new(Words)).expect("a front");
-    let mut late = Late { front, by };
+    let mut late = Late { front: Server::new(front), by };
     let mut hosts = hosts(2);
     let (mut server, client) = (hosts.remove(1), hosts.remove(0));
     let to = server.listen("127.0.0.1:0".parse().expect("an address")).expect("a free port");

@@ -5,7 +5,6 @@
 //! neither waits for an answer nor reads one. Nothing here computes a figure: samples go into the
 //! run log as they came, and `core` makes of them what a report shows.
 
-mod exposition;
 mod names;
 mod scrape;
 
@@ -13,8 +12,6 @@ mod cards;
 mod host;
 
 mod observer;
-
-pub use exposition::{Metric, metrics};
 
 pub use cards::{Cards, Dcgm, chosen, of_this_machine};
 pub use host::environment;

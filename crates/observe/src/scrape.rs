@@ -1,14 +1,14 @@
 //! One question for a server's metrics. Never more than one at a time, never again at once.
 
-use inferometer_drive::control::Server;
 use inferometer_model::sample::ServerSample;
+use inferometer_http::client::Client;
 
 use crate::names::{Histograms, Names};
 
 /// Where a server's metrics are, and what they mean.
 #[derive(Clone)]
 pub struct Scrape {
-    server: Server,
+    server: Client,
     path: String,
     names: Names,
 }
@@ -16,9 +16,9 @@ pub struct Scrape {
 impl Scrape {
     /// Metrics at a path of a server.
     #[must_use]
-    pub fn new(server: Server, path: impl Into<String>, names: Names) -> Self {
+    pub fn new(server: Client, path: impl Into<String>, names: Names) -> Self {
         // A server that trickles its answer must not hold up a pass.
-        let server = Server { deadline: Some(server.timeout), ..server };
+        let server = Client { deadline: Some(server.timeout), ..server };
         Self { server, path: path.into(), names }
     }
 

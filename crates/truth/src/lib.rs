@@ -7,13 +7,13 @@
 //! them). Nothing here looks at how the load generator works.
 
 mod frame;
-mod served;
 mod server;
+mod stats;
 
 mod errors;
 mod reader;
 
 pub use errors::{Errors, Mismatch, Spread, Stamped};
 pub use reader::BareReader;
-pub use served::{Served, Told};
 pub use server::{Pace, TruthServer};
+pub use stats::{Counters, ServerStats};

@@ -1,5 +1,4 @@
-//! What the passes of a run looked like, from its log. Never from anything else, so that a report
-//! made again shows the same.
+//! The timelines of a run's passes, from its log alone, so that a report made again shows the same.
 
 use std::path::Path;
 
@@ -7,7 +6,7 @@ use inferometer_plan::Plan;
 use inferometer_report::trace::{PassTracer, Traces};
 use inferometer_store::{Entry, LogReader, StoreError};
 
-/// Takes in the entries of a log, in order.
+/// Collects timelines from the entries of a log, in order.
 pub struct Tracer {
     streamed: bool,
     current: Option<PassTracer>,
@@ -21,7 +20,7 @@ impl Tracer {
         Self { streamed: plan.sampling.stream, current: None, traces: Traces::default() }
     }
 
-    /// Takes in the next entry.
+    /// Adds the next entry.
     pub fn take(&mut self, entry: &Entry) {
         match entry {
             Entry::PassBegin(begin) => {
@@ -33,9 +32,9 @@ impl Tracer {
                     tracer.add(record);
                 }
             }
-            Entry::Observed(said) => {
+            Entry::Observed(observed) => {
                 if let Some(tracer) = &mut self.current {
-                    tracer.observe(said);
+                    tracer.observe(observed);
                 }
             }
             Entry::PassEnd(_) | Entry::RunEnd(_) => self.close(),
@@ -48,7 +47,7 @@ impl Tracer {
         }
     }
 
-    /// What was taken in.
+    /// The timelines.
     #[must_use]
     pub fn finish(mut self) -> Traces {
         self.close();
@@ -56,7 +55,8 @@ impl Tracer {
     }
 }
 
-/// The traces of a run whose log is at `path`; of a log that was cut off, those up to there.
+/// The timelines of a run whose log is at `path`. A log that ends inside an entry is read up to
+/// there.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -65,7 +65,7 @@ pub fn of_log(path: &Path, plan: &Plan) -> Result<Traces, StoreError> {
     for entry in LogReader::open(path)? {
         match entry {
             Ok(entry) => tracer.take(&entry),
-            // A run that goes on, or was killed: what is there is shown.
+            // The run is in progress, or was killed.
             Err(error) if error.is_cut() => break,
             Err(error) => return Err(error),
         }

@@ -7,20 +7,20 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use inferometer_analysis::pass::PassSummary;
-use inferometer_drive::control::Server;
-use inferometer_drive::{Endpoint, Live, Recorder};
+use inferometer_model::sample::Observed;
 use inferometer_load::PassPlan;
+use inferometer_plan::Plan;
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request};
-use inferometer_model::sample::Observed;
-use inferometer_model::source::{Prepared, Source};
-use inferometer_model::target::{Environment, Target};
-use inferometer_net::{EpollNet, Net, process_cpu_time, wall_clock_ns};
-use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
+use inferometer_model::target::{Environment, Target};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_model::source::{Prepared, Source};
+use inferometer_drive::{Endpoint, Live, Recorder};
+use inferometer_http::client::Client;
+use inferometer_net::{EpollNet, Net, process_cpu_time, wall_clock_ns};
 use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, RunHeader, Store};
-use inferometer_truth::{Errors, Spread, Told};
+use inferometer_truth::{Errors, ServerStats, Spread};
 use inferometer_wire::dialect::dialect;
 use serde_json::json;
 
@@ -41,7 +41,7 @@ const PROMPT_TOKENS: u32 = 8;
 /// When a request fails, or what came is not what the server sent.
 pub fn measure(arguments: &ClientArgs) -> Result<ClientMeasure, Failure> {
     let plan = plan(arguments)?;
-    let server = Server {
+    let server = Client {
         url: inferometer_plan::spec::parse_url(&format!("http://{}", arguments.load.server))
             .map_err(Failure::not_carried_out)?,
         address: arguments.load.server,
@@ -61,7 +61,7 @@ pub fn measure(arguments: &ClientArgs) -> Result<ClientMeasure, Failure> {
     Ok(measure)
 }
 
-fn ask(server: &Server, path: &str) -> Result<Told, Failure> {
+fn ask(server: &Client, path: &str) -> Result<ServerStats, Failure> {
     let answer = server.get(path).map_err(Failure::not_carried_out)?;
     let told = server.json(path, &answer).map_err(Failure::not_carried_out)?;
     serde_json::from_value(told).map_err(Failure::not_carried_out)

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use inferometer_net::{EpollNet, Net, process_cpu_time, raise_open_files_limit};
 use inferometer_stats::percentile;
+use inferometer_http::Server;
+use inferometer_net::{EpollNet, Net, process_cpu_time, raise_open_files_limit};
 use inferometer_truth::{BareReader, Pace, TruthServer};
 
 use super::client;
@@ -103,7 +104,7 @@ fn server(arguments: &ServerArgs) -> Result<(), Failure> {
     let mut net = EpollNet::new().map_err(sockets)?.with_user_stamps();
     let at = net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).map_err(sockets)?;
     print(&format!("listening on http://{at}\n"))?;
-    net.play(&mut TruthServer::new(pace)).map_err(sockets)
+    net.play(&mut Server::new(TruthServer::new(pace))).map_err(sockets)
 }
 
 fn reader(arguments: &LoadArgs) -> Result<ReaderMeasure, Failure> {

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-use inferometer_model::exposition::CONTENT_TYPE;
+use inferometer_http::pages::{Access, Pages, RequestTarget, Response, serve};
+use inferometer_http::prometheus::CONTENT_TYPE;
 use inferometer_net::Waker;
-use inferometer_web::{Access, Answer, Asked, LiveEvent, Pages, serve};
 
 use crate::exit::Failure;
 use crate::run::board::Board;
@@ -93,19 +93,16 @@ impl Drop for Exposed {
 struct Metrics(Board);
 
 impl Pages for Metrics {
-    fn answer(&mut self, asked: &Asked) -> Answer {
-        match asked.segments().as_slice() {
-            ["metrics"] => Answer::of(CONTENT_TYPE, text::of(&self.0).into_bytes()),
+    fn page(&mut self, target: &RequestTarget) -> Response {
+        match target.segments().as_slice() {
+            ["metrics"] => Response::new(CONTENT_TYPE, text::of(&self.0).into_bytes()),
             _ => self.refusal(404, "there is nothing but /metrics"),
         }
     }
 
-    fn refusal(&self, status: u16, why: &str) -> Answer {
-        Answer::of("text/plain; charset=utf-8", format!("{why}\n").into_bytes()).status(status)
-    }
-
-    fn live_event(&mut self, _: &str) -> LiveEvent {
-        LiveEvent { markup: String::new(), is_last: true }
+    fn refusal(&self, status: u16, why: &str) -> Response {
+        let text = format!("{why}\n").into_bytes();
+        Response::new("text/plain; charset=utf-8", text).with_status(status)
     }
 }
 
@@ -151,8 +148,8 @@ mod tests {
     #[test]
     fn there_is_one_page_and_it_is_text() {
         let mut pages = Metrics(Board::default());
-        let answer = pages.answer(&Asked::of("/metrics"));
-        assert_eq!((answer.status, answer.content_type), (200, CONTENT_TYPE));
-        assert_eq!(pages.answer(&Asked::of("/")).status, 404);
+        let response = pages.page(&RequestTarget::parse("/metrics"));
+        assert_eq!((response.status, response.content_type), (200, CONTENT_TYPE));
+        assert_eq!(pages.page(&RequestTarget::parse("/")).status, 404);
     }
 }

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use inferometer_drive::control::Server;
+use inferometer_plan::{MetricsAt, Plan, Url};
+use inferometer_http::client::Client;
 use inferometer_net::tls::Trust;
 use inferometer_observe::{Cards, Dcgm, Names, Observer, Scrape, chosen, of_this_machine};
-use inferometer_plan::{MetricsAt, Plan, Url};
 
 use super::target::Ready;
 use crate::exit::Failure;
@@ -34,7 +34,7 @@ pub fn observer(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Observe
 
 fn scrape(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Option<Scrape>, Failure> {
     let names = Names::with(&plan.observe.names).map_err(Failure::not_carried_out)?;
-    let server = Server { timeout: TIMEOUT, ..ready.server.clone() };
+    let server = Client { timeout: TIMEOUT, ..ready.server.clone() };
     let told =
         |why: String| Failure::not_carried_out(format!("metrics_url (--metrics-url): {why}"));
     let scrape = match &plan.observe.metrics {
@@ -86,11 +86,11 @@ fn cards(plan: &Plan, trust: &Trust, ready: &mut Ready) -> Result<Vec<Box<dyn Ca
 
 /// Another address than the target's. It gets the target's headers, which may hold a key, only
 /// where it is the same server, spoken to in the same way.
-fn other(url: &Url, trust: &Trust, ready: &Ready) -> Result<Server, String> {
+fn other(url: &Url, trust: &Trust, ready: &Ready) -> Result<Client, String> {
     let target = &ready.server.url;
     let same = url.authority() == target.authority() && url.secure == target.secure;
     let headers = if same { ready.server.headers.clone() } else { Vec::new() };
     // That nobody checks the target's certificate says nothing of other servers.
     let trust = if *trust == Trust::Anybody && !same { &Trust::Known } else { trust };
-    Server::reach(url, headers, TIMEOUT, trust).map_err(|error| error.to_string())
+    Client::reach(url, headers, TIMEOUT, trust).map_err(|error| error.to_string())
 }

@@ -4,16 +4,16 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, OnceLock};
 
-use inferometer_drive::control::Server;
-use inferometer_drive::tokenize::ServerTokenizer;
-use inferometer_load::PassPlan;
-use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::{Grid, Plan, TargetPlan};
+use inferometer_load::PassPlan;
 use inferometer_model::request::{Prompt, Request};
+use inferometer_stats::seed::{below, rng};
 use inferometer_model::source::{Prepared, Source, Supply};
 use inferometer_model::tokenizer::Tokenizer;
-use inferometer_plan::{Grid, Plan, TargetPlan};
-use inferometer_stats::seed::{below, rng};
+use inferometer_drive::tokenize::ServerTokenizer;
+use inferometer_http::client::Client;
 use inferometer_store::PassBegin;
 use inferometer_wire::dialect::Dialect;
 use inferometer_workload::conversation::History;
@@ -54,7 +54,7 @@ pub fn named_tokenizer(plan: &Plan) -> Result<Option<Shaper>, Failure> {
 }
 
 /// The server's own tokenizer, else the one that this program carries.
-pub fn servers_tokenizer(server: &Server, model: &str, findings: &mut Vec<Finding>) -> Shaper {
+pub fn servers_tokenizer(server: &Client, model: &str, findings: &mut Vec<Finding>) -> Shaper {
     if let Some(tokenizer) = ServerTokenizer::of(server, model) {
         let tokenizer = Arc::new(tokenizer);
         return Shaper { tokenizer, is_models_own: true, asks_the_server: true };

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use inferometer_drive::Endpoint;
-use inferometer_drive::control::Server;
-use inferometer_drive::probe::{Found, find_local, probe};
 use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::target::Target;
-use inferometer_net::tls::{TlsClient, Trust};
-use inferometer_plan::spec::Spec;
 use inferometer_plan::{Grid, Plan, TargetPlan, Url};
+use inferometer_plan::spec::Spec;
+use inferometer_model::target::Target;
+use inferometer_drive::Endpoint;
+use inferometer_drive::probe::{Found, find_local, probe};
+use inferometer_http::client::Client;
+use inferometer_net::tls::{TlsClient, Trust};
 use inferometer_wire::dialect::{Dialect, dialect};
 
 use super::child::ServerProcess;
@@ -28,7 +28,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A server that is ready to be measured.
 pub struct Ready {
     /// For questions beside the measurement.
-    pub server: Server,
+    pub server: Client,
     /// For the measurement.
     pub endpoint: Endpoint,
     /// What it says of itself.
@@ -134,8 +134,8 @@ fn ready(
     }
 }
 
-fn reach(url: &Url, headers: Vec<(String, String)>, trust: &Trust) -> Result<Server, Failure> {
-    Server::reach(url, headers, PROBE_TIMEOUT, trust).map_err(Failure::not_carried_out)
+fn reach(url: &Url, headers: Vec<(String, String)>, trust: &Trust) -> Result<Client, Failure> {
+    Client::reach(url, headers, PROBE_TIMEOUT, trust).map_err(Failure::not_carried_out)
 }
 
 /// Whom the user trusts to be the server.
@@ -174,7 +174,7 @@ fn suggest_local() {
     }
 }
 
-fn describe(plan: &Plan, server: Server, process: Option<ServerProcess>) -> Result<Ready, Failure> {
+fn describe(plan: &Plan, server: Client, process: Option<ServerProcess>) -> Result<Ready, Failure> {
     let found = probe(&server).map_err(Failure::not_carried_out)?;
     let mut findings = Vec::new();
     let dialect = choose_dialect(plan, &server.url, &found)?;

@@ -5,7 +5,7 @@ use inferometer_model::time::Nanos;
 use inferometer_net::Close;
 
 use super::api::{Job, Output, Reply};
-use super::connection::{Answer, Connection};
+use super::connection::{Answer, Connection, head, respond};
 use super::fault::FaultKind;
 use super::words::Words;
 use crate::engine::{Finish, RequestId, StepOutput};
@@ -25,33 +25,33 @@ pub(super) fn fail(connection: &mut Connection, answer: &Answer) -> bool {
         match fault {
             FaultKind::Stall | FaultKind::Die => return false,
             FaultKind::Reset => {
-                connection.closing = Some(Close::Reset);
+                connection.output.close_after(Close::Reset);
                 return false;
             }
             FaultKind::Cut => {
                 if !stream {
                     let fields = [("content-type", "application/json"), ("content-length", "1000")];
-                    connection.head(200, &fields);
-                    connection.raw(b"{\"id\":");
+                    head(connection, 200, &fields);
+                    connection.output.push(b"{\"id\":");
                 }
-                connection.closing = Some(Close::Gracefully);
+                connection.output.close_after(Close::Gracefully);
                 return false;
             }
             FaultKind::ErrorEvent if stream => {
                 for event in answer.job.form.error(FAILURE) {
-                    connection.event(&event);
+                    connection.chunk(&event);
                 }
-                connection.stream_end();
+                connection.end_chunked();
                 return false;
             }
             FaultKind::ErrorEvent => {
-                connection.reply(&Reply::error(500, FAILURE));
+                respond(connection, &Reply::error(500, FAILURE));
                 return false;
             }
-            FaultKind::Malformed if stream => connection.event(b"data: {\"choices\": [{\"te\n\n"),
+            FaultKind::Malformed if stream => connection.chunk(b"data: {\"choices\": [{\"te\n\n"),
             FaultKind::Malformed => {
                 let body = b"{\"choices\": [{\"te".to_vec();
-                connection.reply(&Reply { status: 200, content_type: "application/json", body });
+                respond(connection, &Reply { status: 200, content_type: "application/json", body });
                 return false;
             }
             _ => {}
@@ -92,7 +92,7 @@ pub(super) fn tell(
     };
     if !answer.job.stream {
         if ended {
-            connection.reply(&Reply::json(200, &answer.job.form.whole(&told)));
+            respond(connection, &Reply::json(200, &answer.job.form.whole(&told)));
             close_unasked(connection, answer);
         }
         return;
@@ -101,14 +101,14 @@ pub(super) fn tell(
         return;
     }
     if answer.has(FaultKind::Comments) {
-        connection.event(b": keep-alive\n\n");
+        connection.chunk(b": keep-alive\n\n");
     }
-    connection.event(&stamped(answer.job.form.event(&told), sent));
+    connection.chunk(&stamped(answer.job.form.event(&told), sent));
     if ended {
         for event in answer.job.form.closing(&told) {
-            connection.event(&stamped(event, sent));
+            connection.chunk(&stamped(event, sent));
         }
-        connection.stream_end();
+        connection.end_chunked();
         close_unasked(connection, answer);
     }
     answer.told = output.tokens_so_far;
@@ -128,6 +128,6 @@ fn stamped(mut event: Vec<u8>, sent: Option<Nanos>) -> Vec<u8> {
 /// Closes a connection that was promised to be kept, if that fault befalls the answer.
 fn close_unasked(connection: &mut Connection, answer: &Answer) {
     if answer.has(FaultKind::Close) {
-        connection.closing.get_or_insert(Close::Gracefully);
+        connection.close();
     }
 }

@@ -3,9 +3,9 @@
 use inferometer_store::utc::beginning;
 use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store, StoreError};
 
-use crate::answer::Trouble;
-use crate::asked::Asked;
+use crate::error::PageError;
 use crate::markup::Html;
+use inferometer_http::pages::RequestTarget;
 
 /// A run in a list, in the words that are shown and filtered by.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,29 +102,29 @@ impl Filter {
     ///
     /// # Errors
     /// When a day is none, a kind or a state is unknown, or no day lies between two others.
-    pub(crate) fn of(asked: &Asked) -> Result<Self, Trouble> {
-        let text = |name: &str| asked.value(name).map(str::to_owned);
-        let simulated = asked.value("kind") == Some(SIMULATED);
+    pub(crate) fn of(target: &RequestTarget) -> Result<Self, PageError> {
+        let text = |name: &str| target.value(name).map(str::to_owned);
+        let simulated = target.value("kind") == Some(SIMULATED);
         let kind = match simulated {
             true => Some(RunKind::Measured),
-            false => one_of(asked, "kind", &RunKind::ALL, RunKind::name, &[SIMULATED])?,
+            false => one_of(target, "kind", &RunKind::ALL, RunKind::name, &[SIMULATED])?,
         };
-        let words = asked.value("q").unwrap_or_default().split_whitespace();
+        let words = target.value("q").unwrap_or_default().split_whitespace();
         let filter = RunFilter {
             model: text("model"),
             engine: text("engine"),
             card: text("card"),
-            tags: asked.values(&["tag"]).into_iter().map(str::to_owned).collect(),
-            since: day(asked, "from")?,
-            until: day(asked, "to")?,
-            state: one_of(asked, "state", &RunState::ALL, RunState::name, &[])?,
+            tags: target.values(&["tag"]).into_iter().map(str::to_owned).collect(),
+            since: day(target, "from")?,
+            until: day(target, "to")?,
+            state: one_of(target, "state", &RunState::ALL, RunState::name, &[])?,
             kind,
             words: words.map(str::to_owned).collect(),
             limit: None,
         };
         match filter.never() {
             Some((from, to)) => {
-                Err(Trouble::Asked(format!("from={from} lies after to={to}: no run can fit")))
+                Err(PageError::BadQuery(format!("from={from} lies after to={to}: no run can fit")))
             }
             None => Ok(Self { of_store: filter, simulated }),
         }
@@ -206,11 +206,11 @@ fn select(out: &mut Html, name: &str, label: &str, values: &[&str], chosen: Opti
 }
 
 /// A day of the calendar as a text that compares as days do.
-fn day(asked: &Asked, name: &str) -> Result<Option<String>, Trouble> {
-    let Some(text) = asked.value(name) else { return Ok(None) };
+fn day(target: &RequestTarget, name: &str) -> Result<Option<String>, PageError> {
+    let Some(text) = target.value(name) else { return Ok(None) };
     match beginning(text) {
         Some(day) => Ok(Some(day)),
-        None => Err(Trouble::Asked(format!(
+        None => Err(PageError::BadQuery(format!(
             "{name}={text}: is no day of the calendar such as 2026-11-20"
         ))),
     }
@@ -218,17 +218,17 @@ fn day(asked: &Asked, name: &str) -> Result<Option<String>, Trouble> {
 
 /// One of a few names; others that are known beside them are told where it is none.
 fn one_of<T: Copy>(
-    asked: &Asked,
+    target: &RequestTarget,
     name: &str,
     all: &[T],
     of: fn(T) -> &'static str,
     beside: &[&'static str],
-) -> Result<Option<T>, Trouble> {
-    let Some(text) = asked.value(name) else { return Ok(None) };
+) -> Result<Option<T>, PageError> {
+    let Some(text) = target.value(name) else { return Ok(None) };
     let found = all.iter().copied().find(|one| of(*one) == text);
     found.map(Some).ok_or_else(|| {
         let names: Vec<&str> =
             all.iter().map(|one| of(*one)).chain(beside.iter().copied()).collect();
-        Trouble::Asked(format!("{name}={text}: is none of {}", names.join(", ")))
+        PageError::BadQuery(format!("{name}={text}: is none of {}", names.join(", ")))
     })
 }

@@ -1,49 +1,52 @@
-//! The frame around every page: head, navigation, and what keyboards and readers of screens need.
+//! The layout around every page: head, navigation, and what keyboard users and screen readers need.
+//! It knows no page's content.
+
+use inferometer_http::pages::Response;
 
 use crate::markup::Html;
 
-/// Layout and colours of the frame; those of what stands in it are the report's.
+/// Style of the layout; the style of the content is the report's.
 pub(crate) const STYLE: &str = include_str!("web.css");
-/// What makes live views live. Everything can be read without it.
+/// Updates live views and switches the theme. Everything can be read without it.
 pub(crate) const SCRIPT: &str = include_str!("web.js");
 
-/// A part of the dashboard.
+/// A section of the dashboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Section {
     Runs,
     Live,
     Records,
     Definitions,
     /// None of them.
-    Elsewhere,
+    Other,
 }
 
-/// The parts that the navigation leads to.
-const NAVIGATION: [(Part, &str, &str); 4] = [
-    (Part::Runs, "/", "Runs"),
-    (Part::Live, "/live", "Live"),
-    (Part::Records, "/records", "Records"),
-    (Part::Definitions, "/metrics", "Definitions"),
+/// The sections in the navigation.
+const NAVIGATION: [(Section, &str, &str); 4] = [
+    (Section::Runs, "/", "Runs"),
+    (Section::Live, "/live", "Live"),
+    (Section::Records, "/records", "Records"),
+    (Section::Definitions, "/metrics", "Definitions"),
 ];
 
-/// What a page is, besides its content.
-pub(crate) struct Frame<'a> {
+/// What a page has besides its content.
+pub(crate) struct Layout<'a> {
     /// Its title.
     pub(crate) title: &'a str,
-    /// Where it belongs.
-    pub(crate) part: Part,
-    /// Whether a browser without scripts loads it anew every few seconds.
+    /// Its section.
+    pub(crate) section: Section,
+    /// Whether a browser without scripts reloads it every few seconds.
     pub(crate) is_live: bool,
 }
 
-impl<'a> Frame<'a> {
-    /// The frame of a page that stays as it is.
-    pub(crate) fn of(title: &'a str, part: Part) -> Self {
-        Self { title, part, is_live: false }
+impl<'a> Layout<'a> {
+    /// The layout of a page that does not change by itself.
+    pub(crate) fn new(title: &'a str, section: Section) -> Self {
+        Self { title, section, is_live: false }
     }
 
     /// The whole page.
-    pub(crate) fn around(&self, content: &Html) -> Html {
+    pub(crate) fn wrap(&self, content: &Html) -> Html {
         let mut out = Html::new();
         out.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
         out.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
@@ -60,15 +63,20 @@ impl<'a> Frame<'a> {
             "<header class=\"top\"><nav aria-label=\"Dashboard\"><a class=\"home\" href=\"/\">",
         );
         out.raw("Inferometer</a>\n<ul>");
-        for (part, link, name) in NAVIGATION {
+        for (section, link, name) in NAVIGATION {
             out.raw("<li><a").attribute("href", link);
-            if part == self.part {
+            if section == self.section {
                 out.raw(" aria-current=\"page\"");
             }
             out.raw(">").text(name).raw("</a></li>\n");
         }
         out.raw("</ul><button id=\"theme\" type=\"button\" hidden>Theme</button></nav></header>\n<main id=\"content\" tabindex=\"-1\">\n");
-        out.piece(content).raw("</main>\n</body>\n</html>\n");
+        out.append(content).raw("</main>\n</body>\n</html>\n");
         out
     }
+}
+
+/// A response with a whole page.
+pub(crate) fn html_response(page: &Html) -> Response {
+    Response::new("text/html; charset=utf-8", page.as_str().as_bytes().to_vec())
 }

@@ -1,5 +1,5 @@
-//! Who may read: anybody on this machine by its loopback address, others by a token. Values in,
-//! a decision out; nothing is read from a socket here.
+//! Who may read a site: anybody on this machine by a loopback address, others with a token. Values
+//! in, a decision out; nothing is read from a socket here.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -7,72 +7,73 @@ use std::net::{IpAddr, SocketAddr};
 
 use inferometer_wire::http::Request;
 
-use crate::asked::Asked;
-use crate::error::WebError;
+use super::error::ServeError;
+use super::target::RequestTarget;
 
-/// The fewest characters of a token that was given: 128 random bits in base 64 take 22.
-const LEAST_TOKEN: usize = 16;
-/// Bytes of a random token.
-const RANDOM_BYTES: usize = 16;
-/// The name of the token in a query.
-pub(crate) const TOKEN: &str = "token";
-/// The name of the cookie that holds it afterwards.
+/// Shortest token that a user may choose, in characters. 128 random bits in base 64 take 22.
+const MIN_TOKEN_CHARS: usize = 16;
+/// Random bytes of a token of ours; it is written in hexadecimal digits.
+const TOKEN_BYTES: usize = 16;
+/// The query parameter that carries the token.
+const TOKEN: &str = "token";
+/// The cookie that carries it afterwards.
 const COOKIE: &str = "inferometer-token";
 
 /// Who may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Whoever reaches a loopback address by its own name: another name there is that of a page
-    /// of somebody else's, which had it point here (DNS rebinding).
+    /// Everybody who reaches a loopback address and names it in the `Host` field. Another name there
+    /// belongs to somebody else's page that made its name resolve to this machine (DNS rebinding).
     Loopback,
-    /// Whoever reaches the address: for what may be read by everybody.
+    /// Everybody who reaches the address.
     Everybody,
-    /// Whoever has this.
+    /// Everybody who has this token.
     Token(String),
 }
 
-/// What becomes of a request.
+/// What to do with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// It is answered.
+    /// Respond to it.
     Allowed,
-    /// It is answered elsewhere: by the same link without the token, which a cookie holds now.
-    Remembered {
-        /// Where.
+    /// The token was in the query: a cookie carries it from now on, and the reader is redirected to
+    /// the same target without it.
+    SetCookie {
+        /// That target.
         link: String,
         /// The value of the `Set-Cookie` field.
         cookie: String,
     },
-    /// It names a host that is not this one.
+    /// It names another host.
     WrongHost,
-    /// It has no token, or a wrong one.
+    /// Its token is missing or wrong.
     NoToken,
 }
 
 impl Access {
-    /// The access to an address: free on loopback, by a token elsewhere; by one that was given,
-    /// or a random one.
+    /// The access to an address: free on loopback, with a random token elsewhere, or with a token
+    /// that the user chose, given with the name of the variable that holds it.
     ///
     /// # Errors
-    /// [`WebError::WeakToken`] of a given one, [`WebError::Random`].
-    pub fn to(at: SocketAddr, given: Option<(&str, String)>) -> Result<Self, WebError> {
+    /// [`ServeError::WeakToken`], [`ServeError::Random`].
+    pub fn for_address(at: SocketAddr, given: Option<(&str, String)>) -> Result<Self, ServeError> {
         match given {
             Some((variable, token)) => {
                 let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-                if token.len() < LEAST_TOKEN || !token.chars().all(fits) {
+                if token.len() < MIN_TOKEN_CHARS || !token.chars().all(fits) {
                     let found = token.chars().count();
                     let variable = variable.to_owned();
-                    return Err(WebError::WeakToken { variable, found, least: LEAST_TOKEN });
+                    return Err(ServeError::WeakToken { variable, found, least: MIN_TOKEN_CHARS });
                 }
                 Ok(Self::Token(token))
             }
             None if at.ip().is_loopback() => Ok(Self::Loopback),
-            None => random_token().map(Self::Token).map_err(WebError::Random),
+            None => random_token().map(Self::Token).map_err(ServeError::Random),
         }
     }
 
-    /// What becomes of a request.
-    pub(crate) fn decide(&self, request: &Request, asked: &Asked) -> Decision {
+    /// Decides on a request whose target was parsed.
+    pub(crate) fn decide(&self, request: &Request, target: &RequestTarget) -> Decision {
         match self {
             Self::Everybody => Decision::Allowed,
             Self::Loopback => match request.header("host").is_some_and(is_loopback) {
@@ -82,10 +83,10 @@ impl Access {
             Self::Token(token) => {
                 let cookie = cookie(request).is_some_and(|given| is_same(given, token));
                 let bearer = bearer(request).is_some_and(|given| is_same(given, token));
-                let query = asked.value(TOKEN).is_some_and(|given| is_same(given, token));
+                let query = target.value(TOKEN).is_some_and(|given| is_same(given, token));
                 match (query, cookie || bearer) {
-                    (true, _) => Decision::Remembered {
-                        link: asked.with(&[(TOKEN, None)]),
+                    (true, _) => Decision::SetCookie {
+                        link: target.with(&[(TOKEN, None)]),
                         cookie: format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax"),
                     },
                     (false, true) => Decision::Allowed,
@@ -117,14 +118,14 @@ fn bearer(request: &Request) -> Option<&str> {
     request.header("authorization")?.strip_prefix("Bearer ").map(str::trim)
 }
 
-/// Takes as long for any two texts of one length, so that its time tells nothing of the token.
+/// Compares in a time that depends on the length alone, so that it reveals nothing of the token.
 fn is_same(given: &str, token: &str) -> bool {
     let differing = given.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     std::hint::black_box(differing) == 0 && given.len() == token.len()
 }
 
 fn random_token() -> std::io::Result<String> {
-    let mut bytes = [0; RANDOM_BYTES];
+    let mut bytes = [0; TOKEN_BYTES];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
@@ -145,7 +146,7 @@ mod tests {
     }
 
     fn decide(access: &Access, target: &str, headers: &[(&str, &str)]) -> Decision {
-        access.decide(&request(target, headers), &Asked::of(target))
+        access.decide(&request(target, headers), &RequestTarget::parse(target))
     }
 
     #[test]
@@ -185,7 +186,7 @@ mod tests {
             let expected = if allowed { Decision::Allowed } else { Decision::NoToken };
             assert_eq!(decision, expected, "{target} {header:?}");
         }
-        let Decision::Remembered { link, cookie } =
+        let Decision::SetCookie { link, cookie } =
             decide(&access, "/runs/a?token=0123456789abcdef&x=1", &[])
         else {
             panic!("the token in a query is remembered")
@@ -198,13 +199,13 @@ mod tests {
     fn a_token_is_random_where_none_is_given_and_never_a_short_one() {
         let anywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
         let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        assert_eq!(Access::to(here, None).unwrap(), Access::Loopback);
-        let [one, other] = [(), ()].map(|()| Access::to(anywhere, None).unwrap());
+        assert_eq!(Access::for_address(here, None).unwrap(), Access::Loopback);
+        let [one, other] = [(), ()].map(|()| Access::for_address(anywhere, None).unwrap());
         assert!(one != other && matches!(&one, Access::Token(token) if token.len() == 32));
         for (token, is_fine) in
             [("0123456789abcdef", true), ("0123456789abcde", false), ("0123456789 abcdef", false)]
         {
-            let access = Access::to(here, Some(("X", token.to_owned())));
+            let access = Access::for_address(here, Some(("X", token.to_owned())));
             assert_eq!(access.is_ok(), is_fine, "{token}");
         }
     }

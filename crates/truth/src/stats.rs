@@ -1,38 +1,38 @@
-//! What the server saw and did, by its own clock.
+//! What the server counts of its own work, by its own clock. It sends nothing.
 
 use std::time::Duration;
 
-use inferometer_model::time::Nanos;
 use inferometer_stats::histogram::Histogram;
+use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Accounts of a server, kept as things happen.
+/// Counts of a server, updated as things happen.
 #[derive(Clone, Debug, Default)]
-pub struct Served {
+pub struct Counters {
     requests: u64,
     tokens: u64,
     blocked: u64,
     lateness: Histogram,
     streams: u64,
     peak: u64,
-    /// When the first request was read, and when the number of streams changed last.
+    /// When the first request was read, and when the number of streams last changed.
     window: Option<(Nanos, Nanos)>,
     /// Streams times nanoseconds.
     stream_ns: u128,
 }
 
-/// The accounts as a document.
+/// The counts as a document, which `/truth` sends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Told {
-    /// Requests whose last byte was sent.
+pub struct ServerStats {
+    /// Requests whose response ended.
     pub requests: u64,
     /// Tokens sent.
     pub tokens: u64,
     /// Tokens that a connection did not take at once.
     pub blocked: u64,
-    /// The most streams at any instant, each from its request's last byte to its own.
+    /// Most streams at one instant. A stream lasts from the end of its request to its last token.
     pub peak_streams: u64,
-    /// Streams, averaged from the first request to the last end.
+    /// Mean number of streams from the first request to the last end.
     pub mean_streams: f64,
     /// How late tokens were sent, in microseconds: median.
     pub lateness_us_p50: f64,
@@ -42,7 +42,7 @@ pub struct Told {
     pub lateness_us_max: f64,
 }
 
-impl Served {
+impl Counters {
     pub(crate) fn begin(&mut self, now: Nanos) {
         self.change(now);
         self.streams += 1;
@@ -70,13 +70,13 @@ impl Served {
         self.window = Some((first, now));
     }
 
-    /// The accounts so far.
+    /// The counts so far.
     #[must_use]
-    pub fn told(&self) -> Told {
+    pub fn stats(&self) -> ServerStats {
         let us = |span: Duration| span.as_nanos() as f64 * 1e-3;
         let window_ns = self.window.map_or(0, |(first, last)| last.since(first).as_nanos());
         let mean = self.stream_ns as f64 / window_ns as f64;
-        Told {
+        ServerStats {
             requests: self.requests,
             tokens: self.tokens,
             blocked: self.blocked,

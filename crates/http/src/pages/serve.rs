@@ -1,4 +1,4 @@
-//! Serves pages over real sockets until it is told to stop.
+//! Serves pages over real sockets until it is stopped. It knows no page.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -7,23 +7,24 @@ use std::sync::atomic::AtomicBool;
 
 use inferometer_net::{EpollNet, Net, Waker};
 
-use crate::access::Access;
-use crate::error::WebError;
-use crate::front::{Front, Pages};
+use super::access::Access;
+use super::error::ServeError;
+use super::handler::{PageHandler, Pages};
+use crate::server::Server;
 
-/// Listens, calls `ready` with the address that it listens on and what ends it, and serves until
-/// the flag is set and the waker called.
+/// Listens, calls `ready` with the address, the flag and the waker, and serves until the flag is set
+/// and the waker called.
 ///
 /// # Errors
-/// [`WebError::Listen`], [`WebError::Sockets`].
+/// [`ServeError::Listen`], [`ServeError::Sockets`].
 pub fn serve(
     pages: impl Pages,
     access: Access,
     listen: SocketAddr,
     ready: impl FnOnce(SocketAddr, Arc<AtomicBool>, Waker),
-) -> Result<(), WebError> {
-    let mut net = EpollNet::new().map_err(WebError::Sockets)?;
-    let at = net.listen(listen).map_err(|error| WebError::Listen {
+) -> Result<(), ServeError> {
+    let mut net = EpollNet::new().map_err(ServeError::Sockets)?;
+    let at = net.listen(listen).map_err(|error| ServeError::Listen {
         address: listen.to_string(),
         advice: match error.kind() {
             ErrorKind::AddrInUse => ": another program listens there; choose another port, or 0",
@@ -35,5 +36,6 @@ pub fn serve(
     })?;
     let stop = Arc::new(AtomicBool::new(false));
     ready(at, Arc::clone(&stop), net.waker());
-    net.play(&mut Front::new(pages, access, stop)).map_err(WebError::Sockets)
+    let mut server = Server::new(PageHandler::new(pages, access, stop));
+    net.play(&mut server).map_err(ServeError::Sockets)
 }

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
+use inferometer_stats::histogram::Histogram;
 use inferometer_analysis::so_far::SoFar;
 use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Across, Chart, Panel, Series, Shape, Spacing, figure};
 use inferometer_report::plot::Axis;
-use inferometer_stats::histogram::Histogram;
 
 use crate::markup::Html;
 
@@ -75,7 +75,7 @@ pub(crate) fn distributions(pass: &SoFar) -> Html {
         [(2, "live-ttft", "TTFT", &pass.ttft), (3, "live-itl", "ITL", &pass.itl)]
     {
         let Some(columns) = columns(title, look, spans) else { continue };
-        out.piece(&drawn(&Chart {
+        out.append(&drawn(&Chart {
             id: id.to_owned(),
             title: format!("{title}, {} values so far", spans.count()),
             notes: Vec::new(),
@@ -122,7 +122,7 @@ fn across(title: &str, unit: &str, spacing: Spacing) -> Across {
 }
 
 fn drawn(chart: &Chart) -> Html {
-    if chart.is_empty() { Html::new() } else { Html::made(figure(chart)) }
+    if chart.is_empty() { Html::new() } else { Html::trusted(figure(chart)) }
 }
 
 /// A latency for people.

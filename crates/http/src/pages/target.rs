@@ -1,20 +1,20 @@
-//! What a reader asks for: the path and the query of a request, taken apart. Never a file's path:
-//! segments are names that pages look up, and no page opens what it was sent.
+//! The target of a request: path and query, decoded. Segments are names that pages look up, never
+//! the path of a file.
 
 use std::fmt::Write as _;
 
-/// A request, as pages see it.
+/// The path and the query of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestTarget {
     segments: Vec<String>,
     query: Vec<(String, String)>,
 }
 
-impl Asked {
-    /// Takes a request's target apart. Segments and values are percent-decoded, `+` is a space in
-    /// a query, empty segments are left out; bytes that are no UTF-8 become U+FFFD.
+impl RequestTarget {
+    /// Parses a request target. Segments and values are percent-decoded, `+` is a space in a query,
+    /// empty segments are left out; bytes that are no UTF-8 become U+FFFD.
     #[must_use]
-    pub fn of(target: &str) -> Self {
+    pub fn parse(target: &str) -> Self {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let segments = path.split('/').filter(|segment| !segment.is_empty());
         let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
@@ -31,39 +31,39 @@ impl Asked {
         self.segments.iter().map(String::as_str).collect()
     }
 
-    /// One segment of the path; empty beyond its end.
+    /// The segment at an index; empty if the path is shorter.
     #[must_use]
     pub fn segment(&self, at: usize) -> &str {
         self.segments.get(at).map_or("", String::as_str)
     }
 
-    /// The last value of a name, without spaces around it; none where it is empty.
+    /// The last value of a name, trimmed; `None` if it is empty.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
         self.values(&[name]).pop()
     }
 
-    /// Every value of these names, in the order in which they stand; empty ones are left out.
+    /// Every value of these names that is not empty, in the order of the query.
     #[must_use]
     pub fn values(&self, names: &[&str]) -> Vec<&str> {
         let named = self.query.iter().filter(|(name, _)| names.contains(&name.as_str()));
         named.map(|(_, value)| value.trim()).filter(|value| !value.is_empty()).collect()
     }
 
-    /// The path with other values of some names: `None` takes a name out.
+    /// A link to the same path with some query values changed; `None` removes a name.
     #[must_use]
     pub fn with(&self, changes: &[(&str, Option<&str>)]) -> String {
-        let kept = self.query.iter().filter(|(name, value)| {
+        let unchanged = self.query.iter().filter(|(name, value)| {
             !value.is_empty() && !changes.iter().any(|(changed, _)| changed == name)
         });
-        let kept = kept.map(|(name, value)| (name.as_str(), value.as_str()));
+        let unchanged = unchanged.map(|(name, value)| (name.as_str(), value.as_str()));
         let new = changes.iter().filter_map(|(name, value)| Some((*name, (*value)?)));
         let segments: Vec<&str> = self.segments();
-        link(&segments, &kept.chain(new).collect::<Vec<_>>())
+        link(&segments, &unchanged.chain(new).collect::<Vec<_>>())
     }
 }
 
-/// A link within the dashboard.
+/// A link within a site.
 #[must_use]
 pub fn link(segments: &[&str], query: &[(&str, &str)]) -> String {
     let mut out = String::new();
@@ -120,22 +120,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_is_taken_apart_and_put_together_again() {
-        for (target, segments, query) in [
+    fn a_target_is_parsed_and_written_as_a_link_again() {
+        for (text, segments, query) in [
             ("/", vec![], vec![]),
             ("/runs/2026-ab?x=1&y=a+b&x=2", vec!["runs", "2026-ab"], vec!["1", "2"]),
             ("//runs//%2e%2e/%2Fetc", vec!["runs", "..", "/etc"], vec![]),
             ("/a%zz%4?x=%E4%B9%A6&x=%", vec!["a%zz%4"], vec!["书", "%"]),
             ("/?x=&x= ", vec![], vec![]),
         ] {
-            let asked = Asked::of(target);
-            assert_eq!(asked.segments(), segments, "{target}");
-            assert_eq!(asked.values(&["x"]), query, "{target}");
-            assert_eq!(Asked::of(&asked.with(&[])).segments(), segments, "{target}");
+            let target = RequestTarget::parse(text);
+            assert_eq!(target.segments(), segments, "{text}");
+            assert_eq!(target.values(&["x"]), query, "{text}");
+            assert_eq!(RequestTarget::parse(&target.with(&[])).segments(), segments, "{text}");
         }
-        let asked = Asked::of("/runs?model=书生&page=3&sort=model");
+        let target = RequestTarget::parse("/runs?model=书生&page=3&sort=model");
         assert_eq!(
-            asked.with(&[("page", None), ("sort", Some("a b"))]),
+            target.with(&[("page", None), ("sort", Some("a b"))]),
             "/runs?model=%E4%B9%A6%E7%94%9F&sort=a%20b"
         );
     }

@@ -1,18 +1,18 @@
-//! Questions to a server that answers slowly. Nothing here waits for a clock.
+//! The blocking client against a server that responds slowly. Nothing here waits for a clock.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use inferometer_drive::control::Server;
 use inferometer_plan::Url;
+use inferometer_http::client::Client;
 
-/// What becomes of an answer that comes in these parts, each after the one before was read.
-fn answered(parts: &[&'static str], deadline: Option<Duration>) -> Result<usize, String> {
+/// The length of a body that the server sends in these parts.
+fn received(parts: &[&'static str], deadline: Option<Duration>) -> Result<usize, String> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let server = Server {
+    let client = Client {
         url: Url::plain("127.0.0.1", address.port()),
         address,
         headers: Vec::new(),
@@ -27,19 +27,19 @@ fn answered(parts: &[&'static str], deadline: Option<Duration>) -> Result<usize,
         for part in parts {
             stream.write_all(part.as_bytes()).unwrap();
         }
-        // Held open until the client has gone.
+        // Stays open until the client has gone.
         let _ = stream.read(&mut [0; 1]);
     });
-    let answer = server.get("/metrics");
+    let response = client.get("/metrics");
     serving.join().unwrap();
-    answer.map(|answer| answer.body.len()).map_err(|error| error.to_string())
+    response.map(|response| response.body.len()).map_err(|error| error.to_string())
 }
 
 #[test]
-fn an_answer_that_trickles_on_is_given_up_at_its_deadline() {
+fn a_response_that_trickles_is_given_up_at_its_deadline() {
     let begun = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab";
-    let told = answered(&[begun], Some(Duration::ZERO)).unwrap_err();
-    assert!(told.contains("trickles"), "{told}");
-    assert_eq!(answered(&[begun, "cde"], Some(Duration::from_secs(60))), Ok(5));
-    assert_eq!(answered(&[begun, "cde"], None), Ok(5));
+    let error = received(&[begun], Some(Duration::ZERO)).unwrap_err();
+    assert!(error.contains("trickles"), "{error}");
+    assert_eq!(received(&[begun, "cde"], Some(Duration::from_secs(60))), Ok(5));
+    assert_eq!(received(&[begun, "cde"], None), Ok(5));
 }

@@ -1,19 +1,19 @@
-//! The text in which servers expose metrics (Prometheus 0.0.4, OpenMetrics): lines to samples.
-//! Never knows what a name means.
+//! Reads the text (Prometheus 0.0.4, OpenMetrics): lines to samples. It knows no metric by name.
 
-/// One line.
+/// One sample, which is one line of the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric<'a> {
     /// The name, with `_total`, `_bucket`, `_sum` or `_count` where it has one.
     pub name: &'a str,
-    /// What stands between the braces, as it was written; empty where there are none.
+    /// The text between the braces, escapes included; empty if there are none.
     labels: &'a str,
     /// The value.
     pub value: f64,
 }
 
 impl<'a> Metric<'a> {
-    /// The value of a label as it was written, its escapes included.
+    /// The value of a label, escapes included.
+    #[must_use]
     pub fn label(&self, name: &str) -> Option<&'a str> {
         let mut rest = self.labels;
         while let Some((key, after)) = rest.split_once('=') {
@@ -28,8 +28,8 @@ impl<'a> Metric<'a> {
     }
 }
 
-/// The samples of a text. Comments and lines that are no samples are passed over: servers mix
-/// formats, and a name that is not known is not looked at in any case.
+/// The samples of a text. Comments and lines that are no samples are skipped, because servers mix
+/// formats.
 pub fn metrics(text: &str) -> impl Iterator<Item = Metric<'_>> {
     text.lines().filter_map(metric)
 }
@@ -53,7 +53,7 @@ fn metric(line: &str) -> Option<Metric<'_>> {
     Some(Metric { name, labels, value })
 }
 
-/// Where the closing brace is; braces within quotes are text.
+/// The offset of the closing brace. A brace inside quotes is text.
 fn end_of_labels(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -65,7 +65,7 @@ fn end_of_labels(text: &str) -> Option<usize> {
     }
 }
 
-/// Where the closing quote is; one behind a backslash is text.
+/// The offset of the closing quote. A quote after a backslash is text.
 fn end_of_quoted(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {
