@@ -9,6 +9,7 @@ mod connections;
 mod driver;
 mod encode;
 mod exchange;
+mod job;
 mod live;
 mod timers;
 mod watch;
@@ -16,6 +17,7 @@ mod watch;
 pub mod probe;
 pub mod tokenize;
 
-pub use driver::{Driver, Job, Recorder};
+pub use driver::Driver;
 pub use encode::{Encoder, Endpoint};
+pub use job::{Job, Recorder};
 pub use live::{Live, LiveCounts};

@@ -269,11 +269,11 @@ fn every_dialect_gets_a_complete_answer_streamed_or_not() {
             let calls = with_front(|_| (), vec![dialect_call(name, stream, 6)]);
             let reader = read_as(name, stream, &calls[0]);
             assert_eq!(reader.verdict(), (Outcome::Complete, None), "{name} {stream}");
-            let text = reader.answer().text.clone().unwrap();
+            let text = reader.parsed().text.clone().unwrap();
             assert_eq!(text.split_whitespace().count(), 6, "{name} {stream}: {text:?}");
             let prompt = if name == "openai-chat" { 15 } else { 10 };
-            if dialect(name).unwrap().reports_usage(stream) {
-                let usage = reader.answer().usage;
+            if dialect(name).unwrap().reports_usage {
+                let usage = reader.parsed().usage;
                 assert_eq!(usage.completion, Some(6), "{name} {stream}");
                 assert!(usage.prompt.is_none_or(|tokens| tokens == prompt), "{name} {stream}");
             }
@@ -288,7 +288,7 @@ fn each_event_says_when_it_was_sent_where_that_is_asked_for() {
         let calls = with_front(change, vec![dialect_call(name, true, 6)]);
         let reader = read_as(name, true, &calls[0]);
         assert_eq!(reader.verdict(), (Outcome::Complete, None), "{name}");
-        assert_eq!(reader.answer().text.as_deref().unwrap().split_whitespace().count(), 6);
+        assert_eq!(reader.parsed().text.as_deref().unwrap().split_whitespace().count(), 6);
         let mut instants = 0;
         for (at, bytes) in &calls[0].reads {
             let text = String::from_utf8_lossy(bytes);

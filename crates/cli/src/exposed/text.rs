@@ -122,7 +122,7 @@ fn requests(out: &mut Exposition, totals: &Totals) {
     let help = "Output tokens of completed requests, known when a request is over.";
     counter(out, "inferometer_output_tokens_total", help, totals.output_tokens);
     let help = "Chunks with output that came; one may carry several tokens, or a part of one.";
-    counter(out, "inferometer_chunks_total", help, counts.tokens);
+    counter(out, "inferometer_chunks_total", help, counts.chunks);
 }
 
 fn latencies(out: &mut Exposition, totals: &Totals) {

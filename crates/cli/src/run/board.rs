@@ -4,14 +4,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use inferometer_analysis::so_far::SoFar;
-use inferometer_drive::{Live, LiveCounts};
-use inferometer_metrics::spans::Spans;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::process::Process;
-use inferometer_model::record::Record;
 use inferometer_model::sample::Sample;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::Record;
+use inferometer_analysis::so_far::SoFar;
+use inferometer_metrics::spans::Spans;
+use inferometer_model::process::Process;
 use inferometer_model::target::Target;
+use inferometer_drive::{Live, LiveCounts};
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{LiveNote, PassBegin};
 
@@ -121,7 +121,7 @@ impl Board {
     /// What is under way, for other processes; `before` is the note that was written before.
     pub fn note(&self, pass: u32, at_unix_ns: u64, before: Option<&LiveNote>) -> Option<LiveNote> {
         self.look(|shown| {
-            let LiveCounts { begun, ended, tokens: chunks, .. } = shown.pass.as_ref()?.live.look();
+            let LiveCounts { begun, ended, chunks, .. } = shown.pass.as_ref()?.live.look();
             let since = before.filter(|before| before.pass == pass && before.chunks <= chunks);
             let chunks_per_s = since.and_then(|before| {
                 let ns = at_unix_ns.checked_sub(before.at_unix_ns).filter(|ns| *ns > 0)?;
@@ -177,12 +177,12 @@ impl Shown {
 
 impl Totals {
     fn add_pass(&mut self, pass: &Pass) {
-        let LiveCounts { begun, ended, failed, never_begun, tokens } = pass.live.look();
+        let LiveCounts { begun, ended, failed, never_begun, chunks } = pass.live.look();
         self.counts.begun += begun;
         self.counts.ended += ended;
         self.counts.failed += failed;
         self.counts.never_begun += never_begun;
-        self.counts.tokens += tokens;
+        self.counts.chunks += chunks;
         self.outcomes.add_all(&pass.so_far.outcomes);
         self.output_tokens += pass.so_far.output_tokens;
         self.spans.add_all(&pass.so_far.spans);
@@ -209,11 +209,11 @@ impl Totals {
 /// Boards for the tests of those who look at them.
 #[cfg(test)]
 pub mod fixture {
-    use inferometer_load::PassPlan;
-    use inferometer_model::cell::CellPlan;
-    use inferometer_model::outcome::Outcome;
-    use inferometer_model::record::{Event, EventKind, Read};
     use inferometer_model::sample::{Quantity, ServerSample};
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::cell::CellPlan;
+    use inferometer_load::PassPlan;
+    use inferometer_model::record::{Event, EventKind, Read};
 
     use super::*;
 

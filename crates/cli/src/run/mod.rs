@@ -34,15 +34,15 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use inferometer_analysis::summary::Summary;
-use inferometer_analysis::verdict::Validity;
-use inferometer_load::PassPlan;
+use inferometer_plan::template::Template;
 use inferometer_load::Recording;
 use inferometer_model::cell::CellPlan;
-use inferometer_net::tls::Trust;
+use inferometer_load::PassPlan;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{Known, Spec, SpecError};
-use inferometer_plan::template::Template;
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::verdict::Validity;
+use inferometer_net::tls::Trust;
 use inferometer_report::{json, spec_toml, terminal};
 
 use crate::exit::{Failure, print, tell};
@@ -133,7 +133,7 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, Failure> {
 /// Calls with the names that a spec may use.
 fn known<T>(with: impl FnOnce(&Known<'_>) -> T) -> T {
     let dialects: Vec<&str> =
-        inferometer_wire::dialect::dialects().iter().map(|dialect| dialect.name()).collect();
+        inferometer_wire::dialect::dialects().iter().map(|dialect| dialect.name).collect();
     let models: Vec<&str> =
         inferometer_engine::model::models().iter().map(|model| model.name.as_str()).collect();
     with(&Known { dialects: &dialects, models: &models })

@@ -174,7 +174,7 @@ impl Prompts {
 ///
 /// # Errors
 /// When there is one.
-pub fn check_dialect(prompts: &Prompts, plan: &Plan, dialect: &dyn Dialect) -> Result<(), Failure> {
+pub fn check_dialect(prompts: &Prompts, plan: &Plan, dialect: &Dialect) -> Result<(), Failure> {
     for prompt in prompts.spec.as_they_are() {
         let request = Request::new(prompt.clone(), 1, 1);
         if let Err(error) = dialect.body(&request, &plan.sampling, "") {

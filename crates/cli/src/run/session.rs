@@ -13,19 +13,19 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::sample::Observed;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::cell::CellPlan;
+use inferometer_load::PassPlan;
+use inferometer_plan::{Plan, Repeat, WorkloadPlan};
+use inferometer_model::record::Record;
+use inferometer_plan::precision::Precision;
+use inferometer_model::request::BodyHasher;
 use inferometer_analysis::summary::Summary;
 use inferometer_drive::{Endpoint, Live, Recorder};
-use inferometer_load::PassPlan;
-use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::Record;
-use inferometer_model::request::BodyHasher;
-use inferometer_model::sample::Observed;
 use inferometer_net::{EpollNet, wall_clock_ns};
 use inferometer_observe::Observer;
-use inferometer_plan::precision::Precision;
-use inferometer_plan::{Plan, Repeat, WorkloadPlan};
 use inferometer_report::plot::Theme;
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{
@@ -110,7 +110,7 @@ pub fn carry_out(
     findings.extend(said::identity(plan));
     prompts::check_dialect(&prompts, plan, ready.endpoint.dialect)?;
     let talks = matches!(plan.workload, WorkloadPlan::Conversation(_));
-    if ready.endpoint.dialect.accepts_messages() {
+    if ready.endpoint.dialect.accepts_messages {
         prompts.tell_history_as(History::Messages);
     }
     let mut passes = Passes {
@@ -141,7 +141,7 @@ pub fn carry_out(
         }
     };
     let guess = guess.and_then(|(one, other)| longest.time(one).zip(longest.time(other)));
-    let template = ready.endpoint.dialect.applies_chat_template();
+    let template = ready.endpoint.dialect.applies_chat_template;
     let known = seen.tokens.filter(|_| prompts.shaper().is_models_own);
     if prompts.shaper().is_models_own {
         findings.extend(seen.findings);
@@ -221,7 +221,7 @@ fn counter(plan: &Plan, endpoint: &Endpoint, shaper: &Shaper) -> Counter {
     let stream = plan.sampling.stream;
     if plan.tokenizer.is_some() {
         Counter::AsTheyCome(Arc::clone(&shaper.tokenizer))
-    } else if shaper.is_models_own && !stream && !endpoint.dialect.reports_usage(stream) {
+    } else if shaper.is_models_own && !stream && !endpoint.dialect.reports_usage {
         Counter::AfterThePass(Arc::clone(&shaper.tokenizer))
     } else {
         Counter::None
@@ -314,10 +314,7 @@ impl Session<'_> {
                 }
             }
             let passes = self.grid.passes_of(cell);
-            unknown = until
-                .iter()
-                .filter(|precision| !inferometer_analysis::repeats::is_reached(precision, passes))
-                .collect();
+            unknown = until.iter().filter(|precision| !inferometer_analysis::repeats::is_reached(precision, passes)).collect();
             if repeat >= *at_least && unknown.is_empty() {
                 return Ok(());
             }

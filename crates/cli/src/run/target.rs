@@ -178,14 +178,14 @@ fn describe(plan: &Plan, server: Client, process: Option<ServerProcess>) -> Resu
     let found = probe(&server).map_err(Failure::not_carried_out)?;
     let mut findings = Vec::new();
     let dialect = choose_dialect(plan, &server.url, &found)?;
-    if plan.token_ids && !dialect.accepts_token_ids() {
+    if plan.token_ids && !dialect.accepts_token_ids {
         return Err(Failure::usage(format!(
             "token_ids (--token-ids): the dialect {} takes text only",
-            dialect.name()
+            dialect.name
         )));
     }
     let model = choose_model(plan, &server.url, &found, &mut findings)?;
-    if plan.sampling.ignore_eos && !dialect.honours_ignore_eos() {
+    if plan.sampling.ignore_eos && !dialect.honours_ignore_eos {
         findings.push(
             Finding::new(
                 "ignore_eos_not_supported",
@@ -193,7 +193,7 @@ fn describe(plan: &Plan, server: Client, process: Option<ServerProcess>) -> Resu
                 format!(
                     "{} has no way to go on after end-of-text: outputs are as long as the model \
                      makes them",
-                    dialect.name()
+                    dialect.name
                 ),
             )
             .advise("read tokens/s and the output lengths in the report beside requests/s"),
@@ -207,7 +207,7 @@ fn describe(plan: &Plan, server: Client, process: Option<ServerProcess>) -> Resu
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
         headers.push(("content-type".to_owned(), "application/json".to_owned()));
     }
-    for (name, value) in dialect.headers() {
+    for (name, value) in dialect.headers {
         // Whoever gives one of them themselves wants that.
         if !headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
             headers.push(((*name).to_owned(), (*value).to_owned()));
@@ -224,14 +224,14 @@ fn describe(plan: &Plan, server: Client, process: Option<ServerProcess>) -> Resu
     Ok(Ready { server, endpoint, target, findings, _process: process })
 }
 
-fn target(plan: &Plan, url: &Url, dialect: &dyn Dialect, model: &str, found: Found) -> Target {
+fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: Found) -> Target {
     let mut facts: BTreeMap<String, String> = found.facts;
     let profile = facts.remove("profile");
     let embedded = matches!(plan.target, TargetPlan::Embedded { .. });
     Target {
         // The port of the embedded engine is drawn anew each time and says nothing.
         url: if embedded { "embedded".to_owned() } else { url.to_string() },
-        dialect: dialect.name().to_owned(),
+        dialect: dialect.name.to_owned(),
         engine: found.engine.map(str::to_owned),
         engine_version: found.version,
         model: model.to_owned(),
@@ -241,7 +241,7 @@ fn target(plan: &Plan, url: &Url, dialect: &dyn Dialect, model: &str, found: Fou
     }
 }
 
-fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static dyn Dialect, Failure> {
+fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static Dialect, Failure> {
     let wanted = match &plan.target {
         TargetPlan::Server { dialect: Some(name), .. }
         | TargetPlan::Embedded { dialect: Some(name), .. } => Some(name.as_str()),

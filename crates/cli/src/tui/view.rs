@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use inferometer_drive::LiveCounts;
-use inferometer_model::outcome::OutcomeKind;
-use inferometer_model::sample::Quantity;
-use inferometer_net::{Nanos, monotonic_now};
 use inferometer_stats::histogram::Histogram;
+use inferometer_model::sample::Quantity;
+use inferometer_model::outcome::OutcomeKind;
+use inferometer_drive::LiveCounts;
+use inferometer_net::{Nanos, monotonic_now};
 
 use crate::run::board::{Pass, Shown};
 
@@ -74,7 +74,7 @@ impl Watcher {
         if self.label != pass.label {
             *self = Self { label: pass.label.clone(), ..Self::default() };
         }
-        self.note(counts.tokens, period);
+        self.note(counts.chunks, period);
         View {
             title,
             passes,
@@ -113,7 +113,7 @@ fn done(pass: &Pass, counts: LiveCounts, now: Nanos) -> (f64, String) {
     // Requests that are over count whole, however many tokens they brought.
     let each = u64::from(pass.begin.cell.output_length.max(1));
     let share =
-        counts.tokens.max(counts.over() * each) as f64 / (u64::from(all) * each).max(1) as f64;
+        counts.chunks.max(counts.over() * each) as f64 / (u64::from(all) * each).max(1) as f64;
     let share = share.clamp(0.0, 1.0);
     let left = match share {
         share if share > 0.02 => {
@@ -223,7 +223,7 @@ mod tests {
         let board = Board::default();
         board.begin_pass("a", &saturated(10, 8), true, &live);
         let counts =
-            LiveCounts { begun: 10, ended: 1, never_begun: 1, tokens: 40, ..LiveCounts::default() };
+            LiveCounts { begun: 10, ended: 1, never_begun: 1, chunks: 40, ..LiveCounts::default() };
         board.look(|shown| {
             let pass = shown.pass.as_ref().unwrap();
             let now = pass.began + Duration::from_secs(100);

@@ -1,38 +1,38 @@
-//! What a response has said so far, in the terms of a record. It never knows the time: events
-//! carry the index of the read that completed them.
+//! The content of a response so far, in the terms of a record. It knows no time: an event carries the
+//! index of the read that completed it.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Usage};
 
 use crate::http::Ended;
 
-/// What a response has said so far.
+/// The content of a response so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ParsedResponse {
     /// The events, in order.
     pub events: Vec<Event>,
-    /// The answer's text, where it is kept.
+    /// The answer's text, if text is kept.
     pub text: Option<String>,
-    /// The reasoning before the answer, where text is kept.
+    /// The reasoning before the answer, if text is kept.
     pub reasoning: Option<String>,
-    /// Why the model stopped, in the server's words.
+    /// Why the model stopped, in the server's own term.
     pub finish_reason: Option<String>,
     /// Token counts by the server.
     pub usage: Usage,
-    /// What the first error event said.
+    /// The message of the first error event.
     pub error: Option<String>,
-    /// The first thing that could not be understood: which message, and what.
+    /// The first part that could not be decoded: which message, and why.
     pub malformed: Option<String>,
-    /// What the dialect demands of a finished answer was seen, such as a finish reason.
+    /// Whether the response ended as the dialect requires, for example with a finish reason.
     pub proper_end: bool,
-    /// The dialect's last word was seen, such as `[DONE]`: nothing can be missing after it.
+    /// Whether the dialect's end mark was seen, such as `[DONE]`: nothing can be missing after it.
     pub done: bool,
     read: u32,
     messages: u32,
 }
 
-impl Answer {
-    /// Nothing said yet. Text is kept only where it is wanted, for it costs a copy per event.
+impl ParsedResponse {
+    /// An empty response. With `keep_text`, text is kept, which costs a copy per event.
     #[must_use]
     pub fn new(keep_text: bool) -> Self {
         Self {
@@ -50,12 +50,12 @@ impl Answer {
         }
     }
 
-    /// Events from now on come out of this read.
+    /// Further events belong to this read.
     pub fn begin_read(&mut self, read: u32) {
         self.read = read;
     }
 
-    /// Another message begins; what is malformed is named by its number, from 1.
+    /// Another message begins. Errors name it by its number, from 1.
     pub fn begin_message(&mut self) {
         self.messages += 1;
     }
@@ -71,12 +71,12 @@ impl Answer {
         self.token(kind, 0, None);
     }
 
-    /// An event with so many characters and, where the dialect says it, tokens.
+    /// An event with its number of characters and, if the dialect states it, of tokens.
     pub fn token(&mut self, kind: EventKind, chars: u32, tokens: Option<u32>) {
         self.events.push(Event { read: self.read, kind, chars, tokens });
     }
 
-    /// Answer text; empty text is half a character.
+    /// ParsedResponse text; empty text is half a character.
     pub fn text(&mut self, text: &str, tokens: Option<u32>) {
         let kind = if text.is_empty() { EventKind::EmptyText } else { EventKind::Text };
         self.token(kind, chars(text), tokens);
@@ -85,12 +85,17 @@ impl Answer {
         }
     }
 
-    /// Text of the reasoning.
+    /// A part of the reasoning's text.
     pub fn reasoning(&mut self, text: &str, tokens: Option<u32>) {
         self.token(EventKind::Reasoning, chars(text), tokens);
         if let Some(kept) = &mut self.reasoning {
             kept.push_str(text);
         }
+    }
+
+    /// A part of a tool call; its arguments are counted and not kept.
+    pub fn tool_call(&mut self, arguments: &str, tokens: Option<u32>) {
+        self.token(EventKind::ToolCall, chars(arguments), tokens);
     }
 
     /// A reason to finish.
@@ -100,7 +105,7 @@ impl Answer {
         self.proper_end = true;
     }
 
-    /// Token counts; what is not stated leaves what was.
+    /// Token counts that came as an event; a count that is absent leaves the earlier one.
     pub fn usage(&mut self, usage: Usage) {
         self.event(EventKind::Usage);
         self.set_usage(usage);
@@ -113,19 +118,19 @@ impl Answer {
         self.usage.cached = usage.cached.or(self.usage.cached);
     }
 
-    /// The dialect's last word.
+    /// The dialect's end mark.
     pub fn done(&mut self) {
         self.event(EventKind::Done);
         self.done = true;
     }
 
-    /// An error event; the first one's message stays.
+    /// An error event; the message of the first one is kept.
     pub fn server_error(&mut self, message: String) {
         self.event(EventKind::Error);
         self.error.get_or_insert(message);
     }
 
-    /// Something that cannot be understood; the first one stays.
+    /// Something that cannot be decoded; the first one is kept.
     pub fn malformed(&mut self, what: String) {
         self.malformed.get_or_insert(what);
     }
@@ -136,11 +141,11 @@ impl Answer {
         self.events.iter().any(|event| event.kind.is_token())
     }
 
-    /// What became of the request, given whether the HTTP message was complete.
+    /// The outcome of the request, given whether the HTTP message was complete.
     ///
     /// An error event is a server error whatever follows it. A stream is complete when its
-    /// proper end was seen, and either HTTP or the dialect's last word says that nothing is
-    /// missing. A complete answer without output is malformed unless the usage says zero.
+    /// proper end was seen, and either HTTP or the dialect's end mark shows that nothing is
+    /// missing. A complete response without output is malformed unless the usage states zero.
     #[must_use]
     pub fn outcome(&self, http: Ended) -> Outcome {
         if self.error.is_some() {
