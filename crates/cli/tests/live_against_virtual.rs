@@ -4,22 +4,22 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use inferometer_analysis::fold::PassFold;
-use inferometer_analysis::cell::cell;
-use inferometer_load::load_model;
-use inferometer_load::{Bound, OverLimit, PassPlan};
-use inferometer_model::cell::CellPlan;
-use inferometer_plan::Timeouts;
-use inferometer_model::record::Record;
-use inferometer_model::request::Sampling;
 use inferometer_analysis::cell::Cell;
-use inferometer_model::source::Prepared;
+use inferometer_analysis::cell::cell;
+use inferometer_analysis::fold::PassFold;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig, table};
 use inferometer_http::Server;
+use inferometer_load::load_model;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::record::Record;
+use inferometer_model::request::Sampling;
+use inferometer_model::source::Prepared;
 use inferometer_net::Net;
 use inferometer_net::virtual_net::{hosts, play};
+use inferometer_plan::Timeouts;
 use inferometer_wire::dialect::dialect;
 use inferometer_workload::{PromptPlace, WorkloadSpec, embedded, requests};
 

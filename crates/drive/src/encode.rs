@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use inferometer_http::client::redact;
 use inferometer_model::record::Record;
 use inferometer_model::request::{BodyHasher, Request, Sampling};
 use inferometer_model::source::{Follows, Source, Supply};
-use inferometer_http::client::redact;
 use inferometer_wire::dialect::Dialect;
 use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::request_head;
@@ -249,7 +249,7 @@ impl Encoder {
             dialect.body(request, &self.sampling, model).map_err(|error| error.to_string())?;
         self.hasher.body(&body);
         let stream = self.sampling.stream;
-        let reader = ResponseReader::new(*dialect, &request.prompt, stream, self.keep_text);
+        let reader = ResponseReader::new(dialect, &request.prompt, stream, self.keep_text);
         let mut bytes = request_head("POST", path, authority, headers, Some(body.len()));
         bytes.extend_from_slice(&body);
         Ok(Box::new(Encoded { bytes, reader, info: RequestInfo::of(request), conversation: of }))

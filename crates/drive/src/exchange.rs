@@ -2,10 +2,10 @@
 //! touches no socket.
 
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_plan::Timeouts;
 use inferometer_model::record::{Read, Record, detail};
 use inferometer_model::time::Nanos;
 use inferometer_net::Arrived;
+use inferometer_plan::Timeouts;
 use inferometer_wire::exchange::{Progress, ResponseReader};
 
 use crate::encode::Encoded;

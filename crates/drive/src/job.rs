@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use inferometer_load::{LoadModel, Stages};
-use inferometer_load::OverLimit;
-use inferometer_plan::Timeouts;
-use inferometer_model::record::Record;
 use inferometer_analysis::search::Watcher;
+use inferometer_load::OverLimit;
+use inferometer_load::{LoadModel, Stages};
+use inferometer_model::record::Record;
+use inferometer_plan::Timeouts;
 
 use crate::encode::Encoder;
 

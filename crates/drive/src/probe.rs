@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use inferometer_plan::Url;
 use inferometer_http::client::{Client, ClientError, ClientResponse};
 use inferometer_net::tls::Trust;
+use inferometer_plan::Url;
 use serde_json::Value;
 
 /// Ports that engines listen on by default.

@@ -3,8 +3,8 @@
 
 use std::sync::OnceLock;
 
-use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
 use inferometer_http::client::{Client, KeepAliveClient};
+use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
 use serde_json::{Value, json};
 
 /// The form of the requests.

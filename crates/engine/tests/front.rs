@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inferometer_model::outcome::Outcome;
-use inferometer_model::request::{Prompt, Request, Sampling};
-use inferometer_model::time::Nanos;
-use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
 use inferometer_engine::profile::profile;
 use inferometer_engine::serve::{Fault, Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig, RequestId};
 use inferometer_http::Server;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::time::Nanos;
+use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
 use inferometer_net::virtual_net::{VirtualNet, hosts, play};
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::dialect::dialect;

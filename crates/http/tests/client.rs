@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use inferometer_plan::Url;
 use inferometer_http::client::Client;
+use inferometer_plan::Url;
 
 /// The length of a body that the server sends in these parts.
 fn received(parts: &[&'static str], deadline: Option<Duration>) -> Result<usize, String> {

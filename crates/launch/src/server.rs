@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use inferometer_plan::{LaunchPlan, Url};
 use inferometer_drive::probe::probe;
 use inferometer_http::client::Client;
 use inferometer_net::tls::Trust;
 use inferometer_net::{free_port, monotonic_now};
+use inferometer_plan::{LaunchPlan, Url};
 
 use crate::error::LaunchError;
 use crate::event::{Ended, Event, Order, Usage};

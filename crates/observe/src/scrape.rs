@@ -1,7 +1,7 @@
 //! One question for a server's metrics. Never more than one at a time, never again at once.
 
-use inferometer_model::sample::ServerSample;
 use inferometer_http::client::Client;
+use inferometer_model::sample::ServerSample;
 
 use crate::names::{Histograms, Names};
 

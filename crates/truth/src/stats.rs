@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use inferometer_stats::histogram::Histogram;
 use inferometer_model::time::Nanos;
+use inferometer_stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// Counts of a server, updated as things happen.

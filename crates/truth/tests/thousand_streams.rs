@@ -4,17 +4,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use inferometer_load::load_model;
-use inferometer_load::{Bound, OverLimit, PassPlan};
-use inferometer_plan::Timeouts;
-use inferometer_model::record::Record;
-use inferometer_model::request::{Prompt, Request, Sampling};
-use inferometer_model::time::Nanos;
-use inferometer_model::source::Prepared;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
 use inferometer_http::Server;
+use inferometer_load::load_model;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_model::record::Record;
+use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::source::Prepared;
+use inferometer_model::time::Nanos;
 use inferometer_net::Net;
 use inferometer_net::virtual_net;
+use inferometer_plan::Timeouts;
 use inferometer_truth::{BareReader, Errors, Pace, Spread, Stamped, TruthServer};
 use inferometer_wire::dialect::dialect;
 

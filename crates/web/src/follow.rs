@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use inferometer_model::cell::which;
 use inferometer_analysis::so_far::SoFar;
+use inferometer_model::cell::which;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, StoreError};
 

@@ -1,8 +1,8 @@
 //! The parts of a run's report that are drawn or read from its log, and the run's plan as text. How a
 //! report looks is the report crate's.
 
-use inferometer_plan::Plan;
 use inferometer_analysis::summary::Summary;
+use inferometer_plan::Plan;
 use inferometer_report::plot::{self, Named, Theme};
 use inferometer_report::trace::Traces;
 use inferometer_report::{ReportInput, plan_toml};

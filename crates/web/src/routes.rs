@@ -98,7 +98,7 @@ fn refusal(status: u16, why: &str) -> Response {
     html_response(&Layout::new(title, Section::Other).wrap(&content)).with_status(status)
 }
 
-/// The policy of the page that asks for the token: it has a style of its own.
+/// The policy of the page that asks for the token, whose style is inline.
 const TOKEN_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
                             form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 

@@ -11,8 +11,7 @@ use crate::report_cache::ReportCache;
 /// A store as a site.
 pub struct Site {
     pub(crate) store: Store,
-    /// Logs of runs in progress that somebody watches. They stay open, so that a look reads only
-    /// what is new.
+    /// Open logs of runs in progress that are being watched, so that a look reads only new entries.
     pub(crate) followed: BTreeMap<String, Follow>,
     pub(crate) reports: ReportCache,
 }

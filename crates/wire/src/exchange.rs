@@ -344,7 +344,7 @@ fn mismatch(framing: Framing, head: &Head) -> Option<String> {
         return Some(format!("the body has content-encoding {coding:?}, not asked for"));
     }
     let media_type = head.header("content-type")?.split(';').next()?.trim().to_ascii_lowercase();
-    let (asked, fits) = match framing {
+    let (requested, fits) = match framing {
         Framing::Sse => ("a stream of server-sent events", media_type == "text/event-stream"),
         Framing::NulDelimited => (
             "a stream of JSON messages",
@@ -354,5 +354,5 @@ fn mismatch(framing: Framing, head: &Head) -> Option<String> {
             ("one JSON body", !["text/html", "text/event-stream"].contains(&&*media_type))
         }
     };
-    (!fits).then(|| format!("{asked} was asked for, the server answered with {media_type}"))
+    (!fits).then(|| format!("{requested} was asked for, the server answered with {media_type}"))
 }

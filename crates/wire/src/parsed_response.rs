@@ -80,16 +80,16 @@ impl ParsedResponse {
     pub fn text(&mut self, text: &str, tokens: Option<u32>) {
         let kind = if text.is_empty() { EventKind::EmptyText } else { EventKind::Text };
         self.token(kind, chars(text), tokens);
-        if let Some(kept) = &mut self.text {
-            kept.push_str(text);
+        if let Some(all) = &mut self.text {
+            all.push_str(text);
         }
     }
 
     /// A part of the reasoning's text.
     pub fn reasoning(&mut self, text: &str, tokens: Option<u32>) {
         self.token(EventKind::Reasoning, chars(text), tokens);
-        if let Some(kept) = &mut self.reasoning {
-            kept.push_str(text);
+        if let Some(all) = &mut self.reasoning {
+            all.push_str(text);
         }
     }
 

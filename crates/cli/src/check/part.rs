@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use inferometer_stats::percentile;
 use inferometer_http::Server;
 use inferometer_net::{EpollNet, Net, process_cpu_time, raise_open_files_limit};
+use inferometer_stats::percentile;
 use inferometer_truth::{BareReader, Pace, TruthServer};
 
 use super::client;

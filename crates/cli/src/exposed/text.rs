@@ -229,11 +229,11 @@ fn resident_bytes(status: &str) -> Option<u64> {
 mod tests {
     use std::sync::Arc;
 
-    use inferometer_model::outcome::Outcome;
-    use inferometer_model::record::Record;
-    use inferometer_model::process::Process;
     use inferometer_drive::Live;
     use inferometer_http::prometheus::{Metric, metrics};
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::process::Process;
+    use inferometer_model::record::Record;
 
     use super::*;
     use crate::run::board::fixture::{board, record, saturated};

@@ -4,14 +4,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use inferometer_model::sample::Sample;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::Record;
 use inferometer_analysis::so_far::SoFar;
-use inferometer_metrics::spans::Spans;
-use inferometer_model::process::Process;
-use inferometer_model::target::Target;
 use inferometer_drive::{Live, LiveCounts};
+use inferometer_metrics::spans::Spans;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::process::Process;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Sample;
+use inferometer_model::target::Target;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{LiveNote, PassBegin};
 
@@ -209,11 +209,11 @@ impl Totals {
 /// Boards for the tests of those who look at them.
 #[cfg(test)]
 pub mod fixture {
-    use inferometer_model::sample::{Quantity, ServerSample};
-    use inferometer_model::outcome::Outcome;
-    use inferometer_model::cell::CellPlan;
     use inferometer_load::PassPlan;
+    use inferometer_model::cell::CellPlan;
+    use inferometer_model::outcome::Outcome;
     use inferometer_model::record::{Event, EventKind, Read};
+    use inferometer_model::sample::{Quantity, ServerSample};
 
     use super::*;
 

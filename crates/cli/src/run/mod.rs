@@ -34,15 +34,15 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use inferometer_plan::template::Template;
-use inferometer_load::Recording;
-use inferometer_model::cell::CellPlan;
-use inferometer_load::PassPlan;
-use inferometer_plan::Plan;
-use inferometer_plan::spec::{Known, Spec, SpecError};
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Validity;
+use inferometer_load::PassPlan;
+use inferometer_load::Recording;
+use inferometer_model::cell::CellPlan;
 use inferometer_net::tls::Trust;
+use inferometer_plan::Plan;
+use inferometer_plan::spec::{Known, Spec, SpecError};
+use inferometer_plan::template::Template;
 use inferometer_report::{json, spec_toml, terminal};
 
 use crate::exit::{Failure, print, tell};

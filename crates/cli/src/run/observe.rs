@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use inferometer_plan::{MetricsAt, Plan, Url};
 use inferometer_http::client::Client;
 use inferometer_net::tls::Trust;
 use inferometer_observe::{Cards, Dcgm, Names, Observer, Scrape, chosen, of_this_machine};
+use inferometer_plan::{MetricsAt, Plan, Url};
 
 use super::target::Ready;
 use crate::exit::Failure;

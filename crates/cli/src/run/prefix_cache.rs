@@ -1,9 +1,9 @@
 //! Empties the server's prefix cache between passes, where the server can. Where it cannot, that is
 //! said once and loudly, for the passes then measure a cache that the ones before have filled.
 
+use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_plan::Plan;
-use inferometer_http::client::Client;
 use serde_json::json;
 
 use super::progress::Progress;

@@ -13,19 +13,19 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_model::sample::Observed;
-use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::cell::CellPlan;
-use inferometer_load::PassPlan;
-use inferometer_plan::{Plan, Repeat, WorkloadPlan};
-use inferometer_model::record::Record;
-use inferometer_plan::precision::Precision;
-use inferometer_model::request::BodyHasher;
 use inferometer_analysis::summary::Summary;
 use inferometer_drive::{Endpoint, Live, Recorder};
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::Record;
+use inferometer_model::request::BodyHasher;
+use inferometer_model::sample::Observed;
 use inferometer_net::{EpollNet, wall_clock_ns};
 use inferometer_observe::Observer;
+use inferometer_plan::precision::Precision;
+use inferometer_plan::{Plan, Repeat, WorkloadPlan};
 use inferometer_report::plot::Theme;
 use inferometer_store::utc::rfc3339;
 use inferometer_store::{
@@ -314,7 +314,10 @@ impl Session<'_> {
                 }
             }
             let passes = self.grid.passes_of(cell);
-            unknown = until.iter().filter(|precision| !inferometer_analysis::repeats::is_reached(precision, passes)).collect();
+            unknown = until
+                .iter()
+                .filter(|precision| !inferometer_analysis::repeats::is_reached(precision, passes))
+                .collect();
             if repeat >= *at_least && unknown.is_empty() {
                 return Ok(());
             }

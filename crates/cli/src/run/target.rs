@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use inferometer_model::finding::{Finding, Severity};
-use inferometer_plan::{Grid, Plan, TargetPlan, Url};
-use inferometer_plan::spec::Spec;
-use inferometer_model::target::Target;
 use inferometer_drive::Endpoint;
 use inferometer_drive::probe::{Found, find_local, probe};
 use inferometer_http::client::Client;
+use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::target::Target;
 use inferometer_net::tls::{TlsClient, Trust};
+use inferometer_plan::spec::Spec;
+use inferometer_plan::{Grid, Plan, TargetPlan, Url};
 use inferometer_wire::dialect::{Dialect, dialect};
 
 use super::child::ServerProcess;

@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use inferometer_stats::histogram::Histogram;
-use inferometer_model::sample::Quantity;
-use inferometer_model::outcome::OutcomeKind;
 use inferometer_drive::LiveCounts;
+use inferometer_model::outcome::OutcomeKind;
+use inferometer_model::sample::Quantity;
 use inferometer_net::{Nanos, monotonic_now};
+use inferometer_stats::histogram::Histogram;
 
 use crate::run::board::{Pass, Shown};
 

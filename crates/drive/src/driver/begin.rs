@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use inferometer_load::Due;
-use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_load::OverLimit;
+use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 use inferometer_net::{Net, Wake};

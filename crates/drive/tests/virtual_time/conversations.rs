@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
+use inferometer_load::{Bound, PassPlan};
 use inferometer_load::{CountOf, Script};
 use inferometer_model::outcome::Outcome;
-use inferometer_load::{Bound, PassPlan};
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request};
-use inferometer_model::time::Nanos;
 use inferometer_model::source::{Follows, Source, Supply};
+use inferometer_model::time::Nanos;
 
 use crate::support::{Server, Setup, ms, request};
 

@@ -3,18 +3,18 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Curve, Level, Stage};
-use inferometer_metrics::Timeline;
-use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_load::{Bound, OverLimit, PassPlan};
-use inferometer_plan::Timeouts;
-use inferometer_model::record::{CUT_OFF, Record};
 use inferometer_analysis::search::{Claim, Search, Settings, TrialFold, Watcher};
+use inferometer_load::arrival::Arrivals;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_load::{Curve, Level, Stage};
 use inferometer_metrics::RequestFigures;
-use inferometer_plan::search::criteria;
+use inferometer_metrics::Timeline;
 use inferometer_metrics::slo;
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::{CUT_OFF, Record};
 use inferometer_model::time::Nanos;
+use inferometer_plan::Timeouts;
+use inferometer_plan::search::criteria;
 
 use crate::support::{NO_TIMEOUTS, Server, Setup, ms};
 

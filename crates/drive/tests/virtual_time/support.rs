@@ -6,18 +6,18 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use inferometer_analysis::search::Watcher;
+use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_load::PassPlan;
 use inferometer_load::load_model;
 use inferometer_model::outcome::Outcome;
-use inferometer_load::PassPlan;
-use inferometer_plan::Timeouts;
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request, Sampling};
-use inferometer_analysis::search::Watcher;
-use inferometer_model::time::Nanos;
 use inferometer_model::source::{Prepared, Source};
-use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_model::time::Nanos;
 use inferometer_net::virtual_net::{self, VirtualNet};
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
+use inferometer_plan::Timeouts;
 use inferometer_wire::dialect::dialect;
 use inferometer_wire::http::{LAST_CHUNK, RequestParser, response_head, write_chunk};
 

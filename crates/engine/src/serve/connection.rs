@@ -16,33 +16,33 @@ const SERVER: &str = "inferometer-engine";
 const RETRY_LATER: [u16; 2] = [429, 503];
 
 /// A client's connection.
-pub(super) type Connection = inferometer_http::Connection<Answer>;
+pub(super) type Connection = inferometer_http::Connection<Generation>;
 
 /// A response that the engine is making.
-pub struct Answer {
+pub struct Generation {
     pub(super) request: RequestId,
     pub(super) job: Job,
     pub(super) faults: Vec<FaultKind>,
-    /// Tokens of which the client was told.
-    pub(super) told: u32,
-    /// Bytes of the output of which the client was told.
-    pub(super) told_bytes: usize,
+    /// Tokens sent to the client.
+    pub(super) sent_tokens: u32,
+    /// Bytes of the output sent to the client.
+    pub(super) sent_bytes: usize,
     /// The output so far.
     pub(super) text: String,
     pub(super) arrived: Nanos,
     pub(super) first_token: Option<Nanos>,
     pub(super) last_token: Option<Nanos>,
-    /// An answer that failed or stalls says nothing more.
+    /// Whether it failed or stalls, so that nothing more is sent.
     pub(super) silent: bool,
 }
 
-impl Answer {
-    /// Whether this fault befalls the answer.
+impl Generation {
+    /// Whether this fault is injected into it.
     pub(super) fn has(&self, kind: FaultKind) -> bool {
         self.faults.contains(&kind)
     }
 
-    /// How long its middle is held back, if it is.
+    /// How long its middle is held back, if at all.
     pub(super) fn spike(&self) -> Option<Duration> {
         self.faults.iter().find_map(|fault| match fault {
             FaultKind::Spike(ms) => Some(Duration::from_millis(u64::from(*ms))),

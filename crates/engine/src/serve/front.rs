@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use inferometer_http::{Connections, Handler, answer_waiting};
 use inferometer_model::time::Nanos;
 use inferometer_model::tokenizer::Tokenizer;
-use inferometer_http::{Connections, Handler, answer_waiting};
 use inferometer_net::{Close, ConnId, Net, Wake, wall_clock_ns};
 use inferometer_wire::http::Request;
 use serde_json::json;
@@ -17,7 +17,7 @@ use serde_json::json;
 use super::FrontConfig;
 use super::accounts::{Account, Accounts};
 use super::api::{self, Call, Host, Job, Reply};
-use super::connection::{Answer, Connection, respond, stream_head};
+use super::connection::{Connection, Generation, respond, stream_head};
 use super::fault::FaultKind;
 use super::latencies::Latencies;
 use super::telling::{FAILURE, fail, name, tell};
@@ -32,7 +32,7 @@ pub struct Front {
     config: FrontConfig,
     words: Words,
     clients: BTreeMap<RequestId, ConnId>,
-    /// The step under way and when it is over.
+    /// The step under way and when it ends.
     under_way: Option<(Nanos, Step)>,
     accounts: Accounts,
     latencies: Latencies,
@@ -73,7 +73,7 @@ impl Front {
         })
     }
 
-    /// Begins an answer that the engine makes, or the fault that comes in its place.
+    /// Begins a response that the engine makes, or injects the fault that replaces it.
     fn generate(&mut self, now: Nanos, connection: &mut Connection, mut job: Job) {
         self.requests += 1;
         let number = self.requests;
@@ -111,12 +111,12 @@ impl Front {
         let (prompt, most) = (job.prompt_tokens, job.max_tokens);
         self.engine.add_known(request, prompt, most, most, blocks);
         self.clients.insert(request, connection.id());
-        connection.response = Some(Answer {
+        connection.response = Some(Generation {
             request,
             job,
             faults,
-            told: 0,
-            told_bytes: 0,
+            sent_tokens: 0,
+            sent_bytes: 0,
             text: String::new(),
             arrived: now,
             first_token: None,
@@ -125,8 +125,8 @@ impl Front {
         });
     }
 
-    /// Ends the step that is over, begins the next, and so on up to now.
-    fn play<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Answer>) {
+    /// Ends the steps that are over and begins the next one.
+    fn play<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Generation>) {
         let now = net.now();
         let mut begin = now;
         loop {
@@ -144,7 +144,7 @@ impl Front {
                 }
                 begin = end;
                 if self.dead {
-                    // Nobody is left to play the steps that are overdue.
+                    // The server is dead: overdue steps are not played.
                     return;
                 }
             }
@@ -158,64 +158,64 @@ impl Front {
         }
     }
 
-    /// Tells a client what a step made for it.
+    /// Queues what a step made for a request.
     fn deliver(
         &mut self,
-        connections: &mut Connections<Answer>,
+        connections: &mut Connections<Generation>,
         at: Nanos,
         output: &StepOutput,
         sent: Option<Nanos>,
     ) {
-        // A client that went away while the step was under way is not there any more.
+        // The client may have gone away during the step.
         let Some(connection) = self.clients.get(&output.id).and_then(|id| connections.get_mut(*id))
         else {
             return;
         };
-        let Some(mut answer) = connection.response.take() else { return };
+        let Some(mut generation) = connection.response.take() else { return };
         let made = output.finished != Some(Finish::Ignored);
         if made {
-            match answer.last_token.replace(at) {
-                None => self.latencies.first_token(at.since(answer.arrived)),
+            match generation.last_token.replace(at) {
+                None => self.latencies.first_token(at.since(generation.arrived)),
                 Some(last) => self.latencies.further_token(at.since(last)),
             }
-            answer.first_token.get_or_insert(at);
-            let (_, word) = self.words.at(answer.job.seed, output.tokens_so_far - 1);
-            answer.text.push_str(word);
+            generation.first_token.get_or_insert(at);
+            let (_, word) = self.words.at(generation.job.seed, output.tokens_so_far - 1);
+            generation.text.push_str(word);
         }
         if let Some(finish) = output.finished {
-            self.latencies.ended(at.since(answer.arrived), finish);
+            self.latencies.ended(at.since(generation.arrived), finish);
             self.accounts.push(Account {
-                id: name(&answer.job, answer.request),
-                prompt_tokens: answer.job.prompt_tokens,
+                id: name(&generation.job, generation.request),
+                prompt_tokens: generation.job.prompt_tokens,
                 output_tokens: output.tokens_so_far,
-                arrived_ns: answer.arrived,
-                first_token_ns: answer.first_token,
+                arrived_ns: generation.arrived,
+                first_token_ns: generation.first_token,
                 finished_ns: at,
             });
         }
-        let middle = (answer.job.max_tokens / 2).max(1);
-        if output.tokens_so_far == middle && !answer.silent {
-            self.dead |= answer.has(FaultKind::Die);
-            answer.silent = !fail(connection, &answer);
-            if let Some(spike) = answer.spike() {
+        let middle = (generation.job.max_tokens / 2).max(1);
+        if output.tokens_so_far == middle && !generation.silent {
+            self.dead |= generation.has(FaultKind::Die);
+            generation.silent = !fail(connection, &generation);
+            if let Some(spike) = generation.spike() {
                 connection.output.hold_until(at + spike);
             }
         }
-        if !answer.silent {
-            tell(connection, &mut answer, output, &self.words, sent);
+        if !generation.silent {
+            tell(connection, &mut generation, output, &self.words, sent);
         }
-        // What failed is over; what stalls stays, so that no further request is taken behind it.
-        let stalls = answer.has(FaultKind::Stall);
-        if stalls || (output.finished.is_none() && !answer.silent) {
-            connection.response = Some(answer);
+        // A failed response is over. A stalled one stays, so that no further request is taken.
+        let stalls = generation.has(FaultKind::Stall);
+        if stalls || (output.finished.is_none() && !generation.silent) {
+            connection.response = Some(generation);
         }
     }
 
-    /// Writes what was queued; a connection whose answer has ended takes its next request.
+    /// Writes what was queued. A connection whose response has ended takes its next request.
     fn settle<N: Net>(
         &mut self,
         net: &mut N,
-        connections: &mut Connections<Answer>,
+        connections: &mut Connections<Generation>,
         request: RequestId,
     ) {
         let Some(&id) = self.clients.get(&request) else { return };
@@ -224,8 +224,8 @@ impl Front {
             self.abort(request);
             answer_waiting(self, net, connections, id);
         }
-        if let Some(answer) = connections.flush(net, id) {
-            self.abort(answer.request);
+        if let Some(generation) = connections.flush(net, id) {
+            self.abort(generation.request);
         }
     }
 
@@ -237,7 +237,7 @@ impl Front {
 }
 
 impl Handler for Front {
-    type Response = Answer;
+    type Response = Generation;
 
     fn request<N: Net>(&mut self, net: &mut N, connection: &mut Connection, request: &Request) {
         match api::call(&self.host, &self.engine.stats(), &self.latencies, request) {
@@ -252,11 +252,11 @@ impl Handler for Front {
         respond(connection, &Reply::error(400, why));
     }
 
-    fn client_left(&mut self, _now: Nanos, answer: Answer) {
-        self.abort(answer.request);
+    fn client_left(&mut self, _now: Nanos, generation: Generation) {
+        self.abort(generation.request);
     }
 
-    fn turn<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Answer>) -> Wake {
+    fn turn<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Generation>) -> Wake {
         self.play(net, connections);
         match &self.under_way {
             _ if self.dead => Wake::Done,

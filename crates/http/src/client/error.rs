@@ -2,8 +2,8 @@
 
 use std::io;
 
-use inferometer_plan::Url;
 use inferometer_net::tls::{Distrust, distrust};
+use inferometer_plan::Url;
 
 /// Why a request got no usable response.
 #[derive(Debug, thiserror::Error)]

@@ -46,8 +46,8 @@ impl KeepAliveClient {
                 response
             })
         };
-        let kept = idle().pop();
-        match kept.map(&send) {
+        let pooled = idle().pop();
+        match pooled.map(&send) {
             Some(Ok(response)) => Ok(response),
             None | Some(Err(_)) => send(Stream::connect(&self.client)?),
         }

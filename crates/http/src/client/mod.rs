@@ -16,9 +16,9 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-use inferometer_plan::Url;
 use inferometer_net::monotonic_now;
 use inferometer_net::tls::{TlsClient, Trust};
+use inferometer_plan::Url;
 use inferometer_wire::error_message;
 use inferometer_wire::http::{Ended, Piece, ResponseParser, request_head};
 

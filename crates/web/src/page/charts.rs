@@ -1,24 +1,24 @@
-//! The pictures of a live view: what goes on over time, and how latencies are spread. How they
-//! are drawn is the report's room.
+//! The charts of a live view: rates over time, and distributions of latencies. The report crate draws
+//! them.
 
 use std::time::Duration;
 
-use inferometer_stats::histogram::Histogram;
 use inferometer_analysis::so_far::SoFar;
 use inferometer_model::time::Nanos;
 use inferometer_report::chart::{Across, Chart, Panel, Series, Shape, Spacing, figure};
 use inferometer_report::plot::Axis;
+use inferometer_stats::histogram::Histogram;
 
 use crate::markup::Html;
 
-/// Points of a picture over time.
+/// Points of a chart over time.
 const MOMENTS: u32 = 80;
 /// Columns of a distribution.
 const COLUMNS: u32 = 40;
 /// Pixels.
 const HEIGHT: f64 = 110.0;
 
-/// Output tokens and requests in flight over the time of a pass, of requests that are over.
+/// Output tokens and requests in flight over the time of a pass, from requests that are over.
 pub(crate) fn over_time(pass: &SoFar) -> Html {
     let Some((from, until)) = pass.window().filter(|(from, until)| until > from) else {
         return Html::new();
@@ -68,7 +68,7 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
     })
 }
 
-/// How TTFT and ITL are spread, each on an axis of ratios.
+/// Distributions of TTFT and ITL, each on a logarithmic axis.
 pub(crate) fn distributions(pass: &SoFar) -> Html {
     let mut out = Html::new();
     for (look, id, title, spans) in

@@ -1,5 +1,5 @@
-//! Chosen runs against the first of them: figure by figure, and their curves in one picture. It
-//! judges nothing itself.
+//! Chosen runs compared with the first of them: metric by metric, and their curves in one plot. The
+//! comparison itself is the core's.
 
 use inferometer_analysis::compare::{Options, Subject, compare as compare_subjects};
 use inferometer_analysis::summary::Summary;
@@ -14,22 +14,22 @@ use crate::site::Site;
 use inferometer_http::pages::Response;
 use inferometer_http::pages::{RequestTarget, link};
 
-/// The most runs that are compared at one time: plots name each of them.
-const MOST: usize = 8;
-/// How many recent runs the form offers.
-const OFFERED: usize = 200;
+/// Most runs in one comparison: plots name each of them.
+const MAX_RUNS: usize = 8;
+/// Recent runs that the form offers.
+const RECENT_RUNS: usize = 200;
 
 /// `/compare?run=A&run=B`, or `?a=A&b=B`
 pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
     let mut names = target.values(&["a", "b", "run"]);
-    // Boxes of a list come in its order, which is the latest first.
+    // Checkboxes of a list arrive in its order, which is the latest first.
     if target.value("a").is_none() {
         names.sort_unstable();
     }
     names.dedup();
-    if names.len() > MOST {
+    if names.len() > MAX_RUNS {
         return Err(PageError::BadQuery(format!(
-            "{} runs: at most {MOST} are compared",
+            "{} runs: at most {MAX_RUNS} are compared",
             names.len()
         )));
     }
@@ -54,7 +54,7 @@ pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Respons
     Ok(html_response(&Layout::new("Comparison", Section::Runs).wrap(&content)))
 }
 
-/// Differences within so many percent do not matter.
+/// The margin in percent: smaller differences do not matter.
 fn margin(target: &RequestTarget) -> Result<f64, PageError> {
     let Some(text) = target.value("margin") else { return Ok(100.0 * Options::default().margin) };
     let percent = text.parse().ok().filter(|percent: &f64| *percent > 0.0 && *percent < 100.0);
@@ -63,7 +63,7 @@ fn margin(target: &RequestTarget) -> Result<f64, PageError> {
     })
 }
 
-/// Two runs to choose, where fewer were named.
+/// A form to choose two runs, if fewer were named.
 fn form(site: &Site, first: Option<&str>) -> Result<Html, PageError> {
     let mut runs = lines(&site.store)?;
     runs.retain(|line| line.has_results);
@@ -71,7 +71,7 @@ fn form(site: &Site, first: Option<&str>) -> Result<Html, PageError> {
     out.raw("<form class=\"filters\" method=\"get\">\n");
     for (name, label, chosen) in [("a", "Baseline", first), ("b", "Against it", None)] {
         out.raw("<label>").text(label).raw(" <select").attribute("name", name).raw(">");
-        for line in runs.iter().rev().take(OFFERED) {
+        for line in runs.iter().rev().take(RECENT_RUNS) {
             out.raw("<option").attribute("value", &line.id);
             if chosen == Some(&line.id) {
                 out.raw(" selected");
@@ -128,7 +128,7 @@ fn differences(summaries: &[(String, Summary)], margin: f64) -> Html {
     out
 }
 
-/// All of them in one picture for each figure.
+/// One plot per metric with all runs.
 fn plots(summaries: Vec<(String, Summary)>) -> Html {
     let summaries: Vec<Summary> = summaries.into_iter().map(|(_, summary)| summary).collect();
     let mut out = Html::new();

@@ -1,9 +1,8 @@
-//! What every figure means: the definitions of the metrics. It has no text of its own but the
-//! headings.
+//! The definitions of the metrics. The texts come from the metrics themselves.
 
 use inferometer_analysis::blocks;
-use inferometer_metrics::{Direction, Origin, Over, definitions as metrics};
 use inferometer_analysis::serving_run;
+use inferometer_metrics::{Direction, Origin, Over, definitions as metrics};
 
 use crate::error::PageError;
 use crate::layout::{Layout, Section, html_response};

@@ -1,12 +1,12 @@
 //! A run in progress: what its log holds so far. The page for browsers without scripts and the events
 //! for those with scripts are the same markup. Its numbers are approximate; a report's are exact.
 
-use inferometer_stats::histogram::Histogram;
-use inferometer_model::sample::{Quantity, ServerSample};
-use inferometer_model::outcome::OutcomeKind;
-use inferometer_plan::Plan;
 use inferometer_analysis::so_far::SoFar;
+use inferometer_model::outcome::OutcomeKind;
+use inferometer_model::sample::{Quantity, ServerSample};
 use inferometer_net::wall_clock_ns;
+use inferometer_plan::Plan;
+use inferometer_stats::histogram::Histogram;
 use inferometer_store::{LiveNote, RunState, StoredRun};
 
 use crate::error::PageError;

@@ -1,5 +1,5 @@
-//! The library of records: published tables that were imported, and what they say. They are runs
-//! of the store like any other; what sets them apart is that nobody measured them here.
+//! The library of records: published tables that were imported. They are runs of the store like any
+//! other, except that they were not measured here.
 
 use crate::error::PageError;
 use crate::layout::{Layout, Section, html_response};

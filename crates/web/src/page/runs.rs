@@ -1,4 +1,4 @@
-//! All runs of the store: filters, order, pages, and boxes to choose those that are compared.
+//! All runs of the store: filters, order, pages, and checkboxes for a comparison. It changes no run.
 
 use crate::error::PageError;
 use crate::layout::{Layout, Section, html_response};
@@ -8,11 +8,11 @@ use crate::site::Site;
 use inferometer_http::pages::Response;
 use inferometer_http::pages::{RequestTarget, link};
 
-/// Runs on a page, and the most that may be asked for.
-const ON_A_PAGE: usize = 50;
-const MOST_ON_A_PAGE: usize = 1000;
+/// Runs on a page by default, and at most.
+const PAGE_SIZE: usize = 50;
+const MAX_PAGE_SIZE: usize = 1000;
 
-/// A column: the word for it in links, its heading, what it is ordered by.
+/// A column: its name in links, its heading, its sort key.
 type Column = (&'static str, &'static str, fn(&Line) -> String);
 
 const COLUMNS: [Column; 8] = [
@@ -36,7 +36,7 @@ pub(crate) fn runs(site: &mut Site, target: &RequestTarget) -> Result<Response, 
     let mut shown: Vec<&Line> = fitting.map(|(line, _)| line).collect();
     let order = Order::of(target)?;
     order.sort(&mut shown);
-    let size = number(target, "size", ON_A_PAGE)?.clamp(1, MOST_ON_A_PAGE);
+    let size = number(target, "size", PAGE_SIZE)?.clamp(1, MAX_PAGE_SIZE);
     let pages = shown.len().div_ceil(size).max(1);
     let page = number(target, "page", 1)?.clamp(1, pages);
     let found = shown.len();
@@ -72,7 +72,7 @@ pub(crate) fn runs(site: &mut Site, target: &RequestTarget) -> Result<Response, 
     Ok(html_response(&Layout::new("Runs", Section::Runs).wrap(&content)))
 }
 
-/// In which order they stand.
+/// The order of the list.
 struct Order {
     column: Column,
     ascending: bool,
@@ -91,7 +91,7 @@ impl Order {
         Ok(Self { column: column.ok_or_else(unknown)?, ascending })
     }
 
-    /// Runs that are alike in the column stand by their start, the latest first.
+    /// Runs with equal keys are ordered by their start, the latest first.
     fn sort(&self, lines: &mut Vec<&Line>) {
         let mut keyed: Vec<(String, &Line)> =
             lines.drain(..).map(|line| ((self.column.2)(line), line)).collect();
@@ -108,7 +108,7 @@ fn number(target: &RequestTarget, name: &str, otherwise: usize) -> Result<usize,
     target.value(name).map_or(Ok(otherwise), |value| value.parse().map_err(|_| wrong(value)))
 }
 
-/// The table of runs, each with its box.
+/// The table of runs, each with its checkbox.
 fn table(shown: &[&Line], order: &Order, target: &RequestTarget) -> Html {
     let mut out = Html::new();
     out.raw(
@@ -170,7 +170,7 @@ fn row(out: &mut Html, line: &Line, target: &RequestTarget) {
     if let Some(validity) = &line.validity {
         let class = match validity.as_str() {
             "valid" => "badge good",
-            // Of what was imported it is not about a client of ours.
+            // The validity of an imported run is not about our client.
             _ if line.is_imported() => "badge",
             _ => "badge warning",
         };

@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::cell::cell;
-use inferometer_model::outcome::Outcome;
-use inferometer_model::cell::CellPlan;
-use inferometer_plan::Plan;
-use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
-use inferometer_plan::spec::{Known, Spec};
-use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
-use inferometer_model::time::Nanos;
 use inferometer_analysis::verdict::Verdict;
 use inferometer_http::pages::{Pages, RequestTarget, Response};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
+use inferometer_model::target::{Environment, Target, Tool};
+use inferometer_model::time::Nanos;
+use inferometer_plan::Plan;
+use inferometer_plan::spec::{Known, Spec};
 use inferometer_store::{LogHeader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store};
 use inferometer_web::Site;
 use tempfile::TempDir;

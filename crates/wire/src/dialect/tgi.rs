@@ -67,7 +67,7 @@ impl Decode for Generate {
         let Some(token) = message.token else {
             return unexpected("neither a token nor an error", data, parsed);
         };
-        // A special token, such as end-of-text, is one that the server counts and nobody sees.
+        // The server counts a special token, such as end-of-text, but its text is not output.
         parsed.text(if token.special { "" } else { &token.text.0 }, Some(1));
         if message.generated_text.is_some() {
             end(message.details.as_ref(), parsed);
