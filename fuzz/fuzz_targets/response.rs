@@ -68,7 +68,7 @@ fn read<'a>(dialect: usize, stream: bool, pieces: impl IntoIterator<Item = &'a [
     let (outcome, detail) = reader.verdict();
     assert_eq!(detail.is_none(), outcome == Outcome::Complete);
     let (status, keep_alive) = (reader.status(), reader.keep_alive());
-    let answer = reader.into_answer();
+    let answer = reader.into_parsed();
     Reading {
         events: answer.events.iter().map(|event| (event.kind, event.chars, event.tokens)).collect(),
         text: answer.text,

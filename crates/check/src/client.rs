@@ -8,8 +8,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use inferometer_analysis::pass::PassSummary;
-use inferometer_drive::control::Server;
 use inferometer_drive::{Endpoint, Live, Recorder};
+use inferometer_http::client::Client;
 use inferometer_load::PassPlan;
 use inferometer_metrics::{send_delay, ttft};
 use inferometer_model::record::Record;
@@ -24,7 +24,7 @@ use inferometer_run::header::{self, Origin};
 use inferometer_run::pass::{PassRunner, PlayedPass};
 use inferometer_run::recording::{Counter, Recording, ToWriter};
 use inferometer_store::{Ending, PassBegin, Store};
-use inferometer_truth::{Errors, Spread, Told};
+use inferometer_truth::{Errors, ServerStats, Spread};
 use inferometer_wire::dialect::dialect;
 use serde_json::json;
 
@@ -42,7 +42,7 @@ const PROMPT_TOKENS: u32 = 8;
 /// When a request fails, or what came is not what the server sent.
 pub fn measure(load: &ClientLoad) -> Result<ClientMeasure, CheckError> {
     let plan = plan(load)?;
-    let server = Server {
+    let server = Client {
         url: inferometer_plan::spec::parse_url(&format!("http://{}", load.load.server))
             .map_err(CheckError::new)?,
         address: load.load.server,
@@ -62,7 +62,7 @@ pub fn measure(load: &ClientLoad) -> Result<ClientMeasure, CheckError> {
     Ok(measure)
 }
 
-fn ask(server: &Server, path: &str) -> Result<Told, CheckError> {
+fn ask(server: &Client, path: &str) -> Result<ServerStats, CheckError> {
     let answer = server.get(path).map_err(CheckError::new)?;
     let told = server.json(path, &answer).map_err(CheckError::new)?;
     serde_json::from_value(told).map_err(CheckError::new)

@@ -1,6 +1,6 @@
 //! What `check` found, as `check --json` prints it.
 
-use inferometer_truth::{Spread, Stamped, Told};
+use inferometer_truth::{ServerStats, Spread, Stamped};
 use serde::{Deserialize, Serialize};
 
 /// The name and version of the document.
@@ -62,7 +62,7 @@ pub struct Level {
     /// Their mean.
     pub mean_concurrency: f64,
     /// What the server saw while errors and concurrency were measured.
-    pub server: Told,
+    pub server: ServerStats,
 }
 
 /// Arrivals at a rate.
@@ -117,7 +117,7 @@ pub struct ClientMeasure {
     /// Their mean.
     pub mean_concurrency: f64,
     /// What the server saw.
-    pub server: Option<Told>,
+    pub server: Option<ServerStats>,
 }
 
 /// The errors of one measurement.

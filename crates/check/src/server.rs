@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use inferometer_http::Server;
 use inferometer_net::{EpollNet, Net};
 use inferometer_truth::{Pace, TruthServer};
 
@@ -22,6 +23,6 @@ pub fn server<E: From<CheckError>>(
     let mut net = EpollNet::new().map_err(sockets)?.with_user_stamps();
     let at = net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).map_err(sockets)?;
     listening(at)?;
-    net.play(&mut TruthServer::new(Pace { first, gap })).map_err(sockets)?;
+    net.play(&mut Server::new(TruthServer::new(Pace { first, gap }))).map_err(sockets)?;
     Ok(())
 }

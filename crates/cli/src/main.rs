@@ -9,8 +9,8 @@ mod lifeline;
 mod program;
 
 mod consent;
-mod exposed;
 mod progress;
+mod prometheus;
 mod terminal;
 mod tui;
 

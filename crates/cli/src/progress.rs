@@ -130,12 +130,12 @@ fn styled(template: &str, bar: ProgressBar) -> ProgressBar {
 
 fn draw(bar: &ProgressBar, live: &Live, expected: Expected, looks: &mut VecDeque<u64>) {
     let counts = live.look();
-    looks.push_back(counts.tokens);
+    looks.push_back(counts.chunks);
     if looks.len() > RATE_LOOKS {
         looks.pop_front();
     }
     let seconds = (looks.len() - 1) as f64 * REDRAW.as_secs_f64();
-    let grown = counts.tokens.saturating_sub(looks.front().copied().unwrap_or(0));
+    let grown = counts.chunks.saturating_sub(looks.front().copied().unwrap_or(0));
     let rate = if seconds > 0.0 { grown as f64 / seconds } else { 0.0 };
     let in_flight = counts.begun.saturating_sub(counts.ended);
     let failed = match counts.failed {
@@ -148,7 +148,7 @@ fn draw(bar: &ProgressBar, live: &Live, expected: Expected, looks: &mut VecDeque
     };
     // Requests that are over count whole, however many tokens they brought.
     let over = counts.over() * u64::from(expected.output_tokens);
-    bar.set_position(counts.tokens.max(over));
+    bar.set_position(counts.chunks.max(over));
     let done = match expected.requests {
         Some(all) => format!("{}/{all} requests", counts.over()),
         None => format!("{} requests", counts.over()),

@@ -8,35 +8,56 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Which room may lean on which, and on which crates of others that bring I/O or a runtime.
-const MAY_LEAN_ON: [(&str, &[&str]); 18] = [
-    ("core", &[]),
-    ("wire", &["core"]),
-    ("net", &["core"]),
-    ("workload", &["core"]),
-    ("drive", &["core", "wire", "net"]),
-    ("launch", &["core", "net", "drive"]),
-    ("observe", &["core", "net", "drive"]),
-    ("engine", &["core", "wire", "net"]),
-    ("truth", &["core", "wire", "net"]),
-    ("store", &["core"]),
-    ("report", &["core"]),
-    ("export", &["core"]),
-    ("exchange", &["core"]),
+const MAY_LEAN_ON: [(&str, &[&str]); 23] = [
+    ("model", &[]),
+    ("stats", &[]),
+    ("load", &["model", "stats"]),
+    ("metrics", &["model", "stats"]),
+    ("net", &["model", "stats"]),
+    ("wire", &["model"]),
+    ("plan", &["model", "stats", "load", "metrics"]),
+    ("analysis", &["model", "stats", "load", "metrics", "plan"]),
+    ("http", &["model", "net", "wire", "plan"]),
+    ("workload", &["model", "stats", "load", "plan"]),
+    ("drive", &["model", "load", "metrics", "net", "wire", "plan", "analysis", "http"]),
+    ("engine", &["model", "stats", "load", "net", "wire", "http"]),
+    ("formats", &["model", "stats", "load", "metrics", "analysis"]),
+    ("observe", &["model", "net", "http"]),
+    ("report", &["model", "stats", "load", "metrics", "plan", "analysis"]),
+    ("store", &["model", "load", "metrics", "plan", "analysis"]),
+    ("truth", &["model", "stats", "metrics", "net", "wire", "http"]),
+    ("launch", &["model", "net", "plan", "http", "drive"]),
     (
         "run",
         &[
-            "core", "wire", "net", "workload", "drive", "launch", "observe", "engine", "store",
-            "report",
+            "model", "stats", "load", "metrics", "net", "wire", "plan", "analysis", "http",
+            "workload", "drive", "engine", "observe", "report", "store", "launch",
         ],
     ),
-    ("predict", &["core", "net", "workload", "engine", "store", "report", "exchange", "run"]),
-    ("check", &["core", "wire", "net", "drive", "store", "truth", "run"]),
-    ("web", &["core", "wire", "net", "store", "report", "run"]),
+    (
+        "check",
+        &[
+            "model", "stats", "load", "metrics", "net", "wire", "plan", "analysis", "http",
+            "drive", "store", "truth", "run",
+        ],
+    ),
+    (
+        "predict",
+        &[
+            "model", "stats", "load", "metrics", "net", "plan", "analysis", "workload", "engine",
+            "formats", "report", "store", "run",
+        ],
+    ),
+    (
+        "web",
+        &["model", "stats", "metrics", "net", "plan", "analysis", "http", "report", "store", "run"],
+    ),
     (
         "cli",
         &[
-            "core", "wire", "net", "workload", "drive", "launch", "observe", "engine", "store",
-            "report", "export", "exchange", "run", "predict", "check", "web",
+            "model", "stats", "load", "metrics", "net", "wire", "plan", "analysis", "http",
+            "workload", "drive", "engine", "formats", "observe", "report", "store", "launch",
+            "run", "check", "predict", "web",
         ],
     ),
 ];
@@ -53,9 +74,9 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
         &[
             "net/src/conn.rs",
             "net/src/epoll.rs",
-            "net/src/sys.rs",
+            "net/src/sys/socket.rs",
             "net/src/tls/client.rs",
-            "drive/src/control.rs",
+            "http/src/client/stream.rs",
         ],
     ),
 ];

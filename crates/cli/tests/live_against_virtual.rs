@@ -10,6 +10,7 @@ use inferometer_analysis::fold::PassFold;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig, table};
+use inferometer_http::Server;
 use inferometer_load::load_model;
 use inferometer_load::{Bound, OverLimit, PassPlan};
 use inferometer_model::cell::CellPlan;
@@ -48,7 +49,8 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
         let (mut server_net, client_net) = (nets.remove(1), nets.remove(0));
         let address = server_net.listen("127.0.0.1:0".parse().expect("an address")).expect("free");
         let engine = Engine::new(config.clone()).expect("an engine");
-        let mut front = Front::new(engine, FrontConfig::new("m"), embedded()).expect("a front");
+        let front = Front::new(engine, FrontConfig::new("m"), embedded()).expect("a front");
+        let mut front = Server::new(front);
         let endpoint = Endpoint {
             dialect: dialect("openai-completions").expect("a dialect"),
             authority: "engine".into(),

@@ -4,8 +4,8 @@ use inferometer_net::ConnId;
 
 use crate::exchange::Exchange;
 
-/// What a connection is doing.
-pub(crate) enum Use {
+/// What a connection is used for.
+pub(crate) enum Purpose {
     /// Being opened ahead of need.
     Opening,
     /// Being opened for this request.
@@ -22,7 +22,7 @@ pub(crate) enum Use {
 /// All connections of a pass, by slot.
 #[derive(Default)]
 pub(crate) struct Connections {
-    by_slot: Vec<Option<(ConnId, Use)>>,
+    by_slot: Vec<Option<(ConnId, Purpose)>>,
     /// Idle connections, most recently used last. May hold some that have been closed since.
     idle: Vec<ConnId>,
     opening_ahead: usize,
@@ -43,7 +43,7 @@ impl Connections {
     /// The most recently used idle connection, taken out, and whether it carried a request before.
     pub fn take_idle(&mut self) -> Option<(ConnId, bool)> {
         while let Some(conn) = self.idle.pop() {
-            if let Some(&Use::Idle { used }) = self.get(conn) {
+            if let Some(&Purpose::Idle { used }) = self.get(conn) {
                 self.remove(conn);
                 return Some((conn, used));
             }
@@ -52,14 +52,14 @@ impl Connections {
     }
 
     /// Puts a connection to use.
-    pub fn put(&mut self, conn: ConnId, purpose: Use) {
+    pub fn put(&mut self, conn: ConnId, purpose: Purpose) {
         match purpose {
-            Use::Opening => self.opening_ahead += 1,
-            Use::Idle { .. } => {
+            Purpose::Opening => self.opening_ahead += 1,
+            Purpose::Idle { .. } => {
                 self.idle_count += 1;
                 self.idle.push(conn);
             }
-            Use::OpeningFor(_) | Use::Carrying(_) => {}
+            Purpose::OpeningFor(_) | Purpose::Carrying(_) => {}
         }
         if self.by_slot.len() <= conn.slot() {
             self.by_slot.resize_with(conn.slot() + 1, || None);
@@ -67,15 +67,15 @@ impl Connections {
         self.by_slot[conn.slot()] = Some((conn, purpose));
     }
 
-    /// What a connection is doing; `None` if it is not one of these.
-    pub fn get(&self, conn: ConnId) -> Option<&Use> {
+    /// What a connection is used for; `None` if it is not one of these.
+    pub fn get(&self, conn: ConnId) -> Option<&Purpose> {
         self.by_slot.get(conn.slot())?.as_ref().filter(|(id, _)| *id == conn).map(|(_, u)| u)
     }
 
     /// The request that a connection carries.
     pub fn carried(&mut self, conn: ConnId) -> Option<&mut Exchange> {
         match self.by_slot.get_mut(conn.slot())?.as_mut() {
-            Some((id, Use::Carrying(exchange))) if *id == conn => Some(exchange),
+            Some((id, Purpose::Carrying(exchange))) if *id == conn => Some(exchange),
             _ => None,
         }
     }
@@ -83,19 +83,19 @@ impl Connections {
     /// The requests that are in flight, those included whose connection is being opened.
     pub fn exchanges(&self) -> impl Iterator<Item = &Exchange> {
         self.by_slot.iter().flatten().filter_map(|(_, purpose)| match purpose {
-            Use::OpeningFor(exchange) | Use::Carrying(exchange) => Some(&**exchange),
-            Use::Opening | Use::Idle { .. } => None,
+            Purpose::OpeningFor(exchange) | Purpose::Carrying(exchange) => Some(&**exchange),
+            Purpose::Opening | Purpose::Idle { .. } => None,
         })
     }
 
     /// Takes a connection out.
-    pub fn remove(&mut self, conn: ConnId) -> Option<Use> {
+    pub fn remove(&mut self, conn: ConnId) -> Option<Purpose> {
         let place = self.by_slot.get_mut(conn.slot())?;
         let (_, purpose) = place.take_if(|(id, _)| *id == conn)?;
         match purpose {
-            Use::Opening => self.opening_ahead -= 1,
-            Use::Idle { .. } => self.idle_count -= 1,
-            Use::OpeningFor(_) | Use::Carrying(_) => {}
+            Purpose::Opening => self.opening_ahead -= 1,
+            Purpose::Idle { .. } => self.idle_count -= 1,
+            Purpose::OpeningFor(_) | Purpose::Carrying(_) => {}
         }
         Some(purpose)
     }

@@ -1,7 +1,8 @@
-//! Makes bytes of requests before they are due, and keeps their identity.
+//! Encodes requests before they are due, and hashes their bodies. It sends nothing.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use inferometer_http::client::redact;
 use inferometer_model::record::Record;
 use inferometer_model::request::{BodyHasher, Request, Sampling};
 use inferometer_model::source::{Follows, Source, Supply};
@@ -9,68 +10,49 @@ use inferometer_wire::dialect::Dialect;
 use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::request_head;
 
-/// Where requests go and how they are dressed.
+/// Where requests are sent, and what every one of them carries.
 #[derive(Clone)]
 pub struct Endpoint {
-    /// How the server is spoken to.
-    pub dialect: &'static dyn Dialect,
+    /// The server's dialect.
+    pub dialect: &'static Dialect,
     /// The `host` header.
     pub authority: String,
     /// The path, prefix included.
     pub path: String,
-    /// Further headers: the content's type, the authorization. Never logged.
+    /// Further headers: content type, authorization. Never logged.
     pub headers: Vec<(String, String)>,
     /// The model, as the server knows it.
     pub model: String,
 }
 
 impl Endpoint {
-    /// A text without the values of headers that may be secret, which a server may quote.
+    /// Replaces secret header values in a text that the server may have quoted.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
         redact(&self.headers, text)
     }
 }
 
-/// A text without the values of headers, and without the token of an authorization.
-pub(crate) fn redact(headers: &[(String, String)], text: &str) -> String {
-    /// Shorter values, such as `1`, are no secret and would mangle every text.
-    const SHORTEST_SECRET: usize = 6;
-    let mut text = text.to_owned();
-    for (_, value) in headers.iter().filter(|(name, _)| !is_public(name)) {
-        for secret in std::iter::once(value.as_str()).chain(value.split_whitespace()) {
-            if secret.len() >= SHORTEST_SECRET && !secret.eq_ignore_ascii_case("bearer") {
-                text = text.replace(secret, "***");
-            }
-        }
-    }
-    text
-}
-
-fn is_public(name: &str) -> bool {
-    ["content-type", "accept", "user-agent"].iter().any(|known| name.eq_ignore_ascii_case(known))
-}
-
-/// A request as bytes, and what the record keeps of it.
+/// An encoded request.
 pub(crate) struct Encoded {
     pub bytes: Vec<u8>,
-    /// What will read the answer; some dialects must know the prompt to find the output in it.
+    /// Reads the response; some dialects need the prompt to find the output in it.
     pub reader: ResponseReader,
-    pub asked: Asked,
-    /// The conversation that it is of.
+    pub info: RequestInfo,
+    /// The conversation that it belongs to.
     pub conversation: u32,
 }
 
-/// What the record of a request keeps of what was asked.
+/// The facts of a request that its record keeps.
 #[derive(Clone)]
-pub(crate) struct Asked {
+pub(crate) struct RequestInfo {
     class: Option<Box<str>>,
     input: u32,
     pub output: u32,
     counted_input: Option<u32>,
 }
 
-impl Asked {
+impl RequestInfo {
     pub fn of(request: &Request) -> Self {
         Self {
             class: request.class.clone(),
@@ -80,8 +62,8 @@ impl Asked {
         }
     }
 
-    /// Puts it into the record of the request.
-    pub fn tell(&self, record: &mut Record) {
+    /// Writes them into the request's record.
+    pub fn write_to(&self, record: &mut Record) {
         record.class.clone_from(&self.class);
         record.asked_input = self.input;
         record.asked_output = self.output;
@@ -89,14 +71,14 @@ impl Asked {
     }
 }
 
-/// What the encoder has to say when asked for a request.
+/// What the encoder returns when the driver needs a request.
 pub(crate) enum Next {
     Request(Box<Encoded>),
     /// None until a request in flight has ended.
     Wait,
     Exhausted,
-    /// The dialect cannot say this request.
-    Unspeakable(String),
+    /// The dialect does not support this request; why.
+    Unsupported(String),
 }
 
 /// Draws requests from a source and encodes them ahead of time.
@@ -107,35 +89,35 @@ pub struct Encoder {
     keep_text: bool,
     queue: VecDeque<Box<Encoded>>,
     queued_bytes: usize,
-    /// Conversations that the source has begun.
+    /// Conversations begun so far.
     conversations: u32,
     /// The next turn of conversations whose last one has ended.
     turns: BTreeMap<u32, Box<Encoded>>,
     hasher: BodyHasher,
     stopped: Option<Stop>,
-    /// Requests that the source gave and the dialect cannot say.
-    unspeakable: Vec<Asked>,
+    /// Requests of the source that the dialect does not support.
+    unsupported: Vec<RequestInfo>,
 }
 
 #[derive(Clone)]
 enum Stop {
     Exhausted,
-    Unspeakable(String),
+    Unsupported(String),
 }
 
-/// The most that is encoded ahead.
-const AHEAD_REQUESTS: usize = 4_096;
-const AHEAD_BYTES: usize = 64 << 20;
+/// Most requests and bytes encoded ahead.
+const MAX_REQUESTS_AHEAD: usize = 4_096;
+const MAX_BYTES_AHEAD: usize = 64 << 20;
 
 impl Encoder {
-    /// Whether answers are asked for as streams.
+    /// Whether responses are streams.
     #[must_use]
     pub fn is_streamed(&self) -> bool {
         self.sampling.stream
     }
 
-    /// Encodes what `source` supplies. With `keep_text`, the output of each request is kept until
-    /// it is recorded.
+    /// Encodes the requests of `source`. With `keep_text`, the output of each request is kept until it
+    /// is recorded.
     #[must_use]
     pub fn new(
         source: Box<dyn Source>,
@@ -154,14 +136,15 @@ impl Encoder {
             turns: BTreeMap::new(),
             hasher: BodyHasher::new(),
             stopped: None,
-            unspeakable: Vec::new(),
+            unsupported: Vec::new(),
         }
     }
 
-    /// Encodes up to `count` requests ahead. Returns whether there may be more to do.
+    /// Encodes up to `count` requests ahead. Returns whether more can be encoded now.
     pub(crate) fn ahead(&mut self, count: usize) -> bool {
         for _ in 0..count {
-            let full = self.queue.len() >= AHEAD_REQUESTS || self.queued_bytes >= AHEAD_BYTES;
+            let full =
+                self.queue.len() >= MAX_REQUESTS_AHEAD || self.queued_bytes >= MAX_BYTES_AHEAD;
             if full || !self.draw() {
                 return false;
             }
@@ -172,10 +155,10 @@ impl Encoder {
     /// The next request, or the next turn of a conversation; encoded now if it was not before.
     pub(crate) fn next(&mut self, of: Option<u32>) -> Next {
         if let Some(conversation) = of {
-            // Another conversation's turn is never sent in the place of one that is not there.
+            // A missing turn is never replaced by another conversation's.
             return match (self.turns.remove(&conversation), &self.stopped) {
                 (Some(turn), _) => Next::Request(turn),
-                (None, Some(Stop::Unspeakable(why))) => Next::Unspeakable(why.clone()),
+                (None, Some(Stop::Unsupported(why))) => Next::Unsupported(why.clone()),
                 (None, _) => Next::Exhausted,
             };
         }
@@ -189,13 +172,13 @@ impl Encoder {
         match &self.stopped {
             None => Next::Wait,
             Some(Stop::Exhausted) => Next::Exhausted,
-            Some(Stop::Unspeakable(why)) => Next::Unspeakable(why.clone()),
+            Some(Stop::Unsupported(why)) => Next::Unsupported(why.clone()),
         }
     }
 
-    /// Tells the source that a request ended. The turn that follows it is encoded at once, ahead
-    /// of its due time; turns that will not be sent are returned.
-    pub(crate) fn ended(&mut self, of: u32, record: &Record, answer: &str) -> Vec<Asked> {
+    /// Notifies the source that a request ended. The turn that follows is encoded at once, ahead of
+    /// its due time; turns that will not be sent are returned.
+    pub(crate) fn ended(&mut self, of: u32, record: &Record, answer: &str) -> Vec<RequestInfo> {
         match self.source.ended(of, record, answer) {
             Follows::Nothing => {}
             Follows::Turn(request) => match self.encode(&request, of) {
@@ -204,31 +187,32 @@ impl Encoder {
                 }
                 Err(why) => self.give_up(&request, why),
             },
-            Follows::Skipped(requests) => return requests.iter().map(Asked::of).collect(),
+            Follows::Skipped(requests) => return requests.iter().map(RequestInfo::of).collect(),
         }
         Vec::new()
     }
 
     /// A request that will never be sent.
-    pub(crate) fn unsent(&mut self) -> Option<Asked> {
-        if let Some(asked) = self.unspeakable.pop() {
-            return Some(asked);
+    pub(crate) fn unsent(&mut self) -> Option<RequestInfo> {
+        if let Some(info) = self.unsupported.pop() {
+            return Some(info);
         }
         let encoded =
             self.turns.pop_first().map(|(_, turn)| turn).or_else(|| self.queue.pop_front());
-        encoded.map_or_else(|| self.source.unsent().as_ref().map(Asked::of), |it| Some(it.asked))
+        encoded
+            .map_or_else(|| self.source.unsent().as_ref().map(RequestInfo::of), |it| Some(it.info))
     }
 
     pub(crate) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The identity of all bodies so far.
+    /// The hash of all bodies so far.
     pub(crate) fn body_hash(&self) -> String {
         self.hasher.clone().finish()
     }
 
-    /// Encodes one more; false when the source gives none.
+    /// Encodes one more; false if the source has none.
     fn draw(&mut self) -> bool {
         if self.stopped.is_some() {
             return false;
@@ -255,8 +239,8 @@ impl Encoder {
     }
 
     fn give_up(&mut self, request: &Request, why: String) {
-        self.unspeakable.push(Asked::of(request));
-        self.stopped = Some(Stop::Unspeakable(why));
+        self.unsupported.push(RequestInfo::of(request));
+        self.stopped = Some(Stop::Unsupported(why));
     }
 
     fn encode(&mut self, request: &Request, of: u32) -> Result<Box<Encoded>, String> {
@@ -265,26 +249,9 @@ impl Encoder {
             dialect.body(request, &self.sampling, model).map_err(|error| error.to_string())?;
         self.hasher.body(&body);
         let stream = self.sampling.stream;
-        let reader = ResponseReader::new(*dialect, &request.prompt, stream, self.keep_text);
+        let reader = ResponseReader::new(dialect, &request.prompt, stream, self.keep_text);
         let mut bytes = request_head("POST", path, authority, headers, Some(body.len()));
         bytes.extend_from_slice(&body);
-        Ok(Box::new(Encoded { bytes, reader, asked: Asked::of(request), conversation: of }))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_server_quotes_of_a_secret_is_not_kept() {
-        let headers = [
-            ("authorization".to_owned(), "Bearer sk-abcdef123".to_owned()),
-            ("x-tenant".to_owned(), "tenant-42".to_owned()),
-            ("content-type".to_owned(), "application/json".to_owned()),
-            ("x-n".to_owned(), "1".to_owned()),
-        ];
-        let told = "no model 1 for sk-abcdef123 (Bearer sk-abcdef123, tenant-42, application/json)";
-        assert_eq!(redact(&headers, told), "no model 1 for *** (***, ***, application/json)");
+        Ok(Box::new(Encoded { bytes, reader, info: RequestInfo::of(request), conversation: of }))
     }
 }

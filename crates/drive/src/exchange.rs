@@ -1,4 +1,5 @@
-//! One request in flight: its record so far, what is left to send, and what was answered.
+//! One request in flight: its record so far, the bytes left to send, and the response so far. It
+//! touches no socket.
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{Read, Record, detail};
@@ -14,7 +15,7 @@ pub(crate) struct Exchange {
     pub record: Record,
     /// Whether its connection carried another request before.
     pub on_used_connection: bool,
-    /// The conversation that it is of.
+    /// The conversation that it belongs to.
     conversation: u32,
     reader: ResponseReader,
     bytes: Vec<u8>,
@@ -24,29 +25,29 @@ pub(crate) struct Exchange {
     first_token: Option<Nanos>,
 }
 
-/// The most reads, and the most events, of one answer.
-pub(crate) const MOST_EVENTS: usize = 2_000_000;
+/// Most reads, and most events, of one response.
+pub(crate) const MAX_EVENTS: usize = 2_000_000;
 
 /// How an exchange ended, for the connection that carried it.
 pub(crate) struct Finished {
     pub record: Record,
-    /// The conversation that it is of.
+    /// The conversation that it belongs to.
     pub conversation: u32,
-    /// The answer, where texts are kept.
+    /// The answer's text, if texts are kept.
     pub answer: Option<String>,
-    /// What was thought before it, where the server tells that apart.
+    /// The reasoning's text, if texts are kept and the server separates it.
     pub reasoning: Option<String>,
     /// Whether the connection may carry another request.
     pub reusable: bool,
 }
 
-/// The most reads and events that room is made for ahead.
-const MOST_EXPECTED: usize = 4_096;
+/// Most reads and events that memory is reserved for ahead.
+const MAX_EXPECTED: usize = 4_096;
 
 impl Exchange {
     pub fn new(mut record: Record, encoded: Encoded) -> Self {
         // One read and one event a token, the head, a finish, the usage and the end mark.
-        let expected = (encoded.asked.output as usize).saturating_add(4).min(MOST_EXPECTED);
+        let expected = (encoded.info.output as usize).saturating_add(4).min(MAX_EXPECTED);
         record.reads.reserve(expected);
         let mut reader = encoded.reader;
         reader.expect_events(expected);
@@ -72,7 +73,7 @@ impl Exchange {
         &self.bytes[self.written..]
     }
 
-    /// Notes that some bytes were handed to the kernel by this instant.
+    /// Notes that some bytes were handed to the kernel at this instant.
     pub fn wrote(&mut self, count: usize, at: Nanos) {
         self.written += count;
         if self.written == self.bytes.len() && self.record.sent.is_none() {
@@ -82,9 +83,9 @@ impl Exchange {
         }
     }
 
-    /// Takes in what a read brought. Returns how far the answer is and how many token events came.
+    /// Adds one read. Returns the progress of the response and the number of its token events.
     pub fn feed(&mut self, arrived: &Arrived, bytes: &[u8]) -> (Progress, u64) {
-        // Nothing of an answer comes before its request is sent.
+        // No part of a response arrives before its request is sent.
         let sent = self.record.send_start.unwrap_or(Nanos::ZERO);
         let read = Read {
             kernel: arrived.kernel,
@@ -94,13 +95,13 @@ impl Exchange {
         };
         let index = self.record.reads.len() as u32;
         self.record.reads.push(read);
-        let before = self.reader.answer().events.len();
+        let before = self.reader.parsed().events.len();
         let progress = self.reader.feed(index, bytes);
         if self.record.headers.is_none() && self.reader.head_seen() {
             self.record.headers = Some(read.arrival());
         }
         let tokens =
-            self.reader.answer().events[before..].iter().filter(|event| event.kind.is_token());
+            self.reader.parsed().events[before..].iter().filter(|event| event.kind.is_token());
         let tokens = tokens.count() as u64;
         if tokens > 0 {
             self.last_token = Some(read.arrival());
@@ -109,7 +110,7 @@ impl Exchange {
         (progress, tokens)
     }
 
-    /// Ends it as the answer says: its body has ended with the last read.
+    /// Ends it with the outcome of the response, whose body ended with the last read.
     pub fn finish(self) -> Finished {
         let (outcome, why) = self.reader.verdict();
         let ended = self.record.reads.last().map(Read::arrival);
@@ -117,19 +118,19 @@ impl Exchange {
         self.close(outcome, why, ended, reusable)
     }
 
-    /// Ends it as the answer says, with the end of the connection.
+    /// Ends it with the outcome of the response, which the end of the connection ended.
     pub fn finish_closed(mut self, at: Nanos) -> Finished {
         self.reader.eof();
         let (outcome, why) = self.reader.verdict();
         self.close(outcome, why, Some(at), false)
     }
 
-    /// Whether more has come than any answer holds, so that memory stays bounded.
+    /// Whether more arrived than any response holds. The limit bounds memory.
     pub fn is_endless(&self) -> bool {
-        self.record.reads.len().max(self.reader.answer().events.len()) > MOST_EVENTS
+        self.record.reads.len().max(self.reader.parsed().events.len()) > MAX_EVENTS
     }
 
-    /// Ends it because the client gives it up or the connection broke.
+    /// Ends it because it was given up or the connection broke.
     pub fn abandon(self, outcome: Outcome, why: Option<String>, at: Nanos) -> Finished {
         self.close(outcome, why, Some(at), false)
     }
@@ -145,7 +146,7 @@ impl Exchange {
         self.record.detail = why.map(|why| detail(&why));
         self.record.ended = ended;
         self.record.status = self.reader.status();
-        let answer = self.reader.into_answer();
+        let answer = self.reader.into_parsed();
         self.record.events = answer.events;
         self.record.finish_reason = answer.finish_reason;
         self.record.usage = answer.usage;
@@ -158,12 +159,12 @@ impl Exchange {
         }
     }
 
-    /// Whether any byte of an answer came.
+    /// Whether any byte of a response arrived.
     pub fn answered(&self) -> bool {
         !self.record.reads.is_empty()
     }
 
-    /// The phase it is in, as timeouts and broken connections name it.
+    /// Its phase, as timeouts and broken connections name it.
     pub fn phase(&self) -> Phase {
         if self.record.send_start.is_none() {
             Phase::Connect
@@ -178,7 +179,7 @@ impl Exchange {
         }
     }
 
-    /// The earliest of the plan's timeouts that now run, with the phase it is named by.
+    /// The earliest timeout of the plan that runs now, with the phase that names it.
     pub fn deadline(&self, timeouts: &Timeouts) -> Option<(Nanos, Phase)> {
         let Some(sent) = self.record.send_start else {
             let began = self.record.picked.unwrap_or(self.record.due);

@@ -2,20 +2,22 @@
 //!
 //! [`Driver`] is an actor over a [`inferometer_net::Net`]: the same code runs over sockets in real
 //! time and over in-memory pipes in virtual time. It never parses protocols itself (`wire` does),
-//! decides when a request is due (the load model does), or computes a figure.
+//! decides when a request is due (the load model does), or computes a metric. Beside the measurement,
+//! [`probe`] finds out what a server is and [`tokenize`] uses its tokenizer.
 
 mod connections;
 mod driver;
 mod encode;
 mod exchange;
+mod job;
 mod live;
 mod timers;
 mod watch;
 
-pub mod control;
 pub mod probe;
 pub mod tokenize;
 
-pub use driver::{Driver, Job, Recorder};
+pub use driver::Driver;
 pub use encode::{Encoder, Endpoint};
+pub use job::{Job, Recorder};
 pub use live::{Live, LiveCounts};

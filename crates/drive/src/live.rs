@@ -1,31 +1,30 @@
-//! Counters that another thread may watch while a pass runs.
+//! Counters that another thread may read while a pass runs. They are the source of no result.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What has happened so far in a pass. Written by the driver, read by whoever shows it; not a
-/// source of any result.
+/// Counters of a pass so far: written by the driver, read by displays.
 #[derive(Debug, Default)]
 pub struct Live {
     begun: AtomicU64,
     ended: AtomicU64,
     failed: AtomicU64,
     never_begun: AtomicU64,
-    tokens: AtomicU64,
+    chunks: AtomicU64,
 }
 
-/// One look at [`Live`].
+/// The values of [`Live`] at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveCounts {
     /// Requests begun.
     pub begun: u64,
     /// Requests ended, whatever their outcome.
     pub ended: u64,
-    /// Requests of these that did not complete.
+    /// Requests that ended without being complete.
     pub failed: u64,
-    /// Requests of the plan that were given up before they began: in none of the others.
+    /// Planned requests that were never begun; not part of the other counts.
     pub never_begun: u64,
-    /// Token events received.
-    pub tokens: u64,
+    /// Chunks with output received. One may carry several tokens.
+    pub chunks: u64,
 }
 
 impl Live {
@@ -37,7 +36,7 @@ impl Live {
             ended: self.ended.load(Relaxed),
             failed: self.failed.load(Relaxed),
             never_begun: self.never_begun.load(Relaxed),
-            tokens: self.tokens.load(Relaxed),
+            chunks: self.chunks.load(Relaxed),
         }
     }
 
@@ -56,20 +55,20 @@ impl Live {
         add(&self.never_begun, 1);
     }
 
-    pub(crate) fn tokens(&self, count: u64) {
-        add(&self.tokens, count);
+    pub(crate) fn chunks(&self, count: u64) {
+        add(&self.chunks, count);
     }
 }
 
 impl LiveCounts {
-    /// Requests that are over, also those that never began: what is done of a plan.
+    /// Requests that are over, including those never begun.
     #[must_use]
     pub fn over(&self) -> u64 {
         self.ended + self.never_begun
     }
 }
 
-/// Only the driver's thread writes, so that no locked instruction is needed.
+/// Only the driver's thread writes, so no locked instruction is needed.
 fn add(counter: &AtomicU64, count: u64) {
     counter.store(counter.load(Relaxed) + count, Relaxed);
 }

@@ -1,18 +1,18 @@
-//! Asks a server what it is: engine, version, model, and the dialect to speak with it.
+//! Finds out what a server is: engine, version, models, and the dialect to speak with it. What the
+//! server does not state stays unknown.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use inferometer_http::client::{Client, ClientError, ClientResponse};
 use inferometer_net::tls::Trust;
 use inferometer_plan::Url;
 use serde_json::Value;
 
-use crate::control::{Answer, ControlError, Server};
-
-/// Ports on which engines usually listen.
+/// Ports that engines listen on by default.
 pub const USUAL_PORTS: [u16; 7] = [8000, 8080, 30000, 3000, 11434, 1234, 23333];
 
-/// What a server says of itself. What it does not say is absent, never guessed.
+/// What a server states about itself. What it does not state is absent, never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Engine, such as `vllm`.
@@ -23,14 +23,14 @@ pub struct Found {
     pub models: Vec<String>,
     /// The dialect to speak, if one is known to fit.
     pub dialect: Option<&'static str>,
-    /// Whether it is the embedded engine: every figure is then a simulation's.
+    /// Whether it is the embedded engine, so that every figure comes from a simulation.
     pub simulated: bool,
-    /// Further facts, by the server's own names.
+    /// Further facts, under the server's own names.
     pub facts: BTreeMap<String, String>,
 }
 
 impl Found {
-    /// `vllm 0.32.0, model tiny`: what was found, in a line.
+    /// One line for people: `vllm 0.32.0, model tiny`.
     #[must_use]
     pub fn line(&self) -> String {
         let engine = match (self.engine, &self.version) {
@@ -45,49 +45,51 @@ impl Found {
     }
 }
 
-/// Asks a server what it is.
+/// Requests the paths by which engines can be told apart.
 ///
 /// # Errors
-/// When the server stops to answer. An answer that says nothing is no error.
-pub fn probe(server: &Server) -> Result<Found, ControlError> {
+/// When the server stops responding. A response without information is no error.
+pub fn probe(client: &Client) -> Result<Found, ClientError> {
     let mut found = Found::default();
-    let models = json_of(server.get("/v1/models"))?;
-    if let Some((answer, models)) = models {
-        note_models(&mut found, &models, answer.server.as_deref());
+    let models = json_of(client.get("/v1/models"))?;
+    if let Some((response, models)) = models {
+        note_models(&mut found, &models, response.server.as_deref());
     }
-    if let Some((_, version)) = json_of(server.get("/version"))?
+    if let Some((_, version)) = json_of(client.get("/version"))?
         && let Some(version) = version["version"].as_str()
     {
-        // Others have such a path too: who it is must be known from the list of models.
+        // Other engines have this path too: which one it is, the list of models tells.
         found.version = Some(version.to_owned());
-    } else if let Some((_, info)) = json_of(server.get("/info"))?
+    } else if let Some((_, info)) = json_of(client.get("/info"))?
         && info["model_id"].is_string()
     {
         note_tgi(&mut found, &info);
-    } else if let Some((_, info)) = json_of(server.get("/get_model_info"))?
+    } else if let Some((_, info)) = json_of(client.get("/get_model_info"))?
         && info["model_path"].is_string()
     {
         note_sglang(&mut found, &info);
-    } else if let Some((_, props)) = json_of(server.get("/props"))?
+    } else if let Some((_, props)) = json_of(client.get("/props"))?
         && props["default_generation_settings"].is_object()
     {
         note_llama_cpp(&mut found, &props);
     } else if found.dialect.is_none()
-        && let Some((_, api)) = json_of(server.get("/openapi.json"))?
+        && let Some((_, api)) = json_of(client.get("/openapi.json"))?
     {
         note_paths(&mut found, &api);
     }
     Ok(found)
 }
 
-/// The JSON of an answer; nothing if the server has no such path or answers something else.
-fn json_of(answer: Result<Answer, ControlError>) -> Result<Option<(Answer, Value)>, ControlError> {
-    match answer {
-        Ok(answer) if answer.status == 200 => {
-            let value = serde_json::from_slice(&answer.body).ok();
-            Ok(value.map(|value| (answer, value)))
+/// The JSON of a response; `None` if the server has no such path or the response is no JSON.
+fn json_of(
+    response: Result<ClientResponse, ClientError>,
+) -> Result<Option<(ClientResponse, Value)>, ClientError> {
+    match response {
+        Ok(response) if response.status == 200 => {
+            let value = serde_json::from_slice(&response.body).ok();
+            Ok(value.map(|value| (response, value)))
         }
-        Ok(_) | Err(ControlError::Garbled { .. }) => Ok(None),
+        Ok(_) | Err(ClientError::Garbled { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -163,7 +165,7 @@ fn note_llama_cpp(found: &mut Found, props: &Value) {
     note(found, "n_ctx_slot", &props["default_generation_settings"]["n_ctx"]);
 }
 
-/// A server that does not list its models may still say which paths it has.
+/// A server that does not list its models may still list its paths.
 fn note_paths(found: &mut Found, api: &Value) {
     let has = |path: &str| api["paths"][path].is_object();
     if has("/v1/completions") {
@@ -171,7 +173,7 @@ fn note_paths(found: &mut Found, api: &Value) {
     } else if has("/v1/chat/completions") {
         found.dialect = Some("openai-chat");
     }
-    // Two paths that `transformers serve` has and nobody else was seen to have.
+    // Of the engines that we have seen, only `transformers serve` has these two paths.
     if found.dialect.is_some() && has("/load_model") && has("/reset") {
         found.engine = Some("transformers");
     }
@@ -186,17 +188,17 @@ fn note(found: &mut Found, key: &str, value: &Value) {
     found.facts.insert(key.to_owned(), text);
 }
 
-/// Looks for servers on the usual ports of this machine; only asks them what they are.
+/// Probes the usual ports of this machine.
 #[must_use]
 pub fn find_local() -> Vec<(Url, Found)> {
     let timeout = Duration::from_millis(300);
-    let ask = |port: u16| {
+    let probe_port = |port: u16| {
         let url = Url::plain("127.0.0.1", port);
-        let server = Server::reach(&url, Vec::new(), timeout, &Trust::Known).ok()?;
-        let found = probe(&server).ok()?;
+        let client = Client::reach(&url, Vec::new(), timeout, &Trust::Known).ok()?;
+        let found = probe(&client).ok()?;
         found.engine.is_some().then_some((url, found))
     };
-    USUAL_PORTS.into_iter().filter_map(ask).collect()
+    USUAL_PORTS.into_iter().filter_map(probe_port).collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! When connections are to be looked at again. It gives up nothing: who asked decides.
+//! One timer per connection. It only tells which have fired.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use inferometer_net::{ConnId, Nanos};
 
-/// One timer for each connection. Arming it again with a later time is left until it fires, so
-/// that an event costs nothing here.
+/// The timers of all connections. A timer that is armed again with a later time still fires at the
+/// earlier one, so that arming costs nothing per token; the caller then arms it again.
 #[derive(Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Nanos, ConnId)>>,

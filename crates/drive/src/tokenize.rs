@@ -1,41 +1,41 @@
-//! The server's own tokenizer, by its `/tokenize` and `/detokenize`.
+//! The server's own tokenizer, through its `/tokenize` and `/detokenize`. Never used while a pass
+//! runs.
 
 use std::sync::OnceLock;
 
+use inferometer_http::client::{Client, KeepAliveClient};
 use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
 use serde_json::{Value, json};
 
-use crate::control::{KeptServer, Server};
-
-/// How a server wants to be asked.
+/// The form of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
+enum Api {
     /// `{"model", "prompt", "add_special_tokens"}`: vLLM, and the embedded engine.
     Vllm,
     /// `{"content", "add_special"}`: llama.cpp.
     LlamaCpp,
 }
 
-/// A tokenizer that lives in the server under test. Each call is a request, so it serves to shape
-/// prompts before a pass and never while one runs.
+/// A tokenizer inside the server under test. Each call is a request, so it shapes prompts before a
+/// pass.
 pub struct ServerTokenizer {
-    server: KeptServer,
+    client: KeepAliveClient,
     model: String,
-    manner: Manner,
+    api: Api,
     plain: OnceLock<Plain>,
 }
 
-/// What random prompts are made of.
+/// The vocabulary of random prompts.
 #[derive(Default)]
 struct Plain {
     ids: Vec<u32>,
     words: Option<PlainWords>,
 }
 
-/// Questions that are worth having open at once: enough that the server never waits for us.
-const AT_ONCE: usize = 16;
-/// With fewer words than this, prompts are made of all tokens that the text has.
-const FEWEST_WORDS: usize = 64;
+/// Requests in flight at the same time: enough that the server never waits for us.
+const CONCURRENT_CALLS: usize = 16;
+/// With fewer words than this, random prompts are made of all tokens of the text.
+const MIN_WORDS: usize = 64;
 
 /// Text whose words become the vocabulary of random prompts.
 const WORDS: &str = include_str!("words.txt");
@@ -43,12 +43,12 @@ const WORDS: &str = include_str!("words.txt");
 impl ServerTokenizer {
     /// The tokenizer of a server, if it has one that both encodes and decodes.
     #[must_use]
-    pub fn of(server: &Server, model: &str) -> Option<Self> {
-        [Manner::Vllm, Manner::LlamaCpp].into_iter().find_map(|manner| {
+    pub fn of(client: &Client, model: &str) -> Option<Self> {
+        [Api::Vllm, Api::LlamaCpp].into_iter().find_map(|api| {
             let candidate = Self {
-                server: KeptServer::of(server),
+                client: KeepAliveClient::new(client),
                 model: model.to_owned(),
-                manner,
+                api,
                 plain: OnceLock::new(),
             };
             let ids = candidate.encode(" the quick brown fox").ok()?;
@@ -58,9 +58,9 @@ impl ServerTokenizer {
     }
 
     fn post(&self, path: &str, body: &Value) -> Result<Value, TokenizerError> {
-        self.server
+        self.client
             .post(path, body)
-            .and_then(|answer| self.server.server().json(path, &answer))
+            .and_then(|response| self.client.client().json(path, &response))
             .map_err(|error| self.failed(error))
     }
 
@@ -71,28 +71,28 @@ impl ServerTokenizer {
 
 impl Tokenizer for ServerTokenizer {
     fn name(&self) -> String {
-        format!("{}/tokenize", self.server.server().url)
+        format!("{}/tokenize", self.client.client().url)
     }
 
     fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
-        let body = match self.manner {
-            Manner::Vllm => {
+        let body = match self.api {
+            Api::Vllm => {
                 json!({"model": self.model, "prompt": text, "add_special_tokens": false})
             }
-            Manner::LlamaCpp => json!({"content": text, "add_special": false}),
+            Api::LlamaCpp => json!({"content": text, "add_special": false}),
         };
-        let answer = self.post("/tokenize", &body)?;
-        let ids = answer["tokens"].as_array().map(|ids| ids.iter().map(id).collect());
+        let response = self.post("/tokenize", &body)?;
+        let ids = response["tokens"].as_array().map(|ids| ids.iter().map(id).collect());
         ids.flatten().ok_or_else(|| self.failed("the answer holds no list of token ids"))
     }
 
     fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
-        let (body, key) = match self.manner {
-            Manner::Vllm => (json!({"model": self.model, "tokens": ids}), "prompt"),
-            Manner::LlamaCpp => (json!({"tokens": ids}), "content"),
+        let (body, key) = match self.api {
+            Api::Vllm => (json!({"model": self.model, "tokens": ids}), "prompt"),
+            Api::LlamaCpp => (json!({"tokens": ids}), "content"),
         };
-        let answer = self.post("/detokenize", &body)?;
-        let text = answer[key].as_str().map(str::to_owned);
+        let response = self.post("/detokenize", &body)?;
+        let text = response[key].as_str().map(str::to_owned);
         text.ok_or_else(|| self.failed("the answer holds no text"))
     }
 
@@ -105,26 +105,26 @@ impl Tokenizer for ServerTokenizer {
     }
 
     fn calls_at_once(&self) -> Option<usize> {
-        Some(AT_ONCE)
+        Some(CONCURRENT_CALLS)
     }
 }
 
 impl ServerTokenizer {
     fn plain(&self) -> &Plain {
-        self.plain.get_or_init(|| self.plain_of_words().unwrap_or_default())
+        self.plain.get_or_init(|| self.find_plain().unwrap_or_default())
     }
 
-    /// The words of a text that are one token each, with their text: a prompt is written without
-    /// asking, and asked for its count alone. Where these are few, whatever tokens the text has.
-    fn plain_of_words(&self) -> Result<Plain, TokenizerError> {
+    /// The words that are one token each, with their text: then only the token count of a prompt needs
+    /// a request. If there are few such words, all tokens of the text.
+    fn find_plain(&self) -> Result<Plain, TokenizerError> {
         let words: Vec<&str> = WORDS.split_whitespace().collect();
-        // Some tokenizers put a space before the first word themselves.
+        // Some tokenizers add a space before the first word themselves.
         for lead in [" ", ""] {
             let mut found = Vec::new();
             self.single_tokens(lead, &words, &mut found)?;
             found.sort_unstable();
             found.dedup_by_key(|(id, _)| *id);
-            if found.len() >= FEWEST_WORDS {
+            if found.len() >= MIN_WORDS {
                 let texts = |lead: &str| {
                     found.iter().map(|(_, word)| format!("{lead}{word}").into()).collect()
                 };
@@ -140,7 +140,7 @@ impl ServerTokenizer {
         Ok(Plain { ids, words: None })
     }
 
-    /// Finds the words that are a token each: where a text of n words has n tokens, they are those.
+    /// Finds the words that are one token each: all words of a text of n words and n tokens are.
     fn single_tokens<'w>(
         &self,
         lead: &str,

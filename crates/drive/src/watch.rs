@@ -1,5 +1,5 @@
-//! Looks, now and then, whether the outcome of a pass is certain already, so that what is left of it
-//! need not be waited for. What makes it certain is [`inferometer_analysis::search::Watcher`]'s.
+//! Checks from time to time whether the outcome of a pass is already certain, so that the rest can be
+//! skipped. What makes it certain is decided by [`inferometer_analysis::search::Watcher`].
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use inferometer_metrics::Timeline;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
-/// How often it is looked: no pass is ended later than that.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How much older than a limit a request in flight must be: its answer may have come in time and not
-/// be read yet.
-const UNREAD: Duration = Duration::from_millis(100);
+/// Time between two checks.
+const CHECK_PERIOD: Duration = Duration::from_millis(50);
+/// A request in flight must exceed a limit by this much: its response may have arrived in time and
+/// not been read yet.
+const READ_MARGIN: Duration = Duration::from_millis(100);
 
-/// A watcher, and when it looks next.
+/// A watcher, and the time of its next check.
 pub(crate) struct Watch {
     watcher: Watcher,
     streamed: bool,
@@ -28,25 +28,25 @@ impl Watch {
         Self { watcher, streamed, next: Nanos::ZERO }
     }
 
-    /// When it looks next.
+    /// The time of the next check.
     pub fn next(&self) -> Nanos {
         self.next
     }
 
-    /// Takes in a request that ended, or was not begun.
+    /// Adds a request that ended or was never begun.
     pub fn ended(&mut self, record: &Record) {
         self.watcher.ended(&RequestFigures::of(&Timeline::new(record, self.streamed)));
     }
 
-    /// Whether the outcome is certain, with what is in flight: each request's record so far, and
-    /// when its first token came.
+    /// Whether the outcome is certain, given the requests in flight: each one's record so far, and the
+    /// arrival of its first token.
     pub fn is_certain<'a>(
         &mut self,
         now: Nanos,
         in_flight: impl Iterator<Item = (&'a Record, Option<Nanos>)>,
     ) -> bool {
-        self.next = now + LOOK_EVERY;
-        let read = now - UNREAD;
+        self.next = now + CHECK_PERIOD;
+        let read = now - READ_MARGIN;
         self.watcher.is_certain(in_flight.map(|(record, first)| {
             RequestFigures::in_flight(record.index, record.due, record.send_start, first, read)
         }))

@@ -1,4 +1,4 @@
-//! What the event loop knows of its connections. It calls nothing.
+//! The event loop's state of a connection. It makes no system call.
 
 use std::io;
 use std::net::TcpStream;
@@ -42,12 +42,12 @@ pub(crate) fn find(slots: &mut [Slot], id: ConnId) -> Option<&mut Conn> {
     if slot.generation == id.generation { slot.conn.as_mut() } else { None }
 }
 
-/// What the kernel is told to name a connection by.
+/// The number under which the kernel reports a connection.
 pub(crate) fn token(id: ConnId) -> u64 {
     u64::from(id.slot) | (u64::from(id.generation & 0x7fff_ffff) << 32)
 }
 
-/// What becomes of calls on a connection that is closed.
+/// The error of a call on a closed connection.
 pub(crate) fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "the connection is closed")
 }

@@ -1,8 +1,8 @@
 //! Real sockets and the real clock: one epoll loop, edge-triggered, one read per readiness.
 //!
-//! The kernel tells of a connection once for what has come. What a read may have left behind is
-//! remembered here and told of again, so that to an actor a connection is readable until it has
-//! read everything.
+//! The kernel reports a connection once for what has arrived. If a read may have left bytes, the
+//! connection is remembered here and reported again, so that for an actor a connection is readable
+//! until it has read everything.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -23,12 +23,12 @@ const WAKER_TOKEN: u64 = u64::MAX;
 /// Set in the token of a listening socket; the rest is its index.
 const LISTENER_BIT: u64 = 1 << 63;
 
-/// Waits shorter than this are not looked into: their intervals are narrow enough.
+/// Shorter waits are not analysed: their arrival intervals are narrow enough.
 const LONG_WAIT: Duration = Duration::from_millis(1);
-/// The longest wait. An idle loop looks at the clock this often, so that a stop of the process is
-/// seen even when nothing is due.
+/// The longest wait. An idle loop reads the clock this often, so that a stop of the process is
+/// noticed even when nothing is due.
 const HEARTBEAT: Duration = Duration::from_millis(50);
-/// What a wake-up may take beside waiting for a processor: interrupt, scheduler, return.
+/// Longest time of a wake-up without waiting for a processor: interrupt, scheduler, return.
 const WAKE_UP: Duration = Duration::from_micros(100);
 
 /// Sockets of this process, and the monotonic clock.
@@ -38,13 +38,13 @@ pub struct EpollNet {
     listeners: Vec<TcpListener>,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Connections whose last read may have left something.
+    /// Connections whose last read may have left bytes.
     unread: Vec<ConnId>,
     stamps: Converter,
     use_kernel_stamps: bool,
     /// Keeps the kernel stamping while no connection is open.
     _stamping: Option<StampKeeper>,
-    /// How long before an instant to stop sleeping and look at the clock instead.
+    /// How long before an instant to stop sleeping and poll the clock instead.
     spin: Duration,
     loop_stats: LoopStats,
     /// When the last wait returned.
@@ -53,12 +53,12 @@ pub struct EpollNet {
     wait_called: Nanos,
     /// Whether the last wait had room to report everything that was ready.
     reported_all: bool,
-    /// When the wait before it was called. What the wait before did not report was empty then.
+    /// When the wait before it was called. A socket that it did not report was empty then.
     empty_at: Nanos,
-    /// A later instant, if this wait slept: what it reports came after it, unless the wake-up took
-    /// longer than it should. Where a stamp of the kernel's says so, that holds.
+    /// A later such instant, if this wait slept: everything that it reports arrived after it, unless
+    /// the wake-up took too long. A kernel stamp that says otherwise is right.
     asleep_at: Nanos,
-    /// Tells how long this thread waited for a processor.
+    /// How long this thread waited for a processor.
     run_delay: RunDelay,
     /// The last reading of the clock, which lies before whatever happens next.
     last_now: Nanos,
@@ -97,7 +97,7 @@ impl EpollNet {
         })
     }
 
-    /// Without the kernel's stamps, as where it gives none.
+    /// Does not use the kernel's stamps, as on systems without them.
     #[must_use]
     pub fn with_user_stamps(mut self) -> Self {
         self.use_kernel_stamps = false;
@@ -105,14 +105,13 @@ impl EpollNet {
         self
     }
 
-    /// How long before an instant that an actor asked for to stop sleeping and look at the clock
-    /// instead. It makes wake-ups exact to a microsecond, for at most this much processor time
-    /// each.
+    /// Sets how long before an actor's instant to stop sleeping and poll the clock instead. It makes
+    /// wake-ups exact to a microsecond, for at most this much processor time each.
     pub fn set_spin(&mut self, spin: Duration) {
         self.spin = spin;
     }
 
-    /// How the loop kept up since it was asked last, or since the start.
+    /// The loop's delays since the last call, or since the start.
     pub fn take_loop_stats(&mut self) -> LoopStats {
         self.run_delay.since_last();
         let waited_for_cpu = self.run_delay.take_total();
@@ -125,7 +124,7 @@ impl EpollNet {
         self.waker.clone()
     }
 
-    /// What happened to the kernel's stamps so far.
+    /// Counts of the kernel's stamps so far.
     #[must_use]
     pub fn stamp_stats(&self) -> StampStats {
         self.stamps.stats
@@ -197,12 +196,12 @@ impl EpollNet {
         }
     }
 
-    /// Sleeps until something is ready or an instant comes; the last part of it awake.
+    /// Waits until something is ready or an instant comes; polls during the last part of it.
     fn sleep(&mut self, now: Nanos, end: Nanos, spin: Duration) -> io::Result<usize> {
         let asleep_until = end - spin;
         let mut found = self.epoll.wait(asleep_until.since(now))?;
         if !spin.is_zero() {
-            // A signal may have ended the sleep before its time: then there is nothing to wait for.
+            // A signal may have ended the sleep early: then there is nothing to wait for.
             while found == 0 && (asleep_until..end).contains(&self.now()) {
                 found = self.epoll.wait(Duration::ZERO)?;
             }
@@ -250,7 +249,7 @@ impl EpollNet {
         conn.ended |= event.ended;
         if event.readable {
             if conn.reported {
-                // It was reported before and not read: it cannot be called empty.
+                // It was reported before and not read, so it may not be empty.
                 conn.drained_at = None;
             }
             conn.reported = true;
@@ -272,11 +271,11 @@ impl EpollNet {
         }
     }
 
-    /// Takes a socket in and watches it.
+    /// Adds a socket and watches it.
     fn adopt(&mut self, stream: TcpStream, state: State) -> io::Result<ConnId> {
         stream.set_nodelay(true)?;
         if self.use_kernel_stamps {
-            // A kernel without stamps is no error: reads then come without, and say so.
+            // A kernel without stamps is no error: reads then have none.
             self.use_kernel_stamps = sys::enable_receive_stamps(&stream).is_ok();
         }
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -343,7 +342,7 @@ impl Net for EpollNet {
                 self.last_now = user;
                 self.loop_stats.truncated_control += u64::from(truncated);
                 // A socket that had been drained, and that the previous wait did not report, was
-                // empty when that wait was called. Of one that had not, nothing is known.
+                // empty when that wait was called. Otherwise nothing is known.
                 let (certain, likely) = match conn.drained_at {
                     Some(drained_at) => {
                         let certain = drained_at.max(self.empty_at).min(user);

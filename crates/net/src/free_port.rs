@@ -1,10 +1,10 @@
-//! A port that nobody listens on. Never keeps it.
+//! A port that nobody listens on. It does not reserve the port.
 
 use std::io;
 use std::net::TcpListener;
 
-/// A free TCP port of a local address. Another program may take it before its user does: who
-/// starts a server there must be ready for its refusal.
+/// A free TCP port of a local address. Another program may take it first, so whoever starts a server
+/// there must expect that it cannot listen.
 ///
 /// # Errors
 /// When the address is none of this machine, or it has no port left.

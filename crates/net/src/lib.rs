@@ -1,8 +1,8 @@
 //! Time and sockets: the one place that reads a clock or touches the network, and its virtual
 //! twin.
 //!
-//! Programs that talk are [`Actor`]s: they are told what is ready, act, and say when they want to
-//! be woken. [`EpollNet`] plays an actor over real sockets and the monotonic clock;
+//! Programs that communicate are [`Actor`]s: a turn gets what is ready, acts, and returns when it
+//! wants the next turn. [`EpollNet`] plays an actor over real sockets and the monotonic clock;
 //! [`virtual_net::play`] plays several against each other over in-memory pipes, where time passes
 //! only when nobody has anything left to do, so that every instant of a test is exact.
 //!
@@ -48,12 +48,12 @@ impl ConnId {
     }
 }
 
-/// What has become possible.
+/// An event on a connection.
 #[derive(Debug)]
 pub enum Ready {
-    /// A connection that was asked for is open.
+    /// A connection that was requested is open.
     Connected(ConnId),
-    /// A connection that was asked for could not be opened; it is closed already.
+    /// A connection that was requested could not be opened; it is closed already.
     ConnectFailed(ConnId, io::Error),
     /// A client connected to a listening address.
     Accepted(ConnId),
@@ -63,7 +63,7 @@ pub enum Ready {
     Writable(ConnId),
 }
 
-/// What a read brought.
+/// The result of a read.
 #[derive(Debug)]
 pub enum ReadResult {
     /// Some bytes.
@@ -81,11 +81,11 @@ pub enum ReadResult {
 pub struct Arrived {
     /// How many bytes.
     pub bytes: usize,
-    /// When the kernel received the last segment of them, where it says so.
+    /// When the kernel received the last segment of them, if it stamps receives.
     pub kernel: Option<Nanos>,
-    /// When they were in the program's hands.
+    /// When the program had them.
     pub user: Nanos,
-    /// The last instant before it at which the socket is known to have held nothing.
+    /// The last earlier instant at which the socket is known to have been empty.
     pub empty_before: Nanos,
 }
 
@@ -104,7 +104,7 @@ pub trait Net {
     fn now(&self) -> Nanos;
 
     /// Listens on an address; clients come as [`Ready::Accepted`]. Returns the address with the
-    /// port that was chosen, if port 0 was asked for.
+    /// port that was chosen, if port 0 was requested.
     ///
     /// # Errors
     /// When the address cannot be listened on.
@@ -125,11 +125,11 @@ pub trait Net {
     /// When the connection is broken.
     fn write(&mut self, conn: ConnId, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Ends a connection. Nothing about it is reported afterwards.
+    /// Closes a connection. Nothing about it is reported afterwards.
     fn close(&mut self, conn: ConnId, how: Close);
 }
 
-/// When an actor wants its next turn. What is ready gives it a turn in any case.
+/// When an actor wants its next turn. An event gives it a turn in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// At this instant at the latest.
@@ -151,7 +151,7 @@ impl Wake {
     }
 }
 
-/// A program that talks over a [`Net`].
+/// A program that communicates over a [`Net`].
 pub trait Actor<N: Net> {
     /// Handles what is ready and what is due.
     fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake;

@@ -1,19 +1,19 @@
-//! How an event loop kept up with its work. It counts, and judges nothing.
+//! Delays of an event loop. It counts, and judges nothing.
 
 use std::time::Duration;
 
 use inferometer_stats::histogram::Histogram;
 
-/// From here on a turn, or a wait beyond its end, counts as a stall.
+/// A turn of this length, or a wait that ends this late, counts as a stall.
 pub const STALL: Duration = Duration::from_millis(10);
 
-/// How a loop kept up since somebody asked last.
+/// Delays of a loop since the last reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopStats {
-    /// Turns by their length: from the end of one wait to the call of the next. Nothing is read
-    /// and nothing sent on time during one, but for what the turn itself does.
+    /// Turns by length: from the end of one wait to the call of the next. Whatever arrives or becomes
+    /// due during a turn waits for the next one.
     pub turns: Histogram,
-    /// Waits that ended by themselves, by how long after their time.
+    /// Waits that timed out, by how late they ended.
     pub overslept: Histogram,
     /// The time of all turns.
     pub busy: Duration,

@@ -1,4 +1,4 @@
-//! How long a thread was ready to run and had no processor, as the kernel accounts for it.
+//! How long a thread was ready to run and had no processor, as the kernel counts it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -33,7 +33,7 @@ impl RunDelay {
         Some(Duration::from_nanos(since))
     }
 
-    /// The delay since this was asked last, up to the last reading.
+    /// The delay since the last call, up to the last reading.
     pub fn take_total(&mut self) -> Option<Duration> {
         self.file.as_ref()?;
         let from_ns = std::mem::replace(&mut self.total_from_ns, self.last_ns);

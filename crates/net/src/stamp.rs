@@ -14,10 +14,10 @@ const OFFSET_LIFETIME_NS: u64 = 100_000_000;
 /// A change of the offset that slewing cannot explain: somebody set the clock.
 const STEP_NS: i64 = 500_000;
 
-/// What happened to stamps so far.
+/// Counts of stamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StampStats {
-    /// Steps of the wall clock that were seen.
+    /// Steps of the wall clock.
     pub clock_steps: u64,
     /// Stamps that lay outside of the interval in which the data can have arrived, and were not
     /// used.
@@ -38,7 +38,7 @@ const FIRST_STAMP_TRIES: u32 = 50;
 const FIRST_STAMP_PAUSE: Duration = Duration::from_millis(1);
 
 impl StampKeeper {
-    /// Switches stamping on; nothing where that cannot be done.
+    /// Switches stamping on; `None` if that is not possible.
     pub fn new() -> Option<Self> {
         let socket = UdpSocket::bind(("127.0.0.1", 0)).ok()?;
         socket.connect(socket.local_addr().ok()?).ok()?;

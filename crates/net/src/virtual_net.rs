@@ -35,23 +35,23 @@ struct End {
     host: usize,
     /// Data on its way to this end or waiting to be read, each segment with its arrival.
     inbox: VecDeque<(Nanos, Vec<u8>)>,
-    /// The other side has closed, how.
+    /// How the other side has closed, if it has.
     closed: Option<Close>,
-    /// This side has closed.
+    /// Whether this side has closed.
     gone: bool,
-    /// What is to be told once.
-    news: Option<News>,
+    /// An event that is to be reported once.
+    pending: Option<Pending>,
     /// When it was last found empty.
     empty_at: Nanos,
 }
 
-enum News {
+enum Pending {
     Connected,
     Refused,
     Accepted,
 }
 
-/// As many hosts as asked for, sharing one clock that stands at zero.
+/// This many hosts, which share one clock that stands at zero.
 #[must_use]
 pub fn hosts(count: usize) -> Vec<VirtualNet> {
     let world = World {
@@ -68,7 +68,7 @@ pub fn hosts(count: usize) -> Vec<VirtualNet> {
 /// Plays actors against each other until the first of them is done.
 ///
 /// # Panics
-/// If all wait for something that nobody will do, which would be for ever.
+/// If no actor will ever act again and the first is not done.
 pub fn play(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
     let mut wakes = vec![Wake::At(Nanos::ZERO); actors.len()];
     loop {
@@ -119,7 +119,7 @@ impl VirtualNet {
     fn next_turn(&self, wake: Wake) -> Option<Nanos> {
         let world = self.world.borrow();
         let waits = world.ends.iter().any(|end| {
-            let has_come = end.news.is_some() || !end.inbox.is_empty() || end.closed.is_some();
+            let has_come = end.pending.is_some() || !end.inbox.is_empty() || end.closed.is_some();
             end.host == self.host && !end.gone && has_come
         });
         let due = match wake {
@@ -140,10 +140,10 @@ impl VirtualNet {
                 continue;
             }
             let id = conn_id(index);
-            match end.news.take() {
-                Some(News::Connected) => ready.push(Ready::Connected(id)),
-                Some(News::Accepted) => ready.push(Ready::Accepted(id)),
-                Some(News::Refused) => {
+            match end.pending.take() {
+                Some(Pending::Connected) => ready.push(Ready::Connected(id)),
+                Some(Pending::Accepted) => ready.push(Ready::Accepted(id)),
+                Some(Pending::Refused) => {
                     end.gone = true;
                     let error = io::Error::from(io::ErrorKind::ConnectionRefused);
                     ready.push(Ready::ConnectFailed(id, error));
@@ -163,9 +163,9 @@ fn conn_id(index: usize) -> ConnId {
     ConnId { slot: index as u32, generation: 0 }
 }
 
-fn end(host: usize, news: News, now: Nanos) -> End {
+fn end(host: usize, pending: Pending, now: Nanos) -> End {
     let inbox = VecDeque::new();
-    End { host, inbox, closed: None, gone: false, news: Some(news), empty_at: now }
+    End { host, inbox, closed: None, gone: false, pending: Some(pending), empty_at: now }
 }
 
 impl Net for VirtualNet {
@@ -192,12 +192,12 @@ impl Net for VirtualNet {
         let index = world.ends.len();
         match world.listeners.get(&to).copied() {
             Some(server) => {
-                world.ends.push(end(self.host, News::Connected, now));
-                world.ends.push(end(server, News::Accepted, now));
+                world.ends.push(end(self.host, Pending::Connected, now));
+                world.ends.push(end(server, Pending::Accepted, now));
             }
             None => {
-                world.ends.push(end(self.host, News::Refused, now));
-                let mut nobody = end(usize::MAX, News::Refused, now);
+                world.ends.push(end(self.host, Pending::Refused, now));
+                let mut nobody = end(usize::MAX, Pending::Refused, now);
                 nobody.gone = true;
                 world.ends.push(nobody);
             }

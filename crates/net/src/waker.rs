@@ -1,4 +1,4 @@
-//! Gives an actor a turn from another thread: for interruptions by a person.
+//! Gives an actor a turn from another thread, for example when the user interrupts a run.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,9 +16,9 @@ impl Waker {
         Ok(Self(Arc::new(File::from(sys::event_counter()?))))
     }
 
-    /// Wakes it. Several calls before it wakes are as one.
+    /// Wakes it. Several calls before it wakes count as one.
     pub fn wake(&self) {
-        // A counter at its limit refuses to count further, and then the thread is woken anyway.
+        // A counter at its limit refuses the write, but then the thread is being woken anyway.
         let _ = (&*self.0).write_all(&1u64.to_ne_bytes());
     }
 

@@ -5,7 +5,6 @@
 //! neither waits for a response nor parses one. Nothing here computes a figure: samples go into the
 //! run log unchanged, and reports are computed from the log.
 
-mod exposition;
 mod names;
 mod scrape;
 
@@ -13,8 +12,6 @@ mod cards;
 mod host;
 
 mod observer;
-
-pub use exposition::{Metric, metrics};
 
 pub use cards::{CardSource, Dcgm, local_cards, select_cards};
 pub use host::environment;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use inferometer_model::sample::{Buckets, Latency, Quantity, ServerSample};
 use serde::Deserialize;
 
-use crate::exposition::{Metric, metrics};
+use inferometer_http::prometheus::{Metric, metrics};
 
 /// The built-in names.
 const KNOWN: &str = include_str!("names.toml");

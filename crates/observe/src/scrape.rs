@@ -1,6 +1,6 @@
 //! One scrape of a server's metrics. It never retries.
 
-use inferometer_drive::control::Server;
+use inferometer_http::client::Client;
 use inferometer_model::sample::ServerSample;
 
 use crate::names::{Histograms, MetricNames};
@@ -8,7 +8,7 @@ use crate::names::{Histograms, MetricNames};
 /// The address of a server's metrics, and the names to look for.
 #[derive(Clone)]
 pub struct Scrape {
-    server: Server,
+    server: Client,
     path: String,
     names: MetricNames,
 }
@@ -16,9 +16,9 @@ pub struct Scrape {
 impl Scrape {
     /// Metrics at a path of a server.
     #[must_use]
-    pub fn new(server: Server, path: impl Into<String>, names: MetricNames) -> Self {
+    pub fn new(server: Client, path: impl Into<String>, names: MetricNames) -> Self {
         // A server that sends its answer slowly must not hold up a pass.
-        let server = Server { deadline: Some(server.timeout), ..server };
+        let server = Client { deadline: Some(server.timeout), ..server };
         Self { server, path: path.into(), names }
     }
 

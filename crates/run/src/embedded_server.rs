@@ -15,6 +15,7 @@ use std::thread::JoinHandle;
 use inferometer_engine::profile::profile;
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig};
+use inferometer_http::Server;
 use inferometer_net::{Actor, EpollNet, Net, Ready, Wake, Waker};
 use inferometer_plan::Url;
 use inferometer_plan::spec::parse_url;
@@ -179,7 +180,7 @@ fn serve(
     let address = net.listen(at).map_err(|error| error.to_string())?;
     // Whoever started this waits for it.
     let _ = listening.send(Ok((address, net.waker())));
-    net.play(&mut Until { actor: front, stop }).map_err(|error| error.to_string())
+    net.play(&mut Until { actor: Server::new(front), stop }).map_err(|error| error.to_string())
 }
 
 /// An actor that is done when a flag is set.

@@ -97,7 +97,7 @@ impl LiveState {
     #[must_use]
     pub fn note(&self, pass: u32, at_unix_ns: u64, before: Option<&LiveNote>) -> Option<LiveNote> {
         self.look(|state| {
-            let LiveCounts { begun, ended, tokens: chunks, .. } = state.pass.as_ref()?.live.look();
+            let LiveCounts { begun, ended, chunks, .. } = state.pass.as_ref()?.live.look();
             let since = before.filter(|before| before.pass == pass && before.chunks <= chunks);
             let chunks_per_s = since.and_then(|before| {
                 let ns = at_unix_ns.checked_sub(before.at_unix_ns).filter(|ns| *ns > 0)?;
@@ -165,12 +165,12 @@ impl Snapshot {
 
 impl Totals {
     fn add_pass(&mut self, pass: &LivePass) {
-        let LiveCounts { begun, ended, failed, never_begun, tokens } = pass.live.look();
+        let LiveCounts { begun, ended, failed, never_begun, chunks } = pass.live.look();
         self.counts.begun += begun;
         self.counts.ended += ended;
         self.counts.failed += failed;
         self.counts.never_begun += never_begun;
-        self.counts.tokens += tokens;
+        self.counts.chunks += chunks;
         self.outcomes.add_all(&pass.so_far.outcomes);
         self.output_tokens += pass.so_far.output_tokens;
         self.spans.add_all(&pass.so_far.spans);

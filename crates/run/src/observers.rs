@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_drive::control::Server;
+use inferometer_http::client::Client;
 use inferometer_net::tls::Trust;
 use inferometer_observe::{
     CardSource, Dcgm, MetricNames, Observer, Scrape, local_cards, select_cards,
@@ -37,7 +37,7 @@ pub fn observer(plan: &Plan, trust: &Trust, ready: &mut ReadyTarget) -> Result<O
 fn scrape(plan: &Plan, trust: &Trust, ready: &mut ReadyTarget) -> Result<Option<Scrape>, RunError> {
     let names = MetricNames::with(&plan.observe.names).map_err(RunError::target)?;
     let Some(server) = ready.server.clone() else { return Ok(None) };
-    let server = Server { timeout: TIMEOUT, ..server };
+    let server = Client { timeout: TIMEOUT, ..server };
     let told = |why: String| RunError::target(format!("metrics_url (--metrics-url): {why}"));
     let scrape = match &plan.observe.metrics {
         MetricsAt::Nowhere => return Ok(None),
@@ -93,13 +93,13 @@ fn cards(
 
 /// Another address than the target's. It gets the target's headers, which may hold a key, only
 /// where it is the same server, spoken to in the same way.
-fn other(url: &Url, trust: &Trust, ready: &ReadyTarget) -> Result<Server, String> {
-    let is_same = |target: &&Server| {
+fn other(url: &Url, trust: &Trust, ready: &ReadyTarget) -> Result<Client, String> {
+    let is_same = |target: &&Client| {
         url.authority() == target.url.authority() && url.secure == target.url.secure
     };
     let target = ready.server.as_ref().filter(is_same);
     let headers = target.map_or_else(Vec::new, |target| target.headers.clone());
     // That nobody checks the target's certificate says nothing of other servers.
     let trust = if *trust == Trust::Anybody && target.is_none() { &Trust::Known } else { trust };
-    Server::reach(url, headers, TIMEOUT, trust).map_err(|error| error.to_string())
+    Client::reach(url, headers, TIMEOUT, trust).map_err(|error| error.to_string())
 }

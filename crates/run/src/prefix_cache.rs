@@ -1,7 +1,7 @@
 //! Empties the server's prefix cache between passes, where the server can. Where it cannot, that is
 //! said once and loudly, for the passes then measure a cache that the ones before have filled.
 
-use inferometer_drive::control::Server;
+use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_plan::Plan;
 use serde_json::json;
@@ -15,7 +15,7 @@ const SGLANG: &str = "/flush_cache";
 
 /// The prefix cache of a server, if it is to be emptied.
 pub struct PrefixCache {
-    server: Option<Server>,
+    server: Option<Client>,
     paths: &'static [&'static str],
 }
 

@@ -54,7 +54,7 @@ pub fn resolve(spec: &Spec, variables: Variables<'_>) -> Result<(Plan, Context),
 /// Calls with the names that a spec may use.
 pub(crate) fn with_known_names<T>(with: impl FnOnce(&Known<'_>) -> T) -> T {
     let dialects: Vec<&str> =
-        inferometer_wire::dialect::dialects().iter().map(|dialect| dialect.name()).collect();
+        inferometer_wire::dialect::dialects().iter().map(|dialect| dialect.name).collect();
     let models: Vec<&str> =
         inferometer_engine::model::models().iter().map(|model| model.name.as_str()).collect();
     with(&Known { dialects: &dialects, models: &models })

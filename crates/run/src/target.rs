@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use inferometer_drive::Endpoint;
-use inferometer_drive::control::Server;
 use inferometer_drive::probe::{Found, find_local, probe};
+use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::target::Target;
 use inferometer_net::tls::{TlsClient, Trust};
@@ -35,7 +35,7 @@ pub struct ReadyTarget {
     pub tls: Option<TlsClient>,
     /// Asks it questions beside the measurement; absent where there is nobody to ask, as on a
     /// network in memory.
-    pub server: Option<Server>,
+    pub server: Option<Client>,
     /// How its requests are made.
     pub endpoint: Endpoint,
     /// What it says of itself.
@@ -103,8 +103,8 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
     }
 }
 
-fn reach(url: &Url, headers: Vec<(String, String)>, trust: &Trust) -> Result<Server, RunError> {
-    Server::reach(url, headers, PROBE_TIMEOUT, trust).map_err(RunError::target)
+fn reach(url: &Url, headers: Vec<(String, String)>, trust: &Trust) -> Result<Client, RunError> {
+    Client::reach(url, headers, PROBE_TIMEOUT, trust).map_err(RunError::target)
 }
 
 fn unchecked(url: &Url) -> Finding {
@@ -129,20 +129,20 @@ fn suggest_local(start: Start<'_>) {
 }
 fn describe(
     plan: &Plan,
-    server: Server,
+    server: Client,
     embedded: Option<EmbeddedServer>,
 ) -> Result<ReadyTarget, RunError> {
     let found = probe(&server).map_err(RunError::target)?;
     let mut findings = Vec::new();
     let dialect = choose_dialect(plan, &server.url, &found)?;
-    if plan.token_ids && !dialect.accepts_token_ids() {
+    if plan.token_ids && !dialect.accepts_token_ids {
         return Err(RunError::plan(format!(
             "token_ids (--token-ids): the dialect {} takes text only",
-            dialect.name()
+            dialect.name
         )));
     }
     let model = choose_model(plan, &server.url, &found, &mut findings)?;
-    if plan.sampling.ignore_eos && !dialect.honours_ignore_eos() {
+    if plan.sampling.ignore_eos && !dialect.honours_ignore_eos {
         findings.push(
             Finding::new(
                 "ignore_eos_not_supported",
@@ -150,7 +150,7 @@ fn describe(
                 format!(
                     "{} has no way to go on after end-of-text: outputs are as long as the model \
                      makes them",
-                    dialect.name()
+                    dialect.name
                 ),
             )
             .advise("read tokens/s and the output lengths in the report beside requests/s"),
@@ -164,7 +164,7 @@ fn describe(
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
         headers.push(("content-type".to_owned(), "application/json".to_owned()));
     }
-    for (name, value) in dialect.headers() {
+    for (name, value) in dialect.headers {
         // Whoever gives one of them themselves wants that.
         if !headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
             headers.push(((*name).to_owned(), (*value).to_owned()));
@@ -189,14 +189,14 @@ fn describe(
     })
 }
 
-fn target(plan: &Plan, url: &Url, dialect: &dyn Dialect, model: &str, found: Found) -> Target {
+fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: Found) -> Target {
     let mut facts: BTreeMap<String, String> = found.facts;
     let profile = facts.remove("profile");
     let embedded = matches!(plan.target, TargetPlan::Embedded { .. });
     Target {
         // The port of the embedded engine is drawn anew each time and says nothing.
         url: if embedded { "embedded".to_owned() } else { url.to_string() },
-        dialect: dialect.name().to_owned(),
+        dialect: dialect.name.to_owned(),
         engine: found.engine.map(str::to_owned),
         engine_version: found.version,
         model: model.to_owned(),
@@ -206,7 +206,7 @@ fn target(plan: &Plan, url: &Url, dialect: &dyn Dialect, model: &str, found: Fou
     }
 }
 
-fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static dyn Dialect, RunError> {
+fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static Dialect, RunError> {
     let wanted = match &plan.target {
         TargetPlan::Server { dialect: Some(name), .. }
         | TargetPlan::Embedded { dialect: Some(name), .. } => Some(name.as_str()),

@@ -7,7 +7,7 @@ use inferometer_plan::Plan;
 use inferometer_report::trace::{PassTrace, PassTracer, Traces};
 use inferometer_store::{Entry, LogReader, StoreError};
 
-/// Takes in the entries of a log, in order.
+/// Collects timelines from the entries of a log, in order.
 pub struct Tracer {
     streamed: bool,
     current: Option<PassTracer>,
@@ -21,7 +21,7 @@ impl Tracer {
         Self { streamed: plan.sampling.stream, current: None, traces: Vec::new() }
     }
 
-    /// Takes in the next entry.
+    /// Adds the next entry.
     pub fn take(&mut self, entry: &Entry) {
         match entry {
             Entry::PassBegin(begin) => {
@@ -48,7 +48,7 @@ impl Tracer {
         }
     }
 
-    /// What was taken in.
+    /// The timelines.
     #[must_use]
     pub fn finish(mut self) -> Traces {
         self.close();
@@ -56,7 +56,8 @@ impl Tracer {
     }
 }
 
-/// The traces of a run whose log is at `path`; of a log that was cut off, those up to there.
+/// The timelines of a run whose log is at `path`. A log that ends inside an entry is read up to
+/// there.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -65,7 +66,7 @@ pub fn of_log(path: &Path, plan: &Plan) -> Result<Traces, StoreError> {
     for entry in LogReader::open(path)? {
         match entry {
             Ok(entry) => tracer.take(&entry),
-            // A run that goes on, or was killed: what is there is shown.
+            // The run is in progress, or was killed.
             Err(error) if error.is_cut() => break,
             Err(error) => return Err(error),
         }

@@ -9,6 +9,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_drive::Endpoint;
 use inferometer_engine::serve::{Fault, Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig};
+use inferometer_http::Server;
 use inferometer_model::target::Target;
 use inferometer_net::Net;
 use inferometer_net::virtual_net::hosts;
@@ -69,7 +70,7 @@ fn measure(
         model: MODEL.to_owned(),
     };
     let target = Target {
-        dialect: dialect.name().to_owned(),
+        dialect: dialect.name.to_owned(),
         model: MODEL.to_owned(),
         simulated: true,
         facts: context.facts.clone(),
@@ -77,7 +78,7 @@ fn measure(
     };
     let (tls, server, findings, embedded) = (None, None, Vec::new(), None);
     let ready = ReadyTarget { address, tls, server, endpoint, target, findings, embedded };
-    let network = VirtualNetwork::new(client, front, server_net);
+    let network = VirtualNetwork::new(client, Server::new(front), server_net);
     let request = RunRequest { plan, context, events };
     carry_out_over(network, request, &mut Servers::default(), |_, _| Ok(ready))
 }

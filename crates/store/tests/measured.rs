@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use inferometer_core::plan::Plan;
+use inferometer_plan::Plan;
 use inferometer_store::{Entry, LogReader, Store};
 use tempfile::TempDir;
 

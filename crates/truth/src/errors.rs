@@ -1,4 +1,4 @@
-//! The load generator's error: its records held against the instants inside the events.
+//! The load generator's error: its records compared with the send times inside the events.
 
 use inferometer_metrics::arrival_widths;
 use inferometer_model::record::Record;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame;
 
-/// Why a record cannot be held against the truth.
+/// Why a record cannot be compared with the truth.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     /// The request did not complete.
@@ -16,10 +16,10 @@ pub enum Mismatch {
     NotComplete {
         /// Its index.
         index: u32,
-        /// What became of it, in words.
+        /// Its outcome, for people.
         outcome: String,
     },
-    /// The text is none of the server's.
+    /// The text is not the server's.
     #[error("the text of request {index} is not what the server sent")]
     Text {
         /// Its index.
@@ -37,7 +37,7 @@ pub enum Mismatch {
     },
 }
 
-/// An error by its size, in microseconds.
+/// Absolute errors, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Median.
@@ -48,10 +48,10 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// One error by each of the two stamps.
+/// Errors by each of the two stamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stamped {
-    /// By the kernel's stamps, which records use where they have them.
+    /// By the kernel's stamps, which records use if they have them.
     pub kernel: Spread,
     /// By the program's.
     pub user: Spread,
@@ -74,14 +74,14 @@ impl Both {
     }
 }
 
-/// The sizes of some values; zeros of none.
+/// Quantiles of some values; zeros for none.
 fn spread(values: &mut [f64]) -> Spread {
     values.sort_unstable_by(f64::total_cmp);
     let Some(&max) = values.last() else { return Spread::default() };
     Spread { p50: percentile(values, 0.50), p99: percentile(values, 0.99), max }
 }
 
-/// Gathers the errors of records.
+/// Collects the errors of records.
 #[derive(Clone, Debug, Default)]
 pub struct Errors {
     ttft: Both,
@@ -92,10 +92,10 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Holds a record against its text, which has the instant at which each token was sent.
+    /// Compares a record with its text, which holds the send time of each token.
     ///
     /// # Errors
-    /// When they do not belong together: then the load generator lost or made up something.
+    /// When they do not match: then the load generator lost or invented something.
     pub fn add(&mut self, record: &Record, text: &str) -> Result<(), Mismatch> {
         let index = record.index;
         if !record.outcome.is_complete() {
@@ -127,17 +127,17 @@ impl Errors {
         Ok(())
     }
 
-    /// How far TTFT is off.
+    /// Errors of TTFT.
     pub fn ttft_us(&mut self) -> Stamped {
         self.ttft.stamped()
     }
 
-    /// How far the gaps between tokens are off.
+    /// Errors of the gaps between tokens.
     pub fn gap_us(&mut self) -> Stamped {
         self.gap.stamped()
     }
 
-    /// Arrivals after the server's own instants.
+    /// Arrivals after the send times.
     pub fn arrival_us(&mut self) -> Stamped {
         self.arrival.stamped()
     }
@@ -147,7 +147,7 @@ impl Errors {
         spread(&mut self.widths_us)
     }
 
-    /// Events whose read bore no stamp of the kernel's.
+    /// Events whose read had no kernel stamp.
     #[must_use]
     pub fn unstamped(&self) -> u64 {
         self.unstamped

@@ -1,7 +1,6 @@
-//! The bytes of a stream: one chunk a token, whose text is the instant at which it is sent.
-//!
-//! The instant is the token's text, so the load generator carries it through the same code as any
-//! text, and the rest of the chunk is the same each time, as it is with real servers.
+//! The bytes of a stream: one chunk per token, whose text is the token's send time. The load generator
+//! carries it through the same code as any text, and the rest of the chunk is the same each time, as
+//! with real servers. It sends nothing.
 
 use inferometer_model::time::Nanos;
 use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};
@@ -19,7 +18,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The chunk of a request's stream; its number is part of every chunk.
+    /// The chunk for a request's stream, with the request's number.
     pub fn new(request: u64) -> Self {
         let zeros = "0".repeat(DIGITS);
         let event = format!(
@@ -44,13 +43,13 @@ impl Frame {
     }
 }
 
-/// What comes before the first chunk.
+/// The bytes before the first chunk.
 pub(crate) fn head() -> Vec<u8> {
     let headers = [("content-type", "text/event-stream"), ("transfer-encoding", "chunked")];
     response_head(200, &headers)
 }
 
-/// What comes after the last token: its finish reason, the usage, the end.
+/// The bytes after the last token: finish reason, usage, end.
 pub(crate) fn end(prompt_tokens: usize, tokens: u32) -> Vec<u8> {
     let events = format!(
         "data: {{\"choices\":[{{\"index\":0,\"text\":\"\",\"finish_reason\":\"length\"}}]}}\n\n\
@@ -63,7 +62,7 @@ pub(crate) fn end(prompt_tokens: usize, tokens: u32) -> Vec<u8> {
     bytes
 }
 
-/// The instants in a stream's text, or nothing if it is none of this server's.
+/// The send times in a stream's text; `None` if the text is not from this server.
 pub(crate) fn instants(text: &str) -> Option<Vec<Nanos>> {
     let parts = text.as_bytes().chunks(TEXT_BYTES).map(|part| {
         let digits = part.strip_prefix(b" ").filter(|digits| digits.len() == DIGITS)?;

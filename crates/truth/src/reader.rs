@@ -1,6 +1,6 @@
-//! The bare reader: requests in a closed loop, reads, a count of events. It parses nothing and keeps
-//! nothing but when each first token was read: what it costs, and how late that is, is what it is
-//! for any client of this machine.
+//! The bare reader: requests in a closed loop, reads, a count of events. It parses nothing and records
+//! only when each first token was read, so its cost and its lateness are a lower bound for any client
+//! on this machine.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 
 const READ_BUFFER: usize = 256 << 10;
 
-/// Counts the token events of so many requests.
+/// Counts the token events of a number of requests.
 pub struct BareReader {
     server: SocketAddr,
     request: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct BareReader {
     ttft_ms: Vec<f64>,
     begun: bool,
     failed: Option<String>,
-    /// The end of what a connection has brought that is no whole event yet, by slot.
+    /// Received bytes that are no whole event yet, by slot.
     tails: Vec<Vec<u8>>,
     buffer: Vec<u8>,
     text: Finder<'static>,
@@ -66,10 +66,10 @@ impl BareReader {
         }
     }
 
-    /// The token events that came and each request's TTFT in milliseconds, or why it stopped.
+    /// The number of token events and each request's TTFT in milliseconds.
     ///
     /// # Errors
-    /// What went wrong, in words: a connection that failed or was closed.
+    /// Why it stopped, for people: a connection failed or was closed.
     pub fn read(self) -> Result<(u64, Vec<f64>), String> {
         self.failed.map_or(Ok((self.tokens, self.ttft_ms)), Err)
     }

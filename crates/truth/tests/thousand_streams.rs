@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use inferometer_analysis::fold::PassFold;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_http::Server;
 use inferometer_load::load_model;
 use inferometer_load::{Bound, OverLimit, PassPlan};
 use inferometer_model::record::Record;
@@ -23,9 +24,9 @@ const TOKENS: u32 = 20;
 const PACE: Pace = Pace { first: Duration::from_millis(100), gap: Duration::from_millis(10) };
 
 #[derive(Default)]
-struct Kept(Vec<(Record, String)>);
+struct Collected(Vec<(Record, String)>);
 
-impl Recorder for Kept {
+impl Recorder for Collected {
     fn record(&mut self, record: Record, text: Option<String>) {
         self.0.push((record, text.expect("text is kept")));
     }
@@ -73,13 +74,13 @@ fn every_instant_of_a_thousand_streams_is_the_servers_own() {
     let mut hosts = virtual_net::hosts(2);
     let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
     let address = server_net.listen("127.0.0.1:0".parse().unwrap()).unwrap();
-    let mut server = TruthServer::new(PACE);
+    let mut server = Server::new(TruthServer::new(PACE));
     let job = job(address, 2 * STREAMS);
-    let mut driver = Driver::new(job, Kept::default(), Arc::<Live>::default(), Arc::default());
+    let mut driver = Driver::new(job, Collected::default(), Arc::<Live>::default(), Arc::default());
     virtual_net::play(&mut [(&mut driver, client_net), (&mut server, server_net)]);
 
     let start = driver.start();
-    let (_, Kept(records)) = driver.into_parts();
+    let (_, Collected(records)) = driver.into_parts();
     let mut errors = Errors::default();
     let pass = PassPlan::closed(STREAMS, Bound::requests(2 * STREAMS));
     let mut fold = PassFold::new(&pass, true, 1);
@@ -99,7 +100,7 @@ fn every_instant_of_a_thousand_streams_is_the_servers_own() {
     assert_eq!((errors.ttft_us(), errors.gap_us(), errors.arrival_us()), (exact, exact, exact));
     assert_eq!((errors.width_us(), errors.unstamped()), (Spread::default(), 0));
 
-    let told = server.served().told();
+    let told = server.handler().counters().stats();
     assert_eq!((told.requests, told.tokens), (2_000, 40_000));
     assert_eq!((told.peak_streams, told.mean_streams), (1_000, 1_000.0));
     assert_eq!(fold.finish().peak_concurrency, Some(1_000), "as the client counts them");
@@ -111,11 +112,11 @@ fn the_bare_reader_counts_every_token() {
     let mut hosts = virtual_net::hosts(2);
     let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
     let address = server_net.listen("127.0.0.1:0".parse().unwrap()).unwrap();
-    let mut server = TruthServer::new(Pace { gap: Duration::ZERO, ..PACE });
+    let mut server = Server::new(TruthServer::new(Pace { gap: Duration::ZERO, ..PACE }));
     let mut reader = BareReader::new(address, 8, 20, TOKENS);
     virtual_net::play(&mut [(&mut reader, client_net), (&mut server, server_net)]);
     assert_eq!(reader.read(), Ok((400, vec![100.0; 20])));
-    assert_eq!(server.served().told().tokens, 400);
+    assert_eq!(server.handler().counters().stats().tokens, 400);
 }
 
 #[test]
@@ -123,16 +124,16 @@ fn a_record_that_lost_a_token_is_no_match() {
     let mut hosts = virtual_net::hosts(2);
     let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
     let address = server_net.listen("127.0.0.1:0".parse().unwrap()).unwrap();
-    let mut server = TruthServer::new(PACE);
+    let mut server = Server::new(TruthServer::new(PACE));
     let job = job(address, 1);
-    let mut driver = Driver::new(job, Kept::default(), Arc::<Live>::default(), Arc::default());
+    let mut driver = Driver::new(job, Collected::default(), Arc::<Live>::default(), Arc::default());
     virtual_net::play(&mut [(&mut driver, client_net), (&mut server, server_net)]);
-    let (_, Kept(mut records)) = driver.into_parts();
+    let (_, Collected(mut records)) = driver.into_parts();
     let (mut record, text) = records.remove(0);
     record.events.remove(3);
-    let told = Errors::default().add(&record, &text).unwrap_err().to_string();
-    assert_eq!(told, "request 0 has 19 token events, the server sent 20");
+    let error = Errors::default().add(&record, &text).unwrap_err().to_string();
+    assert_eq!(error, "request 0 has 19 token events, the server sent 20");
     record.events.clear();
-    let told = Errors::default().add(&record, "hello").unwrap_err().to_string();
-    assert_eq!(told, "the text of request 0 is not what the server sent");
+    let error = Errors::default().add(&record, "hello").unwrap_err().to_string();
+    assert_eq!(error, "the text of request 0 is not what the server sent");
 }

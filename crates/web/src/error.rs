@@ -1,39 +1,36 @@
-//! What can go wrong in serving the dashboard at all: one closed enum. What goes wrong with one
-//! page is that page's own answer.
+//! Why a page cannot be shown, and the HTTP status for it: one closed enum.
 
-/// Why there is no dashboard.
+use inferometer_store::StoreError;
+
+/// Why a page cannot be shown.
 #[derive(Debug, thiserror::Error)]
-pub enum WebError {
-    /// The address cannot be listened on.
-    #[error("{address}: {reason}{advice}")]
-    Listen {
-        /// The address that was asked for.
-        address: String,
-        /// What the operating system says.
-        reason: String,
-        /// What to do, where that is known.
-        advice: &'static str,
-    },
-    /// A token that others could guess.
-    #[error(
-        "{variable}: its token has {found} characters and may have letters, digits, '-' and '_' \
-         only, {least} at the least; unset it to get a random one"
-    )]
-    WeakToken {
-        /// The variable that holds it.
-        variable: String,
-        /// How many it has.
-        found: usize,
-        /// How many it must have.
-        least: usize,
-    },
-    /// The operating system gives no random bytes.
-    #[error("no random token can be made: /dev/urandom: {0}")]
-    Random(std::io::Error),
-    /// Sockets cannot be waited for any more.
-    #[error("the sockets cannot be waited for: {0}")]
-    Sockets(std::io::Error),
-    /// The store cannot be opened.
+pub(crate) enum PageError {
+    /// There is no such page, run or file.
+    #[error("{0}")]
+    NotFound(String),
+    /// The query has a value that makes no sense.
+    #[error("{0}")]
+    BadQuery(String),
+    /// A thread is still making it.
+    #[error("reading what was recorded; this takes a while, and the page asks again by itself")]
+    NotReady,
+    /// It could not be made.
+    #[error("{0}")]
+    Failed(String),
+    /// The store or a log cannot be read.
     #[error(transparent)]
-    Store(#[from] inferometer_store::StoreError),
+    Store(#[from] StoreError),
+}
+
+impl PageError {
+    /// The HTTP status for it.
+    pub(crate) fn status(&self) -> u16 {
+        match self {
+            Self::NotFound(_)
+            | Self::Store(StoreError::NoSuchRun { .. } | StoreError::AmbiguousRun { .. }) => 404,
+            Self::BadQuery(_) => 400,
+            Self::NotReady => 503,
+            Self::Store(_) | Self::Failed(_) => 500,
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! A run in progress as its log tells of it: read on from where the last look ended. It keeps no
-//! record, and writes nothing.
+//! A run in progress, read from its log: each look reads on where the last one ended. It keeps no
+//! record and writes nothing.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,39 +9,38 @@ use inferometer_model::cell::which;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, StoreError};
 
-/// The most entries of a log that one look reads, and the longest that it takes, so that no reader
-/// waits long for a page.
-const MOST_ENTRIES: usize = 20_000;
-const LONGEST_LOOK: Duration = Duration::from_millis(200);
-/// Entries between two looks at the clock.
-const BY_THE_CLOCK: usize = 64;
+/// Most log entries that one look reads, and the longest time it takes, so that pages stay fast.
+const MAX_ENTRIES: usize = 20_000;
+const MAX_LOOK: Duration = Duration::from_millis(200);
+/// Entries between two readings of the clock.
+const ENTRIES_PER_CLOCK: usize = 64;
 
-/// A log that is followed.
+/// A log that grows.
 pub(crate) struct Follow {
     reader: LogReader,
-    /// Whether answers of this run are streams.
+    /// Whether the run's responses are streams.
     streamed: bool,
     /// Whether its passes are trials of a search.
     is_search: bool,
-    passes: Vec<Seen>,
+    passes: Vec<PassSoFar>,
     ending: Option<Ending>,
-    /// Whether the last look ended before what was there did.
+    /// Whether the last look stopped before the end of the log.
     is_behind: bool,
     /// When it was last looked at.
     looked_at: Nanos,
 }
 
-/// A pass, as far as it was recorded.
-pub(crate) struct Seen {
+/// A pass, as far as it is recorded.
+pub(crate) struct PassSoFar {
     pub(crate) begin: PassBegin,
-    /// How people call it: `128 x 32, saturated`.
-    pub(crate) place: String,
+    /// Its name for people: `128 x 32, saturated`.
+    pub(crate) name: String,
     pub(crate) ending: Option<Ending>,
     pub(crate) so_far: SoFar,
 }
 
 impl Follow {
-    /// Begins with a log.
+    /// Opens a log.
     ///
     /// # Errors
     /// As [`LogReader::open`].
@@ -58,16 +57,16 @@ impl Follow {
         })
     }
 
-    /// Reads on.
+    /// Reads on to the end of the log, or up to the limits.
     ///
     /// # Errors
-    /// As [`LogReader`] has them, but for a log that is cut: that is one that still grows.
+    /// As [`LogReader`]. A log that ends inside an entry is no error: it is still being written.
     pub(crate) fn look(&mut self) -> Result<(), StoreError> {
         (self.is_behind, self.looked_at) = (false, monotonic_now());
         for read in 0.. {
-            let is_late = read % BY_THE_CLOCK == BY_THE_CLOCK - 1
-                && monotonic_now().since(self.looked_at) > LONGEST_LOOK;
-            if read == MOST_ENTRIES || is_late {
+            let is_late = read % ENTRIES_PER_CLOCK == ENTRIES_PER_CLOCK - 1
+                && monotonic_now().since(self.looked_at) > MAX_LOOK;
+            if read == MAX_ENTRIES || is_late {
                 self.is_behind = true;
                 break;
             }
@@ -89,17 +88,17 @@ impl Follow {
             (Entry::PassBegin(begin), _) => {
                 let so_far = SoFar::new(self.streamed);
                 let nth = which(self.is_search, begin.repeat);
-                let place = format!("{}, {}{nth}", begin.cell, begin.plan.load());
-                self.passes.push(Seen { begin, place, ending: None, so_far });
+                let name = format!("{}, {}{nth}", begin.cell, begin.plan.load());
+                self.passes.push(PassSoFar { begin, name, ending: None, so_far });
             }
             (Entry::Record(record), Some(pass)) => pass.so_far.add(&record),
-            (Entry::Observed(said), Some(pass)) => {
-                let last = said.samples.into_iter().rev().find_map(|sample| sample.server);
+            (Entry::Observed(observed), Some(pass)) => {
+                let last = observed.samples.into_iter().rev().find_map(|sample| sample.server);
                 pass.so_far.server = last.or_else(|| pass.so_far.server.take());
             }
             (Entry::PassEnd(end), Some(pass)) => pass.ending = Some(end.ending),
             (Entry::RunEnd(ending), _) => self.ending = Some(ending),
-            // The reader gives nothing of a pass that did not begin.
+            // The reader gives no entry of a pass that did not begin.
             (Entry::Record(_) | Entry::Observed(_) | Entry::PassEnd(_), None) => {}
         }
     }
@@ -110,7 +109,7 @@ impl Follow {
     }
 
     /// The passes so far.
-    pub(crate) fn passes(&self) -> &[Seen] {
+    pub(crate) fn passes(&self) -> &[PassSoFar] {
         &self.passes
     }
 

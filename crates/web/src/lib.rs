@@ -1,31 +1,26 @@
 //! The dashboard: a store's runs as pages for a browser.
 //!
-//! A page is a function from what was asked ([`Asked`]) to an [`Answer`]; [`Site`] finds it in one
-//! table of routes, and [`Front`] serves it over `net`. Nothing is written here: neither to the
-//! store nor to a run's log. Other [`Pages`] than a site's are served in the same way. How figures
-//! look is the report's room; this one puts its pieces into a frame.
+//! A page is a function from a request target to a response. [`Site`] finds it in one table of
+//! routes, and [`inferometer_http::pages::serve`] serves it. Nothing is written here: neither to the
+//! store nor to a run's log. How results look is the report crate's; this crate puts its pieces into
+//! a layout.
 
 mod error;
-
-mod answer;
-mod asked;
 mod markup;
 
 mod follow;
 
-mod chrome;
-mod page;
+mod report;
+
+mod files;
+mod run_report;
+
+mod report_cache;
+
 mod site;
 
-mod access;
-mod connection;
-mod front;
-mod serve;
+mod layout;
+mod page;
+mod routes;
 
-pub use access::Access;
-pub use answer::{Answer, Content, LiveEvent};
-pub use asked::Asked;
-pub use error::WebError;
-pub use front::{Front, Pages};
-pub use serve::serve;
 pub use site::Site;

@@ -1,5 +1,6 @@
-//! HTML as it is built: what comes from outside can only become text or an attribute's value, for
-//! markup is taken from the program's own words alone.
+//! HTML as it is built. Markup is taken from string literals only, so that a text from outside can
+//! become nothing but text or the value of an attribute. Escaping is the report's, which also replaces
+//! control characters.
 
 use inferometer_report::page::escape;
 
@@ -8,17 +9,17 @@ use inferometer_report::page::escape;
 pub(crate) struct Html(String);
 
 impl Html {
-    /// Nothing yet.
+    /// An empty piece.
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// What another room of this program made, escaped already.
-    pub(crate) fn made(markup: String) -> Self {
+    /// Markup that another crate of this program made and escaped.
+    pub(crate) fn trusted(markup: String) -> Self {
         Self(markup)
     }
 
-    /// Markup of our own.
+    /// Markup.
     pub(crate) fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);
         self
@@ -38,8 +39,8 @@ impl Html {
         self
     }
 
-    /// A piece.
-    pub(crate) fn piece(&mut self, piece: &Self) -> &mut Self {
+    /// Another piece.
+    pub(crate) fn append(&mut self, piece: &Self) -> &mut Self {
         self.0.push_str(&piece.0);
         self
     }

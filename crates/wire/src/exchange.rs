@@ -1,5 +1,5 @@
-//! One response from its first byte to its verdict: HTTP framing, message framing, dialect. It
-//! never reads a clock; the caller numbers the reads.
+//! One response from its first byte to its outcome: HTTP framing, message framing, dialect. It reads
+//! no clock; the caller numbers the reads.
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{EventKind, detail};
@@ -7,7 +7,7 @@ use inferometer_model::request::Prompt;
 use memchr::memchr2;
 use serde_json::Value;
 
-use crate::Answer;
+use crate::ParsedResponse;
 use crate::dialect::{Decode, Dialect, Framing};
 use crate::error::{error_message, excerpt};
 use crate::http::{Ended, Head, Piece, ResponseParser};
@@ -15,17 +15,17 @@ use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
 
 /// The largest body that is not a stream, in bytes.
 pub const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
-/// What is kept of a body that is only quoted, in bytes.
-const QUOTED_BYTES: usize = 64 * 1024;
+/// Bytes that are kept of a body that is only quoted in a message.
+const MAX_QUOTED_BYTES: usize = 64 * 1024;
 
-/// Where a response is.
+/// The progress of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Status line and header fields are not complete.
     InHead,
     /// The head was seen, the body has not ended.
     InBody,
-    /// Nothing more is to be read: the message ended, or what came cannot be followed.
+    /// The message ended, or it cannot be decoded any further.
     Ended,
 }
 
@@ -39,24 +39,24 @@ pub struct ResponseReader {
 }
 
 impl ResponseReader {
-    /// A reader for the answer to one request. Text is kept only where it is wanted.
+    /// A reader for the response to one request, which keeps its text if `keep_text`.
     #[must_use]
-    pub fn new(dialect: &dyn Dialect, prompt: &Prompt, stream: bool, keep_text: bool) -> Self {
+    pub fn new(dialect: &Dialect, prompt: &Prompt, stream: bool, keep_text: bool) -> Self {
         let body = Body {
             status: None,
             content: Content::Unknown,
+            framing: dialect.framing(stream),
             decode: dialect.decoder(prompt, stream),
-            answer: Answer::new(keep_text),
+            parsed: ParsedResponse::new(keep_text),
             broken: false,
             cut_message: false,
         };
         Self { http: ResponseParser::new(), body, ended: None, any_bytes: false }
     }
 
-    /// Makes room for as many events as the answer is thought to have. A guess that is wrong
-    /// costs time, nothing else.
+    /// Reserves memory for the expected number of events. A wrong guess only costs time.
     pub fn expect_events(&mut self, count: usize) {
-        self.body.answer.events.reserve(count);
+        self.body.parsed.events.reserve(count);
     }
 
     /// Takes the bytes of one read; `read` is its index in the record.
@@ -66,7 +66,7 @@ impl ResponseReader {
             return Progress::Ended;
         }
         let Self { http, body, .. } = self;
-        body.answer.begin_read(read);
+        body.parsed.begin_read(read);
         if let Err(error) = http.push(bytes, &mut |piece| body.piece(piece)) {
             body.give_up(error.to_string());
         }
@@ -114,23 +114,23 @@ impl ResponseReader {
         self.ended == Some(Ended::Complete) && self.http.keep_alive() && !self.body.broken
     }
 
-    /// What the response has said so far.
+    /// The content so far.
     #[must_use]
-    pub fn answer(&self) -> &Answer {
-        &self.body.answer
+    pub fn parsed(&self) -> &ParsedResponse {
+        &self.body.parsed
     }
 
-    /// What the response has said.
+    /// The content.
     #[must_use]
-    pub fn into_answer(self) -> Answer {
-        self.body.answer
+    pub fn into_parsed(self) -> ParsedResponse {
+        self.body.parsed
     }
 
-    /// What became of the request, and the server's or the parser's own words for people. Before
-    /// the end: what it would be if the connection ended now.
+    /// The outcome, and a message of the server or the parser for people. Before the end: what they
+    /// would be if the connection ended now.
     #[must_use]
     pub fn verdict(&self) -> (Outcome, Option<String>) {
-        let answer = &self.body.answer;
+        let parsed = &self.body.parsed;
         match (self.body.status, &self.body.content) {
             (Some(status), Content::Rejected(body)) => {
                 return (Outcome::Rejected { status }, Some(error_message(status, body)));
@@ -145,10 +145,10 @@ impl ResponseReader {
             Some(Ended::Complete) if !self.body.cut_message => Ended::Complete,
             _ => Ended::Truncated,
         };
-        let outcome = answer.outcome(ended);
+        let outcome = parsed.outcome(ended);
         let words = match outcome {
-            Outcome::ServerError => answer.error.clone(),
-            Outcome::Malformed => answer.malformed.clone().or_else(|| Some(no_output(answer))),
+            Outcome::ServerError => parsed.error.clone(),
+            Outcome::Malformed => parsed.malformed.clone().or_else(|| Some(no_output(parsed))),
             Outcome::Truncated => Some(self.what_is_missing()),
             _ => None,
         };
@@ -157,7 +157,7 @@ impl ResponseReader {
 
     /// Why a response is truncated, in words.
     fn what_is_missing(&self) -> String {
-        let messages = self.body.answer.messages();
+        let messages = self.body.parsed.messages();
         if !self.head_seen() {
             "the connection ended inside the HTTP head".to_owned()
         } else if self.ended != Some(Ended::Complete) {
@@ -177,14 +177,14 @@ impl ResponseReader {
     }
 }
 
-fn no_output(answer: &Answer) -> String {
-    match answer.usage.completion {
+fn no_output(parsed: &ParsedResponse) -> String {
+    match parsed.usage.completion {
         Some(count) => format!("no output came, though the usage counts {count} tokens"),
         None => "no output came, and no usage says that there was none".to_owned(),
     }
 }
 
-/// What the body is taken for.
+/// The kind of body that is being read.
 enum Content {
     /// The head has not come.
     Unknown,
@@ -198,13 +198,14 @@ enum Content {
     Unexpected(String, Vec<u8>),
 }
 
-/// What stands behind the HTTP framing.
+/// The part of the response inside the HTTP framing.
 struct Body {
     status: Option<u16>,
     content: Content,
+    framing: Framing,
     decode: Box<dyn Decode>,
-    answer: Answer,
-    /// What came cannot be followed any further.
+    parsed: ParsedResponse,
+    /// It cannot be decoded any further.
     broken: bool,
     /// The body ended inside a message.
     cut_message: bool,
@@ -226,11 +227,11 @@ impl Body {
         self.status = Some(head.status);
         self.content = if !(200..300).contains(&head.status) {
             Content::Rejected(Vec::new())
-        } else if let Some(why) = mismatch(self.decode.framing(), head) {
+        } else if let Some(why) = mismatch(self.framing, head) {
             Content::Unexpected(why, Vec::new())
         } else {
-            self.decode.head(head, &mut self.answer);
-            match self.decode.framing() {
+            self.decode.head(head, &mut self.parsed);
+            match self.framing {
                 Framing::Sse => Content::Sse(Decoder::new()),
                 Framing::NulDelimited => Content::Delimited(Vec::new()),
                 Framing::WholeBody => Content::Whole(Vec::new()),
@@ -239,19 +240,19 @@ impl Body {
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
-        let Self { decode, answer, .. } = self;
+        let Self { decode, parsed, .. } = self;
         match &mut self.content {
             Content::Unknown => unreachable!("invariant: a body follows a head"),
             Content::Sse(decoder) => {
-                let result = decoder.push(bytes, &mut |item| sse_item(item, &mut **decode, answer));
+                let result = decoder.push(bytes, &mut |item| sse_item(item, &mut **decode, parsed));
                 if let Err(error) = result {
                     self.give_up(error.to_string());
                 }
             }
             Content::Delimited(partial) => {
                 let left = delimited(partial, bytes, |data| {
-                    answer.begin_message();
-                    decode.message(data, answer);
+                    parsed.begin_message();
+                    decode.message(data, parsed);
                 });
                 if left > MAX_MESSAGE_BYTES {
                     self.give_up(format!("a message of more than {MAX_MESSAGE_BYTES} bytes"));
@@ -265,7 +266,7 @@ impl Body {
                 }
             }
             Content::Rejected(body) | Content::Unexpected(_, body) => {
-                let room = QUOTED_BYTES.saturating_sub(body.len());
+                let room = MAX_QUOTED_BYTES.saturating_sub(body.len());
                 body.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
         }
@@ -278,44 +279,44 @@ impl Body {
             Content::Delimited(partial) => self.cut_message = !partial.is_empty(),
             Content::Whole(body) => {
                 let body = std::mem::take(body);
-                self.answer.begin_message();
-                self.decode.body(&body, &mut self.answer);
+                self.parsed.begin_message();
+                self.decode.body(&body, &mut self.parsed);
             }
             Content::Unexpected(why, body) => {
                 let is_error = serde_json::from_slice::<Value>(body)
                     .is_ok_and(|value| value.get("error").is_some_and(|error| !error.is_null()));
                 if is_error {
-                    self.answer.server_error(error_message(200, body));
+                    self.parsed.server_error(error_message(200, body));
                 } else {
                     let begins = excerpt(&String::from_utf8_lossy(body));
-                    self.answer.malformed(format!("{why}; it begins with {begins}"));
+                    self.parsed.malformed(format!("{why}; it begins with {begins}"));
                 }
             }
         }
     }
 
     fn give_up(&mut self, what: String) {
-        self.answer.malformed(what);
+        self.parsed.malformed(what);
         self.broken = true;
     }
 }
 
-fn sse_item(item: SseItem<'_>, decode: &mut dyn Decode, answer: &mut Answer) {
+fn sse_item(item: SseItem<'_>, decode: &mut dyn Decode, parsed: &mut ParsedResponse) {
     match item {
-        SseItem::Comment => answer.event(EventKind::Comment),
+        SseItem::Comment => parsed.event(EventKind::Comment),
         SseItem::Message { event, data } => {
-            answer.begin_message();
+            parsed.begin_message();
             if event == "error" {
-                answer.server_error(error_message(200, data.as_bytes()));
+                parsed.server_error(error_message(200, data.as_bytes()));
             } else {
-                decode.message(data, answer);
+                decode.message(data, parsed);
             }
         }
     }
 }
 
-/// Passes on the messages that end with NUL or LF; what has not ended is kept. JSON holds neither
-/// byte unescaped. Returns the length of what is kept.
+/// Passes on the messages that end with NUL or LF and keeps an incomplete one. JSON holds neither byte
+/// unescaped. Returns the length of the incomplete message.
 fn delimited(partial: &mut Vec<u8>, bytes: &[u8], mut message: impl FnMut(&str)) -> usize {
     let mut rest = bytes;
     while let Some(end) = memchr2(0, b'\n', rest) {
@@ -335,7 +336,7 @@ fn delimited(partial: &mut Vec<u8>, bytes: &[u8], mut message: impl FnMut(&str))
     partial.len()
 }
 
-/// Why the body of a success cannot be what was asked for, by its header fields.
+/// Why a success cannot carry the requested body, by its header fields.
 fn mismatch(framing: Framing, head: &Head) -> Option<String> {
     if let Some(coding) = head.header("content-encoding")
         && !coding.trim().eq_ignore_ascii_case("identity")
@@ -343,7 +344,7 @@ fn mismatch(framing: Framing, head: &Head) -> Option<String> {
         return Some(format!("the body has content-encoding {coding:?}, not asked for"));
     }
     let media_type = head.header("content-type")?.split(';').next()?.trim().to_ascii_lowercase();
-    let (asked, fits) = match framing {
+    let (requested, fits) = match framing {
         Framing::Sse => ("a stream of server-sent events", media_type == "text/event-stream"),
         Framing::NulDelimited => (
             "a stream of JSON messages",
@@ -353,5 +354,5 @@ fn mismatch(framing: Framing, head: &Head) -> Option<String> {
             ("one JSON body", !["text/html", "text/event-stream"].contains(&&*media_type))
         }
     };
-    (!fits).then(|| format!("{asked} was asked for, the server answered with {media_type}"))
+    (!fits).then(|| format!("{requested} was asked for, the server answered with {media_type}"))
 }

@@ -1,12 +1,11 @@
 //! Protocols without I/O: bytes in, events out, and requests made into bytes.
 //!
-//! Nothing here opens a socket, reads a clock or keeps what it was given longer than it must:
-//! whoever feeds these parsers stamps the reads and owns the connection. Whatever way a stream is
-//! cut into reads, the events are the same.
+//! Nothing here opens a socket or reads a clock: the caller stamps the reads and owns the connection.
+//! However a stream is cut into reads, the events are the same.
 //!
-//! From the outside in: [`exchange`] reads one response from its first byte to its verdict. It
-//! stands on [`http`] (framing), [`sse`] (messages of a stream) and a [`dialect`] (what the
-//! messages of an engine mean, and the requests that it takes), and fills an [`Answer`].
+//! [`exchange`] reads one response from its first byte to its outcome. It uses [`http`] (framing),
+//! [`sse`] (messages of a stream) and a [`dialect`] (request bodies and messages of an engine), and
+//! fills a [`ParsedResponse`].
 
 pub mod exchange;
 
@@ -15,8 +14,8 @@ pub mod sse;
 
 pub mod dialect;
 
-mod answer;
 mod error;
+mod parsed_response;
 
-pub use answer::Answer;
 pub use error::{WireError, error_message};
+pub use parsed_response::ParsedResponse;

@@ -4,7 +4,7 @@
 //! Lines end with LF, CR or CR LF; a leading BOM is dropped; bytes that are not UTF-8 become
 //! U+FFFD, as the standard's decoder has it: a server that sends half characters is not called
 //! malformed for it, and what remains is judged by its dialect. A message that the stream's end
-//! cuts off is not dispatched; [`Decoder::finish`] tells of it.
+//! cuts off is not dispatched; [`Decoder::finish`] reports it.
 
 use std::borrow::Cow;
 

@@ -10,17 +10,17 @@ use crate::exit::{Failure, print};
 pub fn dialects() -> Result<(), Failure> {
     let mut text = String::new();
     for dialect in all() {
-        let ids = if dialect.accepts_token_ids() { "text or token ids" } else { "text" };
-        let eos = if dialect.honours_ignore_eos() { "yes" } else { "no" };
+        let ids = if dialect.accepts_token_ids { "text or token ids" } else { "text" };
+        let eos = if dialect.honours_ignore_eos { "yes" } else { "no" };
         let _ = writeln!(
             text,
             "{}\n    {}\n    POST {} (stream), {} (whole)\n    prompts: {ids}; ignore_eos: {eos}\n    \
              source: {}\n",
-            dialect.name(),
-            dialect.description(),
+            dialect.name,
+            dialect.description,
             dialect.path(true),
             dialect.path(false),
-            dialect.source()
+            dialect.source
         );
     }
     print(&text)

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::run_flags::RunArgs;
 use crate::console::{colour, tell, variable};
 use crate::exit::{Failure, print};
-use crate::exposed::Exposed;
+use crate::prometheus::Exposed;
 use crate::terminal::{View, show};
 use crate::tui;
 

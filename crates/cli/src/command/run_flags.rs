@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::load_flags::LoadFlags;
 use super::workload_flags::WorkloadFlags;
 use crate::exit::Failure;
-use crate::exposed;
+use crate::prometheus;
 use crate::terminal::View;
 
 /// The flags of `run`. The keys of a plan file are the same, with underscores.
@@ -57,7 +57,7 @@ pub struct RunArgs {
     pub tui: bool,
     /// Answer GET /metrics with the run in progress as Prometheus reads it: an address, or a port of
     /// this machine's own; 0 chooses one. It is measured as without
-    #[arg(long, value_name = "ADDRESS", value_parser = exposed::address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = prometheus::address)]
     pub metrics_listen: Option<SocketAddr>,
     /// Begin a run of more than ten minutes without asking; only a person at a terminal is asked
     #[arg(long, short)]

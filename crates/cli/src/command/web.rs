@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use clap::Args;
+use inferometer_http::pages::{Access, ServeError, serve};
 use inferometer_store::{Store, StoreError};
-use inferometer_web::{Access, Site, WebError, serve};
+use inferometer_web::Site;
 
 use crate::console::tell;
 use crate::exit::{Failure, print};
@@ -44,7 +45,7 @@ pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
     let given = std::env::var(&arguments.token_env).ok().filter(|token| !token.is_empty());
     let given = given.map(|token| (arguments.token_env.as_str(), token));
     let was_given = given.is_some();
-    let access = Access::to(arguments.listen, given).map_err(Failure::usage)?;
+    let access = Access::for_address(arguments.listen, given).map_err(Failure::usage)?;
     let token = match &access {
         Access::Token(token) if !was_given => Some(token.clone()),
         _ => None,
@@ -65,7 +66,7 @@ pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
         }
     })
     .map_err(|error| match error {
-        WebError::Listen { .. } => Failure::usage(format!("--listen {error}")),
+        ServeError::Listen { .. } => Failure::usage(format!("--listen {error}")),
         _ => Failure::run_failed(error),
     })?;
     told

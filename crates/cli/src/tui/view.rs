@@ -73,7 +73,7 @@ impl Watcher {
         if self.label != pass.label {
             *self = Self { label: pass.label.clone(), ..Self::default() };
         }
-        self.note(counts.tokens, period);
+        self.note(counts.chunks, period);
         View {
             title,
             passes,
@@ -112,7 +112,7 @@ fn done(pass: &LivePass, counts: LiveCounts, now: Nanos) -> (f64, String) {
     // Requests that are over count whole, however many tokens they brought.
     let each = u64::from(pass.begin.cell.output_length.max(1));
     let share =
-        counts.tokens.max(counts.over() * each) as f64 / (u64::from(all) * each).max(1) as f64;
+        counts.chunks.max(counts.over() * each) as f64 / (u64::from(all) * each).max(1) as f64;
     let share = share.clamp(0.0, 1.0);
     let left = match share {
         share if share > 0.02 => {
@@ -225,7 +225,7 @@ mod tests {
         let events = Events::none();
         events.emit(Event::PassStarted(&pass_started("a", saturated(10, 8), &live)));
         let counts =
-            LiveCounts { begun: 10, ended: 1, never_begun: 1, tokens: 40, ..LiveCounts::default() };
+            LiveCounts { begun: 10, ended: 1, never_begun: 1, chunks: 40, ..LiveCounts::default() };
         events.live().look(|state| {
             let pass = state.pass.as_ref().unwrap();
             let now = pass.began + Duration::from_secs(100);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_model::exposition::{
+use inferometer_http::prometheus::{
     Buckets, Exposition, FIRST_TOKEN_S, FURTHER_TOKEN_S, Kind, REQUEST_S,
 };
 

@@ -14,6 +14,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use inferometer_http::Server;
 use inferometer_model::tokenizer::Tokenizer;
 use inferometer_net::{EpollNet, Net};
 
@@ -70,7 +71,7 @@ pub fn serve(
     tokenizer: Arc<dyn Tokenizer>,
     listen: SocketAddr,
 ) -> Result<(), EngineError> {
-    let mut front = Front::new(Engine::new(engine)?, front, tokenizer)?;
+    let mut server = Server::new(Front::new(Engine::new(engine)?, front, tokenizer)?);
     let io = |error: std::io::Error| EngineError::Socket {
         address: listen.to_string(),
         reason: error.to_string(),
@@ -79,6 +80,6 @@ pub fn serve(
     let at = net.listen(listen).map_err(io)?;
     let mut stdout = std::io::stdout();
     writeln!(stdout, "listening on http://{at}").and_then(|()| stdout.flush()).map_err(io)?;
-    net.play(&mut front).map_err(io)?;
+    net.play(&mut server).map_err(io)?;
     Err(EngineError::Died)
 }

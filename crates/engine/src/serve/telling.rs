@@ -5,7 +5,7 @@ use inferometer_model::time::Nanos;
 use inferometer_net::Close;
 
 use super::api::{Job, Output, Reply};
-use super::connection::{Answer, Connection};
+use super::connection::{Connection, Generation, head, respond};
 use super::fault::FaultKind;
 use super::words::Words;
 use crate::request::{Finish, RequestId};
@@ -20,39 +20,39 @@ pub(super) fn name(job: &Job, request: RequestId) -> String {
 }
 
 /// The fault in the middle of an answer, if one befalls it. Says whether the answer goes on.
-pub(super) fn fail(connection: &mut Connection, answer: &Answer) -> bool {
-    let stream = answer.job.stream;
-    for fault in &answer.faults {
+pub(super) fn fail(connection: &mut Connection, generation: &Generation) -> bool {
+    let stream = generation.job.stream;
+    for fault in &generation.faults {
         match fault {
             FaultKind::Stall | FaultKind::Die => return false,
             FaultKind::Reset => {
-                connection.closing = Some(Close::Reset);
+                connection.output.close_after(Close::Reset);
                 return false;
             }
             FaultKind::Cut => {
                 if !stream {
                     let fields = [("content-type", "application/json"), ("content-length", "1000")];
-                    connection.head(200, &fields);
-                    connection.raw(b"{\"id\":");
+                    head(connection, 200, &fields);
+                    connection.output.push(b"{\"id\":");
                 }
-                connection.closing = Some(Close::Gracefully);
+                connection.output.close_after(Close::Gracefully);
                 return false;
             }
             FaultKind::ErrorEvent if stream => {
-                for event in answer.job.form.error(FAILURE) {
-                    connection.event(&event);
+                for event in generation.job.form.error(FAILURE) {
+                    connection.chunk(&event);
                 }
-                connection.stream_end();
+                connection.end_chunked();
                 return false;
             }
             FaultKind::ErrorEvent => {
-                connection.reply(&Reply::error(500, FAILURE));
+                respond(connection, &Reply::error(500, FAILURE));
                 return false;
             }
-            FaultKind::Malformed if stream => connection.event(b"data: {\"choices\": [{\"te\n\n"),
+            FaultKind::Malformed if stream => connection.chunk(b"data: {\"choices\": [{\"te\n\n"),
             FaultKind::Malformed => {
                 let body = b"{\"choices\": [{\"te".to_vec();
-                connection.reply(&Reply { status: 200, content_type: "application/json", body });
+                respond(connection, &Reply { status: 200, content_type: "application/json", body });
                 return false;
             }
             _ => {}
@@ -65,55 +65,55 @@ pub(super) fn fail(connection: &mut Connection, answer: &Answer) -> bool {
 /// it was sent.
 pub(super) fn tell(
     connection: &mut Connection,
-    answer: &mut Answer,
+    generation: &mut Generation,
     output: &StepOutput,
     words: &Words,
     sent: Option<Nanos>,
 ) {
-    let id = name(&answer.job, answer.request);
+    let id = name(&generation.job, generation.request);
     let ended = output.finished.is_some();
     let finish_reason = ended.then_some(match output.finished {
-        Some(Finish::Length) => answer.job.finish_reason,
+        Some(Finish::Length) => generation.job.finish_reason,
         _ => "length",
     });
     let token = output.tokens_so_far.saturating_sub(1);
-    let (token, _) = words.at(answer.job.seed, token);
+    let (token, _) = words.at(generation.job.seed, token);
     // The first half of a character is a token without text; the second one brings both.
-    let half = answer.has(FaultKind::Halves) && !ended && output.tokens_so_far % 2 == 1;
-    let told_text = if half { answer.told_bytes } else { answer.text.len() };
-    let bundled = output.tokens_so_far - answer.told >= answer.bundle();
+    let half = generation.has(FaultKind::Halves) && !ended && output.tokens_so_far % 2 == 1;
+    let told_text = if half { generation.sent_bytes } else { generation.text.len() };
+    let bundled = output.tokens_so_far - generation.sent_tokens >= generation.bundle();
     let told = Output {
         id: &id,
-        news: &answer.text[answer.told_bytes..told_text],
-        text: &answer.text[..told_text],
+        news: &generation.text[generation.sent_bytes..told_text],
+        text: &generation.text[..told_text],
         token,
-        prompt_tokens: answer.job.prompt_tokens,
+        prompt_tokens: generation.job.prompt_tokens,
         output_tokens: output.tokens_so_far,
         finish_reason,
     };
-    if !answer.job.stream {
+    if !generation.job.stream {
         if ended {
-            connection.reply(&Reply::json(200, &answer.job.form.whole(&told)));
-            close_unasked(connection, answer);
+            respond(connection, &Reply::json(200, &generation.job.form.whole(&told)));
+            close_unasked(connection, generation);
         }
         return;
     }
     if !ended && !bundled {
         return;
     }
-    if answer.has(FaultKind::Comments) {
-        connection.event(b": keep-alive\n\n");
+    if generation.has(FaultKind::Comments) {
+        connection.chunk(b": keep-alive\n\n");
     }
-    connection.event(&stamped(answer.job.form.event(&told), sent));
+    connection.chunk(&stamped(generation.job.form.event(&told), sent));
     if ended {
-        for event in answer.job.form.closing(&told) {
-            connection.event(&stamped(event, sent));
+        for event in generation.job.form.closing(&told) {
+            connection.chunk(&stamped(event, sent));
         }
-        connection.stream_end();
-        close_unasked(connection, answer);
+        connection.end_chunked();
+        close_unasked(connection, generation);
     }
-    answer.told = output.tokens_so_far;
-    answer.told_bytes = told_text;
+    generation.sent_tokens = output.tokens_so_far;
+    generation.sent_bytes = told_text;
 }
 
 /// An event whose JSON object ends with the instant, where it has one.
@@ -127,8 +127,8 @@ fn stamped(mut event: Vec<u8>, sent: Option<Nanos>) -> Vec<u8> {
 }
 
 /// Closes a connection that was promised to be kept, if that fault befalls the answer.
-fn close_unasked(connection: &mut Connection, answer: &Answer) {
-    if answer.has(FaultKind::Close) {
-        connection.closing.get_or_insert(Close::Gracefully);
+fn close_unasked(connection: &mut Connection, generation: &Generation) {
+    if generation.has(FaultKind::Close) {
+        connection.close();
     }
 }

@@ -21,11 +21,11 @@ fn every_dialect_gets_a_complete_answer_streamed_or_not() {
             let calls = with_front(|_| (), vec![dialect_call(name, stream, 6)]);
             let reader = read_as(name, stream, &calls[0]);
             assert_eq!(reader.verdict(), (Outcome::Complete, None), "{name} {stream}");
-            let text = reader.answer().text.clone().unwrap();
+            let text = reader.parsed().text.clone().unwrap();
             assert_eq!(text.split_whitespace().count(), 6, "{name} {stream}: {text:?}");
             let prompt = if name == "openai-chat" { 15 } else { 10 };
-            if dialect(name).unwrap().reports_usage(stream) {
-                let usage = reader.answer().usage;
+            if dialect(name).unwrap().reports_usage {
+                let usage = reader.parsed().usage;
                 assert_eq!(usage.completion, Some(6), "{name} {stream}");
                 assert!(usage.prompt.is_none_or(|tokens| tokens == prompt), "{name} {stream}");
             }

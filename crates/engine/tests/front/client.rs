@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig};
+use inferometer_http::Server;
 use inferometer_model::request::{Prompt, Request, Sampling};
 use inferometer_model::time::Nanos;
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
@@ -145,7 +146,7 @@ pub fn engine_config() -> EngineConfig {
 
 /// A server whose loop wakes late, as on a busy machine.
 struct Late {
-    front: Front,
+    front: Server<Front>,
     by: Duration,
 }
 
@@ -182,7 +183,7 @@ pub fn with_engine(
 ) -> Vec<Call> {
     let engine = Engine::new(engine).expect("the defaults run");
     let front = Front::new(engine, config, Arc::new(Words)).expect("a front");
-    let mut late = Late { front, by };
+    let mut late = Late { front: Server::new(front), by };
     let mut hosts = hosts(2);
     let (mut server, client) = (hosts.remove(1), hosts.remove(0));
     let to = server.listen("127.0.0.1:0".parse().expect("an address")).expect("a free port");

@@ -48,7 +48,7 @@ fn each_event_says_when_it_was_sent_where_that_is_asked_for() {
         let calls = with_front(change, vec![dialect_call(name, true, 6)]);
         let reader = read_as(name, true, &calls[0]);
         assert_eq!(reader.verdict(), (Outcome::Complete, None), "{name}");
-        assert_eq!(reader.answer().text.as_deref().unwrap().split_whitespace().count(), 6);
+        assert_eq!(reader.parsed().text.as_deref().unwrap().split_whitespace().count(), 6);
         let mut instants = 0;
         for (at, bytes) in &calls[0].reads {
             let text = String::from_utf8_lossy(bytes);

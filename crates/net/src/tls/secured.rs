@@ -1,5 +1,5 @@
-//! An actor whose connections are secret: it sees a [`Net`] as any other, and what is on the wire
-//! is TLS. A connection is open to it when the handshake is done.
+//! TLS between an actor and its connections: the actor sees an ordinary [`Net`], and the bytes on the
+//! wire are TLS. A connection is open to the actor when the handshake is done.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -44,13 +44,13 @@ impl<A> Secured<A> {
 
 impl<N: Net, A: for<'a> Actor<Secret<'a, N>>> Actor<N> for Secured<A> {
     fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake {
-        let told = &mut self.ready;
-        told.extend(self.sessions.unread.drain(..).map(Ready::Readable));
+        let ready_above = &mut self.ready;
+        ready_above.extend(self.sessions.unread.drain(..).map(Ready::Readable));
         for event in ready {
-            told.extend(self.sessions.handle(net, event));
+            ready_above.extend(self.sessions.handle(net, event));
         }
-        let wake = self.actor.turn(&mut Secret { net, sessions: &mut self.sessions }, told);
-        told.clear();
+        let wake = self.actor.turn(&mut Secret { net, sessions: &mut self.sessions }, ready_above);
+        ready_above.clear();
         match wake {
             Wake::Done => Wake::Done,
             wake if self.sessions.unread.is_empty() => wake,
@@ -69,7 +69,7 @@ pub struct Secret<'a, N> {
 struct Sessions {
     client: TlsClient,
     by_slot: Vec<Option<Session>>,
-    /// Connections of which a read could not hand on all that had been decrypted.
+    /// Connections with decrypted bytes that did not fit the last read.
     unread: Vec<ConnId>,
     buffer: Vec<u8>,
 }
@@ -77,21 +77,21 @@ struct Sessions {
 struct Session {
     conn: ConnId,
     tls: ClientConnection,
-    /// The handshake is done and its end was told.
+    /// The handshake is done, and the actor knows it.
     open: bool,
-    /// What was encrypted and not yet taken by the connection.
+    /// Encrypted bytes that the connection has not taken yet.
     unsent: Vec<u8>,
     /// How many bytes of the actor's next write lie encrypted in `unsent` already.
     ahead: usize,
-    /// What was decrypted and not yet handed on, and the arrival of the last of it.
+    /// Decrypted bytes that the actor has not read yet, and the arrival of the last of them.
     plain: Vec<u8>,
     arrived: Option<Arrived>,
-    /// The other side has said goodbye.
+    /// The other side has sent TLS's close_notify.
     ended: bool,
 }
 
 impl Session {
-    /// Hands encrypted bytes to the connection; true when it took them all.
+    /// Writes encrypted bytes to the connection. Returns whether it took them all.
     fn flush<N: Net>(&mut self, net: &mut N) -> io::Result<bool> {
         while self.tls.wants_write() {
             self.tls.write_tls(&mut self.unsent)?;
@@ -104,7 +104,7 @@ impl Session {
         Ok(self.unsent.is_empty())
     }
 
-    /// Takes in what came over the connection.
+    /// Reads and decrypts bytes of the connection.
     fn decrypt<N: Net>(&mut self, net: &mut N, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             if self.tls.read_tls(&mut bytes)? == 0 {
@@ -113,7 +113,7 @@ impl Session {
             let state = match self.tls.process_new_packets() {
                 Ok(state) => state,
                 Err(error) => {
-                    // The other side is told why, if it listens.
+                    // An alert tells the other side why, if it still reads.
                     let _ = self.flush(net);
                     return Err(io::Error::new(io::ErrorKind::InvalidData, error));
                 }
@@ -126,7 +126,7 @@ impl Session {
         self.flush(net).map(drop)
     }
 
-    /// Hands on what was decrypted, as much as there is room for.
+    /// Copies decrypted bytes into the actor's buffer, as many as fit.
     fn hand_on(&mut self, buffer: &mut [u8]) -> ReadResult {
         let bytes = self.plain.len().min(buffer.len());
         match self.arrived {
@@ -151,8 +151,7 @@ impl Sessions {
         self.by_slot[conn.slot()].take()
     }
 
-    /// What an event of the connections below is to the actor; nothing, where it only carries the
-    /// handshake on.
+    /// The event that the actor sees; `None` if the event only continues a handshake.
     fn handle<N: Net>(&mut self, net: &mut N, event: &Ready) -> Option<Ready> {
         match *event {
             Ready::Connected(conn) => match self.begin(net, conn) {
@@ -172,7 +171,7 @@ impl Sessions {
             Ready::Readable(conn) => Some(Ready::Readable(conn)),
             Ready::Writable(conn) => {
                 let session = self.find(conn)?;
-                // A broken connection is told by the actor's own next read or write.
+                // The actor's own next read or write reports a broken connection.
                 let flushed = session.flush(net).unwrap_or(true);
                 (flushed && session.open).then_some(Ready::Writable(conn))
             }
@@ -200,7 +199,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Carries a handshake on; true when it is done.
+    /// Continues a handshake. Returns whether it is done.
     fn shake_hands<N: Net>(&mut self, net: &mut N, conn: ConnId) -> io::Result<bool> {
         let Self { by_slot, buffer, unread, .. } = self;
         let Some(session) = by_slot.get_mut(conn.slot()).and_then(Option::as_mut) else {
@@ -220,7 +219,7 @@ impl Sessions {
         }
         session.open = !session.tls.is_handshaking();
         if session.open {
-            // What came behind the handshake is read by the actor, if it was anything.
+            // The actor reads bytes that followed the handshake.
             unread.push(conn);
         }
         Ok(session.open)
@@ -252,8 +251,8 @@ impl<N: Net> Net for Secret<'_, N> {
         let Some(session) = session.filter(|session| session.conn == conn) else {
             return ReadResult::Failed(io::ErrorKind::NotConnected.into());
         };
-        // What an earlier read decrypted and could not hand on comes first. The connection is
-        // looked at in a turn of its own then, for what is ready there is told once only.
+        // Bytes that an earlier read decrypted come first. The connection is then read in another
+        // turn, because its readiness is reported only once.
         let left = !session.plain.is_empty();
         if !left && !session.ended {
             match self.net.read(conn, encrypted) {
@@ -263,8 +262,8 @@ impl<N: Net> Net for Secret<'_, N> {
                         return ReadResult::Failed(error);
                     }
                 }
-                // An end without TLS's goodbye is an end: what is inside tells whether anything
-                // is missing.
+                // An end without close_notify is an end: the protocol inside shows whether
+                // anything is missing.
                 other => return other,
             }
         }
@@ -299,7 +298,7 @@ impl<N: Net> Net for Secret<'_, N> {
             && how == Close::Gracefully
         {
             session.tls.send_close_notify();
-            // Nobody waits for the goodbye to be taken.
+            // The close_notify is sent without waiting.
             let _ = session.flush(self.net);
         }
         self.net.close(conn, how);

@@ -7,8 +7,8 @@ use inferometer_model::sample::CardSample;
 use inferometer_model::target::Card;
 
 use super::CardSource;
-use crate::exposition::{Metric, metrics};
 use crate::scrape::Scrape;
+use inferometer_http::prometheus::{Metric, metrics};
 
 /// The cards of an exporter.
 pub struct Dcgm {

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use inferometer_drive::control::Server;
 use inferometer_drive::tokenize::ServerTokenizer;
+use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::tokenizer::Tokenizer;
 use inferometer_plan::{Plan, TargetPlan};
@@ -50,7 +50,7 @@ pub fn named_tokenizer(plan: &Plan) -> Result<Option<PromptTokenizer>, RunError>
 
 /// The server's own tokenizer, else the one that this program carries.
 pub fn servers_tokenizer(
-    server: Option<&Server>,
+    server: Option<&Client>,
     model: &str,
     findings: &mut Vec<Finding>,
 ) -> PromptTokenizer {

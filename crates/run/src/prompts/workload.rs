@@ -130,11 +130,7 @@ impl Prompts {
 ///
 /// # Errors
 /// When there is one.
-pub fn check_dialect(
-    prompts: &Prompts,
-    plan: &Plan,
-    dialect: &dyn Dialect,
-) -> Result<(), RunError> {
+pub fn check_dialect(prompts: &Prompts, plan: &Plan, dialect: &Dialect) -> Result<(), RunError> {
     for prompt in prompts.spec.verbatim_prompts() {
         let request = Request::new(prompt.clone(), 1, 1);
         if let Err(error) = dialect.body(&request, &plan.sampling, "") {

@@ -178,7 +178,7 @@ fn open_prompts(
     findings.extend(prompts::data_set_findings(&prompts));
     findings.extend(prompt_findings::hash_covers_a_part(plan));
     prompts::check_dialect(&prompts, plan, ready.endpoint.dialect)?;
-    if ready.endpoint.dialect.accepts_messages() {
+    if ready.endpoint.dialect.accepts_messages {
         prompts.send_history_as(History::Messages);
     }
     Ok(prompts)
@@ -236,7 +236,7 @@ fn fit_prompts<N: Network>(
                        request has a connection of its own, opened ahead of it";
         findings.push(Finding::new("connections_not_kept", Severity::Note, message));
     }
-    let has_template = ready.endpoint.dialect.applies_chat_template();
+    let has_template = ready.endpoint.dialect.applies_chat_template;
     let is_models_own = prompts.tokenizer().is_models_own;
     let added = seen.tokens.filter(|_| is_models_own);
     if is_models_own {
@@ -258,7 +258,7 @@ fn counter(plan: &Plan, endpoint: &Endpoint, tokenizer: &PromptTokenizer) -> Cou
     let stream = plan.sampling.stream;
     if plan.tokenizer.is_some() {
         Counter::AsTheyCome(Arc::clone(&tokenizer.tokenizer))
-    } else if tokenizer.is_models_own && !stream && !endpoint.dialect.reports_usage(stream) {
+    } else if tokenizer.is_models_own && !stream && !endpoint.dialect.reports_usage {
         Counter::AfterThePass(Arc::clone(&tokenizer.tokenizer))
     } else {
         Counter::None

@@ -1,72 +1,76 @@
-//! Chosen runs against the first of them: figure by figure, and their curves in one picture. It
-//! judges nothing itself.
+//! Chosen runs compared with the first of them: metric by metric, and their curves in one plot. The
+//! comparison itself is the core's.
 
 use inferometer_analysis::compare::{Options, Subject, compare as compare_subjects};
 use inferometer_analysis::summary::Summary;
 use inferometer_report::{charts, difference, plot};
 
-use crate::answer::{Answer, Trouble};
-use crate::asked::{Asked, link};
-use crate::chrome::{Frame, Part};
+use crate::error::PageError;
+use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::page::lines::lines;
 use crate::site::Site;
+use inferometer_http::pages::Response;
+use inferometer_http::pages::{RequestTarget, link};
 
-/// The most runs that are compared at one time: plots name each of them.
-const MOST: usize = 8;
-/// How many recent runs the form offers.
-const OFFERED: usize = 200;
+/// Most runs in one comparison: plots name each of them.
+const MAX_RUNS: usize = 8;
+/// Recent runs that the form offers.
+const RECENT_RUNS: usize = 200;
 
 /// `/compare?run=A&run=B`, or `?a=A&b=B`
-pub(crate) fn compare(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
-    let mut names = asked.values(&["a", "b", "run"]);
-    // Boxes of a list come in its order, which is the latest first.
-    if asked.value("a").is_none() {
+pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
+    let mut names = target.values(&["a", "b", "run"]);
+    // Checkboxes of a list arrive in its order, which is the latest first.
+    if target.value("a").is_none() {
         names.sort_unstable();
     }
     names.dedup();
-    if names.len() > MOST {
-        return Err(Trouble::Asked(format!("{} runs: at most {MOST} are compared", names.len())));
+    if names.len() > MAX_RUNS {
+        return Err(PageError::BadQuery(format!(
+            "{} runs: at most {MAX_RUNS} are compared",
+            names.len()
+        )));
     }
-    let margin = margin(asked)?;
+    let margin = margin(target)?;
     let mut summaries = Vec::new();
     for name in &names {
         let stored = site.store.run(name)?;
         let id = stored.row.id.to_string();
-        let without = || Trouble::Asked(format!("run {id} has no results yet"));
+        let without = || PageError::BadQuery(format!("run {id} has no results yet"));
         summaries.push((id.clone(), stored.summary.ok_or_else(without)?));
     }
     let mut content = Html::new();
     content.raw("<h1>Comparison</h1>\n");
     if summaries.len() < 2 {
         content.paragraph("Choose two runs, or tick several in the list of runs.");
-        content.piece(&form(site, names.first().copied())?);
+        content.append(&form(site, names.first().copied())?);
     } else {
-        content.piece(&chosen(&summaries, margin));
-        content.piece(&differences(&summaries, margin));
-        content.piece(&plots(summaries));
+        content.append(&chosen(&summaries, margin));
+        content.append(&differences(&summaries, margin));
+        content.append(&plots(summaries));
     }
-    Ok(Answer::page(&Frame::of("Comparison", Part::Runs).around(&content)))
+    Ok(html_response(&Layout::new("Comparison", Section::Runs).wrap(&content)))
 }
 
-/// Differences within so many percent do not matter.
-fn margin(asked: &Asked) -> Result<f64, Trouble> {
-    let Some(text) = asked.value("margin") else { return Ok(100.0 * Options::default().margin) };
+/// The margin in percent: smaller differences do not matter.
+fn margin(target: &RequestTarget) -> Result<f64, PageError> {
+    let Some(text) = target.value("margin") else { return Ok(100.0 * Options::default().margin) };
     let percent = text.parse().ok().filter(|percent: &f64| *percent > 0.0 && *percent < 100.0);
     percent.ok_or_else(|| {
-        Trouble::Asked(format!("margin={text}: is no percentage above 0 and below 100"))
+        PageError::BadQuery(format!("margin={text}: is no percentage above 0 and below 100"))
     })
 }
 
-/// Two runs to choose, where fewer were named.
-fn form(site: &Site, first: Option<&str>) -> Result<Html, Trouble> {
+/// A form to choose two runs, if fewer were named.
+fn form(site: &Site, first: Option<&str>) -> Result<Html, PageError> {
     let mut runs = lines(&site.store)?;
     runs.retain(|line| line.has_results);
     let mut out = Html::new();
     out.raw("<form class=\"filters\" method=\"get\">\n");
     for (name, label, chosen) in [("a", "Baseline", first), ("b", "Against it", None)] {
         out.raw("<label>").text(label).raw(" <select").attribute("name", name).raw(">");
-        for line in runs.iter().rev().take(OFFERED) {
+        for line in runs.iter().rev().take(RECENT_RUNS) {
             out.raw("<option").attribute("value", &line.id);
             if chosen == Some(&line.id) {
                 out.raw(" selected");
@@ -113,7 +117,7 @@ fn differences(summaries: &[(String, Summary)], margin: f64) -> Html {
         out.raw("<h2>").text(&format!("{} against {}", contender.name, baseline.name));
         out.raw("</h2>\n");
         match compare_subjects(&baseline, &contender, options) {
-            Ok(comparison) => out.piece(&Html::made(difference::html(&comparison))),
+            Ok(comparison) => out.append(&Html::trusted(difference::html(&comparison))),
             Err(nothing) => {
                 out.raw("<div class=\"callout warning\">").paragraph(&nothing.to_string());
                 out.raw("</div>\n")
@@ -123,7 +127,7 @@ fn differences(summaries: &[(String, Summary)], margin: f64) -> Html {
     out
 }
 
-/// All of them in one chart for each figure.
+/// One plot per metric with all runs.
 fn plots(summaries: Vec<(String, Summary)>) -> Html {
     let summaries: Vec<Summary> = summaries.into_iter().map(|(_, summary)| summary).collect();
     let mut out = Html::new();
@@ -133,7 +137,7 @@ fn plots(summaries: Vec<(String, Summary)>) -> Html {
         out.paragraph(&first.subject);
     }
     for chart in &charts {
-        out.piece(&Html::made(plot::figure(chart)));
+        out.append(&Html::trusted(plot::figure(chart)));
     }
     out
 }

@@ -1,18 +1,18 @@
-//! What every figure means: the definitions of the metrics. It has no text of its own but the
-//! headings.
+//! The definitions of the metrics. The texts come from the metrics themselves.
 
 use inferometer_analysis::blocks;
 use inferometer_analysis::serving_run;
 use inferometer_metrics::{Direction, Origin, Over, definitions as metrics};
 
-use crate::answer::{Answer, Trouble};
-use crate::asked::Asked;
-use crate::chrome::{Frame, Part};
+use crate::error::PageError;
+use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::site::Site;
+use inferometer_http::pages::RequestTarget;
+use inferometer_http::pages::Response;
 
 /// `/metrics`
-pub(crate) fn definitions(_: &mut Site, _: &Asked) -> Result<Answer, Trouble> {
+pub(crate) fn definitions(_: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {
     let mut content = Html::new();
     content.raw("<h1>Definitions</h1>\n");
     content.paragraph(
@@ -52,7 +52,7 @@ pub(crate) fn definitions(_: &mut Site, _: &Asked) -> Result<Answer, Trouble> {
     content.raw("</dl>\n<h2>The serving script of vLLM 0.2</h2>\n<dl>\n");
     terms(&mut content, serving_run::FIELDS.iter().map(|field| (field.name, field.formula)));
     content.raw("</dl>\n");
-    Ok(Answer::page(&Frame::of("Definitions", Part::Definitions).around(&content)))
+    Ok(html_response(&Layout::new("Definitions", Section::Definitions).wrap(&content)))
 }
 
 fn terms<'a>(out: &mut Html, terms: impl Iterator<Item = (&'a str, &'a str)>) {

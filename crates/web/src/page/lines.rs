@@ -1,13 +1,13 @@
-//! The lines of lists of runs, and which of them a reader asked for. It draws no table.
+//! The lines of lists of runs, and the filter over them. It draws no table.
 
 use inferometer_store::utc::beginning;
 use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store, StoreError};
 
-use crate::answer::Trouble;
-use crate::asked::Asked;
+use crate::error::PageError;
 use crate::markup::Html;
+use inferometer_http::pages::RequestTarget;
 
-/// A run in a list, in the words that are shown and filtered by.
+/// A run in a list, in the words that are shown and filtered.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
     pub(crate) id: String,
@@ -19,14 +19,14 @@ pub(crate) struct Line {
     /// Whether the embedded engine was measured.
     pub(crate) simulated: bool,
     pub(crate) state: &'static str,
-    /// What of the plan was not measured, in words.
+    /// The part of the plan that was not measured, for people.
     pub(crate) missing: Option<String>,
-    /// Whether the instrument vouches for its figures; absent where it was not asked to.
+    /// Whether the results are valid; absent if that was not checked.
     pub(crate) validity: Option<String>,
     pub(crate) cells: u32,
     /// Shortest to longest input x output.
     pub(crate) lengths: String,
-    /// Of the cell with the most.
+    /// Of the fastest cell.
     pub(crate) output_tokens_per_s: Option<f64>,
     pub(crate) tags: Vec<String>,
     pub(crate) has_results: bool,
@@ -56,17 +56,17 @@ impl Line {
         }
     }
 
-    /// The most output tokens per second of its cells, as people read it.
+    /// Output tokens per second of its fastest cell, for people.
     pub(crate) fn speed(&self) -> String {
         self.output_tokens_per_s.map(|most| format!("{most:.2}")).unwrap_or_default()
     }
 
-    /// Whether somebody else measured it, or we did elsewhere.
+    /// Whether it was imported.
     pub(crate) fn is_imported(&self) -> bool {
         self.kind == RunKind::Imported.name()
     }
 
-    /// Whether it may still go on.
+    /// Whether it may still be in progress.
     pub(crate) fn is_running(&self) -> bool {
         self.state == RunState::Running.name()
     }
@@ -77,17 +77,17 @@ pub(crate) fn lines(store: &Store) -> Result<Vec<Line>, StoreError> {
     Ok(store.runs()?.into_iter().map(Line::of).collect())
 }
 
-/// What a reader wants to see: the store's filter, by the names that it has in links and in the form.
+/// The filter of a list: the store's filter, under its names in links and in the form.
 pub(crate) struct Filter {
     of_store: RunFilter,
     /// Only measured runs of the embedded engine.
     simulated: bool,
 }
 
-/// What the form calls measured runs of the embedded engine, beside the kinds of the store.
+/// The form's name for measured runs of the embedded engine, in addition to the store's kinds.
 const SIMULATED: &str = "simulated";
 
-/// A field that is filled in by hand, with the values that occur offered beneath it.
+/// A text field of the form, which offers the values that occur.
 type Field = (&'static str, &'static str, fn(&Line) -> Vec<&str>);
 
 const FIELDS: [Field; 4] = [
@@ -98,44 +98,45 @@ const FIELDS: [Field; 4] = [
 ];
 
 impl Filter {
-    /// What the query says.
+    /// The filter of a query.
     ///
     /// # Errors
-    /// When a day is none, a kind or a state is unknown, or no day lies between two others.
-    pub(crate) fn of(asked: &Asked) -> Result<Self, Trouble> {
-        let text = |name: &str| asked.value(name).map(str::to_owned);
-        let simulated = asked.value("kind") == Some(SIMULATED);
+    /// When a day is not in the calendar, a kind or a state is unknown, or the days are in the wrong
+    /// order.
+    pub(crate) fn of(target: &RequestTarget) -> Result<Self, PageError> {
+        let text = |name: &str| target.value(name).map(str::to_owned);
+        let simulated = target.value("kind") == Some(SIMULATED);
         let kind = match simulated {
             true => Some(RunKind::Measured),
-            false => one_of(asked, "kind", &RunKind::ALL, RunKind::name, &[SIMULATED])?,
+            false => one_of(target, "kind", &RunKind::ALL, RunKind::name, &[SIMULATED])?,
         };
-        let words = asked.value("q").unwrap_or_default().split_whitespace();
+        let words = target.value("q").unwrap_or_default().split_whitespace();
         let filter = RunFilter {
             model: text("model"),
             engine: text("engine"),
             card: text("card"),
-            tags: asked.values(&["tag"]).into_iter().map(str::to_owned).collect(),
-            since: day(asked, "from")?,
-            until: day(asked, "to")?,
-            state: one_of(asked, "state", &RunState::ALL, RunState::name, &[])?,
+            tags: target.values(&["tag"]).into_iter().map(str::to_owned).collect(),
+            since: day(target, "from")?,
+            until: day(target, "to")?,
+            state: one_of(target, "state", &RunState::ALL, RunState::name, &[])?,
             kind,
             words: words.map(str::to_owned).collect(),
             limit: None,
         };
         match filter.never() {
             Some((from, to)) => {
-                Err(Trouble::Asked(format!("from={from} lies after to={to}: no run can fit")))
+                Err(PageError::BadQuery(format!("from={from} lies after to={to}: no run can fit")))
             }
             None => Ok(Self { of_store: filter, simulated }),
         }
     }
 
-    /// Whether a run fits. Days are those of UTC, both ends belong to them.
+    /// Whether a run fits. Days are in UTC, and both ends are included.
     pub(crate) fn fits(&self, row: &RunRow) -> bool {
         self.of_store.fits(row) && (!self.simulated || row.simulated)
     }
 
-    /// The form that asks for it, with the values that occur.
+    /// The form for it, with the values that occur.
     pub(crate) fn form(&self, all: &[Line]) -> Html {
         let filter = &self.of_store;
         let mut out = Html::new();
@@ -152,7 +153,7 @@ impl Filter {
             values.retain(|value| !value.is_empty());
             values.sort_unstable();
             values.dedup();
-            // Of tags there may be several, each in a field of its own.
+            // There may be several tags, each with its field.
             for value in &chosen {
                 offered(&mut out, name, label, value, &values);
             }
@@ -175,7 +176,7 @@ impl Filter {
     }
 }
 
-/// A field with the values that occur offered beneath it; a part of one is enough.
+/// A text field that offers values; a part of a value is enough.
 fn offered(out: &mut Html, name: &'static str, label: &str, value: &str, values: &[&str]) {
     let list = format!("{name}-values");
     out.raw("<label>").text(label).raw(" <input type=\"search\"").attribute("name", name);
@@ -205,30 +206,30 @@ fn select(out: &mut Html, name: &str, label: &str, values: &[&str], chosen: Opti
     out.raw("</select></label>\n");
 }
 
-/// A day of the calendar as a text that compares as days do.
-fn day(asked: &Asked, name: &str) -> Result<Option<String>, Trouble> {
-    let Some(text) = asked.value(name) else { return Ok(None) };
+/// A day of the calendar as a text that sorts by time.
+fn day(target: &RequestTarget, name: &str) -> Result<Option<String>, PageError> {
+    let Some(text) = target.value(name) else { return Ok(None) };
     match beginning(text) {
         Some(day) => Ok(Some(day)),
-        None => Err(Trouble::Asked(format!(
+        None => Err(PageError::BadQuery(format!(
             "{name}={text}: is no day of the calendar such as 2026-11-20"
         ))),
     }
 }
 
-/// One of a few names; others that are known beside them are told where it is none.
+/// One of a list of names. The error also lists `beside`, which the caller handles.
 fn one_of<T: Copy>(
-    asked: &Asked,
+    target: &RequestTarget,
     name: &str,
     all: &[T],
     of: fn(T) -> &'static str,
     beside: &[&'static str],
-) -> Result<Option<T>, Trouble> {
-    let Some(text) = asked.value(name) else { return Ok(None) };
+) -> Result<Option<T>, PageError> {
+    let Some(text) = target.value(name) else { return Ok(None) };
     let found = all.iter().copied().find(|one| of(*one) == text);
     found.map(Some).ok_or_else(|| {
         let names: Vec<&str> =
             all.iter().map(|one| of(*one)).chain(beside.iter().copied()).collect();
-        Trouble::Asked(format!("{name}={text}: is none of {}", names.join(", ")))
+        PageError::BadQuery(format!("{name}={text}: is none of {}", names.join(", ")))
     })
 }

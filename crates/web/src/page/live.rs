@@ -1,7 +1,5 @@
-//! A run while it goes on: what its log holds so far. The page without scripts and the events of
-//! the page with them are the same markup. Figures here are for looking on; a report's are exact.
-
-use std::collections::BTreeMap;
+//! A run in progress: what its log holds so far. The page for browsers without scripts and the events
+//! for those with scripts are the same markup. Its numbers are approximate; a report's are exact.
 
 use inferometer_analysis::so_far::SoFar;
 use inferometer_model::outcome::OutcomeKind;
@@ -11,28 +9,27 @@ use inferometer_plan::Plan;
 use inferometer_stats::histogram::Histogram;
 use inferometer_store::{LiveNote, RunState, StoredRun};
 
-use crate::answer::{Answer, Content, LiveEvent, Trouble};
-use crate::asked::{Asked, link};
-use crate::chrome::{Frame, Part};
-use crate::follow::{Follow, Seen};
+use crate::error::PageError;
+use crate::follow::{Follow, PassSoFar};
+use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
+use crate::page::charts::{distributions, ms, over_time};
 use crate::page::lines::{Line, lines};
-use crate::page::pictures::{distributions, ms, over_time};
 use crate::site::Site;
+use inferometer_http::pages::Event;
+use inferometer_http::pages::Response;
+use inferometer_http::pages::{RequestTarget, link};
 
-/// Logs that are kept open, so that a look reads only what is new.
-pub(crate) type Followed = BTreeMap<String, Follow>;
-
-/// How long a note of what is under way is believed.
-const NOTE_LASTS_NS: u64 = 10_000_000_000;
-/// The most logs.
-const MOST_FOLLOWED: usize = 128;
+/// How long a note about requests in flight is valid. A run writes one every second.
+const NOTE_VALID_NS: u64 = 10_000_000_000;
+/// Most logs that stay open.
+const MAX_FOLLOWED: usize = 128;
 
 /// `/live`: the runs in progress, or the one that there is.
-pub(crate) fn in_progress(site: &mut Site, _: &Asked) -> Result<Answer, Trouble> {
+pub(crate) fn in_progress(site: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {
     let running: Vec<Line> = lines(&site.store)?.into_iter().filter(Line::is_running).collect();
     if let [only] = running.as_slice() {
-        return Ok(Answer::see(link(&["runs", &only.id, "live"], &[])));
+        return Ok(Response::redirect(link(&["runs", &only.id, "live"], &[])));
     }
     let mut content = Html::new();
     content.raw("<h1>In progress</h1>\n");
@@ -46,13 +43,13 @@ pub(crate) fn in_progress(site: &mut Site, _: &Asked) -> Result<Answer, Trouble>
         content.text(&format!(" {} on {}", line.model, line.engine)).raw("</li>\n");
     }
     content.raw("</ul>\n");
-    let frame = Frame { title: "In progress", part: Part::Live, is_live: true };
-    Ok(Answer::page(&frame.around(&content)))
+    let layout = Layout { title: "In progress", section: Section::Live, is_live: true };
+    Ok(html_response(&layout.wrap(&content)))
 }
 
 /// `/runs/RUN/live`
-pub(crate) fn live(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
-    let stored = site.store.run(asked.segment(1))?;
+pub(crate) fn live(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
+    let stored = site.store.run(target.segment(1))?;
     let id = stored.row.id.to_string();
     let (view, is_over) = view(site, &stored)?;
     let mut content = Html::new();
@@ -61,38 +58,35 @@ pub(crate) fn live(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
     if !is_over {
         content.attribute("data-events", &link(&["runs", &id, "events"], &[]));
     }
-    content.raw(">\n").piece(&view).raw("</div>\n");
-    let frame = Frame { title: "Live", part: Part::Live, is_live: !is_over };
-    Ok(Answer::page(&frame.around(&content)))
+    content.raw(">\n").append(&view).raw("</div>\n");
+    let layout = Layout { title: "Live", section: Section::Live, is_live: !is_over };
+    Ok(html_response(&layout.wrap(&content)))
 }
 
 /// `/runs/RUN/events`
-pub(crate) fn events(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
-    let run = site.store.run(asked.segment(1))?.row.id.to_string();
-    let mut answer = Answer::of("text/event-stream", Vec::new());
-    answer.content = Content::Events { run };
-    Ok(answer)
+pub(crate) fn events(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
+    let run = site.store.run(target.segment(1))?.row.id.to_string();
+    Ok(Response::events(run))
 }
 
-/// What a stream of events says next.
-pub(crate) fn live_event(site: &mut Site, run: &str) -> LiveEvent {
-    let viewed = site.store.run(run).map_err(Trouble::from);
-    match viewed.and_then(|stored| view(site, &stored)) {
-        Ok((view, is_last)) => LiveEvent { markup: view.as_str().to_owned(), is_last },
-        Err(trouble) => {
-            let mut markup = Html::new();
-            markup.paragraph(&trouble.to_string());
-            LiveEvent { markup: markup.as_str().to_owned(), is_last: true }
-        }
-    }
+/// The next event about a run: the live part of its page, as one line of JSON.
+pub(crate) fn event(site: &mut Site, run: &str) -> Event {
+    let stored = site.store.run(run).map_err(PageError::from);
+    let (view, is_last) = stored.and_then(|stored| view(site, &stored)).unwrap_or_else(|error| {
+        let mut message = Html::new();
+        message.paragraph(&error.to_string());
+        (message, true)
+    });
+    let data = serde_json::json!({ "markup": view.as_str(), "last": is_last }).to_string();
+    Event { data, is_last }
 }
 
 /// The live part of the page, and whether nothing more will come.
-fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), Trouble> {
+fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> {
     let id = stored.row.id.as_str();
     let plan: Option<Plan> = serde_json::from_str(&stored.plan_json).ok();
     if !site.followed.contains_key(id) {
-        while site.followed.len() >= MOST_FOLLOWED {
+        while site.followed.len() >= MAX_FOLLOWED {
             let oldest = site.followed.iter().min_by_key(|(_, follow)| follow.looked_at());
             let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { break };
             site.followed.remove(&oldest);
@@ -114,7 +108,7 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), Trouble> {
     let mut out = Html::new();
     state(&mut out, stored, follow);
     if let Some(pass) = follow.passes().last() {
-        whole(&mut out, follow, plan.as_ref());
+        plan_progress(&mut out, follow, plan.as_ref());
         let note = note.filter(|note| note.pass == pass.begin.pass && pass.ending.is_none());
         current(&mut out, pass, note.as_ref());
     }
@@ -125,15 +119,15 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), Trouble> {
     Ok((out, is_over))
 }
 
-/// Whether the run still says what is under way: it does so every second.
+/// Whether the note is of now; an older one is of a run that was killed.
 fn is_fresh(note: &LiveNote) -> bool {
-    wall_clock_ns().saturating_sub(note.at_unix_ns) < NOTE_LASTS_NS
+    wall_clock_ns().saturating_sub(note.at_unix_ns) < NOTE_VALID_NS
 }
 
-/// How far it is, in words.
+/// The state of the run, in words.
 fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
     let id = stored.row.id.as_str();
-    let said = match (stored.row.state, follow.ending(), follow.is_behind()) {
+    let text = match (stored.row.state, follow.ending(), follow.is_behind()) {
         (_, _, true) => "Reading what was recorded so far …".to_owned(),
         (RunState::Running, None, _) => "In progress. What has ended so far:".to_owned(),
         (RunState::Running, Some(_), _) => {
@@ -141,7 +135,7 @@ fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
         }
         (state, ..) => format!("This run is {}.", state.name()),
     };
-    out.raw("<p role=\"status\">").text(&said);
+    out.raw("<p role=\"status\">").text(&text);
     if stored.summary.is_some() {
         out.raw(" ").link(&link(&["runs", id], &[]), "To its report");
     }
@@ -151,8 +145,8 @@ fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
     }
 }
 
-/// How much of the plan is done.
-fn whole(out: &mut Html, follow: &Follow, plan: Option<&Plan>) {
+/// How many passes of the plan are over.
+fn plan_progress(out: &mut Html, follow: &Follow, plan: Option<&Plan>) {
     let Some(plan) = plan else { return };
     let done = follow.passes().iter().filter(|pass| pass.ending.is_some()).count();
     let (all, up_to) = match &plan.search {
@@ -173,9 +167,9 @@ fn progress(out: &mut Html, label: &str, done: u64, all: u64) {
     out.raw("></progress></label></p>\n");
 }
 
-/// The pass that goes on, or the last one.
-fn current(out: &mut Html, pass: &Seen, note: Option<&LiveNote>) {
-    out.raw("<h2>").text(&pass.place).raw("</h2>\n");
+/// The pass in progress, or the last one.
+fn current(out: &mut Html, pass: &PassSoFar, note: Option<&LiveNote>) {
+    out.raw("<h2>").text(&pass.name).raw("</h2>\n");
     let so_far = &pass.so_far;
     let recorded = so_far.outcomes.total();
     match pass.begin.plan.requests() {
@@ -188,23 +182,23 @@ fn current(out: &mut Html, pass: &Seen, note: Option<&LiveNote>) {
         None => drop(out.paragraph(&format!("{recorded} requests are over"))),
     }
     if let Some(note) = note {
-        under_way(out, note);
+        in_flight(out, note);
     }
     tiles(out, so_far);
-    out.piece(&over_time(so_far)).piece(&distributions(so_far));
+    out.append(&over_time(so_far)).append(&distributions(so_far));
     failures(out, so_far);
 }
 
-/// What the log does not hold yet.
-fn under_way(out: &mut Html, note: &LiveNote) {
+/// What is happening now and is not in the log yet.
+fn in_flight(out: &mut Html, note: &LiveNote) {
     let mut all = vec![
         ("in flight now", note.begun.saturating_sub(note.ended).to_string()),
         ("chunks came", note.chunks.to_string()),
     ];
     all.extend(note.chunks_per_s.map(|rate| ("chunks/s now", format!("{rate:.0}"))));
-    if let Some(said) = &note.last_sample {
-        all.extend(said.server.as_ref().map_or_else(Vec::new, server_says));
-        for card in &said.cards {
+    if let Some(observed) = &note.last_sample {
+        all.extend(observed.server.as_ref().map_or_else(Vec::new, server_metrics));
+        for card in &observed.cards {
             let share = card.utilisation.map(|share| ("card in use, %", 100.0 * share));
             let power = card.power_w.map(|watts| ("power of a card, W", watts));
             let both = share.into_iter().chain(power);
@@ -216,8 +210,8 @@ fn under_way(out: &mut Html, note: &LiveNote) {
     out.raw("<h3>Requests that are over</h3>\n");
 }
 
-/// What a server says of itself.
-fn server_says(said: &ServerSample) -> Vec<(&'static str, String)> {
+/// Metrics of the server itself.
+fn server_metrics(sample: &ServerSample) -> Vec<(&'static str, String)> {
     let all = [
         ("running in the server", Quantity::Running, 1.0),
         ("waiting in the server", Quantity::Waiting, 1.0),
@@ -225,7 +219,7 @@ fn server_says(said: &ServerSample) -> Vec<(&'static str, String)> {
         ("preemptions", Quantity::Preemptions, 1.0),
     ];
     let known = all.into_iter().filter_map(|(name, quantity, scale)| {
-        Some((name, format!("{:.0}", scale * said.values.get(&quantity)?)))
+        Some((name, format!("{:.0}", scale * sample.values.get(&quantity)?)))
     });
     known.collect()
 }
@@ -254,7 +248,7 @@ fn tiles(out: &mut Html, pass: &SoFar) {
         ("ITL p99", at(&pass.itl, 0.99)),
         ("E2E p50", at(&pass.e2e, 0.5)),
     ];
-    tiles.extend(pass.server.as_ref().map_or_else(Vec::new, server_says));
+    tiles.extend(pass.server.as_ref().map_or_else(Vec::new, server_metrics));
     list(out, tiles);
 }
 
@@ -273,7 +267,7 @@ fn failures(out: &mut Html, pass: &SoFar) {
 }
 
 /// Every pass so far.
-fn passes(out: &mut Html, passes: &[Seen]) {
+fn passes(out: &mut Html, passes: &[PassSoFar]) {
     if passes.is_empty() {
         return;
     }
@@ -293,7 +287,7 @@ fn passes(out: &mut Html, passes: &[Seen]) {
             _ => ms(spans.quantile(0.5)),
         };
         let so_far = &pass.so_far;
-        out.raw("<tr><th scope=\"row\">").text(&pass.place);
+        out.raw("<tr><th scope=\"row\">").text(&pass.name);
         if pass.ending.is_none() {
             out.raw(" <span class=\"badge\">in progress</span>");
         }

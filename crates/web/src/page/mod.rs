@@ -1,21 +1,19 @@
-//! The pages, one file each: what was asked in, an answer out. None writes anything.
+//! The pages, one file each: a target in, a response out. None writes anything.
 
+mod charts;
 mod compare;
 mod definitions;
-mod files;
+mod file;
 mod lines;
 mod live;
-mod pictures;
 mod records;
-mod reports;
 mod run;
 mod runs;
 
 pub(crate) use compare::compare;
 pub(crate) use definitions::definitions;
-pub(crate) use files::file;
-pub(crate) use live::{Followed, events, in_progress, live, live_event};
+pub(crate) use file::file;
+pub(crate) use live::{event, events, in_progress, live};
 pub(crate) use records::records;
-pub(crate) use reports::Reports;
 pub(crate) use run::run;
 pub(crate) use runs::runs;

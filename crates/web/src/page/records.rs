@@ -1,15 +1,16 @@
-//! The library of records: published tables that were imported, and what they say. They are runs
-//! of the store like any other; what sets them apart is that nobody measured them here.
+//! The library of records: published tables that were imported. They are runs of the store like any
+//! other, except that they were not measured here.
 
-use crate::answer::{Answer, Trouble};
-use crate::asked::{Asked, link};
-use crate::chrome::{Frame, Part};
+use crate::error::PageError;
+use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::page::lines::{Line, lines};
 use crate::site::Site;
+use inferometer_http::pages::Response;
+use inferometer_http::pages::{RequestTarget, link};
 
 /// `/records`
-pub(crate) fn records(site: &mut Site, _: &Asked) -> Result<Answer, Trouble> {
+pub(crate) fn records(site: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {
     let mut records: Vec<Line> = lines(&site.store)?;
     records.retain(|line| line.kind == "imported");
     records.sort_by_key(|line| (line.model.to_lowercase(), line.card.clone(), line.engine.clone()));
@@ -23,9 +24,9 @@ pub(crate) fn records(site: &mut Site, _: &Asked) -> Result<Answer, Trouble> {
         content.raw("<p>There are none yet: <code>inferometer import FILE</code> takes tables in ");
         content.raw("Markdown and results of other tools.</p>\n");
     } else {
-        content.piece(&table(&records));
+        content.append(&table(&records));
     }
-    Ok(Answer::page(&Frame::of("Records", Part::Records).around(&content)))
+    Ok(html_response(&Layout::new("Records", Section::Records).wrap(&content)))
 }
 
 fn table(records: &[Line]) -> Html {

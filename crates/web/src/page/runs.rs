@@ -1,17 +1,18 @@
-//! All runs of the store: filters, order, pages, and boxes to choose those that are compared.
+//! All runs of the store: filters, order, pages, and checkboxes for a comparison. It changes no run.
 
-use crate::answer::{Answer, Trouble};
-use crate::asked::{Asked, link};
-use crate::chrome::{Frame, Part};
+use crate::error::PageError;
+use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::page::lines::{Filter, Line};
 use crate::site::Site;
+use inferometer_http::pages::Response;
+use inferometer_http::pages::{RequestTarget, link};
 
-/// Runs on a page, and the most that may be asked for.
-const ON_A_PAGE: usize = 50;
-const MOST_ON_A_PAGE: usize = 1000;
+/// Runs on a page by default, and at most.
+const PAGE_SIZE: usize = 50;
+const MAX_PAGE_SIZE: usize = 1000;
 
-/// A column: the word for it in links, its heading, what it is ordered by.
+/// A column: its name in links, its heading, its sort key.
 type Column = (&'static str, &'static str, fn(&Line) -> String);
 
 const COLUMNS: [Column; 8] = [
@@ -26,23 +27,23 @@ const COLUMNS: [Column; 8] = [
 ];
 
 /// `/`
-pub(crate) fn runs(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
-    let filter = Filter::of(asked)?;
+pub(crate) fn runs(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
+    let filter = Filter::of(target)?;
     let rows = site.store.runs()?;
     let fit: Vec<bool> = rows.iter().map(|row| filter.fits(row)).collect();
     let all: Vec<Line> = rows.into_iter().map(Line::of).collect();
     let fitting = all.iter().zip(fit).filter(|(_, fits)| *fits);
     let mut shown: Vec<&Line> = fitting.map(|(line, _)| line).collect();
-    let order = Order::of(asked)?;
+    let order = Order::of(target)?;
     order.sort(&mut shown);
-    let size = number(asked, "size", ON_A_PAGE)?.clamp(1, MOST_ON_A_PAGE);
+    let size = number(target, "size", PAGE_SIZE)?.clamp(1, MAX_PAGE_SIZE);
     let pages = shown.len().div_ceil(size).max(1);
-    let page = number(asked, "page", 1)?.clamp(1, pages);
+    let page = number(target, "page", 1)?.clamp(1, pages);
     let found = shown.len();
     let shown: Vec<&Line> = shown.into_iter().skip((page - 1) * size).take(size).collect();
 
     let mut content = Html::new();
-    content.raw("<h1>Runs</h1>\n").piece(&filter.form(&all));
+    content.raw("<h1>Runs</h1>\n").append(&filter.form(&all));
     if all.is_empty() {
         content.paragraph("The store has no runs yet. `inferometer run` makes one.");
     } else {
@@ -60,37 +61,37 @@ pub(crate) fn runs(site: &mut Site, asked: &Asked) -> Result<Answer, Trouble> {
     }
     if !shown.is_empty() {
         content.raw("<form method=\"get\" action=\"/compare\">\n");
-        content.piece(&table(&shown, &order, asked));
+        content.append(&table(&shown, &order, target));
         content.raw("<p><button>Compare the chosen runs</button> ");
         content.raw(
             "<span class=\"soft\">The oldest of them is the baseline. Tokens/s: output tokens \
                      per second of the fastest cell.</span></p></form>\n",
         );
-        content.piece(&pager(asked, page, pages));
+        content.append(&pager(target, page, pages));
     }
-    Ok(Answer::page(&Frame::of("Runs", Part::Runs).around(&content)))
+    Ok(html_response(&Layout::new("Runs", Section::Runs).wrap(&content)))
 }
 
-/// In which order they stand.
+/// The order of the list.
 struct Order {
     column: Column,
     ascending: bool,
 }
 
 impl Order {
-    fn of(asked: &Asked) -> Result<Self, Trouble> {
-        let name = asked.value("sort").unwrap_or("-started");
+    fn of(target: &RequestTarget) -> Result<Self, PageError> {
+        let name = target.value("sort").unwrap_or("-started");
         let (ascending, name) = match name.strip_prefix('-') {
             Some(name) => (false, name),
             None => (true, name),
         };
         let column = COLUMNS.into_iter().find(|column| column.0 == name);
         let names = COLUMNS.map(|column| column.0).join(", ");
-        let unknown = || Trouble::Asked(format!("sort={name}: is none of {names}"));
+        let unknown = || PageError::BadQuery(format!("sort={name}: is none of {names}"));
         Ok(Self { column: column.ok_or_else(unknown)?, ascending })
     }
 
-    /// Runs that are alike in the column stand by their start, the latest first.
+    /// Runs with equal keys are ordered by their start, the latest first.
     fn sort(&self, lines: &mut Vec<&Line>) {
         let mut keyed: Vec<(String, &Line)> =
             lines.drain(..).map(|line| ((self.column.2)(line), line)).collect();
@@ -102,13 +103,13 @@ impl Order {
     }
 }
 
-fn number(asked: &Asked, name: &str, otherwise: usize) -> Result<usize, Trouble> {
-    let wrong = |value: &str| Trouble::Asked(format!("{name}={value}: is no number"));
-    asked.value(name).map_or(Ok(otherwise), |value| value.parse().map_err(|_| wrong(value)))
+fn number(target: &RequestTarget, name: &str, otherwise: usize) -> Result<usize, PageError> {
+    let wrong = |value: &str| PageError::BadQuery(format!("{name}={value}: is no number"));
+    target.value(name).map_or(Ok(otherwise), |value| value.parse().map_err(|_| wrong(value)))
 }
 
-/// The table of runs, each with its box.
-fn table(shown: &[&Line], order: &Order, asked: &Asked) -> Html {
+/// The table of runs, each with its checkbox.
+fn table(shown: &[&Line], order: &Order, target: &RequestTarget) -> Html {
     let mut out = Html::new();
     out.raw(
         "<div class=\"table runs\" role=\"region\" aria-label=\"Runs\" tabindex=\"0\"><table>\n",
@@ -128,7 +129,7 @@ fn table(shown: &[&Line], order: &Order, asked: &Asked) -> Html {
             true => format!("-{name}"),
             false => name.to_owned(),
         };
-        out.raw("><a").attribute("href", &asked.with(&[("sort", Some(&to)), ("page", None)]));
+        out.raw("><a").attribute("href", &target.with(&[("sort", Some(&to)), ("page", None)]));
         out.raw(">").text(heading);
         if is_order {
             let arrow = if order.ascending { " ▲" } else { " ▼" };
@@ -138,13 +139,13 @@ fn table(shown: &[&Line], order: &Order, asked: &Asked) -> Html {
     }
     out.raw("<th scope=\"col\">Tags</th></tr></thead>\n<tbody>\n");
     for line in shown {
-        row(&mut out, line, asked);
+        row(&mut out, line, target);
     }
     out.raw("</tbody>\n</table></div>\n");
     out
 }
 
-fn row(out: &mut Html, line: &Line, asked: &Asked) {
+fn row(out: &mut Html, line: &Line, target: &RequestTarget) {
     out.raw("<tr><td><input type=\"checkbox\" name=\"run\"").attribute("value", &line.id);
     out.attribute("aria-label", &format!("Choose {} of {}", line.id, line.model));
     if !line.has_results {
@@ -169,7 +170,7 @@ fn row(out: &mut Html, line: &Line, asked: &Asked) {
     if let Some(validity) = &line.validity {
         let class = match validity.as_str() {
             "valid" => "badge good",
-            // Of what was imported it is not about a client of ours.
+            // The validity of an imported run is not about our client.
             _ if line.is_imported() => "badge",
             _ => "badge warning",
         };
@@ -183,18 +184,18 @@ fn row(out: &mut Html, line: &Line, asked: &Asked) {
     out.raw("<br><span class=\"soft\">").text(&line.lengths).raw("</span></td><td class=\"n\">");
     out.text(&line.speed()).raw("</td><td>");
     for tag in &line.tags {
-        let to = asked.with(&[("tag", Some(tag)), ("page", None)]);
+        let to = target.with(&[("tag", Some(tag)), ("page", None)]);
         out.raw("<a class=\"badge\"").attribute("href", &to).raw(">").text(tag).raw("</a> ");
     }
     out.raw("</td></tr>\n");
 }
 
-fn pager(asked: &Asked, page: usize, pages: usize) -> Html {
+fn pager(target: &RequestTarget, page: usize, pages: usize) -> Html {
     let mut out = Html::new();
     if pages < 2 {
         return out;
     }
-    let to = |page: usize| asked.with(&[("page", Some(&page.to_string()))]);
+    let to = |page: usize| target.with(&[("page", Some(&page.to_string()))]);
     out.raw("<nav class=\"pager\" aria-label=\"Pages\">");
     if page > 1 {
         out.link(&to(1), "First").raw(" ").link(&to(page - 1), "Before").raw(" ");

@@ -6,6 +6,7 @@ use inferometer_analysis::cell::cell;
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::verdict::Verdict;
+use inferometer_http::pages::{Pages, RequestTarget, Response};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
@@ -14,7 +15,7 @@ use inferometer_model::time::Nanos;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{Known, Spec};
 use inferometer_store::{LogHeader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store};
-use inferometer_web::{Answer, Asked, Pages, Site};
+use inferometer_web::Site;
 use tempfile::TempDir;
 
 /// 2026-11-20, noon.
@@ -191,6 +192,14 @@ pub fn streamed(index: u32, slower: f64) -> Record {
 }
 
 /// What the site answers.
-pub fn get(site: &mut Site, target: &str) -> Answer {
-    site.answer(&Asked::of(target))
+pub fn get(site: &mut Site, target: &str) -> Response {
+    site.page(&RequestTarget::parse(target))
+}
+
+/// The next event about a run: its markup, and whether it is the last.
+pub fn event(site: &mut Site, run: &RunId) -> (String, bool) {
+    let event = site.event(run.as_str());
+    let data: serde_json::Value = serde_json::from_str(&event.data).unwrap();
+    assert_eq!(data["last"], event.is_last);
+    (data["markup"].as_str().unwrap().to_owned(), event.is_last)
 }

@@ -1,10 +1,11 @@
 //! Pages as functions over a small store.
 
+use inferometer_http::pages::Body;
 use inferometer_net::wall_clock_ns;
 use inferometer_store::{Ending, LiveNote, RunState, Store};
-use inferometer_web::{Content, Pages, Site};
+use inferometer_web::Site;
 
-use crate::made::{CHINESE, EVIL, Made, get, streamed};
+use crate::made::{CHINESE, EVIL, Made, event, get, streamed};
 use crate::markup::check;
 
 /// Three runs with results, of which one has an evil name, and one that goes on.
@@ -143,7 +144,7 @@ fn a_run_has_its_report_and_its_files_and_no_others() {
     for part in page.split(&format!("href=\"/runs/{a}/")).skip(1) {
         let name = part.split('"').next().unwrap();
         let answer = get(&mut site, &format!("/runs/{a}/{name}"));
-        let Content::Whole(bytes) = &answer.content else { panic!("{name}") };
+        let Body::Complete(bytes) = &answer.body else { panic!("{name}") };
         assert!(answer.status == 200 && !bytes.is_empty(), "{name}");
         files += 1;
     }
@@ -208,22 +209,22 @@ fn a_run_in_progress_is_read_on_as_its_log_grows() {
         log.append(&streamed(index, 1.0)).unwrap();
     }
     log.flush().unwrap();
-    let event = site.live_event(id.as_str());
-    assert!(event.markup.contains("3 of 8 requests are over") && !event.is_last);
-    assert!(event.markup.contains("50.") && event.markup.contains("live-ttft"));
-    check(&format!("<!DOCTYPE html>{}", event.markup));
+    let (markup, is_last) = event(&mut site, &id);
+    assert!(markup.contains("3 of 8 requests are over") && !is_last);
+    assert!(markup.contains("50.") && markup.contains("live-ttft"));
+    check(&format!("<!DOCTYPE html>{}", markup));
     let note = made.store.live_note(&id);
     for (at_unix_ns, is_shown) in [(wall_clock_ns(), true), (wall_clock_ns() / 2, false)] {
         let (begun, ended) = (8, 3);
         LiveNote { at_unix_ns, begun, ended, ..LiveNote::default() }.write(&note).unwrap();
-        let event = site.live_event(id.as_str());
-        let is_there = event.markup.contains("<b>5</b> <span>in flight now</span>");
+        let (markup, _) = event(&mut site, &id);
+        let is_there = markup.contains("<b>5</b> <span>in flight now</span>");
         assert_eq!(is_there, is_shown, "an old note is of a run that was killed");
     }
     log.end_pass(Ending::Complete).unwrap();
     log.finish(Ending::Complete).unwrap();
-    let event = site.live_event(id.as_str());
-    assert!(event.markup.contains("1 of 1 passes are over") && event.is_last);
+    let (markup, is_last) = event(&mut site, &id);
+    assert!(markup.contains("1 of 1 passes are over") && is_last);
 }
 
 #[test]
@@ -232,8 +233,8 @@ fn a_run_that_nobody_can_read_says_so_and_ends_its_events() {
     let id = made.begin(0, 1, "chatglm3-6b", false);
     let mut site = made.site();
     assert_eq!(get(&mut site, &format!("/runs/{id}/live")).status, 500, "it has no log yet");
-    let event = site.live_event(id.as_str());
-    assert!(event.is_last && event.markup.contains("cannot open"));
+    let (markup, is_last) = event(&mut site, &id);
+    assert!(is_last && markup.contains("cannot open"));
 }
 
 #[test]

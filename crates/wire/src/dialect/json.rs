@@ -4,13 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use inferometer_model::request::{Request, Sampling};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::error::excerpt;
-use crate::{Answer, error_message};
+use crate::{ParsedResponse, error_message};
 
 /// A string that is borrowed from the message unless it holds escapes. A type of its own, since
 /// serde does not borrow inside an `Option<Cow<str>>`.
@@ -41,7 +40,7 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
-/// A list of at most one element, read without allocating a list. One answer is asked for; a
+/// A list of at most one element, read without allocating a list. A request asks for one answer; a
 /// message with several would mix them.
 #[derive(Debug)]
 pub(super) struct AtMostOne<T>(pub(super) Option<T>);
@@ -66,29 +65,32 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for AtMostOne<T> {
     }
 }
 
-/// Reads a message, or says in the answer that it cannot be read.
-pub(super) fn parse<'a, T: Deserialize<'a>>(data: &'a str, answer: &mut Answer) -> Option<T> {
+/// Parses a message, or records in the response that it cannot be parsed.
+pub(super) fn parse<'a, T: Deserialize<'a>>(
+    data: &'a str,
+    parsed: &mut ParsedResponse,
+) -> Option<T> {
     match serde_json::from_str(data) {
         Ok(value) => Some(value),
         Err(error) => {
-            unexpected(&error.to_string(), data, answer);
+            unexpected(&error.to_string(), data, parsed);
             None
         }
     }
 }
 
-/// Says in the answer that a message is not what the dialect expects.
-pub(super) fn unexpected(what: &str, data: &str, answer: &mut Answer) {
-    let number = answer.messages();
-    answer.malformed(format!("message {number}: {what}, in {}", excerpt(data)));
+/// Records in the response that a message is not what the dialect expects.
+pub(super) fn unexpected(what: &str, data: &str, parsed: &mut ParsedResponse) {
+    let number = parsed.messages();
+    parsed.malformed(format!("message {number}: {what}, in {}", excerpt(data)));
 }
 
-/// Takes a message that is an error.
-pub(super) fn server_error(data: &str, answer: &mut Answer) {
-    answer.server_error(error_message(200, data.as_bytes()));
+/// Records a message that is an error.
+pub(super) fn server_error(data: &str, parsed: &mut ParsedResponse) {
+    parsed.server_error(error_message(200, data.as_bytes()));
 }
 
-/// Puts the user's fields into a body: they replace fields of the same name; objects are merged.
+/// Adds the user's fields to a body. They replace fields of the same name; objects are merged.
 pub(super) fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
     for (name, value) in extra {
         match (body.get_mut(name), value) {
@@ -98,13 +100,4 @@ pub(super) fn merge(body: &mut Map<String, Value>, extra: &Map<String, Value>) {
             }
         }
     }
-}
-
-/// A body as bytes.
-pub(super) fn bytes(mut body: Value, sampling: &Sampling, request: &Request) -> Vec<u8> {
-    if let Value::Object(fields) = &mut body {
-        merge(fields, &sampling.extra_body);
-        merge(fields, &request.extra_body);
-    }
-    body.to_string().into_bytes()
 }

@@ -1,13 +1,13 @@
-//! What both OpenAI dialects share: the chunks of a stream and the whole body, as the servers of
-//! the field really send them.
+//! What both OpenAI dialects share: the chunks of a stream and the whole body, as real servers send
+//! them.
 //!
-//! Which empty text is a token: half a character, sent by servers that send one message per
-//! token. A message that states its tokens (usage in mid-stream, token ids) decides by them.
-//! Without such, an empty text is a token unless it comes with a finish reason or with usage
-//! (llama.cpp and transformers end so), or opens a chat (the role's announcement). TGI, which is
-//! told by a finish reason of `""` on every chunk but the last, sends a token in the last one too.
-//! What this cannot tell (TGI's chat opens with half a character as others do with the role) is
-//! missing from the events and present in the usage.
+//! An empty text may be a token: half a character, from servers that send one message per token. If a
+//! message states its tokens (usage in mid-stream, token ids), these decide. Otherwise an empty text
+//! is a token unless it comes with a finish reason or with usage
+//! (llama.cpp and transformers end so), or opens a chat (the role's announcement). TGI, recognised
+//! by a finish reason of `""` on every chunk but the last, sends a token in the last one too.
+//! Where this is ambiguous (TGI's chat opens with half a character where others send the role), the
+//! token is missing from the events and present in the usage.
 
 use inferometer_model::record::{Event, EventKind, Usage};
 use inferometer_model::request::{Prompt, Sampling};
@@ -15,10 +15,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
+use super::definition::Decode;
 use super::json::{AtMostOne, Count, Text, parse, server_error, unexpected};
 use super::template::Template;
-use super::{Decode, Framing};
-use crate::Answer;
+use crate::ParsedResponse;
 
 /// The fields that both bodies have.
 pub(super) fn body(model: &str, sampling: &Sampling, output_tokens: u32) -> Value {
@@ -53,11 +53,10 @@ pub(super) enum Api {
     Chat,
 }
 
-/// Reads the answers of both APIs.
+/// Decodes the responses of both APIs.
 #[derive(Debug)]
 pub(super) struct OpenAi {
     api: Api,
-    stream: bool,
     /// A chunk with a chat's delta was seen.
     opened: bool,
     /// The completion tokens that usage in mid-stream has counted so far; absent once a token
@@ -80,10 +79,9 @@ struct Learnt {
 }
 
 impl OpenAi {
-    pub(super) fn new(api: Api, stream: bool) -> Self {
+    pub(super) fn new(api: Api) -> Self {
         Self {
             api,
-            stream,
             opened: false,
             counted: Some(0),
             last_is_token: false,
@@ -93,33 +91,38 @@ impl OpenAi {
     }
 
     /// One choice of a stream's chunk.
-    fn choice(&mut self, choice: &Choice<'_>, usage: Option<Usage>, answer: &mut Answer) -> bool {
+    fn choice(
+        &mut self,
+        choice: &Choice<'_>,
+        usage: Option<Usage>,
+        parsed: &mut ParsedResponse,
+    ) -> bool {
         let finish = choice.finish();
         let tokens = self.tokens(choice, usage);
         let bare = (finish.is_none() && usage.is_none()) || self.last_is_token;
         self.last_is_token |= choice.finish_reason.is_some() && finish.is_none();
-        let before = answer.events.len();
+        let before = parsed.events.len();
         let known = match self.api {
             Api::Completions => {
                 if let Some(Text(text)) = &choice.text
                     && (!text.is_empty() || tokens.map_or(bare, |tokens| tokens > 0))
                 {
-                    answer.text(text, tokens);
+                    parsed.text(text, tokens);
                 }
                 choice.text.is_some()
             }
             Api::Chat => {
                 if let Some(delta) = &choice.delta {
-                    self.delta(delta, tokens, bare, answer);
+                    self.delta(delta, tokens, bare, parsed);
                 }
                 choice.delta.is_some()
             }
         };
-        if usage.is_none() && answer.events[before..].iter().any(|event| event.kind.is_token()) {
+        if usage.is_none() && parsed.events[before..].iter().any(|event| event.kind.is_token()) {
             self.counted = None;
         }
         if let Some(reason) = finish {
-            answer.finish(reason);
+            parsed.finish(reason);
         }
         known || finish.is_some() || usage.is_some()
     }
@@ -151,55 +154,57 @@ impl OpenAi {
         choice.token_ids.as_ref().map(|ids| ids.0)
     }
 
-    fn delta(&mut self, delta: &Delta<'_>, tokens: Option<u32>, bare: bool, answer: &mut Answer) {
+    fn delta(
+        &mut self,
+        delta: &Delta<'_>,
+        tokens: Option<u32>,
+        bare: bool,
+        parsed: &mut ParsedResponse,
+    ) {
         let opening = !std::mem::replace(&mut self.opened, true);
-        if delta.output(tokens, answer) {
+        if delta.output(tokens, parsed) {
             return;
         }
         let empty = delta.content.is_some() || delta.reasoning_text().is_some();
         let half_character = tokens.map_or(bare && !opening, |tokens| tokens > 0);
         if empty && half_character {
-            answer.text("", tokens);
+            parsed.text("", tokens);
         } else if opening && delta.role.is_some() {
-            answer.event(EventKind::Role);
+            parsed.event(EventKind::Role);
         }
     }
 }
 
 impl Decode for OpenAi {
-    fn framing(&self) -> Framing {
-        if self.stream { Framing::Sse } else { Framing::WholeBody }
-    }
-
-    fn message(&mut self, data: &str, answer: &mut Answer) {
-        if !answer.done
+    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
+        if !parsed.done
             && let Some(text) = self.template.text(data)
         {
             let Learnt { is_reasoning, tokens } = self.learnt;
             return if is_reasoning {
-                answer.reasoning(text, tokens)
+                parsed.reasoning(text, tokens)
             } else {
-                answer.text(text, tokens)
+                parsed.text(text, tokens)
             };
         }
         if data.trim() == "[DONE]" {
-            answer.done();
+            parsed.done();
             return;
         }
-        if answer.done {
-            return unexpected("it comes after [DONE]", data, answer);
+        if parsed.done {
+            return unexpected("it comes after [DONE]", data, parsed);
         }
-        let Some(chunk) = parse::<Chunk<'_>>(data, answer) else { return };
+        let Some(chunk) = parse::<Chunk<'_>>(data, parsed) else { return };
         if chunk.is_error() {
-            return server_error(data, answer);
+            return server_error(data, parsed);
         }
         let usage = chunk.usage.map(UsageBody::usage);
         let known = match chunk.choices {
             Some(AtMostOne(Some(choice))) => {
-                let before = answer.events.len();
-                let known = self.choice(&choice, usage, answer);
+                let before = parsed.events.len();
+                let known = self.choice(&choice, usage, parsed);
                 if usage.is_none() {
-                    self.learn(data, &choice, &answer.events[before..]);
+                    self.learn(data, &choice, &parsed.events[before..]);
                 }
                 known
             }
@@ -208,50 +213,50 @@ impl Decode for OpenAi {
             None => usage.is_some(),
         };
         if let Some(usage) = usage {
-            answer.usage(usage);
+            parsed.usage(usage);
         }
         if !known {
-            unexpected("neither output, finish reason, usage nor error", data, answer);
+            unexpected("neither output, finish reason, usage nor error", data, parsed);
         }
     }
 
-    fn body(&mut self, body: &[u8], answer: &mut Answer) {
+    fn body(&mut self, body: &[u8], parsed: &mut ParsedResponse) {
         let data = String::from_utf8_lossy(body);
-        let Some(chunk) = parse::<Chunk<'_>>(&data, answer) else { return };
+        let Some(chunk) = parse::<Chunk<'_>>(&data, parsed) else { return };
         if chunk.is_error() {
-            return server_error(&data, answer);
+            return server_error(&data, parsed);
         }
         let usage = chunk.usage.map(UsageBody::usage);
         let Some(AtMostOne(Some(choice))) = chunk.choices else {
-            return unexpected("no choices", &data, answer);
+            return unexpected("no choices", &data, parsed);
         };
         let tokens = usage.and_then(|usage| usage.completion);
         let stated_output = tokens.is_some_and(|tokens| tokens > 0);
         let known = match (self.api, &choice.text, &choice.message) {
             (Api::Completions, Some(Text(text)), _) => {
                 if !text.is_empty() || stated_output {
-                    answer.text(text, tokens);
+                    parsed.text(text, tokens);
                 }
                 true
             }
             (Api::Chat, _, Some(message)) => {
-                if !message.output(tokens, answer) && stated_output {
-                    answer.text("", tokens);
+                if !message.output(tokens, parsed) && stated_output {
+                    parsed.text("", tokens);
                 }
                 true
             }
             _ => false,
         };
         if let Some(reason) = choice.finish() {
-            answer.finish(reason);
+            parsed.finish(reason);
         }
         if let Some(usage) = usage {
-            answer.usage(usage);
+            parsed.usage(usage);
         }
         if known {
-            answer.proper_end = true;
+            parsed.proper_end = true;
         } else {
-            unexpected("a choice without output", &data, answer);
+            unexpected("a choice without output", &data, parsed);
         }
     }
 }
@@ -326,22 +331,21 @@ impl Delta<'_> {
 
     /// Pushes what is not empty; says whether anything was. The tokens count for the first event
     /// only, so that their sum is right.
-    fn output(&self, tokens: Option<u32>, answer: &mut Answer) -> bool {
+    fn output(&self, tokens: Option<u32>, parsed: &mut ParsedResponse) -> bool {
         let mut left = tokens;
         let mut next = || std::mem::replace(&mut left, tokens.map(|_| 0));
         let mut any = false;
         if let Some(text) = self.reasoning_text().filter(|text| !text.is_empty()) {
-            answer.reasoning(text, next());
+            parsed.reasoning(text, next());
             any = true;
         }
         if let Some(Text(text)) = self.content.as_ref().filter(|text| !text.0.is_empty()) {
-            answer.text(text, next());
+            parsed.text(text, next());
             any = true;
         }
         for call in self.tool_calls.iter().flatten() {
             let arguments = call.function.as_ref().and_then(|call| call.arguments.as_ref());
-            let chars = arguments.map_or(0, |text| text.0.chars().count());
-            answer.token(EventKind::ToolCall, u32::try_from(chars).unwrap_or(u32::MAX), next());
+            parsed.tool_call(arguments.map_or("", |text| &text.0), next());
             any = true;
         }
         any

@@ -5,130 +5,92 @@ use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::json::{Text, bytes, parse, server_error, unexpected};
-use super::{Decode, Dialect, Framing};
-use crate::{Answer, WireError};
+use super::definition::{DEFAULT, Decode, Dialect};
+use super::json::{Text, parse, server_error, unexpected};
+use crate::ParsedResponse;
 
 /// `/v1/responses`.
-pub(super) struct OpenAiResponses;
+pub(super) static DIALECT: Dialect = Dialect {
+    name: "openai-responses",
+    description: "OpenAI responses: typed events, inside the model's chat template",
+    source: "https://platform.openai.com/docs/api-reference/responses-streaming",
+    whole_path: "/v1/responses",
+    accepts_messages: true,
+    honours_ignore_eos: false,
+    applies_chat_template: true,
+    fields,
+    decoder,
+    ..DEFAULT
+};
 
-impl Dialect for OpenAiResponses {
-    fn name(&self) -> &'static str {
-        "openai-responses"
-    }
-
-    fn description(&self) -> &'static str {
-        "OpenAI responses: typed events, inside the model's chat template"
-    }
-
-    fn source(&self) -> &'static str {
-        "https://platform.openai.com/docs/api-reference/responses-streaming"
-    }
-
-    fn path(&self, _stream: bool) -> &'static str {
-        "/v1/responses"
-    }
-
-    fn accepts_token_ids(&self) -> bool {
-        false
-    }
-
-    fn accepts_messages(&self) -> bool {
-        true
-    }
-
-    fn honours_ignore_eos(&self) -> bool {
-        false
-    }
-
-    fn applies_chat_template(&self) -> bool {
-        true
-    }
-
-    fn reports_usage(&self, _stream: bool) -> bool {
-        true
-    }
-
-    fn body(
-        &self,
-        request: &Request,
-        sampling: &Sampling,
-        model: &str,
-    ) -> Result<Vec<u8>, WireError> {
-        let input = match &request.prompt {
-            Prompt::Text(text) => json!(text),
-            Prompt::Messages(messages) => json!(messages),
-            Prompt::TokenIds(_) => return Err(WireError::prompt(self.name(), &request.prompt)),
-        };
-        let body = json!({
-            "model": model,
-            "input": input,
-            "max_output_tokens": request.output_tokens,
-            "temperature": sampling.temperature,
-            "stream": sampling.stream,
-        });
-        Ok(bytes(body, sampling, request))
-    }
-
-    fn decoder(&self, _prompt: &Prompt, stream: bool) -> Box<dyn Decode> {
-        Box::new(Responses { stream })
-    }
+fn fields(request: &Request, sampling: &Sampling, model: &str) -> Option<Value> {
+    let input = match &request.prompt {
+        Prompt::Text(text) => json!(text),
+        Prompt::Messages(messages) => json!(messages),
+        Prompt::TokenIds(_) => return None,
+    };
+    let body = json!({
+        "model": model,
+        "input": input,
+        "max_output_tokens": request.output_tokens,
+        "temperature": sampling.temperature,
+        "stream": sampling.stream,
+    });
+    Some(body)
 }
 
-struct Responses {
-    stream: bool,
+fn decoder(_prompt: &Prompt, _stream: bool) -> Box<dyn Decode> {
+    Box::new(Responses)
 }
+
+struct Responses;
 
 impl Decode for Responses {
-    fn framing(&self) -> Framing {
-        if self.stream { Framing::Sse } else { Framing::WholeBody }
-    }
-
-    fn message(&mut self, data: &str, answer: &mut Answer) {
+    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
         // Some servers end with the mark of the other APIs.
-        if data.trim() == "[DONE]" && answer.proper_end {
-            return answer.done();
+        if data.trim() == "[DONE]" && parsed.proper_end {
+            return parsed.done();
         }
-        let Some(event) = parse::<Event<'_>>(data, answer) else { return };
+        let Some(event) = parse::<Event<'_>>(data, parsed) else { return };
         let delta = event.delta.as_ref().map_or("", |Text(delta)| delta);
         match &*event.kind.0 {
-            "response.output_text.delta" | "response.refusal.delta" => answer.text(delta, None),
+            "response.output_text.delta" | "response.refusal.delta" => parsed.text(delta, None),
             "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-                answer.reasoning(delta, None);
+                parsed.reasoning(delta, None);
             }
             "response.function_call_arguments.delta" => {
-                answer.token(EventKind::ToolCall, chars(delta), None);
+                parsed.tool_call(delta, None);
             }
             "response.completed" | "response.incomplete" => match &event.response {
-                Some(response) => response.end(answer),
-                None => unexpected("no response", data, answer),
+                Some(response) => response.end(parsed),
+                None => unexpected("no response", data, parsed),
             },
             "response.failed" => {
                 let error = event.response.and_then(|response| response.error);
                 let message = error.and_then(|error| error.message);
-                answer.server_error(
+                parsed.server_error(
                     message.map_or_else(|| "the response failed".to_owned(), |Text(m)| m.into()),
                 );
             }
-            "error" => server_error(data, answer),
+            "error" => server_error(data, parsed),
             // Items and parts that begin and end.
-            _ => answer.event(EventKind::Comment),
+            _ => parsed.event(EventKind::Comment),
         }
     }
 
-    fn body(&mut self, body: &[u8], answer: &mut Answer) {
+    fn body(&mut self, body: &[u8], parsed: &mut ParsedResponse) {
         let data = String::from_utf8_lossy(body);
-        let Some(whole) = parse::<Response<'_>>(&data, answer) else { return };
+        let Some(whole) = parse::<Response<'_>>(&data, parsed) else { return };
         if whole.error.as_ref().is_some_and(|error| error.message.is_some()) {
-            return server_error(&data, answer);
+            return server_error(&data, parsed);
         }
-        let Some(items) = &whole.output else { return unexpected("no output", &data, answer) };
+        let Some(items) = &whole.output else { return unexpected("no output", &data, parsed) };
         let counted = whole.usage.and_then(|usage| usage.output_tokens);
         let mut left = counted;
         for item in items {
-            item.output(&mut || std::mem::replace(&mut left, counted.map(|_| 0)), answer);
+            item.output(&mut || std::mem::replace(&mut left, counted.map(|_| 0)), parsed);
         }
-        whole.end(answer);
+        whole.end(parsed);
     }
 }
 
@@ -156,14 +118,14 @@ struct Response<'a> {
 }
 
 impl Response<'_> {
-    fn end(&self, answer: &mut Answer) {
+    fn end(&self, parsed: &mut ParsedResponse) {
         let reason = self.incomplete_details.as_ref().and_then(|details| details.reason.as_ref());
         let reason = reason.or(self.status.as_ref()).map_or("completed", |Text(reason)| reason);
-        answer.finish(reason);
+        parsed.finish(reason);
         if let Some(usage) = self.usage {
-            answer.usage(usage.usage());
+            parsed.usage(usage.usage());
         }
-        answer.done = true;
+        parsed.done = true;
     }
 }
 
@@ -189,15 +151,15 @@ struct Item<'a> {
 }
 
 impl Item<'_> {
-    fn output(&self, tokens: &mut dyn FnMut() -> Option<u32>, answer: &mut Answer) {
+    fn output(&self, tokens: &mut dyn FnMut() -> Option<u32>, parsed: &mut ParsedResponse) {
         for Text(text) in self.content.iter().flatten().filter_map(|part| part.text.as_ref()) {
             match &*self.kind.0 {
-                "reasoning" => answer.reasoning(text, tokens()),
-                _ => answer.text(text, tokens()),
+                "reasoning" => parsed.reasoning(text, tokens()),
+                _ => parsed.text(text, tokens()),
             }
         }
         if let Some(arguments) = self.arguments.as_ref().and_then(Value::as_str) {
-            answer.token(EventKind::ToolCall, chars(arguments), tokens());
+            parsed.tool_call(arguments, tokens());
         }
     }
 }
@@ -206,10 +168,6 @@ impl Item<'_> {
 struct Part<'a> {
     #[serde(borrow)]
     text: Option<Text<'a>>,
-}
-
-fn chars(text: &str) -> u32 {
-    u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

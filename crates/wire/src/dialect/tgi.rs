@@ -6,131 +6,100 @@ use inferometer_model::record::Usage;
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::json::{Count, Text, bytes, parse, server_error, unexpected};
-use super::{Decode, Dialect, Framing};
+use super::definition::{DEFAULT, Decode, Dialect};
+use super::json::{Count, Text, parse, server_error, unexpected};
+use crate::ParsedResponse;
 use crate::http::Head;
-use crate::{Answer, WireError};
 
 /// `/generate` and `/generate_stream` of TGI.
-pub(super) struct Tgi;
+pub(super) static DIALECT: Dialect = Dialect {
+    name: "tgi",
+    description: "Text Generation Inference's native /generate and /generate_stream: one event per token",
+    source: "https://huggingface.github.io/text-generation-inference",
+    whole_path: "/generate",
+    stream_path: "/generate_stream",
+    honours_ignore_eos: false,
+    fields,
+    decoder,
+    ..DEFAULT
+};
 
-impl Dialect for Tgi {
-    fn name(&self) -> &'static str {
-        "tgi"
+fn fields(request: &Request, sampling: &Sampling, _model: &str) -> Option<Value> {
+    let Prompt::Text(text) = &request.prompt else {
+        return None;
+    };
+    let mut parameters = json!({
+        "max_new_tokens": request.output_tokens,
+        "details": true,
+        "do_sample": sampling.temperature > 0.0,
+    });
+    if sampling.temperature > 0.0 {
+        parameters["temperature"] = json!(sampling.temperature);
     }
-
-    fn description(&self) -> &'static str {
-        "Text Generation Inference's native /generate and /generate_stream: one event per token"
-    }
-
-    fn source(&self) -> &'static str {
-        "https://huggingface.github.io/text-generation-inference"
-    }
-
-    fn path(&self, stream: bool) -> &'static str {
-        if stream { "/generate_stream" } else { "/generate" }
-    }
-
-    fn accepts_token_ids(&self) -> bool {
-        false
-    }
-
-    fn honours_ignore_eos(&self) -> bool {
-        false
-    }
-
-    fn reports_usage(&self, _stream: bool) -> bool {
-        true
-    }
-
-    fn body(
-        &self,
-        request: &Request,
-        sampling: &Sampling,
-        _model: &str,
-    ) -> Result<Vec<u8>, WireError> {
-        let Prompt::Text(text) = &request.prompt else {
-            return Err(WireError::prompt(self.name(), &request.prompt));
-        };
-        let mut parameters = json!({
-            "max_new_tokens": request.output_tokens,
-            "details": true,
-            "do_sample": sampling.temperature > 0.0,
-        });
-        if sampling.temperature > 0.0 {
-            parameters["temperature"] = json!(sampling.temperature);
-        }
-        let body = json!({ "inputs": text, "parameters": parameters });
-        Ok(bytes(body, sampling, request))
-    }
-
-    fn decoder(&self, _prompt: &Prompt, stream: bool) -> Box<dyn Decode> {
-        Box::new(Generate { stream })
-    }
+    let body = json!({ "inputs": text, "parameters": parameters });
+    Some(body)
 }
 
-struct Generate {
-    stream: bool,
+fn decoder(_prompt: &Prompt, _stream: bool) -> Box<dyn Decode> {
+    Box::new(Generate)
 }
+
+struct Generate;
 
 impl Decode for Generate {
-    fn framing(&self) -> Framing {
-        if self.stream { Framing::Sse } else { Framing::WholeBody }
-    }
-
     /// Whole bodies come with the counts as header fields; those inside the body replace them.
-    fn head(&mut self, head: &Head, answer: &mut Answer) {
+    fn head(&mut self, head: &Head, parsed: &mut ParsedResponse) {
         let number = |name| head.header(name).and_then(|value| value.trim().parse().ok());
         let (prompt, completion) = (number("x-prompt-tokens"), number("x-generated-tokens"));
-        answer.set_usage(Usage { prompt, completion, cached: None });
+        parsed.set_usage(Usage { prompt, completion, cached: None });
     }
 
-    fn message(&mut self, data: &str, answer: &mut Answer) {
-        if answer.done {
-            return unexpected("it comes after generated_text", data, answer);
+    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
+        if parsed.done {
+            return unexpected("it comes after generated_text", data, parsed);
         }
-        let Some(message) = parse::<Message<'_>>(data, answer) else { return };
+        let Some(message) = parse::<Message<'_>>(data, parsed) else { return };
         if message.error.is_some() {
-            return server_error(data, answer);
+            return server_error(data, parsed);
         }
         let Some(token) = message.token else {
-            return unexpected("neither a token nor an error", data, answer);
+            return unexpected("neither a token nor an error", data, parsed);
         };
-        // A special token, such as end-of-text, is one that the server counts and nobody sees.
-        answer.text(if token.special { "" } else { &token.text.0 }, Some(1));
+        // The server counts a special token, such as end-of-text, but its text is not output.
+        parsed.text(if token.special { "" } else { &token.text.0 }, Some(1));
         if message.generated_text.is_some() {
-            end(message.details.as_ref(), answer);
-            answer.done = true;
+            end(message.details.as_ref(), parsed);
+            parsed.done = true;
         }
     }
 
-    fn body(&mut self, body: &[u8], answer: &mut Answer) {
+    fn body(&mut self, body: &[u8], parsed: &mut ParsedResponse) {
         let data = String::from_utf8_lossy(body);
-        let Some(message) = parse::<Message<'_>>(&data, answer) else { return };
+        let Some(message) = parse::<Message<'_>>(&data, parsed) else { return };
         if message.error.is_some() {
-            return server_error(&data, answer);
+            return server_error(&data, parsed);
         }
         let Some(Text(text)) = message.generated_text else {
-            return unexpected("no generated_text", &data, answer);
+            return unexpected("no generated_text", &data, parsed);
         };
         let details = message.details.as_ref();
         let tokens = details.and_then(|details| details.generated_tokens);
-        let tokens = tokens.or(answer.usage.completion);
+        let tokens = tokens.or(parsed.usage.completion);
         if !text.is_empty() || tokens.is_some_and(|tokens| tokens > 0) {
-            answer.text(&text, tokens);
+            parsed.text(&text, tokens);
         }
-        end(details, answer);
+        end(details, parsed);
     }
 }
 
 /// The finish reason and the counts of the last event, or of a whole body.
-fn end(details: Option<&Details<'_>>, answer: &mut Answer) {
-    answer.proper_end = true;
+fn end(details: Option<&Details<'_>>, parsed: &mut ParsedResponse) {
+    parsed.proper_end = true;
     let Some(details) = details else { return };
     if let Some(Text(reason)) = &details.finish_reason {
-        answer.finish(reason);
+        parsed.finish(reason);
     }
     let prefill = details.prefill.as_ref().map(|list| list.0).filter(|&count| count > 0);
     let usage = Usage {
@@ -141,7 +110,7 @@ fn end(details: Option<&Details<'_>>, answer: &mut Answer) {
     if usage == Usage::default() {
         return;
     }
-    answer.usage(usage);
+    parsed.usage(usage);
 }
 
 #[derive(Debug, Deserialize)]

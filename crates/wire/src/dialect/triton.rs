@@ -5,102 +5,64 @@
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::json::{Text, bytes, parse, server_error, unexpected};
-use super::{Decode, Dialect, Framing};
-use crate::{Answer, WireError};
+use super::definition::{DEFAULT, Decode, Dialect};
+use super::json::{Text, parse, server_error, unexpected};
+use crate::ParsedResponse;
 
 /// `/v2/models/MODEL/generate` and `/generate_stream` of Triton.
-pub(super) struct Triton;
+pub(super) static DIALECT: Dialect = Dialect {
+    name: "triton",
+    description: "Triton's generate endpoint (TensorRT-LLM): one message per step, no counts",
+    source: "https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/protocol/\
+         extension_generate.html",
+    whole_path: "/v2/models/{model}/generate",
+    stream_path: "/v2/models/{model}/generate_stream",
+    honours_ignore_eos: false,
+    reports_usage: false,
+    fields,
+    decoder,
+    ..DEFAULT
+};
 
-impl Dialect for Triton {
-    fn name(&self) -> &'static str {
-        "triton"
-    }
+fn fields(request: &Request, sampling: &Sampling, _model: &str) -> Option<Value> {
+    let Prompt::Text(text) = &request.prompt else {
+        return None;
+    };
+    let body = json!({
+        "text_input": text,
+        "max_tokens": request.output_tokens,
+        "temperature": sampling.temperature,
+        "stream": sampling.stream,
+        "bad_words": "",
+        "stop_words": "",
+    });
+    Some(body)
+}
 
-    fn description(&self) -> &'static str {
-        "Triton's generate endpoint (TensorRT-LLM): one message per step, no counts"
-    }
-
-    fn source(&self) -> &'static str {
-        "https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/protocol/\
-         extension_generate.html"
-    }
-
-    fn path(&self, stream: bool) -> &'static str {
-        if stream { "/v2/models/{model}/generate_stream" } else { "/v2/models/{model}/generate" }
-    }
-
-    fn accepts_token_ids(&self) -> bool {
-        false
-    }
-
-    fn honours_ignore_eos(&self) -> bool {
-        false
-    }
-
-    fn reports_usage(&self, _stream: bool) -> bool {
-        false
-    }
-
-    fn body(
-        &self,
-        request: &Request,
-        sampling: &Sampling,
-        _model: &str,
-    ) -> Result<Vec<u8>, WireError> {
-        let Prompt::Text(text) = &request.prompt else {
-            return Err(WireError::prompt(self.name(), &request.prompt));
-        };
-        let body = json!({
-            "text_input": text,
-            "max_tokens": request.output_tokens,
-            "temperature": sampling.temperature,
-            "stream": sampling.stream,
-            "bad_words": "",
-            "stop_words": "",
-        });
-        Ok(bytes(body, sampling, request))
-    }
-
-    fn decoder(&self, _prompt: &Prompt, stream: bool) -> Box<dyn Decode> {
-        Box::new(Generate { stream })
-    }
+fn decoder(_prompt: &Prompt, stream: bool) -> Box<dyn Decode> {
+    Box::new(Generate { stream })
 }
 
 struct Generate {
     stream: bool,
 }
 
-impl Generate {
-    fn take(&self, data: &str, answer: &mut Answer) {
-        let Some(message) = parse::<Message<'_>>(data, answer) else { return };
+impl Decode for Generate {
+    fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
+        let Some(message) = parse::<Message<'_>>(data, parsed) else { return };
         if message.error.is_some() {
-            return server_error(data, answer);
+            return server_error(data, parsed);
         }
         let Some(Text(text)) = &message.text_output else {
-            return unexpected("neither text_output nor an error", data, answer);
+            return unexpected("neither text_output nor an error", data, parsed);
         };
         // In a stream an empty text is half a character; in a whole body it is no output.
         if self.stream || !text.is_empty() {
-            answer.text(text, None);
+            parsed.text(text, None);
         }
-        answer.proper_end = true;
-    }
-}
-
-impl Decode for Generate {
-    fn framing(&self) -> Framing {
-        if self.stream { Framing::Sse } else { Framing::WholeBody }
-    }
-
-    fn message(&mut self, data: &str, answer: &mut Answer) {
-        self.take(data, answer);
-    }
-
-    fn body(&mut self, body: &[u8], answer: &mut Answer) {
-        self.take(&String::from_utf8_lossy(body), answer);
+        parsed.proper_end = true;
     }
 }
 

@@ -13,7 +13,7 @@ fn request(prompt: Prompt) -> Request {
     Request::new(prompt, 2, 7)
 }
 
-fn body(dialect: &dyn Dialect, sampling: &Sampling) -> Value {
+fn body(dialect: &Dialect, sampling: &Sampling) -> Value {
     let request = request(Prompt::Text("hé \"x\"".to_owned()));
     let bytes = dialect.body(&request, sampling, "m").expect("text is taken everywhere");
     serde_json::from_slice(&bytes).expect("it is JSON")
@@ -130,7 +130,7 @@ fn each_dialect_says_it_in_its_own_words() {
         ),
     ];
     let named: Vec<&str> = cases.iter().map(|case| case.0).collect();
-    assert_eq!(named, dialects().iter().map(|dialect| dialect.name()).collect::<Vec<_>>());
+    assert_eq!(named, dialects().iter().map(|dialect| dialect.name).collect::<Vec<_>>());
     for (name, plain_body, full_body) in cases {
         let dialect = dialect(name).expect("a dialect");
         assert_eq!(body(dialect, &plain), plain_body, "{name}");
@@ -156,12 +156,12 @@ fn token_ids_go_where_they_are_taken_and_are_refused_elsewhere() {
     let request = request(Prompt::TokenIds(vec![1, 128_000]));
     for dialect in dialects() {
         let body = dialect.body(&request, &sampling(0.0, false, true), "m");
-        if dialect.accepts_token_ids() {
+        if dialect.accepts_token_ids {
             let body: Value = serde_json::from_slice(&body.expect("taken")).expect("it is JSON");
-            let field = if dialect.name() == "sglang" { "input_ids" } else { "prompt" };
-            assert_eq!(body[field], json!([1, 128_000]), "{}", dialect.name());
+            let field = if dialect.name == "sglang" { "input_ids" } else { "prompt" };
+            assert_eq!(body[field], json!([1, 128_000]), "{}", dialect.name);
         } else {
-            assert_eq!(body, Err(WireError::TokenIds { dialect: dialect.name() }));
+            assert_eq!(body, Err(WireError::TokenIds { dialect: dialect.name }));
         }
     }
 }
@@ -174,16 +174,16 @@ fn messages_go_as_they_are_where_they_are_taken_and_are_refused_elsewhere() {
     let request = request(Prompt::Messages(messages));
     for dialect in dialects() {
         let body = dialect.body(&request, &sampling(0.0, false, true), "m");
-        if dialect.accepts_messages() {
+        if dialect.accepts_messages {
             let body: Value = serde_json::from_slice(&body.expect("taken")).expect("it is JSON");
             let expected = json!([
                 {"role": "user", "content": "one", "name": "x"},
                 {"role": "assistant", "content": "two"}
             ]);
-            let field = if dialect.name() == "openai-responses" { "input" } else { "messages" };
-            assert_eq!(body[field], expected, "{}", dialect.name());
+            let field = if dialect.name == "openai-responses" { "input" } else { "messages" };
+            assert_eq!(body[field], expected, "{}", dialect.name);
         } else {
-            assert_eq!(body, Err(WireError::Messages { dialect: dialect.name() }));
+            assert_eq!(body, Err(WireError::Messages { dialect: dialect.name }));
         }
     }
 }
@@ -211,13 +211,13 @@ fn a_requests_own_fields_replace_those_of_the_plan() {
     for dialect in dialects() {
         let body = dialect.body(&request, &sampling, "m").expect("text is taken everywhere");
         let body: Value = serde_json::from_slice(&body).expect("it is JSON");
-        assert_eq!((&body["model"], &body["a"]), (&json!("row"), &json!(1)), "{}", dialect.name());
+        assert_eq!((&body["model"], &body["a"]), (&json!("row"), &json!(1)), "{}", dialect.name);
     }
 }
 
 #[test]
 fn dialects_are_found_by_their_names() {
-    let names: Vec<&str> = dialects().iter().map(|dialect| dialect.name()).collect();
+    let names: Vec<&str> = dialects().iter().map(|dialect| dialect.name).collect();
     let expected = [
         "openai-completions",
         "openai-chat",
@@ -232,15 +232,15 @@ fn dialects_are_found_by_their_names() {
     assert_eq!(names, expected);
     for name in names {
         let dialect = dialect(name).expect("it is listed");
-        assert_eq!(dialect.name(), name);
-        assert!(!dialect.description().contains('\n') && dialect.source().starts_with("https://"));
+        assert_eq!(dialect.name, name);
+        assert!(!dialect.description.contains('\n') && dialect.source.starts_with("https://"));
         assert!(dialect.path(true).starts_with('/') && dialect.path(false).starts_with('/'));
     }
     assert!(dialect("OpenAI").is_none());
     let deaf: Vec<&str> =
-        dialects().iter().filter(|one| !one.honours_ignore_eos()).map(|one| one.name()).collect();
+        dialects().iter().filter(|one| !one.honours_ignore_eos).map(|one| one.name).collect();
     assert_eq!(deaf, ["openai-responses", "anthropic", "tgi", "triton"]);
     let silent: Vec<&str> =
-        dialects().iter().filter(|one| !one.reports_usage(true)).map(|one| one.name()).collect();
+        dialects().iter().filter(|one| !one.reports_usage).map(|one| one.name).collect();
     assert_eq!(silent, ["vllm", "triton"]);
 }

@@ -162,9 +162,9 @@ fn events_belong_to_the_read_that_completed_them() {
         .map(|index| reader.feed(10 + index as u32, &bytes[cuts[index]..cuts[index + 1]]))
         .collect();
     assert_eq!(progress, [Progress::InBody, Progress::InBody, Progress::InBody, Progress::Ended]);
-    let reads: Vec<u32> = reader.answer().events.iter().map(|event| event.read).collect();
+    let reads: Vec<u32> = reader.parsed().events.iter().map(|event| event.read).collect();
     assert_eq!(reads, [12, 12, 12, 13]);
-    assert_eq!(reader.answer().text, None, "it was not asked for");
+    assert_eq!(reader.parsed().text, None, "it was not asked for");
     assert_eq!(reader.verdict(), (Outcome::Complete, None));
     assert!(reader.keep_alive(), "without waiting for the connection's end");
 }

@@ -49,12 +49,12 @@ pub fn read<'a>(name: &str, stream: bool, pieces: impl IntoIterator<Item = &'a [
             (false, _) => Progress::InHead,
         };
         assert_eq!(progress, expected);
-        assert!(reader.answer().events.iter().all(|event| event.read <= index as u32));
+        assert!(reader.parsed().events.iter().all(|event| event.read <= index as u32));
     }
     reader.eof();
     let (outcome, detail) = reader.verdict();
     let (status, keep_alive) = (reader.status(), reader.keep_alive());
-    let answer = reader.into_answer();
+    let answer = reader.into_parsed();
     Reading {
         kinds: answer.events.iter().map(letter).collect(),
         sizes: answer.events.iter().map(|event| (event.chars, event.tokens)).collect(),

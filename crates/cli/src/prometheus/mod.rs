@@ -1,0 +1,155 @@
+//! `run --metrics-listen`: the run in progress as Prometheus scrapes it. It shows the live
+//! state that every run keeps, on a thread of its own, and measures nothing.
+
+mod text;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+
+use inferometer_http::pages::{Access, Pages, RequestTarget, Response, serve};
+use inferometer_http::prometheus::CONTENT_TYPE;
+use inferometer_net::Waker;
+use inferometer_run::LiveState;
+
+use crate::exit::Failure;
+
+/// An address that answers scrapes; ends with this value.
+pub struct Exposed {
+    asked: SocketAddr,
+    at: SocketAddr,
+    stop: Arc<AtomicBool>,
+    waker: Waker,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// An address to listen on: `HOST:PORT`, or a port alone, which is one of this machine's own.
+///
+/// # Errors
+/// What is expected.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let here = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+    let port = text.strip_prefix(':').unwrap_or(text).parse().map(here);
+    port.or_else(|_| text.parse()).map_err(|_| {
+        "is neither an address such as 127.0.0.1:9464 nor a port such as 9464".to_owned()
+    })
+}
+
+impl Exposed {
+    /// Listens, and answers with the live state.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    pub fn open(asked: SocketAddr, live: LiveState) -> Result<Self, Failure> {
+        // What is told holds no key, so that whoever is let in by the address may read it.
+        let access = if asked.ip().is_loopback() { Access::Loopback } else { Access::Everybody };
+        let (listening, listens) = channel();
+        let refused = listening.clone();
+        let thread = std::thread::spawn(move || {
+            let told = |at, stop, waker| drop(listening.send(Ok((at, stop, waker))));
+            if let Err(error) = serve(Metrics(live), access, asked, told) {
+                // Once it listens nobody waits for an error any more: the run goes on without it.
+                let _ = refused.send(Err(error));
+            }
+        });
+        match listens.recv().expect("invariant: it listens or says why not") {
+            Ok((at, stop, waker)) => Ok(Self { asked, at, stop, waker, thread: Some(thread) }),
+            Err(error) => Err(Failure::usage(format!("--metrics-listen {error}"))),
+        }
+    }
+
+    /// Where it is, and who may read it, in lines. Whoever wants to hear little still hears what
+    /// cannot be known otherwise: the port that was chosen, and that it is open to others.
+    pub fn announced(&self, quiet: bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        if !quiet || self.asked.port() == 0 {
+            lines.push(format!("metrics: http://{}/metrics", self.at));
+        }
+        if !self.at.ip().is_loopback() {
+            lines.push(format!(
+                "warning: --metrics-listen {}: everybody who reaches this address can read the \
+                 metrics, without a token; they name the server, the model and the run, and hold \
+                 no key",
+                self.at
+            ));
+        }
+        lines
+    }
+}
+
+impl Drop for Exposed {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The one page that there is.
+struct Metrics(LiveState);
+
+impl Pages for Metrics {
+    fn page(&mut self, target: &RequestTarget) -> Response {
+        match target.segments().as_slice() {
+            ["metrics"] => Response::new(CONTENT_TYPE, text::of(&self.0).into_bytes()),
+            _ => self.refusal(404, "there is nothing but /metrics"),
+        }
+    }
+
+    fn refusal(&self, status: u16, why: &str) -> Response {
+        let text = format!("{why}\n").into_bytes();
+        Response::new("text/plain; charset=utf-8", text).with_status(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_alone_is_one_of_this_machine() {
+        for (given, taken) in [
+            ("9464", Some("127.0.0.1:9464")),
+            (":9464", Some("127.0.0.1:9464")),
+            ("0", Some("127.0.0.1:0")),
+            ("0.0.0.0:9464", Some("0.0.0.0:9464")),
+            ("[::1]:9464", Some("[::1]:9464")),
+            ("70000", None),
+            ("", None),
+            ("localhost", None),
+        ] {
+            assert_eq!(address(given).ok(), taken.map(|at| at.parse().unwrap()), "{given}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_taken_is_refused_and_one_that_is_open_to_others_is_said_to_be() {
+        let mut one = Exposed::open(address("0").unwrap(), LiveState::default()).unwrap();
+        assert_eq!(one.announced(false), one.announced(true), "nobody knows the port yet");
+        assert!(one.announced(true).concat().contains(&one.at.to_string()));
+        let Err(Failure::Usage(told)) = Exposed::open(one.at, LiveState::default()) else {
+            panic!("two listen on {}", one.at)
+        };
+        assert!(told[0].contains("--metrics-listen 127.0.0.1:"), "{told:?}");
+        assert!(told[0].contains("another program listens there"), "{told:?}");
+        one.asked = one.at;
+        assert_eq!((one.announced(false).len(), one.announced(true).len()), (1, 0));
+        let mut everywhere =
+            Exposed::open(address("0.0.0.0:0").unwrap(), LiveState::default()).unwrap();
+        everywhere.asked = everywhere.at;
+        let told = everywhere.announced(true);
+        assert!(told.len() == 1 && told[0].contains("everybody"), "{told:?}");
+    }
+
+    #[test]
+    fn there_is_one_page_and_it_is_text() {
+        let mut pages = Metrics(LiveState::default());
+        let response = pages.page(&RequestTarget::parse("/metrics"));
+        assert_eq!((response.status, response.content_type), (200, CONTENT_TYPE));
+        assert_eq!(pages.page(&RequestTarget::parse("/")).status, 404);
+    }
+}

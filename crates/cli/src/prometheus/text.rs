@@ -1,0 +1,345 @@
+//! The text of a scrape: the live state, by the names that monitors keep. It counts
+//! nothing itself, and chunks are never called tokens.
+
+use inferometer_model::exposition::{Exposition, Kind};
+use inferometer_model::outcome::OutcomeKind;
+use inferometer_net::process_cpu_time;
+use inferometer_run::{LivePass, LiveState, RunStarted, Snapshot, Totals};
+
+/// The text now. The live state is locked while totals are copied, and not while they are written.
+pub(super) fn of(live: &LiveState) -> String {
+    let mut out = Exposition::default();
+    let totals = live.look(|state| {
+        about(&mut out, state);
+        state.totals()
+    });
+    requests(&mut out, &totals);
+    latencies(&mut out, &totals);
+    instrument(&mut out, &totals);
+    out.finish()
+}
+
+/// What is measured, and how far it is.
+fn about(out: &mut Exposition, state: &Snapshot) {
+    if let Some(run) = &state.run {
+        run_info(out, run);
+    }
+    out.one(
+        Kind::Gauge,
+        "inferometer_run_passes",
+        "Passes that the run has, at most.",
+        state.passes() as f64,
+    );
+    out.one(
+        Kind::Gauge,
+        "inferometer_run_passes_over",
+        "Passes of the run that are over.",
+        state.passes_ended as f64,
+    );
+    let in_flight = state.current().map_or(0, |pass| {
+        let counts = pass.live.look();
+        counts.begun.saturating_sub(counts.ended)
+    });
+    out.one(
+        Kind::Gauge,
+        "inferometer_requests_in_flight",
+        "Requests begun and not ended.",
+        in_flight as f64,
+    );
+    if let Some(pass) = state.current() {
+        pass_info(out, pass);
+    }
+}
+
+fn run_info(out: &mut Exposition, run: &RunStarted) {
+    let target = &run.target;
+    let name = "inferometer_run_info";
+    out.family(Kind::Gauge, name, "The run in progress.");
+    let labels = [
+        ("run", run.id.as_str()),
+        ("model", &target.model),
+        ("target", &target.url),
+        ("dialect", &target.dialect),
+        ("engine", target.engine.as_deref().unwrap_or_default()),
+        ("engine_version", target.engine_version.as_deref().unwrap_or_default()),
+        ("simulated", if target.simulated { "true" } else { "false" }),
+        ("version", env!("CARGO_PKG_VERSION")),
+    ];
+    out.sample(name, &labels, 1.0);
+    out.one(
+        Kind::Gauge,
+        "inferometer_run_start_time_seconds",
+        "When the run began, since the Unix epoch.",
+        run.started_unix_ns as f64 / 1e9,
+    );
+}
+
+fn pass_info(out: &mut Exposition, pass: &LivePass) {
+    let cell = pass.begin.cell;
+    let numbers = [
+        pass.number.to_string(),
+        cell.input_length.to_string(),
+        cell.output_length.to_string(),
+        pass.begin.repeat.to_string(),
+        pass.begin.plan.to_string(),
+    ];
+    let [number, input_length, output_length, repeat, load] = &numbers;
+    let name = "inferometer_pass_info";
+    out.family(Kind::Gauge, name, "The pass that goes on.");
+    let labels = [
+        ("pass", number.as_str()),
+        ("input_length", input_length),
+        ("output_length", output_length),
+        ("load", load),
+        ("repeat", repeat),
+        ("label", &pass.label),
+    ];
+    out.sample(name, &labels, 1.0);
+    if let Some(planned) = pass.begin.plan.requests() {
+        out.one(
+            Kind::Gauge,
+            "inferometer_pass_requests_planned",
+            "Requests that the pass has.",
+            f64::from(planned),
+        );
+    }
+}
+
+fn requests(out: &mut Exposition, totals: &Totals) {
+    let counter = |out: &mut Exposition, name, help, value: u64| {
+        out.one(Kind::Counter, name, help, value as f64);
+    };
+    let counts = totals.counts;
+    counter(out, "inferometer_requests_begun_total", "Requests begun.", counts.begun);
+    let name = "inferometer_requests_total";
+    let help = "Requests that are recorded, by what became of them; dropped and skipped ones were \
+                never begun.";
+    out.family(Kind::Counter, name, help);
+    for kind in OutcomeKind::ALL {
+        out.sample(name, &[("outcome", kind.name())], totals.outcomes.of(kind) as f64);
+    }
+    let help = "Output tokens of completed requests, known when a request is over.";
+    counter(out, "inferometer_output_tokens_total", help, totals.output_tokens);
+    let help = "Chunks with output that came; one may carry several tokens, or a part of one.";
+    counter(out, "inferometer_chunks_total", help, counts.chunks);
+}
+
+fn latencies(out: &mut Exposition, totals: &Totals) {
+    let spans = &totals.spans;
+    for (name, help, of) in [
+        (
+            "inferometer_time_to_first_token_seconds",
+            "From the send to the first visible output, of completed requests.",
+            &spans.ttft,
+        ),
+        (
+            "inferometer_inter_token_latency_seconds",
+            "Gaps between token events, once for each token that one stands for.",
+            &spans.itl,
+        ),
+        (
+            "inferometer_time_per_output_token_seconds",
+            "Time per output token after the first event, of completed requests.",
+            &spans.tpot,
+        ),
+        (
+            "inferometer_e2e_request_latency_seconds",
+            "From the send to the last token, of completed requests.",
+            &spans.e2e,
+        ),
+        (
+            "inferometer_send_delay_seconds",
+            "How late requests were sent, of all that were.",
+            &spans.send_delay,
+        ),
+        (
+            "inferometer_receive_lateness_seconds",
+            "From the kernel's stamp of data to its reading.",
+            &spans.receive_lateness,
+        ),
+        (
+            "inferometer_arrival_width_seconds",
+            "How far before its stamp a token event may have arrived.",
+            &spans.arrival_width,
+        ),
+    ] {
+        out.histogram(name, help, &[], of);
+    }
+}
+
+/// What the instrument goes through: of passes that are over, and of its process until now.
+fn instrument(out: &mut Exposition, totals: &Totals) {
+    let process = &totals.process;
+    let seconds = |us: u64| us as f64 / 1e6;
+    for (name, help, value) in [
+        (
+            "inferometer_loop_seconds_total",
+            "Time of the event loop in passes that are over.",
+            seconds(process.wall_us),
+        ),
+        (
+            "inferometer_loop_busy_seconds_total",
+            "The part of it in which the event loop was at work.",
+            seconds(process.busy_us),
+        ),
+        (
+            "inferometer_loop_stalls_total",
+            "Turns and wake delays of 10 ms or more, in passes that are over.",
+            process.stalls as f64,
+        ),
+        (
+            "inferometer_loop_stalled_seconds_total",
+            "The time of all of them.",
+            seconds(process.stalled_us),
+        ),
+        (
+            "inferometer_clock_steps_total",
+            "Steps of the wall clock, in passes that are over.",
+            process.clock_steps as f64,
+        ),
+        (
+            "inferometer_unusable_stamps_total",
+            "Arrival stamps of the kernel that could not be used, in passes that are over.",
+            (process.implausible_stamps + process.truncated_stamps) as f64,
+        ),
+        (
+            "process_cpu_seconds_total",
+            "Processor time of the instrument, user and system.",
+            process_cpu_time().as_secs_f64(),
+        ),
+    ] {
+        out.one(Kind::Counter, name, help, value);
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if let Some(bytes) = resident_bytes(&status) {
+        let name = "process_resident_memory_bytes";
+        out.one(Kind::Gauge, name, "Resident memory of the instrument.", bytes as f64);
+    }
+}
+
+/// `VmRSS` of a process's status.
+fn resident_bytes(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use inferometer_analysis::fold::PassFold;
+    use inferometer_drive::Live;
+    use inferometer_http::prometheus::{Metric, metrics};
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::process::Process;
+    use inferometer_model::record::Record;
+    use inferometer_run::{Event, PassEnded};
+
+    use super::*;
+    use crate::live_fixture::{live_state, pass_started, record, run_started, saturated};
+
+    fn value(text: &str, name: &str) -> f64 {
+        let found: Vec<Metric<'_>> = metrics(text).filter(|metric| metric.name == name).collect();
+        assert_eq!(found.len(), 1, "{name} in\n{text}");
+        found[0].value
+    }
+
+    fn of_outcome(text: &str, kind: &str) -> f64 {
+        let is_it = |metric: &Metric<'_>| {
+            metric.name == "inferometer_requests_total" && metric.label("outcome") == Some(kind)
+        };
+        metrics(text).find(is_it).map_or(-1.0, |metric| metric.value)
+    }
+
+    #[test]
+    fn a_scrape_is_the_live_state_and_says_what_it_is() {
+        let text = of(live_state().live());
+        assert_eq!((of_outcome(&text, "complete"), of_outcome(&text, "rejected")), (20.0, 1.0));
+        for (name, expected) in [
+            ("inferometer_run_passes", 8.0),
+            ("inferometer_run_passes_over", 1.0),
+            ("inferometer_pass_requests_planned", 40.0),
+            ("inferometer_output_tokens_total", 80.0),
+            ("inferometer_time_to_first_token_seconds_count", 20.0),
+            ("inferometer_inter_token_latency_seconds_count", 60.0),
+            ("inferometer_send_delay_seconds_count", 21.0),
+            ("inferometer_run_start_time_seconds", 1_795_151_553.5),
+        ] {
+            assert_eq!(value(&text, name), expected, "{name}");
+        }
+        let info = metrics(&text).find(|metric| metric.name == "inferometer_run_info");
+        assert_eq!(info.and_then(|info| info.label("model")), Some("书生 \\\"20B\\\""));
+        assert!(value(&text, "process_resident_memory_bytes") > 1e6, "{text}");
+    }
+
+    #[test]
+    fn histograms_are_cumulative_and_their_last_bucket_is_their_count() {
+        let text = of(live_state().live());
+        let buckets: Vec<Metric<'_>> =
+            metrics(&text).filter(|metric| metric.name.ends_with("_bucket")).collect();
+        assert_eq!(buckets.iter().filter(|bucket| bucket.label("le") == Some("+Inf")).count(), 7);
+        for pair in buckets.windows(2).filter(|pair| pair[0].name == pair[1].name) {
+            assert!(pair[0].value <= pair[1].value, "{pair:?}");
+        }
+        for last in buckets.iter().filter(|bucket| bucket.label("le") == Some("+Inf")) {
+            let count = last.name.replace("_bucket", "_count");
+            assert_eq!(last.value, value(&text, &count), "{count}");
+        }
+        // The first of them took 20 ms, the last 39 ms.
+        let at = |le: &str| {
+            let is_it = |bucket: &&Metric<'_>| {
+                bucket.name == "inferometer_time_to_first_token_seconds_bucket"
+                    && bucket.label("le") == Some(le)
+            };
+            buckets.iter().find(is_it).map(|bucket| bucket.value)
+        };
+        assert_eq!((at("0.01"), at("0.02"), at("0.04")), (Some(0.0), Some(1.0), Some(20.0)));
+    }
+
+    #[test]
+    fn every_family_has_its_help_and_type_and_a_name_that_ends_in_its_unit() {
+        let text = of(live_state().live());
+        let heads = |mark: &str| {
+            let lines = text.lines().filter_map(|line| line.strip_prefix(mark));
+            let names = lines.filter_map(|line| line.split_once(' ').map(|(name, _)| name));
+            names.map(str::to_owned).collect::<Vec<String>>()
+        };
+        assert_eq!(heads("# HELP "), heads("# TYPE "));
+        for metric in metrics(&text) {
+            let family = ["_bucket", "_sum", "_count"]
+                .into_iter()
+                .find_map(|part| metric.name.strip_suffix(part))
+                .unwrap_or(metric.name);
+            assert!(heads("# TYPE ").iter().any(|name| name == family), "{family}");
+            let counts = text.contains(&format!("# TYPE {family} counter\n"));
+            assert_eq!(counts, family.ends_with("_total"), "{family}");
+        }
+    }
+
+    #[test]
+    fn what_is_counted_stays_when_passes_and_runs_follow_and_what_was_taken_over_is_not_in_it() {
+        let events = live_state();
+        let process = Process { stalls: 2, stalled_us: 30_000, ..Process::default() };
+        events.emit(Event::PassStopped(Some(&process)));
+        // Of a pass that is taken over nothing was sent.
+        events.emit(Event::Record(&record(3)));
+        let summary = PassFold::new(&saturated(1, 1).plan, true, 1).finish();
+        let resumed = PassEnded { label: "", summary: &summary, resumed: true };
+        events.emit(Event::PassEnded(&resumed));
+        let between = of(events.live());
+        assert!(!between.contains("inferometer_pass_info"), "{between}");
+        assert_eq!(of_outcome(&between, "complete"), 20.0);
+        assert_eq!(value(&between, "inferometer_run_passes_over"), 3.0);
+        assert_eq!(value(&between, "inferometer_loop_stalled_seconds_total"), 0.03);
+
+        events.emit(Event::RunStarted(&run_started("next", 1)));
+        let live = Arc::new(Live::default());
+        events.emit(Event::PassStarted(&pass_started("a", saturated(2, 4), &live)));
+        events.emit(Event::Record(&Record { outcome: Outcome::Dropped, ..record(0) }));
+        events.emit(Event::Record(&record(1)));
+        let after = of(events.live());
+        assert_eq!((of_outcome(&after, "complete"), of_outcome(&after, "dropped")), (21.0, 1.0));
+        assert_eq!(value(&after, "inferometer_run_passes_over"), 0.0);
+    }
+}

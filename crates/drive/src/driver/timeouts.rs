@@ -1,0 +1,37 @@
+//! Gives up requests that have outlived a timeout of the plan.
+
+use inferometer_model::outcome::Outcome;
+use inferometer_net::{ConnId, Net};
+
+use super::Driver;
+use crate::connections::Purpose;
+use crate::exchange::Exchange;
+use crate::job::Recorder;
+
+impl<R: Recorder> Driver<R> {
+    pub(super) fn arm(&mut self, conn: ConnId, exchange: &Exchange) {
+        if let Some((at, _)) = exchange.deadline(&self.job.timeouts) {
+            self.timers.arm(conn, at);
+        }
+    }
+
+    /// Gives up the requests whose timeout has expired.
+    pub(super) fn expire<N: Net>(&mut self, net: &mut N) {
+        let now = net.now();
+        while let Some(conn) = self.timers.due(now) {
+            let deadline = match self.connections.get(conn) {
+                Some(Purpose::Carrying(exchange) | Purpose::OpeningFor(exchange)) => {
+                    exchange.deadline(&self.job.timeouts)
+                }
+                _ => None,
+            };
+            match deadline {
+                None => {}
+                Some((at, _)) if at > now => self.timers.arm(conn, at),
+                Some((_, phase)) => self.end_exchange(net, conn, |exchange, now| {
+                    exchange.abandon(Outcome::TimedOut { phase }, None, now)
+                }),
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Sends requests and reads responses. Between a read and its stamp nothing is done.
+
+use inferometer_model::outcome::Outcome;
+use inferometer_net::{Close, ConnId, Net, ReadResult};
+use inferometer_wire::exchange::Progress;
+
+use super::Driver;
+use crate::connections::Purpose;
+use crate::exchange::{Exchange, MAX_EVENTS};
+use crate::job::Recorder;
+
+/// The detail of a request whose kept connection the server had closed.
+const CLOSED_AFTER_ANSWER: &str =
+    "the server closed the connection after an earlier answer, without having said so";
+
+impl<R: Recorder> Driver<R> {
+    /// Sends a request over an open connection.
+    pub(super) fn carry<N: Net>(&mut self, net: &mut N, conn: ConnId, mut exchange: Box<Exchange>) {
+        exchange.record.send_start = Some(net.now());
+        self.arm(conn, &exchange);
+        self.connections.put(conn, Purpose::Carrying(exchange));
+        self.send(net, conn);
+    }
+
+    pub(super) fn send<N: Net>(&mut self, net: &mut N, conn: ConnId) {
+        let Some(exchange) = self.connections.carried(conn) else { return };
+        match net.write(conn, exchange.unsent()) {
+            Ok(written) => exchange.wrote(written, net.now()),
+            // The server may have responded before it stopped reading: the response counts.
+            Err(_) => self.receive(net, conn),
+        }
+    }
+
+    /// Reads what a connection has, once.
+    pub(super) fn receive<N: Net>(&mut self, net: &mut N, conn: ConnId) {
+        let result = net.read(conn, &mut self.buffer);
+        let Some(exchange) = self.connections.carried(conn) else {
+            // An idle connection: whatever arrives, it cannot be used any more.
+            if !matches!(result, ReadResult::Empty) {
+                self.connections.remove(conn);
+                net.close(conn, Close::Gracefully);
+            }
+            return;
+        };
+        match result {
+            ReadResult::Data(arrived) => {
+                let (progress, tokens) = exchange.feed(&arrived, &self.buffer[..arrived.bytes]);
+                if tokens > 0 {
+                    self.live.chunks(tokens);
+                    // Armed again by the first token; later ones find it armed and cost nothing.
+                    if let Some(limit) = self.job.timeouts.between_events {
+                        self.timers.arm(conn, arrived.user + limit);
+                    }
+                }
+                if progress == Progress::Ended {
+                    self.end_exchange(net, conn, |exchange, _| exchange.finish());
+                } else if exchange.is_endless() {
+                    self.end_exchange(net, conn, |exchange, now| {
+                        let why = format!("an answer of more than {MAX_EVENTS} reads or events");
+                        exchange.abandon(Outcome::Malformed, Some(why), now)
+                    });
+                }
+            }
+            ReadResult::Empty => {}
+            ReadResult::Closed | ReadResult::Failed(_)
+                if exchange.on_used_connection && !exchange.answered() =>
+            {
+                // The server had promised to keep the connection. The request is lost and recorded
+                // so; from now on each request gets its own connection.
+                self.job.reuse_connections = false;
+                self.end_exchange(net, conn, |exchange, now| {
+                    let outcome = Outcome::Connection { phase: exchange.phase() };
+                    exchange.abandon(outcome, Some(CLOSED_AFTER_ANSWER.to_owned()), now)
+                });
+            }
+            ReadResult::Closed => self.end_exchange(net, conn, |exchange, now| {
+                if exchange.answered() {
+                    exchange.finish_closed(now)
+                } else {
+                    let outcome = Outcome::Connection { phase: exchange.phase() };
+                    let why = "the server closed the connection without an answer".to_owned();
+                    exchange.abandon(outcome, Some(why), now)
+                }
+            }),
+            ReadResult::Failed(error) => self.end_exchange(net, conn, |exchange, now| {
+                let outcome = Outcome::Connection { phase: exchange.phase() };
+                exchange.abandon(outcome, Some(error.to_string()), now)
+            }),
+        }
+    }
+}

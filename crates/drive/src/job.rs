@@ -1,0 +1,49 @@
+//! The input of a [`crate::Driver`]: what one pass does, and who receives its records.
+
+use std::net::SocketAddr;
+
+use inferometer_analysis::search::Watcher;
+use inferometer_load::OverLimit;
+use inferometer_load::{LoadModel, Stages};
+use inferometer_model::record::Record;
+use inferometer_plan::Timeouts;
+
+use crate::encode::Encoder;
+
+/// One pass: its load, its requests, and its limits.
+pub struct Job {
+    /// Index of the pass in the run, for its records.
+    pub pass: u32,
+    /// Decides when requests are due.
+    pub load: Box<dyn LoadModel>,
+    /// The stages of the load, which classify requests.
+    pub stages: Stages,
+    /// Supplies the requests as bytes.
+    pub encoder: Encoder,
+    /// Where to connect.
+    pub address: SocketAddr,
+    /// When to give up a request.
+    pub timeouts: Timeouts,
+    /// How many requests the pass has, if that is known. Requests that are not begun because the
+    /// pass is interrupted or the source is exhausted are recorded as skipped.
+    pub planned: Option<u32>,
+    /// Most requests in flight.
+    pub max_in_flight: Option<u32>,
+    /// What happens to a request that is due while as many are in flight.
+    pub over_limit: OverLimit,
+    /// Connections to open before the pass starts.
+    pub connections_ahead: usize,
+    /// Idle connections to keep open while the pass runs, so that a request finds one.
+    pub spare_connections: usize,
+    /// Whether a connection may carry one request after the other.
+    pub reuse_connections: bool,
+    /// Ends the pass as soon as this is certain of its outcome: requests in flight are cancelled,
+    /// requests not begun are skipped, and all are recorded.
+    pub watcher: Option<Watcher>,
+}
+
+/// Receives every planned request once, when it has ended.
+pub trait Recorder {
+    /// A request that ended, with its output text if the encoder keeps it.
+    fn record(&mut self, record: Record, text: Option<String>);
+}

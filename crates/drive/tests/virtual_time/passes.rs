@@ -1,0 +1,228 @@
+//! Closed and open loops, limits, timeouts, interruptions: instants and records.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use inferometer_analysis::search::{Claim, Search, Settings, TrialFold, Watcher};
+use inferometer_load::arrival::Arrivals;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_load::{Curve, Level, Stage};
+use inferometer_metrics::RequestFigures;
+use inferometer_metrics::Timeline;
+use inferometer_metrics::slo;
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::record::{CUT_OFF, Record};
+use inferometer_model::time::Nanos;
+use inferometer_plan::Timeouts;
+use inferometer_plan::search::criteria;
+
+use crate::support::{NO_TIMEOUTS, Server, Setup, ms};
+
+#[test]
+fn a_thousand_streams_have_every_instant_equal_to_the_truth() {
+    let setup = Setup::of(PassPlan::Saturated { requests: 1_000 }, 1_000);
+    let (records, start) = setup.play(Server::new(ms(100), ms(10), 100), true);
+    assert_eq!(records.len(), 1_000);
+    for record in &records {
+        assert_eq!(record.outcome, Outcome::Complete, "{:?}", record.detail);
+        assert_eq!(record.due, start);
+        assert_eq!(record.send_start, Some(start));
+        assert_eq!(record.usage.completion, Some(100));
+        let arrivals: Vec<Nanos> =
+            record.token_events().map(|event| record.arrival(event)).collect();
+        let truth: Vec<Nanos> = (0..100).map(|k| start + ms(100 + 10 * k)).collect();
+        assert_eq!(arrivals, truth);
+        assert_eq!(record.ended, Some(start + ms(100 + 990)));
+    }
+}
+
+#[test]
+fn one_by_one_makes_each_request_due_at_the_end_of_the_one_before() {
+    let setup = Setup::of(PassPlan::OneByOne { bound: Bound::requests(5) }, 5);
+    let (records, start) = setup.play(Server::new(ms(20), ms(5), 3), true);
+    for (k, record) in records.iter().enumerate() {
+        assert_eq!(record.due, start + ms(30 * k as u64));
+        assert_eq!(record.ended, Some(record.due + ms(30)));
+        assert!(record.connected.is_none(), "the connection was opened ahead and kept alive");
+    }
+}
+
+#[test]
+fn an_open_loop_sends_at_its_own_schedule_whatever_the_server_does() {
+    let bound = Bound::requests(200);
+    let setup = Setup::of(PassPlan::open(100.0, bound), 200);
+    let (records, start) = setup.play(Server::new(ms(500), ms(50), 20), true);
+    let plan: Vec<Nanos> = Arrivals::Poisson
+        .seconds(1)
+        .take(200)
+        .map(|second| start + Duration::from_nanos((second / 100.0 * 1e9) as u64))
+        .collect();
+    let due: Vec<Nanos> = records.iter().map(|record| record.due).collect();
+    let sent: Vec<Nanos> = records.iter().map(|record| record.send_start.unwrap()).collect();
+    assert_eq!(due, plan);
+    assert_eq!(sent, plan);
+}
+
+#[test]
+fn a_limit_in_flight_makes_requests_wait_and_the_wait_counts_from_due() {
+    let bound = Bound::requests(4);
+    let (records, start) = limited(bound, OverLimit::Queue, Some(2), f64::INFINITY);
+    let starts: Vec<Nanos> = records.iter().map(|record| record.send_start.unwrap()).collect();
+    assert_eq!(starts, [start, start, start + ms(18), start + ms(18)]);
+    assert!(records.iter().all(|record| record.due == start));
+}
+
+/// An open loop with constant arrivals and a limit, against a server that takes 18 ms.
+fn limited(
+    bound: Bound,
+    over_limit: OverLimit,
+    max_in_flight: Option<u32>,
+    rate: f64,
+) -> (Vec<Record>, Nanos) {
+    let rate = rate.into();
+    let arrivals = Arrivals::Constant;
+    let pass = PassPlan::Open { rate, arrivals, bound, max_in_flight, over_limit };
+    let requests = bound.requests.expect("a count");
+    Setup::of(pass, requests).play(Server::new(ms(9), ms(9), 2), true)
+}
+
+#[test]
+fn beyond_a_limit_requests_are_dropped_at_their_due_time_and_counted() {
+    // One due every 5 ms, each takes 18 ms, two may be in flight: of every four, two are sent.
+    let (records, start) = limited(Bound::requests(12), OverLimit::Drop, Some(2), 200.0);
+    assert_eq!(records.len(), 12);
+    for (k, record) in records.iter().enumerate() {
+        assert_eq!(record.due, start + ms(5 * k as u64));
+        assert_eq!((record.index, record.asked_output), (k as u32, 2));
+        if k % 4 < 2 {
+            assert_eq!(record.outcome, Outcome::Complete);
+            assert_eq!(record.send_start, Some(record.due));
+        } else {
+            assert_eq!((record.outcome, record.send_start), (Outcome::Dropped, None));
+            assert!(record.detail.as_ref().unwrap().starts_with("2 were in flight"));
+        }
+    }
+}
+
+#[test]
+fn a_ramp_of_concurrency_sends_at_its_own_instants() {
+    // From 1 to 3 in 400 ms: the second place opens at 100 ms and the third at 300 ms.
+    let stage = Stage { duration: ms(400), from: 1.0, to: 3.0, curve: Curve::Linear };
+    let pass = PassPlan::Closed { concurrency: Level::Stages(vec![stage]), bound: Bound::none() };
+    let (records, start) = Setup::of(pass, 20).play(Server::new(ms(100), ms(50), 2), true);
+    let sent: Vec<Nanos> = records.iter().map(|record| record.send_start.unwrap()).collect();
+    let truth = [0, 100, 150, 250, 300, 300].map(|at| start + ms(at));
+    assert_eq!(sent, truth);
+    assert!(records.iter().all(|record| record.due == record.send_start.unwrap()));
+}
+
+#[test]
+fn each_timeout_names_its_phase_and_is_exact() {
+    let limit = Some(ms(70));
+    for (timeouts, server, stall, phase, ended) in [
+        (Timeouts { first_token: limit, ..NO_TIMEOUTS }, 100, None, Phase::Headers, 70),
+        (Timeouts { between_events: limit, ..NO_TIMEOUTS }, 5, Some(2), Phase::BetweenEvents, 85),
+        (Timeouts { total: limit, ..NO_TIMEOUTS }, 5, None, Phase::Total, 70),
+    ] {
+        let mut setup = Setup::of(PassPlan::OneByOne { bound: Bound::requests(1) }, 1);
+        setup.timeouts = timeouts;
+        let mut server = Server::new(ms(server), ms(10), 50);
+        server.stall_after = stall;
+        let (records, start) = setup.play(server, true);
+        assert_eq!(records[0].outcome, Outcome::TimedOut { phase });
+        assert_eq!(records[0].ended, Some(start + ms(ended)));
+    }
+}
+
+#[test]
+fn a_server_that_does_not_listen_gives_each_request_its_refusal() {
+    let setup = Setup::of(PassPlan::closed(2, Bound::requests(5)), 5);
+    let (records, _) = setup.play(Server::new(ms(1), ms(1), 1), false);
+    assert_eq!(records.len(), 5);
+    for record in &records {
+        assert_eq!(record.outcome, Outcome::Connection { phase: Phase::Connect });
+    }
+}
+
+#[test]
+fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_out() {
+    let objectives = slo::parse("ttft_p99<50ms").expect("an objective");
+    let criteria = criteria(&objectives, &[], 0.99, None).expect("a criterion");
+    let settings = Settings {
+        criteria: criteria.clone(),
+        start: 1.0,
+        stride: 2.0,
+        lowest: 1.0,
+        highest: None,
+        whole: false,
+        confidence: 0.95,
+        precision: 0.05,
+        max_requests: 1_000,
+        max_trials: 40,
+        latency_s: None,
+    };
+    // One each ms, and no answer within a second: of 300 the first 100 decide, when the last of them
+    // is 50 ms late and 100 ms have gone by in which it could have been read: at 249 ms, of which
+    // the next look is at 250 ms.
+    let evenly = PassPlan::Open {
+        rate: Level::Constant(1_000.0),
+        arrivals: Arrivals::Constant,
+        bound: Bound::requests(300),
+        max_in_flight: None,
+        over_limit: OverLimit::Queue,
+    };
+    for (ttft, outcome) in [(1_000, Outcome::Cancelled), (20, Outcome::Complete)] {
+        let mut setup = Setup::of(evenly.clone(), 300);
+        setup.watcher = Some(Watcher::new(&criteria, &evenly, settings.claim_level()));
+        let (records, start) = setup.play(Server::new(ms(ttft), ms(1), 2), true);
+        let of = |outcome| records.iter().filter(|record| record.outcome == outcome).count();
+        let skipped = if outcome == Outcome::Complete { 0 } else { 50 };
+        assert_eq!(
+            (records.len(), of(outcome), of(Outcome::Skipped)),
+            (300, 300 - skipped, skipped)
+        );
+        let mut fold = TrialFold::of(&evenly, &criteria).expect("a load");
+        records.iter().for_each(|one| fold.add(&RequestFigures::of(&Timeline::new(one, true))));
+        let mut search = Search::new(settings.clone());
+        search.tell(fold.finish());
+        let load = &search.loads()[0];
+        if outcome == Outcome::Complete {
+            assert_eq!((load.overwhelmed, load.claim()), (None, Claim::Open));
+            continue;
+        }
+        assert!(load.overwhelmed.is_some_and(|by| by.cut_off > 0), "{load:?}");
+        assert_eq!(search.requests(), 250);
+        for record in &records {
+            assert_eq!(record.detail.as_deref(), Some(CUT_OFF));
+            assert!(record.outcome == Outcome::Skipped || record.ended == Some(start + ms(250)));
+        }
+    }
+}
+
+#[test]
+fn an_interruption_leaves_one_record_for_every_planned_request() {
+    let setup = Setup::of(PassPlan::closed(2, Bound::requests(7)), 7);
+    setup.stop.store(true, Ordering::Relaxed);
+    let (records, _) = setup.play(Server::new(ms(5), ms(5), 5), true);
+    assert_eq!(records.len(), 7);
+    assert!(records.iter().all(|record| record.outcome == Outcome::Skipped));
+}
+
+#[test]
+fn a_source_that_runs_dry_leaves_one_record_for_every_planned_request() {
+    for pass in [
+        PassPlan::closed(2, Bound::requests(7)),
+        PassPlan::Saturated { requests: 7 },
+        PassPlan::open(100.0, Bound::requests(7)),
+    ] {
+        let setup = Setup::of(pass, 4);
+        let (records, _) = setup.play(Server::new(ms(5), ms(5), 5), true);
+        assert_eq!(records.len(), 7, "{}", setup.pass);
+        let skipped: Vec<&Record> =
+            records.iter().filter(|record| record.outcome == Outcome::Skipped).collect();
+        assert_eq!(skipped.len(), 3, "{}", setup.pass);
+        for record in skipped {
+            assert!(record.detail.as_deref().is_some_and(|why| why.contains("ran dry")));
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What the tests share: a server of known truth, and a pass played against it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use inferometer_analysis::search::Watcher;
+use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_load::PassPlan;
+use inferometer_load::load_model;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::Record;
+use inferometer_model::request::{Prompt, Request, Sampling};
+use inferometer_model::source::{Prepared, Source};
+use inferometer_model::time::Nanos;
+use inferometer_net::virtual_net::{self, VirtualNet};
+use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
+use inferometer_plan::Timeouts;
+use inferometer_wire::dialect::dialect;
+use inferometer_wire::http::{LAST_CHUNK, RequestParser, response_head, write_chunk};
+
+pub fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+/// Responds to each request with a stream: the first token after `ttft`, then one every `gap`.
+pub struct Server {
+    pub ttft: Duration,
+    pub gap: Duration,
+    pub tokens: u32,
+    /// Sends this many tokens, then nothing more, ever.
+    pub stall_after: Option<u32>,
+    /// Responds to this request with an error; counted from 0 in the order of arrival.
+    pub refuses: Option<usize>,
+    /// The prompts in the order of arrival.
+    pub prompts: Arc<Mutex<Vec<String>>>,
+    pub parsers: BTreeMap<ConnId, RequestParser>,
+    pub agenda: VecDeque<(Nanos, ConnId, u32)>,
+}
+
+impl Server {
+    pub fn new(ttft: Duration, gap: Duration, tokens: u32) -> Self {
+        let (parsers, agenda) = (BTreeMap::new(), VecDeque::new());
+        let (stall_after, refuses, prompts) = (None, None, Arc::default());
+        Self { ttft, gap, tokens, stall_after, refuses, prompts, parsers, agenda }
+    }
+
+    /// Receives a request. Returns whether tokens follow.
+    fn receive(&self, net: &mut VirtualNet, conn: ConnId, body: &[u8]) -> bool {
+        let body: serde_json::Value = serde_json::from_slice(body).expect("JSON");
+        let mut prompts = self.prompts.lock().expect("one thread");
+        prompts.push(body["prompt"].as_str().expect("a prompt").to_owned());
+        let refused = self.refuses == Some(prompts.len() - 1);
+        if refused {
+            let answer = response_head(503, &[("content-length", "0")]);
+            net.write(conn, &answer).expect("a client that listens");
+        }
+        !refused
+    }
+
+    fn send(&self, net: &mut VirtualNet, conn: ConnId, index: u32) {
+        let mut bytes = Vec::new();
+        if index == 0 {
+            let headers = [("content-type", "text/event-stream"), ("transfer-encoding", "chunked")];
+            bytes = response_head(200, &headers);
+        }
+        let last = index + 1 == self.tokens;
+        let reason = if last { "\"length\"" } else { "null" };
+        let event = format!(
+            "data: {{\"choices\":[{{\"index\":0,\"text\":\" w\",\"finish_reason\":{reason}}}]}}\n\n"
+        );
+        write_chunk(&mut bytes, event.as_bytes());
+        if last {
+            let usage = format!(
+                "data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":3,\"completion_tokens\":{}}}}}\
+                 \n\ndata: [DONE]\n\n",
+                self.tokens
+            );
+            write_chunk(&mut bytes, usage.as_bytes());
+            bytes.extend_from_slice(LAST_CHUNK);
+        }
+        // The client may have gone.
+        let _ = net.write(conn, &bytes);
+    }
+}
+
+impl Actor<VirtualNet> for Server {
+    fn turn(&mut self, net: &mut VirtualNet, ready: &[Ready]) -> Wake {
+        let mut buffer = [0; 4096];
+        for event in ready {
+            match *event {
+                Ready::Accepted(conn) => {
+                    self.parsers.insert(conn, RequestParser::new());
+                }
+                Ready::Readable(conn) => match net.read(conn, &mut buffer) {
+                    ReadResult::Data(arrived) => {
+                        let parser = self.parsers.get_mut(&conn).expect("an accepted connection");
+                        let request = parser.push(&buffer[..arrived.bytes]).expect("a request");
+                        if request.is_some_and(|request| self.receive(net, conn, &request.body)) {
+                            self.agenda.push_back((net.now() + self.ttft, conn, 0));
+                        }
+                    }
+                    _ => net.close(conn, Close::Gracefully),
+                },
+                _ => {}
+            }
+        }
+        let now = net.now();
+        let (due, later): (VecDeque<_>, VecDeque<_>) =
+            self.agenda.drain(..).partition(|&(at, ..)| at <= now);
+        self.agenda = later;
+        for (at, conn, index) in due {
+            self.send(net, conn, index);
+            let next = index + 1;
+            if next < self.tokens && self.stall_after.is_none_or(|limit| next < limit) {
+                self.agenda.push_back((at + self.gap, conn, next));
+            }
+        }
+        self.agenda.iter().map(|&(at, ..)| at).min().map_or(Wake::WhenReady, Wake::At)
+    }
+}
+
+#[derive(Default)]
+pub struct Records(Vec<Record>);
+
+impl Recorder for Records {
+    fn record(&mut self, record: Record, _text: Option<String>) {
+        self.0.push(record);
+    }
+}
+
+/// The parts of a pass that tests change.
+pub struct Setup {
+    pub pass: PassPlan,
+    pub requests: u32,
+    pub timeouts: Timeouts,
+    pub stop: Arc<AtomicBool>,
+    pub keep_text: bool,
+    pub watcher: Option<Watcher>,
+}
+
+pub const NO_TIMEOUTS: Timeouts =
+    Timeouts { connect: None, first_token: None, between_events: None, total: None };
+
+pub fn request(prompt: String, output_tokens: u32) -> Request {
+    let request = Request::new(Prompt::Text(prompt), 3, output_tokens);
+    Request { counted_tokens: Some(3), ..request }
+}
+
+impl Setup {
+    pub fn of(pass: PassPlan, requests: u32) -> Self {
+        let (timeouts, stop, watcher) = (NO_TIMEOUTS, Arc::default(), None);
+        Self { pass, requests, timeouts, stop, keep_text: false, watcher }
+    }
+
+    /// Plays the pass; returns its records by index, and when it started.
+    pub fn play(&self, server: Server, listening: bool) -> (Vec<Record>, Nanos) {
+        let request = request("a b c".into(), server.tokens);
+        let source = Box::new(Prepared::new(vec![request; self.requests as usize]));
+        self.play_source(source, server, listening)
+    }
+
+    /// As [`Setup::play`], with the requests of a source.
+    pub fn play_source(
+        &self,
+        source: Box<dyn Source>,
+        mut server: Server,
+        listening: bool,
+    ) -> (Vec<Record>, Nanos) {
+        let mut hosts = virtual_net::hosts(2);
+        let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
+        let mut address = SocketAddr::from(([127, 0, 0, 1], 80));
+        if listening {
+            address = server_net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
+        }
+        let sampling = Sampling {
+            temperature: 0.0,
+            ignore_eos: true,
+            stream: true,
+            extra_body: serde_json::Map::new(),
+        };
+        let endpoint = Endpoint {
+            dialect: dialect("openai-completions").expect("known"),
+            authority: "h".into(),
+            path: "/v1/completions".into(),
+            headers: Vec::new(),
+            model: "m".into(),
+        };
+        let ahead = self.pass.load().at_start().unwrap_or(0).max(1);
+        let (max_in_flight, over_limit) = self.pass.limit();
+        let job = Job {
+            pass: 0,
+            load: load_model(&self.pass, 1),
+            stages: self.pass.stages(),
+            encoder: Encoder::new(source, endpoint, sampling, self.keep_text),
+            address,
+            timeouts: self.timeouts,
+            planned: self.pass.requests(),
+            max_in_flight,
+            over_limit,
+            connections_ahead: ahead as usize,
+            spare_connections: 0,
+            reuse_connections: true,
+            watcher: self.watcher.clone(),
+        };
+        let live = Arc::new(Live::default());
+        let mut driver = Driver::new(job, Records::default(), live.clone(), self.stop.clone());
+        virtual_net::play(&mut [(&mut driver, client_net), (&mut server, server_net)]);
+        let start = driver.start();
+        let mut records = driver.into_parts().1.0;
+        records.sort_by_key(|record| record.index);
+        let (counts, all) = (live.look(), records.len() as u64);
+        let never = [Outcome::Dropped, Outcome::Skipped];
+        let never = records.iter().filter(|record| never.contains(&record.outcome)).count() as u64;
+        assert_eq!((counts.begun, counts.ended), (all - never, all - never));
+        assert_eq!((counts.never_begun, counts.over()), (never, all));
+        (records, start)
+    }
+}

@@ -1,0 +1,55 @@
+//! A client that keeps its connections between requests, for many small ones from several threads.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::error::ClientError;
+use super::stream::Stream;
+use super::{Client, ClientResponse, Reuse};
+
+/// A client with a pool of connections: as many are open as threads send at the same time.
+pub struct KeepAliveClient {
+    client: Client,
+    idle: Mutex<Vec<Stream>>,
+}
+
+impl KeepAliveClient {
+    /// Opens nothing yet.
+    #[must_use]
+    pub fn new(client: &Client) -> Self {
+        Self { client: client.clone(), idle: Mutex::default() }
+    }
+
+    /// The client without the pool.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Posts JSON to a path; any status is a response. The request must change nothing on the
+    /// server: if a kept connection turns out to be closed, it is sent again on a new one.
+    ///
+    /// # Errors
+    /// When no response arrives, or what arrives is not HTTP.
+    pub fn post(
+        &self,
+        path: &str,
+        body: &serde_json::Value,
+    ) -> Result<ClientResponse, ClientError> {
+        let body = body.to_string();
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let send = |mut stream: Stream| {
+            let sent = self.client.send(&mut stream, Reuse::Keep, "POST", path, Some(&body));
+            sent.map(|(response, reusable)| {
+                if reusable {
+                    idle().push(stream);
+                }
+                response
+            })
+        };
+        let pooled = idle().pop();
+        match pooled.map(&send) {
+            Some(Ok(response)) => Ok(response),
+            None | Some(Err(_)) => send(Stream::connect(&self.client)?),
+        }
+    }
+}

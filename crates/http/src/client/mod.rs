@@ -1,0 +1,220 @@
+//! A blocking client for requests beside the measurement: what a server is, its tokenizer, its
+//! metrics. It never sends the requests that are measured.
+//!
+//! It is our own although `ureq` has the timeouts that are needed (total, connect, per read). Three
+//! things would still need our own code around `ureq`: a connection that is opened only to see
+//! whether the server listens and is trusted ([`Client::reach`]); Mozilla's root certificates plus
+//! those of `--ca-cert`, of which `ureq` takes one or the other; and one resolved address for these
+//! requests and the measured ones. What `ureq` would save is the loop over reads below.
+
+mod error;
+mod keep_alive;
+mod redact;
+mod stream;
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use inferometer_net::monotonic_now;
+use inferometer_net::tls::{TlsClient, Trust};
+use inferometer_plan::Url;
+use inferometer_wire::error_message;
+use inferometer_wire::http::{Ended, Piece, ResponseParser, request_head};
+
+pub use error::ClientError;
+pub use keep_alive::KeepAliveClient;
+pub use redact::redact;
+
+use error::no_tls;
+use stream::Stream;
+
+/// The longest response body that is read, in bytes.
+const MAX_BODY_BYTES: usize = 64 << 20;
+
+/// A client of one server.
+#[derive(Clone)]
+pub struct Client {
+    /// The server's address, as the user gave it.
+    pub url: Url,
+    /// The address that its name was resolved to.
+    pub address: SocketAddr,
+    /// Further headers, such as the authorization. Never shown.
+    pub headers: Vec<(String, String)>,
+    /// Longest wait for the connection, for each write and for each read.
+    pub timeout: Duration,
+    /// Longest time for a whole response, however steadily its parts arrive. It is checked after
+    /// each read, so a response may take one `timeout` longer.
+    pub deadline: Option<Duration>,
+    /// TLS, if the server speaks it.
+    pub tls: Option<TlsClient>,
+}
+
+/// A response with its whole body.
+pub struct ClientResponse {
+    /// The HTTP status.
+    pub status: u16,
+    /// The `server` header.
+    pub server: Option<String>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// What happens to a connection after a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reuse {
+    Close,
+    Keep,
+}
+
+impl Client {
+    /// Resolves a server's name and connects once, so that it is known to listen.
+    ///
+    /// # Errors
+    /// When the name cannot be resolved or none of its addresses takes a connection.
+    pub fn reach(
+        url: &Url,
+        headers: Vec<(String, String)>,
+        timeout: Duration,
+        trust: &Trust,
+    ) -> Result<Self, ClientError> {
+        let tls = url.secure.then(|| TlsClient::new(&url.host, trust)).transpose();
+        let tls = tls.map_err(|error| no_tls(url, io::Error::other(error)))?;
+        let resolve = |source| ClientError::Resolve { url: url.to_string(), source };
+        let addresses: Vec<SocketAddr> =
+            (url.host.as_str(), url.port).to_socket_addrs().map_err(resolve)?.collect();
+        let nowhere = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        let mut last = ClientError::Unreachable { url: url.to_string(), source: nowhere };
+        for address in addresses {
+            let (headers, tls) = (headers.clone(), tls.clone());
+            let (url, deadline) = (url.clone(), None);
+            let client = Self { url, address, headers, timeout, deadline, tls };
+            match Stream::connect(&client) {
+                Ok(_) => return Ok(client),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Gets a path; any status is a response.
+    ///
+    /// # Errors
+    /// When no response arrives, or what arrives is not HTTP.
+    pub fn get(&self, path: &str) -> Result<ClientResponse, ClientError> {
+        self.request("GET", path, None)
+    }
+
+    /// Posts JSON to a path; any status is a response.
+    ///
+    /// # Errors
+    /// When no response arrives, or what arrives is not HTTP.
+    pub fn post(
+        &self,
+        path: &str,
+        body: &serde_json::Value,
+    ) -> Result<ClientResponse, ClientError> {
+        self.request("POST", path, Some(&body.to_string()))
+    }
+
+    /// The JSON of a successful response.
+    ///
+    /// # Errors
+    /// When the status is not 200 or the body is not JSON.
+    pub fn json(
+        &self,
+        path: &str,
+        response: &ClientResponse,
+    ) -> Result<serde_json::Value, ClientError> {
+        if response.status != 200 {
+            return Err(ClientError::Refused {
+                url: self.url.to_string(),
+                path: path.to_owned(),
+                status: response.status,
+                message: redact(&self.headers, &error_message(response.status, &response.body)),
+            });
+        }
+        serde_json::from_slice(&response.body).map_err(|error| self.garbled(path, error))
+    }
+
+    fn request(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> Result<ClientResponse, ClientError> {
+        let mut stream = Stream::connect(self)?;
+        self.send(&mut stream, Reuse::Close, method, path, body).map(|(response, _)| response)
+    }
+
+    /// Sends a request on an open connection. Returns the response, and whether the connection can
+    /// carry another request.
+    fn send(
+        &self,
+        stream: &mut Stream,
+        reuse: Reuse,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> Result<(ClientResponse, bool), ClientError> {
+        let connection = if reuse == Reuse::Keep { "keep-alive" } else { "close" };
+        let mut headers = self.headers.clone();
+        headers.push(("connection".to_owned(), connection.to_owned()));
+        let full_path = format!("{}{path}", self.url.prefix);
+        let authority = self.url.host_field();
+        let mut bytes = request_head(method, &full_path, &authority, &headers, body.map(str::len));
+        bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
+        stream.write_all(&bytes).map_err(|source| self.broken(path, source))?;
+        self.read_response(path, stream)
+    }
+
+    fn read_response(
+        &self,
+        path: &str,
+        stream: &mut Stream,
+    ) -> Result<(ClientResponse, bool), ClientError> {
+        let mut parser = ResponseParser::new();
+        let mut response = ClientResponse { status: 0, server: None, body: Vec::new() };
+        let mut buffer = [0; 16 << 10];
+        let start = monotonic_now();
+        while !parser.is_done() {
+            let count = stream.read(&mut buffer).map_err(|source| self.broken(path, source))?;
+            if count == 0 {
+                if parser.finish() == Ended::Truncated {
+                    return Err(self.garbled(path, "the answer was cut short"));
+                }
+                break;
+            }
+            let sink = &mut |piece: Piece<'_>| match piece {
+                Piece::Head(head) => {
+                    response.status = head.status;
+                    response.server = head.header("server").map(str::to_owned);
+                }
+                Piece::Body(bytes) => response.body.extend_from_slice(bytes),
+                Piece::End => {}
+            };
+            parser.push(&buffer[..count], sink).map_err(|error| self.garbled(path, error))?;
+            let is_late = self.deadline.is_some_and(|limit| monotonic_now().since(start) > limit);
+            if is_late && !parser.is_done() {
+                let trickles = "it trickles, and is not whole in the time that it has";
+                return Err(self.broken(path, io::Error::new(io::ErrorKind::TimedOut, trickles)));
+            }
+            if response.body.len() > MAX_BODY_BYTES {
+                return Err(self.garbled(path, "the answer is longer than 64 MiB"));
+            }
+        }
+        Ok((response, parser.keep_alive()))
+    }
+
+    fn broken(&self, path: &str, source: io::Error) -> ClientError {
+        ClientError::Broken { url: self.url.to_string(), path: path.to_owned(), source }
+    }
+
+    fn garbled(&self, path: &str, what: impl ToString) -> ClientError {
+        ClientError::Garbled {
+            url: self.url.to_string(),
+            path: path.to_owned(),
+            what: redact(&self.headers, &what.to_string()),
+        }
+    }
+}

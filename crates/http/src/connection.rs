@@ -1,0 +1,159 @@
+//! One client's connection: requests in, one response at a time out. It decides no response.
+
+use std::collections::VecDeque;
+
+use inferometer_model::time::Nanos;
+use inferometer_net::{Close, ConnId};
+use inferometer_wire::http::{
+    CONTINUE, HttpError, LAST_CHUNK, Request, RequestParser, response_head, write_chunk,
+};
+
+use crate::limits::Limits;
+use crate::write_buffer::WriteBuffer;
+
+/// A connection on which a handler writes responses of type `R`.
+#[derive(Debug)]
+pub struct Connection<R> {
+    /// The response under way. While there is one, further requests wait.
+    pub response: Option<R>,
+    /// Bytes that the client has not taken, and whether the connection ends after them.
+    pub output: WriteBuffer,
+    id: ConnId,
+    parser: RequestParser,
+    /// Requests that arrived while a response was under way.
+    waiting: VecDeque<Request>,
+    keep_alive: bool,
+    /// When it was opened, received a whole request or wrote something.
+    active_at: Nanos,
+    received_request: bool,
+}
+
+impl<R> Connection<R> {
+    pub(crate) fn new(id: ConnId, now: Nanos, limits: &Limits) -> Self {
+        Self {
+            response: None,
+            output: WriteBuffer::new(id),
+            id,
+            parser: RequestParser::with_limits(limits.head_bytes, limits.body_bytes),
+            waiting: VecDeque::new(),
+            keep_alive: false,
+            active_at: now,
+            received_request: false,
+        }
+    }
+
+    /// Its id in the net.
+    #[must_use]
+    pub fn id(&self) -> ConnId {
+        self.id
+    }
+
+    /// Queues a response head. `connection: close` is added where the client does not keep the
+    /// connection.
+    pub fn head(&mut self, status: u16, headers: &[(&str, &str)]) {
+        let mut all = headers.to_vec();
+        if !self.keep_alive {
+            all.push(("connection", "close"));
+        }
+        self.output.push(&response_head(status, &all));
+    }
+
+    /// Queues a complete response; `headers` state the body's length.
+    pub fn respond(&mut self, status: u16, headers: &[(&str, &str)], body: &[u8]) {
+        self.head(status, headers);
+        self.output.push(body);
+        self.end();
+    }
+
+    /// Queues one chunk of a chunked body. Empty data is left out, because it would end the body.
+    pub fn chunk(&mut self, data: &[u8]) {
+        write_chunk(self.output.buffer(), data);
+    }
+
+    /// Queues the end of a chunked body.
+    pub fn end_chunked(&mut self) {
+        self.output.push(LAST_CHUNK);
+        self.end();
+    }
+
+    /// The response is complete: a connection that is not kept ends after it.
+    pub fn end(&mut self) {
+        if !self.keep_alive {
+            self.close();
+        }
+    }
+
+    /// Ends the connection after the last byte, unless another end was decided before.
+    pub fn close(&mut self) {
+        if !self.output.is_closing() {
+            self.output.close_after(Close::Gracefully);
+        }
+    }
+
+    /// Parses the bytes of one read. A complete request waits for [`Self::next_request`].
+    pub(crate) fn receive(&mut self, bytes: &[u8]) -> Result<(), HttpError> {
+        let parsed = self.parser.push(bytes);
+        if self.parser.take_wants_continue() {
+            self.output.push(CONTINUE);
+        }
+        self.waiting.extend(parsed?);
+        Ok(())
+    }
+
+    /// The next complete request, if there is one.
+    pub(crate) fn next_request(&mut self) -> Result<Option<Request>, HttpError> {
+        match self.waiting.pop_front() {
+            Some(request) => Ok(Some(request)),
+            None => self.parser.push(&[]),
+        }
+    }
+
+    /// Whether anything was received that is not answered yet.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty() || self.parser.is_inside_request()
+    }
+
+    /// A request is handed to the handler now.
+    pub(crate) fn begin(&mut self, now: Nanos, request: &Request) {
+        (self.active_at, self.received_request) = (now, true);
+        self.keep_alive = request.keep_alive;
+    }
+
+    /// The connection cannot carry another request.
+    pub(crate) fn keep_no_longer(&mut self) {
+        self.keep_alive = false;
+    }
+
+    pub(crate) fn wrote(&mut self, now: Nanos) {
+        self.active_at = now;
+    }
+
+    /// Whether the next request may be answered now.
+    pub(crate) fn takes_requests(&self, limits: &Limits) -> bool {
+        self.response.is_none()
+            && !self.output.is_closing()
+            && self.output.len() < limits.unsent_bytes
+    }
+
+    /// Whether it may send more bytes.
+    pub(crate) fn may_send(&self, limits: &Limits) -> bool {
+        self.takes_requests(limits) || self.waiting.len() < limits.queued_requests
+    }
+
+    /// Whether nothing is being written on it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.response.is_none() && self.output.is_empty()
+    }
+
+    pub(crate) fn active_at(&self) -> Nanos {
+        self.active_at
+    }
+
+    /// When it is closed if it stays silent. Bytes alone do not count: a request has to arrive
+    /// whole in time.
+    pub(crate) fn closes_at(&self, limits: &Limits) -> Option<Nanos> {
+        let timeouts = limits.timeouts.filter(|_| self.is_idle())?;
+        let in_request = !self.received_request || self.parser.is_inside_request();
+        Some(self.active_at + if in_request { timeouts.request } else { timeouts.idle })
+    }
+}

@@ -1,0 +1,127 @@
+//! All open connections of a server, by slot. It reads nothing and answers nothing.
+
+use std::collections::BTreeSet;
+
+use inferometer_model::time::Nanos;
+use inferometer_net::{Close, ConnId, Net, Wake};
+
+use crate::connection::Connection;
+use crate::limits::Limits;
+use crate::write_buffer::Flushed;
+
+/// The connections of a server whose handler writes responses of type `R`.
+#[derive(Debug)]
+pub struct Connections<R> {
+    by_slot: Vec<Option<Box<Connection<R>>>>,
+    open: usize,
+    limits: Limits,
+    /// Connections on which nothing is written before an instant.
+    held: BTreeSet<(Nanos, ConnId)>,
+}
+
+impl<R> Connections<R> {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self { by_slot: Vec::new(), open: 0, limits, held: BTreeSet::new() }
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// An open connection.
+    pub fn get_mut(&mut self, id: ConnId) -> Option<&mut Connection<R>> {
+        let connection = self.by_slot.get_mut(id.slot())?.as_deref_mut()?;
+        (connection.id() == id).then_some(connection)
+    }
+
+    /// Every open connection, by slot.
+    pub fn iter(&self) -> impl Iterator<Item = &Connection<R>> {
+        self.by_slot.iter().filter_map(Option::as_deref)
+    }
+
+    pub(crate) fn open(&mut self, id: ConnId, now: Nanos) -> &mut Connection<R> {
+        if self.by_slot.len() <= id.slot() {
+            self.by_slot.resize_with(id.slot() + 1, || None);
+        }
+        self.open += 1;
+        self.by_slot[id.slot()].insert(Box::new(Connection::new(id, now, &self.limits)))
+    }
+
+    fn remove(&mut self, id: ConnId) -> Option<Connection<R>> {
+        let place = self.by_slot.get_mut(id.slot())?;
+        let removed = place.take_if(|connection| connection.id() == id)?;
+        self.open -= 1;
+        Some(*removed)
+    }
+
+    /// Closes a connection. Returns the response that was under way on it.
+    pub fn close(&mut self, net: &mut impl Net, id: ConnId) -> Option<R> {
+        let connection = self.remove(id)?;
+        net.close(id, Close::Gracefully);
+        connection.response
+    }
+
+    /// Writes what the socket takes. Returns the response that was under way if the connection
+    /// broke.
+    pub fn flush(&mut self, net: &mut impl Net, id: ConnId) -> Option<R> {
+        let connection = self.get_mut(id)?;
+        match connection.output.flush(net) {
+            Flushed::Open { wrote } => {
+                if wrote {
+                    connection.wrote(net.now());
+                }
+                None
+            }
+            Flushed::Held(until) => {
+                self.held.insert((until, id));
+                None
+            }
+            Flushed::Closed => self.remove(id)?.response,
+        }
+    }
+
+    /// The next connection that was held until now, if any.
+    pub(crate) fn release(&mut self, now: Nanos) -> Option<ConnId> {
+        let &(until, id) = self.held.first()?;
+        (until <= now).then(|| {
+            self.held.pop_first();
+            id
+        })
+    }
+
+    /// Whether as many are open as may be.
+    pub(crate) fn is_full(&self) -> bool {
+        self.open >= self.limits.connections
+    }
+
+    /// Closes the connection that has been idle for the longest time, if any is.
+    pub(crate) fn close_longest_idle(&mut self, net: &mut impl Net) {
+        let idle = self.iter().filter(|connection| connection.is_idle());
+        if let Some(id) = idle.min_by_key(|one| one.active_at()).map(Connection::id) {
+            self.close(net, id);
+        }
+    }
+
+    /// Closes connections that have been silent for too long.
+    pub(crate) fn close_silent(&mut self, net: &mut impl Net) {
+        if self.limits.timeouts.is_none() {
+            return;
+        }
+        let now = net.now();
+        let is_late =
+            |one: &&Connection<R>| one.closes_at(&self.limits).is_some_and(|at| at <= now);
+        let late: Vec<ConnId> = self.iter().filter(is_late).map(Connection::id).collect();
+        for id in late {
+            self.close(net, id);
+        }
+    }
+
+    /// `wake`, or earlier where a connection is released or closed before.
+    pub(crate) fn wake(&self, wake: Wake) -> Wake {
+        let wake = self.held.first().map_or(wake, |(until, _)| wake.or_at(*until));
+        if self.limits.timeouts.is_none() {
+            return wake;
+        }
+        self.iter().filter_map(|one| one.closes_at(&self.limits)).fold(wake, Wake::or_at)
+    }
+}

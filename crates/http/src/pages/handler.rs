@@ -1,0 +1,202 @@
+//! The handler of read-only pages: checks who may read, lets the pages respond, and sends their
+//! events. It makes no page itself.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use inferometer_model::time::Nanos;
+use inferometer_net::{ConnId, Net, Wake};
+use inferometer_wire::http::Request;
+
+use super::access::{Access, Decision};
+use super::response::{Body, Event, Response};
+use super::target::RequestTarget;
+use crate::connection::Connection;
+use crate::connections::Connections;
+use crate::limits::{Limits, Timeouts};
+use crate::server::Handler;
+
+/// Limits for readers that need not be trusted.
+const LIMITS: Limits = Limits {
+    head_bytes: 16 << 10,
+    body_bytes: 4 << 10,
+    connections: 128,
+    // No reader has a question while a response is under way.
+    queued_requests: 0,
+    unsent_bytes: 1 << 20,
+    timeouts: Some(Timeouts { request: Duration::from_secs(10), idle: Duration::from_secs(60) }),
+};
+
+/// How often events are sent.
+const EVENT_PERIOD: Duration = Duration::from_secs(1);
+
+/// Instructions to browsers with every response: load nothing from elsewhere, run no script but
+/// ours, show the page in no other page, and do not tell other sites where the reader was.
+const BROWSER_POLICY: [(&str, &str); 5] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; \
+         img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \
+         frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cache-control", "no-cache"),
+];
+
+/// Pages as functions, without their connections.
+pub trait Pages {
+    /// The response to a GET of a target.
+    fn page(&mut self, target: &RequestTarget) -> Response;
+
+    /// A response with this status that says why there is no other. Status 401: the reader has to
+    /// give the token.
+    fn refusal(&self, status: u16, why: &str) -> Response;
+
+    /// The next event about the topic of a [`Body::Events`].
+    fn event(&mut self, _topic: &str) -> Event {
+        Event { data: String::new(), is_last: true }
+    }
+}
+
+/// Events that are being sent.
+#[derive(Debug)]
+pub struct EventStream {
+    topic: String,
+    /// When the next one is due.
+    due: Nanos,
+}
+
+/// Serves pages to those who may read them.
+pub struct PageHandler<P> {
+    pages: P,
+    access: Access,
+    stop: Arc<AtomicBool>,
+}
+
+impl<P: Pages> PageHandler<P> {
+    /// The server ends in its next turn after `stop` was set.
+    #[must_use]
+    pub fn new(pages: P, access: Access, stop: Arc<AtomicBool>) -> Self {
+        Self { pages, access, stop }
+    }
+
+    fn response(&mut self, request: &Request) -> Response {
+        let target = RequestTarget::parse(&request.target);
+        match (request.method.as_str(), self.access.decide(request, &target)) {
+            (_, Decision::WrongHost) => {
+                let why = "this is for readers on this machine: open it as 127.0.0.1 or localhost";
+                self.pages.refusal(421, why)
+            }
+            (_, Decision::NoToken) => self.pages.refusal(401, "the token is missing or wrong"),
+            ("GET" | "HEAD", Decision::SetCookie { link, cookie }) => {
+                Response::redirect(link).with_header("set-cookie", cookie)
+            }
+            ("GET" | "HEAD", Decision::Allowed) => self.pages.page(&target),
+            (method, _) => {
+                let why = format!("{method} is not understood: what is here is read only");
+                self.pages.refusal(405, &why).with_header("allow", "GET, HEAD".to_owned())
+            }
+        }
+    }
+}
+
+impl<P: Pages> Handler for PageHandler<P> {
+    type Response = EventStream;
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn request<N: Net>(
+        &mut self,
+        net: &mut N,
+        connection: &mut Connection<EventStream>,
+        request: &Request,
+    ) {
+        let response = self.response(request);
+        let is_head = request.method == "HEAD";
+        match &response.body {
+            Body::Complete(content) => write(connection, &response, content, is_head),
+            Body::Events { topic } => {
+                head(connection, &response, ("transfer-encoding", "chunked"));
+                if is_head {
+                    connection.end();
+                } else {
+                    // The first event is due at once.
+                    let stream = EventStream { topic: topic.clone(), due: net.now() };
+                    connection.response = Some(stream);
+                }
+            }
+        }
+    }
+
+    fn refuse(&mut self, connection: &mut Connection<EventStream>, status: u16, why: &str) {
+        let response = self.pages.refusal(status, why);
+        if let Body::Complete(content) = &response.body {
+            write(connection, &response, content, false);
+        }
+    }
+
+    fn turn<N: Net>(&mut self, net: &mut N, connections: &mut Connections<EventStream>) -> Wake {
+        if self.stop.load(Ordering::Relaxed) {
+            return Wake::Done;
+        }
+        self.send_due_events(net, connections);
+        let due = connections.iter().filter_map(|one| Some(one.response.as_ref()?.due));
+        due.fold(Wake::WhenReady, Wake::or_at)
+    }
+}
+
+impl<P: Pages> PageHandler<P> {
+    /// Sends the events that are due. An event about one topic is made once for all its readers.
+    fn send_due_events(&mut self, net: &mut impl Net, connections: &mut Connections<EventStream>) {
+        let now = net.now();
+        let is_due = |one: &&Connection<EventStream>| {
+            one.response.as_ref().is_some_and(|stream| stream.due <= now)
+        };
+        let due: Vec<ConnId> = connections.iter().filter(is_due).map(Connection::id).collect();
+        let mut made: BTreeMap<String, Event> = BTreeMap::new();
+        for id in due {
+            let Some(connection) = connections.get_mut(id) else { continue };
+            let Some(stream) = &mut connection.response else { continue };
+            stream.due = now + EVENT_PERIOD;
+            let topic = stream.topic.clone();
+            let event = made.entry(topic).or_insert_with_key(|topic| self.pages.event(topic));
+            // A reader that is far behind is sent no further event.
+            if connection.output.len() < LIMITS.unsent_bytes {
+                connection.chunk(format!("data: {}\n\n", event.data).as_bytes());
+            }
+            if event.is_last {
+                connection.response = None;
+                connection.end_chunked();
+            }
+            // A stream whose reader went away needs nothing more.
+            connections.flush(net, id);
+        }
+    }
+}
+
+/// Queues a complete response; for HEAD, its head alone.
+fn write(
+    connection: &mut Connection<EventStream>,
+    response: &Response,
+    content: &[u8],
+    is_head: bool,
+) {
+    head(connection, response, ("content-length", &content.len().to_string()));
+    if !is_head {
+        connection.output.push(content);
+    }
+    connection.end();
+}
+
+fn head(connection: &mut Connection<EventStream>, response: &Response, framing: (&str, &str)) {
+    let mut headers = vec![("content-type", response.content_type), framing];
+    headers.extend(BROWSER_POLICY.iter().filter(|(name, _)| !response.has_header(name)));
+    headers.extend(response.headers.iter().map(|(name, value)| (*name, value.as_str())));
+    connection.head(response.status, &headers);
+}

@@ -1,0 +1,87 @@
+//! What a page responds: status, type and body. Never how it is written to a connection; that is
+//! the handler's.
+
+/// A response to one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// The HTTP status.
+    pub status: u16,
+    /// The media type of the body.
+    pub content_type: &'static str,
+    /// Further header fields.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: Body,
+}
+
+/// The body of a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// All of it.
+    Complete(Vec<u8>),
+    /// Server-sent events, one per second, until [`Event::is_last`].
+    Events {
+        /// What they are about; [`super::Pages::event`] gets it.
+        topic: String,
+    },
+}
+
+/// One server-sent event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its data, without a line end.
+    pub data: String,
+    /// Whether the stream ends after it.
+    pub is_last: bool,
+}
+
+impl Response {
+    /// Status 200 with content of some type.
+    #[must_use]
+    pub fn new(content_type: &'static str, content: Vec<u8>) -> Self {
+        Self { status: 200, content_type, headers: Vec::new(), body: Body::Complete(content) }
+    }
+
+    /// A stream of events about a topic.
+    #[must_use]
+    pub fn events(topic: String) -> Self {
+        Self { body: Body::Events { topic }, ..Self::new("text/event-stream", Vec::new()) }
+    }
+
+    /// Status 303: the resource is at this link (RFC 9110, section 15.4.4).
+    #[must_use]
+    pub fn redirect(link: String) -> Self {
+        Self::new("text/plain; charset=utf-8", Vec::new())
+            .with_status(303)
+            .with_header("location", link)
+    }
+
+    /// With another status.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// With a further header field.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: String) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// Whether it has a header field of this name.
+    #[must_use]
+    pub fn has_header(&self, name: &str) -> bool {
+        self.headers.iter().any(|(own, _)| *own == name)
+    }
+
+    /// The body as text; empty for events.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match &self.body {
+            Body::Complete(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Body::Events { .. } => String::new(),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Serves pages over real sockets until it is stopped. It knows no page.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use inferometer_net::{EpollNet, Net, Waker};
+
+use super::access::Access;
+use super::error::ServeError;
+use super::handler::{PageHandler, Pages};
+use crate::server::Server;
+
+/// Listens, calls `ready` with the address, the flag and the waker, and serves until the flag is set
+/// and the waker called.
+///
+/// # Errors
+/// [`ServeError::Listen`], [`ServeError::Sockets`].
+pub fn serve(
+    pages: impl Pages,
+    access: Access,
+    listen: SocketAddr,
+    ready: impl FnOnce(SocketAddr, Arc<AtomicBool>, Waker),
+) -> Result<(), ServeError> {
+    let mut net = EpollNet::new().map_err(ServeError::Sockets)?;
+    let at = net.listen(listen).map_err(|error| ServeError::Listen {
+        address: listen.to_string(),
+        advice: match error.kind() {
+            ErrorKind::AddrInUse => ": another program listens there; choose another port, or 0",
+            ErrorKind::PermissionDenied => ": ports below 1024 are not for everybody",
+            ErrorKind::AddrNotAvailable => ": this machine has no such address",
+            _ => "",
+        },
+        reason: error.to_string(),
+    })?;
+    let stop = Arc::new(AtomicBool::new(false));
+    ready(at, Arc::clone(&stop), net.waker());
+    let mut server = Server::new(PageHandler::new(pages, access, stop));
+    net.play(&mut server).map_err(ServeError::Sockets)
+}

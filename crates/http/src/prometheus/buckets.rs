@@ -1,0 +1,91 @@
+//! Counts of durations between fixed bounds, as histograms of Prometheus have them. It writes no
+//! text.
+
+/// Upper bounds for TTFT in seconds, as vLLM has them.
+pub const FIRST_TOKEN_S: [f64; 22] = [
+    0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0,
+    20.0, 40.0, 80.0, 160.0, 640.0, 2560.0,
+];
+/// Upper bounds for the time between two tokens in seconds, as vLLM has them.
+pub const FURTHER_TOKEN_S: [f64; 19] = [
+    0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0,
+    40.0, 80.0,
+];
+/// Upper bounds for E2E latency in seconds, as vLLM has them.
+pub const REQUEST_S: [f64; 21] = [
+    0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0,
+    480.0, 960.0, 1920.0, 7680.0,
+];
+
+/// Counts of durations between bounds, and their sum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buckets {
+    bounds_s: &'static [f64],
+    /// One count per bound, and one above the last. A part of a token counts as a fraction.
+    counts: Vec<f64>,
+    sum_s: f64,
+}
+
+impl Buckets {
+    /// Empty buckets between ascending upper bounds in seconds.
+    #[must_use]
+    pub fn new(bounds_s: &'static [f64]) -> Self {
+        Self { bounds_s, counts: vec![0.0; bounds_s.len() + 1], sum_s: 0.0 }
+    }
+
+    /// Counts a duration in seconds, `times` times.
+    pub fn add(&mut self, seconds: f64, times: f64) {
+        let index = self.bounds_s.partition_point(|&bound| bound < seconds);
+        self.counts[index] += times;
+        self.sum_s += seconds * times;
+    }
+
+    /// Adds the counts of other buckets with the same bounds.
+    ///
+    /// # Panics
+    /// If the bounds differ.
+    pub fn add_all(&mut self, other: &Self) {
+        assert_eq!(self.bounds_s, other.bounds_s, "counts between other bounds");
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        self.sum_s += other.sum_s;
+    }
+
+    /// How many durations were counted.
+    #[must_use]
+    pub fn count(&self) -> f64 {
+        self.counts.iter().sum()
+    }
+
+    /// The sum of all durations in seconds.
+    #[must_use]
+    pub fn sum_s(&self) -> f64 {
+        self.sum_s
+    }
+
+    /// Each upper bound in seconds, infinity last, with the count of durations up to it.
+    pub fn cumulative(&self) -> impl Iterator<Item = (f64, f64)> {
+        let bounds = self.bounds_s.iter().copied().chain([f64::INFINITY]);
+        bounds.zip(&self.counts).scan(0.0, |below, (bound, count)| {
+            *below += count;
+            Some((bound, *below))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_count_what_is_at_or_below_their_bound_and_the_last_one_counts_all() {
+        let mut buckets = Buckets::new(&[0.001, 0.005]);
+        for (seconds, times) in [(0.001, 1.0), (0.005, 1.0), (0.006, 0.5), (3_000.0, 1.0)] {
+            buckets.add(seconds, times);
+        }
+        let mut twice = buckets.clone();
+        twice.add_all(&buckets);
+        assert_eq!((buckets.count(), twice.count(), twice.sum_s()), (3.5, 7.0, 6_000.018));
+        let cumulative: Vec<(f64, f64)> = buckets.cumulative().collect();
+        assert_eq!(cumulative, [(0.001, 1.0), (0.005, 2.0), (f64::INFINITY, 3.5)]);
+    }
+}

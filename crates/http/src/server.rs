@@ -1,0 +1,187 @@
+//! The server as an actor: accepts, reads requests, lets a [`Handler`] respond, and writes. The
+//! same code serves over sockets and over the virtual network.
+
+use inferometer_model::time::Nanos;
+use inferometer_net::{Actor, ConnId, Net, ReadResult, Ready, Wake};
+use inferometer_wire::http::{HttpError, Request};
+
+use crate::connection::Connection;
+use crate::connections::Connections;
+use crate::limits::Limits;
+
+/// Room for one read. What does not fit is read in the next turn.
+const READ_BUFFER_BYTES: usize = 64 << 10;
+
+/// What responds to requests.
+pub trait Handler {
+    /// What the handler keeps of a response that it does not complete within
+    /// [`Handler::request`], such as a stream.
+    type Response;
+
+    /// Limits for every client.
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    /// Responds to a request. A response that goes on later is put into
+    /// [`Connection::response`]; then the next request waits.
+    fn request<N: Net>(
+        &mut self,
+        net: &mut N,
+        connection: &mut Connection<Self::Response>,
+        request: &Request,
+    );
+
+    /// Queues a response for a client whose request cannot be read (status 400, 413 or 431), or for
+    /// whom there is no room (503). The connection ends afterwards.
+    fn refuse(&mut self, connection: &mut Connection<Self::Response>, status: u16, why: &str);
+
+    /// The client went away while this response was under way.
+    fn client_left(&mut self, _now: Nanos, _response: Self::Response) {}
+
+    /// Goes on with the responses under way. Returns when it wants the next turn;
+    /// [`Wake::Done`] ends the server.
+    fn turn<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Self::Response>) -> Wake;
+}
+
+/// Hands the requests that wait on a connection to the handler, until one takes longer. A handler
+/// calls it when it has completed a response under way.
+pub fn answer_waiting<N: Net, H: Handler>(
+    handler: &mut H,
+    net: &mut N,
+    connections: &mut Connections<H::Response>,
+    id: ConnId,
+) {
+    let limits = connections.limits();
+    let Some(connection) = connections.get_mut(id) else { return };
+    while connection.takes_requests(&limits) {
+        match connection.next_request() {
+            Ok(Some(request)) => {
+                connection.begin(net.now(), &request);
+                handler.request(net, connection, &request);
+            }
+            Ok(None) => return,
+            Err(error) => refuse(handler, connection, &error),
+        }
+    }
+}
+
+/// Responds to bytes that are no request.
+fn refuse<H: Handler>(
+    handler: &mut H,
+    connection: &mut Connection<H::Response>,
+    error: &HttpError,
+) {
+    connection.keep_no_longer();
+    if connection.response.is_some() {
+        // A second response inside the first would be read as a part of it.
+        return connection.close();
+    }
+    let status = match error {
+        HttpError::HeadTooLong { .. } => 431,
+        HttpError::BodyTooLong { .. } => 413,
+        _ => 400,
+    };
+    handler.refuse(connection, status, &error.to_string());
+}
+
+/// Serves a handler on the addresses on which its net listens.
+#[derive(Debug)]
+pub struct Server<H: Handler> {
+    handler: H,
+    connections: Connections<H::Response>,
+    buffer: Vec<u8>,
+}
+
+impl<H: Handler> Server<H> {
+    /// A server without connections.
+    #[must_use]
+    pub fn new(handler: H) -> Self {
+        let connections = Connections::new(handler.limits());
+        Self { handler, connections, buffer: vec![0; READ_BUFFER_BYTES] }
+    }
+
+    /// The handler.
+    #[must_use]
+    pub fn handler(&self) -> &H {
+        &self.handler
+    }
+
+    fn accept(&mut self, net: &mut impl Net, id: ConnId) {
+        if self.connections.is_full() {
+            self.connections.close_longest_idle(net);
+        }
+        let is_full = self.connections.is_full();
+        let connection = self.connections.open(id, net.now());
+        if is_full {
+            let why = "too many connections are open; close some or wait";
+            self.handler.refuse(connection, 503, why);
+            self.flush(net, id);
+            self.close(net, id);
+        }
+    }
+
+    fn read<N: Net>(&mut self, net: &mut N, id: ConnId) {
+        let limits = self.connections.limits();
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let bytes = match net.read(id, &mut self.buffer) {
+            ReadResult::Data(arrived) if connection.may_send(&limits) => arrived.bytes,
+            ReadResult::Empty => return,
+            ReadResult::Data(_) | ReadResult::Closed | ReadResult::Failed(_) => {
+                return self.close(net, id);
+            }
+        };
+        if let Err(error) = connection.receive(&self.buffer[..bytes]) {
+            refuse(&mut self.handler, connection, &error);
+        }
+        self.answer(net, id);
+    }
+
+    /// Writes on; requests that waited for the client to read are answered.
+    fn write<N: Net>(&mut self, net: &mut N, id: ConnId) {
+        self.flush(net, id);
+        if self.connections.get_mut(id).is_some_and(|connection| connection.has_waiting()) {
+            self.answer(net, id);
+        }
+    }
+
+    fn answer<N: Net>(&mut self, net: &mut N, id: ConnId) {
+        answer_waiting(&mut self.handler, net, &mut self.connections, id);
+        self.flush(net, id);
+    }
+
+    fn flush(&mut self, net: &mut impl Net, id: ConnId) {
+        if let Some(response) = self.connections.flush(net, id) {
+            self.handler.client_left(net.now(), response);
+        }
+    }
+
+    fn close(&mut self, net: &mut impl Net, id: ConnId) {
+        if let Some(response) = self.connections.close(net, id) {
+            self.handler.client_left(net.now(), response);
+        }
+    }
+}
+
+impl<N: Net, H: Handler> Actor<N> for Server<H> {
+    fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake {
+        for event in ready {
+            match *event {
+                Ready::Accepted(id) => self.accept(net, id),
+                Ready::Readable(id) => self.read(net, id),
+                Ready::Writable(id) => self.write(net, id),
+                // A server never connects.
+                Ready::Connected(_) | Ready::ConnectFailed(..) => {}
+            }
+        }
+        let wake = self.handler.turn(net, &mut self.connections);
+        while let Some(id) = self.connections.release(net.now()) {
+            self.flush(net, id);
+        }
+        if wake == Wake::Done {
+            return Wake::Done;
+        }
+        self.connections.close_silent(net);
+        self.connections.wake(wake)
+    }
+}

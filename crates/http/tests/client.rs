@@ -1,0 +1,45 @@
+//! The blocking client against a server that responds slowly. Nothing here waits for a clock.
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::Duration;
+
+use inferometer_http::client::Client;
+use inferometer_plan::Url;
+
+/// The length of a body that the server sends in these parts.
+fn received(parts: &[&'static str], deadline: Option<Duration>) -> Result<usize, String> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let client = Client {
+        url: Url::plain("127.0.0.1", address.port()),
+        address,
+        headers: Vec::new(),
+        timeout: Duration::from_secs(60),
+        deadline,
+        tls: None,
+    };
+    let parts = parts.to_vec();
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        for part in parts {
+            stream.write_all(part.as_bytes()).unwrap();
+        }
+        // Stays open until the client has gone.
+        let _ = stream.read(&mut [0; 1]);
+    });
+    let response = client.get("/metrics");
+    serving.join().unwrap();
+    response.map(|response| response.body.len()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_response_that_trickles_is_given_up_at_its_deadline() {
+    let begun = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab";
+    let error = received(&[begun], Some(Duration::ZERO)).unwrap_err();
+    assert!(error.contains("trickles"), "{error}");
+    assert_eq!(received(&[begun, "cde"], Some(Duration::from_secs(60))), Ok(5));
+    assert_eq!(received(&[begun, "cde"], None), Ok(5));
+}

@@ -1,0 +1,208 @@
+//! The server over the virtual network: order, limits and timeouts, with exact instants.
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use inferometer_http::{
+    Connection, Connections, Handler, Limits, Server, Timeouts, answer_waiting,
+};
+use inferometer_net::virtual_net::{VirtualNet, hosts, play};
+use inferometer_net::{Actor, ConnId, Nanos, Net, ReadResult, Ready, Wake};
+use inferometer_wire::http::Request;
+
+/// Responds with the request's target: at once, after 100 ms (`/slow`), or held back for 50 ms
+/// (`/held`).
+struct Echo {
+    limits: Limits,
+    slow: Vec<(Nanos, ConnId)>,
+}
+
+impl Handler for Echo {
+    type Response = ();
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn request<N: Net>(&mut self, net: &mut N, connection: &mut Connection<()>, request: &Request) {
+        let now = net.now();
+        match request.target.as_str() {
+            "/slow" => {
+                connection.response = Some(());
+                self.slow.push((now + ms(100), connection.id()));
+            }
+            target => {
+                if target == "/held" {
+                    connection.output.hold_until(now + ms(50));
+                }
+                respond(connection, 200, target);
+            }
+        }
+    }
+
+    fn refuse(&mut self, connection: &mut Connection<()>, status: u16, _why: &str) {
+        respond(connection, status, "refused");
+    }
+
+    fn turn<N: Net>(&mut self, net: &mut N, connections: &mut Connections<()>) -> Wake {
+        while let Some(&(at, id)) = self.slow.first().filter(|(at, _)| *at <= net.now()) {
+            self.slow.remove(0);
+            assert!(at <= net.now());
+            if let Some(connection) = connections.get_mut(id) {
+                connection.response = None;
+                respond(connection, 200, "/slow");
+                answer_waiting(self, net, connections, id);
+                assert_eq!(connections.flush(net, id), None);
+            }
+        }
+        self.slow.first().map_or(Wake::WhenReady, |(at, _)| Wake::At(*at))
+    }
+}
+
+fn respond(connection: &mut Connection<()>, status: u16, body: &str) {
+    connection.respond(status, &[("content-length", &body.len().to_string())], body.as_bytes());
+}
+
+fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+/// Opens connections and sends texts at given instants, and notes what arrives on each and when.
+struct Client {
+    to: SocketAddr,
+    plan: Vec<(u64, usize, &'static str)>,
+    connections: Vec<ConnId>,
+    until: Nanos,
+    events: Vec<(u64, usize, String)>,
+}
+
+impl Actor<VirtualNet> for Client {
+    fn turn(&mut self, net: &mut VirtualNet, ready: &[Ready]) -> Wake {
+        let now = net.now();
+        while let Some(&(_, index, text)) =
+            self.plan.first().filter(|(at, ..)| Nanos::ZERO + ms(*at) <= now)
+        {
+            self.plan.remove(0);
+            if index == self.connections.len() {
+                self.connections.push(net.connect(self.to).unwrap());
+            }
+            // The server may have closed it.
+            let _ = net.write(self.connections[index], text.as_bytes());
+        }
+        for event in ready {
+            let Ready::Readable(id) = *event else { continue };
+            let index = self.connections.iter().position(|one| *one == id).unwrap();
+            let mut buffer = [0; 4096];
+            let text = match net.read(id, &mut buffer) {
+                ReadResult::Data(arrived) => summary(&buffer[..arrived.bytes]),
+                _ => {
+                    net.close(id, inferometer_net::Close::Gracefully);
+                    "closed".to_owned()
+                }
+            };
+            let at = now.since(Nanos::ZERO).as_millis() as u64;
+            self.events.push((at, index, text));
+        }
+        let next = self.plan.first().map(|(at, ..)| Nanos::ZERO + ms(*at));
+        if now >= self.until {
+            Wake::Done
+        } else {
+            next.into_iter().fold(Wake::At(self.until), Wake::or_at)
+        }
+    }
+}
+
+/// Statuses and bodies, without the rest of the heads.
+fn summary(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let responses = text.split("HTTP/1.1 ").skip(1);
+    let each = responses.map(|one| {
+        let body = one.split_once("\r\n\r\n").unwrap().1;
+        let closes = if one.contains("connection: close") { " closing" } else { "" };
+        format!("{} {body}{closes}", &one[..3])
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// What a client receives that sends these texts, each at a time in ms on a connection.
+fn received(limits: Limits, plan: &[(u64, usize, &'static str)]) -> Vec<(u64, usize, String)> {
+    let mut hosts = hosts(2);
+    let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
+    let to = server_net.listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let mut server = Server::new(Echo { limits, slow: Vec::new() });
+    let until = Nanos::ZERO + ms(1_000);
+    let (plan, connections, events) = (plan.to_vec(), Vec::new(), Vec::new());
+    let mut client = Client { to, plan, connections, until, events };
+    play(&mut [(&mut client, client_net), (&mut server, server_net)]);
+    client.events
+}
+
+fn event(at: u64, index: usize, text: &str) -> (u64, usize, String) {
+    (at, index, text.to_owned())
+}
+
+const A: &str = "GET /a HTTP/1.1\r\n\r\n";
+const SLOW: &str = "GET /slow HTTP/1.1\r\n\r\n";
+
+#[test]
+fn requests_of_a_connection_are_answered_one_after_the_other() {
+    let two = "GET /slow HTTP/1.1\r\n\r\nGET /a HTTP/1.1\r\nConnection: close\r\n\r\n";
+    let events =
+        received(Limits::default(), &[(0, 0, two), (10, 1, A), (20, 1, "nonsense\r\n\r\n")]);
+    let expected = [
+        event(10, 1, "200 /a"),
+        event(20, 1, "400 refused closing"),
+        event(20, 1, "closed"),
+        event(100, 0, "200 /slow, 200 /a closing"),
+        event(100, 0, "closed"),
+    ];
+    assert_eq!(events, expected);
+}
+
+#[test]
+fn output_that_is_held_is_written_at_its_instant() {
+    let events = received(Limits::default(), &[(7, 0, "GET /held HTTP/1.1\r\n\r\n")]);
+    assert_eq!(events, [event(57, 0, "200 /held")]);
+}
+
+#[test]
+fn a_client_that_sends_more_than_may_wait_is_disconnected() {
+    let limits = Limits { queued_requests: 0, ..Limits::default() };
+    let events = received(limits, &[(0, 0, SLOW), (10, 0, A)]);
+    assert_eq!(events, [event(10, 0, "closed")]);
+    let events = received(Limits { queued_requests: 1, ..limits }, &[(0, 0, SLOW), (10, 0, A)]);
+    assert_eq!(events, [event(100, 0, "200 /slow, 200 /a")]);
+}
+
+#[test]
+fn a_further_connection_takes_the_place_of_the_longest_idle_one() {
+    let limits = Limits { connections: 2, ..Limits::default() };
+    let plan = [(0, 0, A), (1, 1, SLOW), (2, 2, SLOW), (3, 3, A)];
+    let expected = [
+        event(0, 0, "200 /a"),
+        event(2, 0, "closed"),
+        event(3, 3, "503 refused closing"),
+        event(3, 3, "closed"),
+        event(101, 1, "200 /slow"),
+        event(102, 2, "200 /slow"),
+    ];
+    assert_eq!(received(limits, &plan), expected);
+}
+
+#[test]
+fn a_silent_connection_is_closed_when_its_timeout_is_over() {
+    let timeouts = Some(Timeouts { request: ms(30), idle: ms(200) });
+    let limits = Limits { timeouts, ..Limits::default() };
+    let half = "GET / HT";
+    let plan = [(0, 0, half), (0, 1, SLOW), (10, 2, A), (50, 2, half)];
+    let expected = [
+        event(10, 2, "200 /a"),
+        event(30, 0, "closed"),
+        // Half a request counts from the response before, which is longer ago than 30 ms.
+        event(50, 2, "closed"),
+        event(100, 1, "200 /slow"),
+        event(300, 1, "closed"),
+    ];
+    assert_eq!(received(limits, &plan), expected);
+}

@@ -1,0 +1,69 @@
+//! System calls that the standard library does not offer: epoll, receives with the kernel's time
+//! stamps, resource limits, process control. The only unsafe code of the workspace is in this module
+//! and its files; every function here is safe to call.
+#![expect(unsafe_code, reason = "the kernel's receive stamps and epoll have no safe interface")]
+
+mod epoll;
+mod process;
+mod socket;
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+pub use epoll::{Epoll, Readiness, Trigger, event_counter};
+pub use process::{
+    EndSignal, ProcUnits, adopt_orphans, end_process, proc_units, raise_open_files_limit,
+    reap_any_child,
+};
+pub use socket::{
+    Received, begin_connect, enable_receive_stamps, lengthen_backlog, receive, reset_on_close,
+};
+
+/// Turns the -1 of a system call into its error.
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Nanoseconds of one of the kernel's clocks.
+fn clock_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer is valid for a timespec; the clocks used here always exist.
+    let time = unsafe {
+        libc::clock_gettime(clock, time.as_mut_ptr());
+        time.assume_init()
+    };
+    timespec_ns(&time)
+}
+
+fn timespec_ns(time: &libc::timespec) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The monotonic clock: nanoseconds since the machine started. Nobody can set it.
+pub fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// The wall clock: nanoseconds since 1970, UTC. It can be set and slewed.
+pub fn realtime_ns() -> u64 {
+    clock_ns(libc::CLOCK_REALTIME)
+}
+
+/// Processor time that this process has used, user and system.
+#[must_use]
+pub fn process_cpu_time() -> Duration {
+    Duration::from_nanos(clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID))
+}
+
+/// Processor time that this thread has used, user and system.
+#[must_use]
+pub fn thread_cpu_time() -> Duration {
+    Duration::from_nanos(clock_ns(libc::CLOCK_THREAD_CPUTIME_ID))
+}
+
+/// Lets timers of this thread fire on time instead of up to 50 microseconds late.
+pub fn use_precise_timers() {
+    // SAFETY: takes numbers only. It cannot fail for a positive slack.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+}

@@ -1,0 +1,101 @@
+//! This process and its children: the limit on open files, orphans, signals, and the units of `/proc`.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use super::check;
+
+/// Raises the limit on open files to what the system allows, and returns it.
+///
+/// # Errors
+/// When the system refuses.
+pub fn raise_open_files_limit() -> io::Result<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the pointer is valid for the duration of both calls.
+    unsafe {
+        check(libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit))?;
+        limit.rlim_cur = limit.rlim_max;
+        check(libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit))?;
+    }
+    Ok(limit.rlim_cur)
+}
+
+/// The signal that ends a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndSignal {
+    /// SIGTERM: it may tidy up first.
+    Gently,
+    /// SIGKILL: the system ends it.
+    Firmly,
+}
+
+/// Makes orphans among the descendants of this process its children, whatever session or group they
+/// are in, so that all of them can be found and ended.
+///
+/// # Errors
+/// When the system refuses.
+pub fn adopt_orphans() -> io::Result<()> {
+    let yes: libc::c_ulong = 1;
+    // SAFETY: takes numbers only.
+    check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, yes, 0, 0, 0) }).map(drop)
+}
+
+/// Signals a process to end. It is no error if it is gone already.
+///
+/// # Errors
+/// When the system refuses.
+pub fn end_process(pid: u32, signal: EndSignal) -> io::Result<()> {
+    // 0 and negative numbers would address process groups.
+    let pid = libc::pid_t::try_from(pid)
+        .ok()
+        .filter(|&pid| pid > 1)
+        .ok_or(io::ErrorKind::InvalidInput)?;
+    let signal = match signal {
+        EndSignal::Gently => libc::SIGTERM,
+        EndSignal::Firmly => libc::SIGKILL,
+    };
+    // SAFETY: takes numbers only.
+    match check(unsafe { libc::kill(pid, signal) }) {
+        Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Waits until any child has ended. Returns its id and status; `None` if there is no child.
+///
+/// # Errors
+/// When the system refuses.
+pub fn reap_any_child() -> io::Result<Option<(u32, ExitStatus)>> {
+    loop {
+        let mut status = 0;
+        // SAFETY: the pointer is valid for the call.
+        match check(unsafe { libc::waitpid(-1, &raw mut status, 0) }) {
+            Ok(pid) => return Ok(Some((pid as u32, ExitStatus::from_raw(status)))),
+            Err(error) if error.raw_os_error() == Some(libc::ECHILD) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The units of `/proc/PID/stat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcUnits {
+    /// Ticks of processor time in a second.
+    pub ticks_per_s: u64,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+}
+
+/// The units of `/proc/PID/stat` on this system.
+#[must_use]
+pub fn proc_units() -> ProcUnits {
+    // SAFETY: takes numbers only.
+    let of = |name| u64::try_from(unsafe { libc::sysconf(name) }).ok().filter(|&unit| unit > 0);
+    // Every Linux states both; the defaults are the usual values.
+    ProcUnits {
+        ticks_per_s: of(libc::_SC_CLK_TCK).unwrap_or(100),
+        page_bytes: of(libc::_SC_PAGESIZE).unwrap_or(4096),
+    }
+}

@@ -1,0 +1,154 @@
+//! Sockets: connecting without waiting, options, and receives with the kernel's time stamps.
+
+use std::io;
+use std::mem;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::ptr;
+
+use libc::c_long;
+
+use super::{check, timespec_ns};
+
+/// Lets as many connections wait to be accepted as the system allows. The standard library allows
+/// 128, which are full when a thousand clients connect at once; the rest would retry a second later.
+pub fn lengthen_backlog(listener: &impl AsRawFd) -> io::Result<()> {
+    // SAFETY: takes numbers only.
+    check(unsafe { libc::listen(listener.as_raw_fd(), libc::c_int::MAX) })?;
+    Ok(())
+}
+
+/// Begins a non-blocking connection.
+pub fn begin_connect(to: SocketAddr) -> io::Result<TcpStream> {
+    let family = if to.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: takes numbers only; the descriptor it returns is ours alone.
+    let stream = unsafe { TcpStream::from_raw_fd(check(libc::socket(family, kind, 0))?) };
+    let (address, length) = socket_address(to);
+    // SAFETY: the address is valid for `length` bytes during the call.
+    let result =
+        check(unsafe { libc::connect(stream.as_raw_fd(), (&raw const address).cast(), length) });
+    match result {
+        Ok(_) => Ok(stream),
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(stream),
+        Err(error) => Err(error),
+    }
+}
+
+fn socket_address(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
+    // SAFETY: all zeroes is a valid sockaddr_storage, which is large and aligned enough for
+    // either family's own type.
+    let mut storage: libc::sockaddr_storage = unsafe { mem::zeroed() };
+    let length = match address {
+        SocketAddr::V4(v4) => {
+            let target = (&raw mut storage).cast::<libc::sockaddr_in>();
+            // SAFETY: see above.
+            unsafe {
+                (*target).sin_family = libc::AF_INET as libc::sa_family_t;
+                (*target).sin_port = v4.port().to_be();
+                (*target).sin_addr.s_addr = u32::from_ne_bytes(v4.ip().octets());
+            }
+            size_of::<libc::sockaddr_in>()
+        }
+        SocketAddr::V6(v6) => {
+            let target = (&raw mut storage).cast::<libc::sockaddr_in6>();
+            // SAFETY: see above.
+            unsafe {
+                (*target).sin6_family = libc::AF_INET6 as libc::sa_family_t;
+                (*target).sin6_port = v6.port().to_be();
+                (*target).sin6_addr.s6_addr = v6.ip().octets();
+                (*target).sin6_flowinfo = v6.flowinfo();
+                (*target).sin6_scope_id = v6.scope_id();
+            }
+            size_of::<libc::sockaddr_in6>()
+        }
+    };
+    (storage, length as libc::socklen_t)
+}
+
+/// Makes a connection end with a reset when it is closed.
+pub fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
+    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    set_option(stream, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
+}
+
+/// Asks the kernel to stamp what it receives on this connection.
+pub fn enable_receive_stamps(socket: &impl AsRawFd) -> io::Result<()> {
+    let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+    set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags)
+}
+
+fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
+    // SAFETY: the pointer is valid for the size given with it.
+    check(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            ptr::from_ref(value).cast(),
+            size_of::<T>() as libc::socklen_t,
+        )
+    })?;
+    Ok(())
+}
+
+/// Room for the control message with the three stamps of SCM_TIMESTAMPING, and more.
+#[repr(C, align(8))]
+struct ControlBuffer([u8; 128]);
+
+/// The result of one receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// How many bytes.
+    pub bytes: usize,
+    /// The kernel's stamp of the last segment among them, in nanoseconds of the wall clock.
+    pub wall_stamp: Option<u64>,
+    /// The control messages did not fit, so that a stamp may be lost.
+    pub truncated: bool,
+}
+
+/// Receives into the buffer without waiting.
+pub fn receive(socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<Received> {
+    let mut control = ControlBuffer([0; 128]);
+    let mut vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: all zeroes is a valid msghdr.
+    let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    message.msg_iov = &raw mut vector;
+    message.msg_iovlen = 1;
+    message.msg_control = (&raw mut control.0).cast();
+    message.msg_controllen = control.0.len() as _;
+    // The C library's own wrapper is a cancellation point, which costs as much as reading a clock.
+    // SAFETY: the message points at buffers that outlive the call, with their true lengths.
+    let received = unsafe {
+        let (fd, message) = (socket.as_raw_fd(), &raw mut message);
+        libc::syscall(libc::SYS_recvmsg, fd as c_long, message, libc::MSG_DONTWAIT as c_long)
+    };
+    if received < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Received {
+        bytes: received as usize,
+        wall_stamp: software_stamp(&message),
+        truncated: message.msg_flags & libc::MSG_CTRUNC != 0,
+    })
+}
+
+/// The software stamp among a received message's control messages.
+fn software_stamp(message: &libc::msghdr) -> Option<u64> {
+    // SAFETY: the message was filled by recvmsg, so the macros walk inside its control buffer;
+    // the stamps are read unaligned.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(message);
+        while !header.is_null() {
+            let wanted = (*header).cmsg_level == libc::SOL_SOCKET
+                && (*header).cmsg_type == libc::SCM_TIMESTAMPING;
+            if wanted {
+                let stamp = ptr::read_unaligned(libc::CMSG_DATA(header).cast::<libc::timespec>());
+                let stamp_ns = timespec_ns(&stamp);
+                return (stamp_ns != 0).then_some(stamp_ns);
+            }
+            header = libc::CMSG_NXTHDR(message, header);
+        }
+    }
+    None
+}

@@ -1,0 +1,114 @@
+//! The charts of a live view: what goes on over time, and how latencies are distributed. The
+//! report crate draws them.
+
+use std::time::Duration;
+
+use inferometer_analysis::so_far::SoFar;
+use inferometer_model::time::Nanos;
+use inferometer_report::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
+use inferometer_report::plot::figure;
+use inferometer_stats::histogram::Histogram;
+
+use crate::markup::Html;
+
+/// Points of a chart over time.
+const MOMENTS: u32 = 80;
+/// Columns of a distribution.
+const COLUMNS: u32 = 40;
+/// Height of a panel in pixels.
+const HEIGHT: f64 = 110.0;
+
+/// Output tokens and requests in flight over the time of a pass, from requests that are over.
+pub(crate) fn over_time(pass: &SoFar) -> Html {
+    let Some((from, until)) = pass.window().filter(|(from, until)| until > from) else {
+        return Html::new();
+    };
+    let step = until.since(from) / MOMENTS;
+    if step.is_zero() {
+        return Html::new();
+    }
+    let moments = || (0..MOMENTS).map(|at| from + step * at);
+    let seconds = |at: Nanos| at.since(from).as_secs_f64();
+    let steps = pass.in_flight.steps();
+    let in_flight = |at: Nanos| {
+        let before = steps.partition_point(|(begin, _)| *begin <= at);
+        before.checked_sub(1).map_or(0.0, |last| steps[last].1 as f64)
+    };
+    let tokens = Series {
+        name: "output tokens/s".to_owned(),
+        shape: Shape::Step,
+        x: moments().map(seconds).collect(),
+        y: moments().map(|at| pass.tokens.between(at, at + step) / step.as_secs_f64()).collect(),
+        ..Series::default()
+    };
+    let requests = Series {
+        name: "in flight".to_owned(),
+        look: 1,
+        shape: Shape::Step,
+        x: moments().map(seconds).collect(),
+        y: moments().map(|at| in_flight(at + step / 2)).collect(),
+        ..Series::default()
+    };
+    let x = Axis::new("Time in the pass", "s").reaching(Extent::Values);
+    let mut chart = Chart::new("live-time", "Over time", x);
+    let note = "Of requests that are over: what is under way is not in the log yet.";
+    chart.notes = vec![note.to_owned()];
+    chart.panels = vec![
+        Panel::new(Axis::new("Output", "tokens/s"), HEIGHT, vec![tokens]),
+        Panel::new(Axis::new("In flight", "requests"), HEIGHT, vec![requests]),
+    ];
+    drawn(&chart)
+}
+
+/// How TTFT and ITL are distributed, each on a log axis.
+pub(crate) fn distributions(pass: &SoFar) -> Html {
+    let mut out = Html::new();
+    for (look, id, title, spans) in
+        [(2, "live-ttft", "TTFT", &pass.ttft), (3, "live-itl", "ITL", &pass.itl)]
+    {
+        let Some(columns) = columns(title, look, spans) else { continue };
+        let x = Axis::new(title, "ms").scaled(Scale::Log).reaching(Extent::Values);
+        let heading = format!("{title}, {} values so far", spans.count());
+        let mut chart = Chart::new(id, heading, x);
+        chart.panels = vec![Panel::new(Axis::new("Share", "%"), HEIGHT, vec![columns])];
+        out.append(&drawn(&chart));
+    }
+    out
+}
+
+/// The columns from the first percentile to the longest.
+fn columns(name: &str, look: usize, spans: &Histogram) -> Option<Series> {
+    let (low, high) = (spans.quantile(0.01).as_secs_f64(), spans.max().as_secs_f64());
+    if spans.count() == 0 || low <= 0.0 {
+        return None;
+    }
+    let (from, to) = (low * 0.96, high * 1.05);
+    let edge = |at: u32| from * (to / from).powf(f64::from(at) / f64::from(COLUMNS));
+    let up_to = |at: u32| spans.count_up_to(Duration::from_secs_f64(edge(at)));
+    let share = |at: u32| 100.0 * (up_to(at + 1) - up_to(at)) as f64 / spans.count() as f64;
+    let each = |of: &dyn Fn(u32) -> f64| (0..COLUMNS).map(of).collect::<Vec<f64>>();
+    Some(Series {
+        name: name.to_owned(),
+        look,
+        shape: Shape::Bars,
+        x: each(&|at| 1e3 * (edge(at) * edge(at + 1)).sqrt()),
+        y: each(&share),
+        left: each(&|at| 1e3 * edge(at)),
+        right: each(&|at| 1e3 * edge(at + 1)),
+        ..Series::default()
+    })
+}
+
+fn drawn(chart: &Chart) -> Html {
+    if chart.is_empty() { Html::new() } else { Html::trusted(figure(chart)) }
+}
+
+/// A latency for people.
+pub(crate) fn ms(span: Duration) -> String {
+    match span.as_secs_f64() * 1e3 {
+        ms if ms < 10.0 => format!("{ms:.2} ms"),
+        ms if ms < 100.0 => format!("{ms:.1} ms"),
+        ms if ms < 10_000.0 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1e3),
+    }
+}

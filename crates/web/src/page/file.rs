@@ -1,0 +1,44 @@
+//! A file of a run. It makes none itself.
+
+use inferometer_report::{page, plot};
+
+use crate::error::PageError;
+use crate::files;
+use crate::site::Site;
+use inferometer_http::pages::RequestTarget;
+use inferometer_http::pages::Response;
+
+/// Pixels per unit of a plot's drawing.
+const PNG_SCALE: f32 = 2.0;
+
+/// `/runs/RUN/FILE`
+pub(crate) fn file(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
+    let stored = site.store.run(target.segment(1))?;
+    let name = target.segment(2);
+    let missing = || PageError::NotFound(format!("run {} has no file {name}", stored.row.id));
+    let summary = stored.summary.as_ref().ok_or_else(missing)?;
+    let report = site.reports.of_run(&stored, summary)?;
+    if let Some((content_type, text)) = files::text(name, &stored, summary, &report.parts) {
+        let answer = Response::new(content_type, text.into_bytes());
+        return Ok(match name {
+            // It is a document of its own, with its own style and script.
+            "report.html" => {
+                let policy = page::policy("frame-ancestors 'none'");
+                answer.with_header("content-security-policy", policy)
+            }
+            _ => answer,
+        });
+    }
+    let (stem, end) = name.rsplit_once('.').ok_or_else(missing)?;
+    if !["svg", "png"].contains(&end) {
+        return Err(missing());
+    }
+    let svg = files::picture(stem, &report.parts).ok_or_else(missing)?;
+    if end == "svg" {
+        return Ok(Response::new("image/svg+xml", svg.into_bytes()));
+    }
+    match plot::png(&svg, PNG_SCALE) {
+        Ok(png) => Ok(Response::new("image/png", png)),
+        Err(error) => Err(PageError::BadQuery(error.to_string())),
+    }
+}

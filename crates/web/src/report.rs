@@ -1,0 +1,75 @@
+//! The parts of a run's report that are drawn or read from its log, and the run's plan as text. How a
+//! report looks is the report crate's.
+
+use inferometer_analysis::summary::Summary;
+use inferometer_plan::Plan;
+use inferometer_report::chart::Chart;
+use inferometer_report::trace::Traces;
+use inferometer_report::{ReportInput, charts, plan_toml};
+use inferometer_run::traces;
+use inferometer_store::StoredRun;
+
+use crate::error::PageError;
+
+/// The parts of a stored run's report that take long to make.
+pub(crate) struct ReportParts {
+    /// Its charts.
+    pub(crate) charts: Vec<Chart>,
+    /// The timelines of its passes.
+    pub(crate) traces: Traces,
+    plan: String,
+    report_command: String,
+}
+
+impl ReportParts {
+    /// Makes the charts of a run from its results and its log, and writes its plan.
+    ///
+    /// # Errors
+    /// When its log is there and cannot be read.
+    pub(crate) fn of(stored: &StoredRun, summary: &Summary) -> Result<Self, PageError> {
+        let known_plan = serde_json::from_str::<Plan>(&stored.plan_json).ok();
+        // Runs without records of their own, such as imported ones, have no log.
+        let traces = match known_plan.filter(|_| stored.log.exists()) {
+            Some(plan) => traces::of_log(&stored.log, &plan)?,
+            None => Traces::default(),
+        };
+        Ok(Self {
+            charts: charts::of_run(summary, &traces),
+            traces,
+            plan: plan_text(stored),
+            report_command: format!("inferometer report {}", stored.row.id),
+        })
+    }
+
+    /// The parts of a run without results.
+    #[cfg(test)]
+    pub(crate) fn empty() -> Self {
+        let (plan, report_command) = (String::new(), String::new());
+        Self { charts: Vec::new(), traces: Traces::default(), plan, report_command }
+    }
+
+    /// The input of the report's writers.
+    pub(crate) fn input<'a>(&'a self, summary: &'a Summary) -> ReportInput<'a> {
+        ReportInput {
+            summary,
+            charts: &self.charts,
+            traces: &self.traces,
+            plan_toml: &self.plan,
+            files: &["summary.json", "cells.csv", "table.md", "report.md"],
+            report_command: &self.report_command,
+            run_command: "inferometer run PLAN.toml",
+        }
+    }
+}
+
+/// The plan as TOML; the stored JSON if it comes from another version of this program.
+pub(crate) fn plan_text(stored: &StoredRun) -> String {
+    let salt = stored.environment.salt.as_deref();
+    if let Some(file) = &stored.row.imported_from {
+        return format!("# imported from {file}: it has no plan\n");
+    }
+    match serde_json::from_str::<Plan>(&stored.plan_json) {
+        Ok(plan) => plan_toml(&plan, salt),
+        Err(_) => format!("# of another version of this program\n{}\n", stored.plan_json),
+    }
+}

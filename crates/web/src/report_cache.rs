@@ -1,0 +1,156 @@
+//! The latest reports, and the one that a thread is making: reading a long log takes seconds, and
+//! other pages must not wait for it. It makes no report itself.
+
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+
+use inferometer_analysis::summary::Summary;
+use inferometer_store::StoredRun;
+
+use crate::error::PageError;
+use crate::run_report::RunReport;
+
+/// Logs of more bytes than this are read on their own thread: about 20 MB are read per second.
+const LONG_LOG_BYTES: u64 = 4 << 20;
+/// Most reports in the cache.
+const MAX_REPORTS: usize = 8;
+
+/// The result of making a report.
+type Outcome = Result<RunReport, PageError>;
+
+/// Reports by run, of runs whose results do not change any more.
+#[derive(Default)]
+pub(crate) struct ReportCache {
+    /// The oldest first.
+    latest: Vec<(String, Rc<RunReport>)>,
+    /// The run whose report a thread is making, and where the thread sends it.
+    making: Option<(String, Receiver<Outcome>)>,
+}
+
+/// How long making a report takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cost {
+    /// So short that the reader waits.
+    Short,
+    /// Longer: the reader is asked to come again.
+    Long,
+}
+
+impl ReportCache {
+    /// The report of a stored run.
+    ///
+    /// # Errors
+    /// [`PageError::NotReady`] while a long log is read.
+    pub(crate) fn of_run(
+        &mut self,
+        stored: &StoredRun,
+        summary: &Summary,
+    ) -> Result<Rc<RunReport>, PageError> {
+        let is_long = stored.log.metadata().is_ok_and(|log| log.len() > LONG_LOG_BYTES);
+        let cost = if is_long { Cost::Long } else { Cost::Short };
+        let (id, stored, summary) = (stored.row.id.to_string(), stored.clone(), summary.clone());
+        self.get(&id, cost, move || RunReport::make(&stored, &summary))
+    }
+
+    /// The report of a run: from the cache, or made by `make`.
+    ///
+    /// # Errors
+    /// [`PageError::NotReady`] while it, or another one that takes long, is being made; the errors of
+    /// `make`.
+    fn get(
+        &mut self,
+        run: &str,
+        cost: Cost,
+        make: impl FnOnce() -> Outcome + Send + 'static,
+    ) -> Result<Rc<RunReport>, PageError> {
+        self.collect(run)?;
+        if let Some((_, report)) = self.latest.iter().find(|(id, _)| id == run) {
+            return Ok(Rc::clone(report));
+        }
+        match cost {
+            Cost::Short => make().map(|report| self.store(run, report)),
+            Cost::Long => {
+                if self.making.is_none() {
+                    let (done, made) = channel();
+                    // The cache may be gone by then.
+                    thread::spawn(move || drop(done.send(make())));
+                    self.making = Some((run.to_owned(), made));
+                }
+                Err(PageError::NotReady)
+            }
+        }
+    }
+
+    /// Takes the report that the thread has made, if it has. An error is returned to a reader of the
+    /// same run; for another run it is dropped, and the report is tried again on the next request.
+    fn collect(&mut self, wanted: &str) -> Result<(), PageError> {
+        let Some((run, made)) = self.making.take() else { return Ok(()) };
+        match made.try_recv() {
+            Ok(Ok(report)) => {
+                self.store(&run, report);
+                Ok(())
+            }
+            Ok(Err(error)) if run == wanted => Err(error),
+            Err(TryRecvError::Disconnected) if run == wanted => {
+                Err(PageError::Failed(format!("the report of run {run} could not be made")))
+            }
+            Ok(Err(_)) | Err(TryRecvError::Disconnected) => Ok(()),
+            Err(TryRecvError::Empty) => {
+                self.making = Some((run, made));
+                Ok(())
+            }
+        }
+    }
+
+    fn store(&mut self, run: &str, report: RunReport) -> Rc<RunReport> {
+        let report = Rc::new(report);
+        if self.latest.len() >= MAX_REPORTS {
+            self.latest.remove(0);
+        }
+        self.latest.push((run.to_owned(), Rc::clone(&report)));
+        report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait_for(reports: &mut ReportCache, run: &str) -> Result<Rc<RunReport>, PageError> {
+        loop {
+            let never = || -> Outcome { panic!("a thread is making it") };
+            match reports.get(run, Cost::Long, never) {
+                Err(PageError::NotReady) => thread::yield_now(),
+                other => return other,
+            }
+        }
+    }
+
+    #[test]
+    fn a_report_that_takes_long_is_made_once_while_others_are_served() {
+        let mut reports = ReportCache::default();
+        let (go, may_go) = channel::<()>();
+        let slow = move || {
+            may_go.recv().expect("the test sends it");
+            Ok(RunReport::empty())
+        };
+        assert!(matches!(reports.get("a", Cost::Long, slow), Err(PageError::NotReady)));
+        let quick = reports.get("b", Cost::Short, || Ok(RunReport::empty())).unwrap();
+        let other = || -> Outcome { panic!("one at a time") };
+        assert!(matches!(reports.get("c", Cost::Long, other), Err(PageError::NotReady)));
+        go.send(()).unwrap();
+        let made = wait_for(&mut reports, "a").unwrap();
+        let again = reports.get("a", Cost::Long, || panic!("it is in the cache")).unwrap();
+        assert!(Rc::ptr_eq(&made, &again) && !Rc::ptr_eq(&made, &quick));
+    }
+
+    #[test]
+    fn an_error_is_returned_to_its_reader_and_the_report_tried_again_afterwards() {
+        let mut reports = ReportCache::default();
+        let fails = || Err(PageError::Failed("no".to_owned()));
+        assert!(matches!(reports.get("a", Cost::Long, fails), Err(PageError::NotReady)));
+        assert!(matches!(wait_for(&mut reports, "a"), Err(PageError::Failed(_))));
+        assert!(reports.get("a", Cost::Short, || Ok(RunReport::empty())).is_ok());
+    }
+}

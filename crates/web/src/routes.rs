@@ -1,0 +1,114 @@
+//! The table of routes: which page responds to which path. It makes no page but refusals.
+
+use inferometer_http::pages::{Event, Pages};
+use inferometer_report::page as report;
+
+use crate::error::PageError;
+use crate::layout::{Layout, SCRIPT, STYLE, Section, html_response};
+use crate::markup::Html;
+use crate::page;
+use crate::site::Site;
+use inferometer_http::pages::RequestTarget;
+use inferometer_http::pages::Response;
+
+/// The function that makes a page.
+type Page = fn(&mut Site, &RequestTarget) -> Result<Response, PageError>;
+
+/// Every page: the segments of its path, where `*` is any segment, and its function.
+const ROUTES: [(&[&str], Page); 12] = [
+    (&[], page::runs),
+    (&["runs"], to_home),
+    (&["style.css"], style),
+    (&["script.js"], script),
+    (&["live"], page::in_progress),
+    (&["records"], page::records),
+    (&["metrics"], page::definitions),
+    (&["compare"], page::compare),
+    (&["runs", "*"], page::run),
+    (&["runs", "*", "live"], page::live),
+    (&["runs", "*", "events"], page::events),
+    (&["runs", "*", "*"], page::file),
+];
+
+/// When to ask again for a report that is being made, in seconds.
+const RETRY_AFTER_S: u32 = 2;
+
+impl Pages for Site {
+    fn page(&mut self, target: &RequestTarget) -> Response {
+        let segments = target.segments();
+        let fits = |pattern: &[&str]| {
+            pattern.len() == segments.len()
+                && pattern.iter().zip(&segments).all(|(part, given)| *part == "*" || part == given)
+        };
+        let page = ROUTES.iter().find(|(pattern, _)| fits(pattern)).map(|(_, page)| page);
+        let made = match page {
+            Some(page) => page(self, target),
+            None => Err(PageError::NotFound("there is no such page".to_owned())),
+        };
+        made.unwrap_or_else(|error| {
+            let response = refusal(error.status(), &error.to_string());
+            match error {
+                // Browsers follow `refresh`, programs `retry-after`.
+                PageError::NotReady => response
+                    .with_header("refresh", RETRY_AFTER_S.to_string())
+                    .with_header("retry-after", RETRY_AFTER_S.to_string()),
+                _ => response,
+            }
+        })
+    }
+
+    fn refusal(&self, status: u16, why: &str) -> Response {
+        match status {
+            401 => token_form(),
+            _ => refusal(status, why),
+        }
+    }
+
+    fn event(&mut self, run: &str) -> Event {
+        page::event(self, run)
+    }
+}
+
+/// The list of runs has the path `/`.
+fn to_home(_: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
+    Ok(Response::redirect(target.with(&[]).replacen("/runs", "/", 1)))
+}
+
+fn style(_: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {
+    let style = [report::style(), STYLE].concat();
+    Ok(Response::new("text/css; charset=utf-8", style.into_bytes()))
+}
+
+fn script(_: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {
+    let script = [report::script(), SCRIPT].concat();
+    Ok(Response::new("text/javascript; charset=utf-8", script.into_bytes()))
+}
+
+/// A page that says why there is no other.
+fn refusal(status: u16, why: &str) -> Response {
+    let title = match status {
+        404 => "Not found",
+        405 => "Read only",
+        500 | 503 => "This cannot be shown now",
+        _ => "Not understood",
+    };
+    let mut content = Html::new();
+    content.raw("<h1>").text(title).raw("</h1>\n").paragraph(why);
+    content.raw("<p>").link("/", "All runs").raw("</p>\n");
+    html_response(&Layout::new(title, Section::Other).wrap(&content)).with_status(status)
+}
+
+/// The policy of the page that asks for the token, whose style is inline.
+const TOKEN_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
+                            form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// A page that asks for the token. It reveals nothing about the store, and is one file, because style
+/// and script need the token too.
+fn token_form() -> Response {
+    let mut page = Html::new();
+    page.raw(include_str!("token.html"));
+    html_response(&page)
+        .with_status(401)
+        .with_header("content-security-policy", TOKEN_POLICY.to_owned())
+        .with_header("www-authenticate", "Bearer realm=\"inferometer\"".to_owned())
+}

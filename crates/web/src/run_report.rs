@@ -1,0 +1,39 @@
+//! A run's report as markup, with the names of the run's files. The page around it is not its work.
+
+use inferometer_analysis::summary::Summary;
+use inferometer_report::{ReportInput, html};
+use inferometer_store::StoredRun;
+
+use crate::error::PageError;
+use crate::files;
+use crate::markup::Html;
+use crate::report::ReportParts;
+
+/// A report that was made.
+pub(crate) struct RunReport {
+    pub(crate) markup: Html,
+    /// Names of the run's files.
+    pub(crate) files: Vec<String>,
+    pub(crate) parts: ReportParts,
+}
+
+impl RunReport {
+    /// Makes the report of a run, which takes long if its log is long.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub(crate) fn make(stored: &StoredRun, summary: &Summary) -> Result<Self, PageError> {
+        let parts = ReportParts::of(stored, summary)?;
+        // The page lists the files above the report.
+        let input = ReportInput { files: &[], ..parts.input(summary) };
+        let markup = Html::trusted(html::body(&input));
+        let files = files::names(summary, &parts);
+        Ok(Self { markup, files, parts })
+    }
+
+    /// A report without content.
+    #[cfg(test)]
+    pub(crate) fn empty() -> Self {
+        Self { markup: Html::new(), files: Vec::new(), parts: ReportParts::empty() }
+    }
+}

@@ -1,0 +1,136 @@
+//! What a dialect is: facts about a kind of server, how its request bodies are made, and how its
+//! responses are decoded. It knows no particular dialect.
+
+use inferometer_model::request::{Prompt, Request, Sampling};
+use serde_json::Value;
+
+use super::json::merge;
+use crate::ParsedResponse;
+use crate::WireError;
+use crate::http::Head;
+
+/// One kind of server.
+pub struct Dialect {
+    /// Its name on the command line and in results.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub description: &'static str,
+    /// Where it is specified.
+    pub source: &'static str,
+    /// The path for responses in one body; `{model}` in it stands for the model's name.
+    pub whole_path: &'static str,
+    /// The path for streams; empty if it is the same.
+    pub stream_path: &'static str,
+    /// How the messages of a stream are separated.
+    pub stream_framing: Framing,
+    /// Header fields that every request needs.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// The header field that carries a key, and what precedes the key in its value.
+    pub key_field: (&'static str, &'static str),
+    /// Whether a prompt may be token ids.
+    pub accepts_token_ids: bool,
+    /// Whether a prompt may be the messages of a chat.
+    pub accepts_messages: bool,
+    /// Whether a request can make the server continue after end-of-text. If not, outputs may be
+    /// shorter than requested.
+    pub honours_ignore_eos: bool,
+    /// Whether the server wraps the prompt in the model's chat template before it counts tokens.
+    pub applies_chat_template: bool,
+    /// Whether responses carry the server's own token counts.
+    pub reports_usage: bool,
+    /// Makes the body of a request for a model; `None` if the dialect does not take this kind of
+    /// prompt.
+    pub(super) fields: fn(&Request, &Sampling, &str) -> Option<Value>,
+    /// Makes the decoder of one response to this prompt, streamed or not.
+    pub(super) decoder: fn(&Prompt, bool) -> Box<dyn Decode>,
+}
+
+/// What most dialects have in common. A dialect states what differs:
+/// `Dialect { name: ..., fields, decoder, ..DEFAULT }`.
+pub(super) const DEFAULT: Dialect = Dialect {
+    name: "",
+    description: "",
+    source: "",
+    whole_path: "",
+    stream_path: "",
+    stream_framing: Framing::Sse,
+    headers: &[],
+    key_field: ("authorization", "Bearer "),
+    accepts_token_ids: false,
+    accepts_messages: false,
+    honours_ignore_eos: true,
+    applies_chat_template: false,
+    reports_usage: true,
+    fields: |_, _, _| None,
+    decoder: |_, _| unreachable!("invariant: each dialect has a decoder of its own"),
+};
+
+impl Dialect {
+    /// The path that requests are posted to; `{model}` in it stands for the model's name.
+    #[must_use]
+    pub fn path(&self, stream: bool) -> &'static str {
+        if stream && !self.stream_path.is_empty() { self.stream_path } else { self.whole_path }
+    }
+
+    /// The header field that carries a key, and its value.
+    #[must_use]
+    pub fn key_header(&self, key: &str) -> (&'static str, String) {
+        let (name, before) = self.key_field;
+        (name, format!("{before}{key}"))
+    }
+
+    /// The body of a request, as JSON. Fields of the plan's `extra_body` replace fields of the
+    /// same name, and those of the request's replace both; objects are merged.
+    ///
+    /// # Errors
+    /// When the prompt is token ids or messages, and the dialect takes none.
+    pub fn body(
+        &self,
+        request: &Request,
+        sampling: &Sampling,
+        model: &str,
+    ) -> Result<Vec<u8>, WireError> {
+        let fields = (self.fields)(request, sampling, model);
+        let mut body = fields.ok_or_else(|| WireError::prompt(self.name, &request.prompt))?;
+        if let Value::Object(fields) = &mut body {
+            merge(fields, &sampling.extra_body);
+            merge(fields, &request.extra_body);
+        }
+        Ok(body.to_string().into_bytes())
+    }
+
+    /// Decodes the response to one request with this prompt.
+    pub(crate) fn decoder(&self, prompt: &Prompt, stream: bool) -> Box<dyn Decode> {
+        (self.decoder)(prompt, stream)
+    }
+
+    /// How the messages of a response are separated.
+    pub(crate) fn framing(&self, stream: bool) -> Framing {
+        if stream { self.stream_framing } else { Framing::WholeBody }
+    }
+}
+
+/// How the messages of a response are separated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Server-sent events.
+    Sse,
+    /// Messages that end with NUL or LF.
+    NulDelimited,
+    /// One message: the whole body.
+    WholeBody,
+}
+
+/// Decodes the messages of one response.
+pub(crate) trait Decode: Send {
+    /// The head of a successful response, before any message.
+    fn head(&mut self, _head: &Head, _response: &mut ParsedResponse) {}
+
+    /// One message of a stream.
+    fn message(&mut self, data: &str, response: &mut ParsedResponse);
+
+    /// A whole body that is not streamed. By default it is one message.
+    fn body(&mut self, body: &[u8], response: &mut ParsedResponse) {
+        self.message(&String::from_utf8_lossy(body), response);
+    }
+}
