@@ -122,9 +122,9 @@ fn span(ms: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_model::exposition::Buckets;
     use inferometer_model::fixture::steady;
     use inferometer_model::outcome::Outcome;
+    use inferometer_stats::buckets::Buckets;
 
     #[test]
     fn what_is_over_counts_and_what_failed_is_not_in_the_latencies() {

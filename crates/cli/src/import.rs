@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::import::Import;
-use inferometer_model::utc;
+use inferometer_model::calendar;
 use inferometer_net::wall_clock_ns;
 use inferometer_run::header;
 use inferometer_store::{
@@ -88,7 +88,7 @@ fn enter(store: &mut Store, import: Import, number: u16) -> Result<Imported, Sto
         }
     };
     summary.run_id = run.to_string();
-    summary.started_at = utc::rfc3339(imported_unix_ns);
+    summary.started_at = calendar::rfc3339(imported_unix_ns);
     header.tool_version.clone_into(&mut summary.tool.version);
     let log_header = LogHeader::new(run.as_str(), imported_unix_ns);
     let mut log = LogWriter::create(store.log_path(&run), &log_header)?;

@@ -3,8 +3,8 @@
 
 use crate::arrival_widths;
 use crate::{Timeline, e2e, send_delay, tpot, ttft};
-use inferometer_model::exposition::{Buckets, FIRST_TOKEN_S, FURTHER_TOKEN_S, REQUEST_S};
 use inferometer_stats::Weighted;
+use inferometer_stats::buckets::{Buckets, FIRST_TOKEN_S, FURTHER_TOKEN_S, REQUEST_S};
 
 /// Upper bounds of the instrument's own spans, in seconds.
 const OWN_S: [f64; 14] = [

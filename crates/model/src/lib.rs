@@ -2,8 +2,8 @@
 //!
 //! Types and their own arithmetic only: no I/O, no clock, no metric.
 
+pub mod calendar;
 pub mod time;
-pub mod utc;
 
 pub mod cell;
 pub mod request;
@@ -16,7 +16,6 @@ pub mod process;
 pub mod record;
 pub mod sample;
 
-pub mod exposition;
 pub mod finding;
 pub mod suggest;
 

@@ -9,6 +9,7 @@ use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::{ErrorColumn, confidence};
+use inferometer_model::calendar::rfc3339;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::Finding;
 use inferometer_model::record::Record;
@@ -20,7 +21,6 @@ use inferometer_run::grid::Grid;
 use inferometer_run::header::{self, Origin};
 use inferometer_run::recording::{Counter, Recording};
 use inferometer_run::summarise::{RunFacts, summarise};
-use inferometer_store::utc::rfc3339;
 use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
 
 use crate::error::PredictError;

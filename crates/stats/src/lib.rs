@@ -5,6 +5,7 @@
 //! Exact where the values can be kept; where they are too many for that, percentiles come from a
 //! sketch with a stated error, and the distribution says so.
 
+pub mod buckets;
 pub mod histogram;
 pub mod portable;
 pub mod seed;

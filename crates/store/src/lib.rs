@@ -9,7 +9,7 @@
 //! stored that it does not pass in.
 
 mod error;
-pub use inferometer_model::utc;
+pub use inferometer_model::calendar;
 
 pub mod log;
 

@@ -7,7 +7,6 @@
 
 pub mod error;
 
-pub mod calendar;
 pub mod fetch;
 pub mod tokenizer;
 

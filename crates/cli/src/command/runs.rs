@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use inferometer_store::utc::beginning;
+use inferometer_model::calendar::beginning;
 use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The text of a scrape: the live state, by the names that monitors keep. It counts
 //! nothing itself, and chunks are never called tokens.
 
-use inferometer_model::exposition::{Exposition, Kind};
+use inferometer_http::prometheus::{Exposition, Kind};
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_net::process_cpu_time;
 use inferometer_run::{LivePass, LiveState, RunStarted, Snapshot, Totals};

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::buckets::Buckets;
+use inferometer_stats::buckets::Buckets;
 
 /// The media type of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";

@@ -6,7 +6,7 @@ use std::fmt::{Display, Write as _};
 
 use inferometer_analysis::blocks::{BlockFigures, FIELDS};
 use inferometer_analysis::summary::Summary;
-use inferometer_model::utc;
+use inferometer_model::calendar;
 
 use crate::number::MISSING;
 
@@ -60,6 +60,6 @@ fn write(out: &mut String, figures: &BlockFigures) {
 
 /// `2023-12-20 09:35:28,585`.
 fn time(unix_ns: u64) -> String {
-    let text = utc::rfc3339(i64::try_from(unix_ns).unwrap_or(i64::MAX));
+    let text = calendar::rfc3339(i64::try_from(unix_ns).unwrap_or(i64::MAX));
     text.trim_end_matches('Z').replace('T', " ").replace('.', ",")
 }

@@ -12,6 +12,7 @@ mod search;
 use std::path::PathBuf;
 
 use inferometer_analysis::summary::Summary;
+use inferometer_model::calendar::rfc3339;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::request::BodyHasher;
@@ -19,7 +20,6 @@ use inferometer_net::EpollNet;
 use inferometer_observe::Observer;
 use inferometer_plan::precision::Precision;
 use inferometer_plan::{Plan, Repeat};
-use inferometer_store::utc::rfc3339;
 use inferometer_store::{RunHeader, RunId};
 
 use crate::context::Context;

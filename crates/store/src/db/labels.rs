@@ -5,8 +5,8 @@ use rusqlite::{OptionalExtension, params};
 use super::open::database;
 use super::run_id::RunId;
 use super::store::Store;
+use crate::calendar;
 use crate::error::StoreError;
-use crate::utc;
 
 /// A note on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Store {
             transaction.execute(
                 "INSERT INTO notes (run_id, note, at, at_unix_ns, text)
                  SELECT ?1, coalesce(max(note) + 1, 0), ?2, ?3, ?4 FROM notes WHERE run_id = ?1",
-                params![run.as_str(), utc::rfc3339(at_unix_ns), at_unix_ns, text],
+                params![run.as_str(), calendar::rfc3339(at_unix_ns), at_unix_ns, text],
             )
         })?;
         Ok(())

@@ -12,8 +12,8 @@ use super::requests;
 use super::run::{ImportHeader, RunHeader, RunState};
 use super::run_id::RunId;
 use super::store::{LOG_FOLDER, Store, json, log_file};
+use crate::calendar;
 use crate::error::StoreError;
-use crate::utc;
 
 impl Store {
     /// Enters a run as running, and creates the folder of its log. [`crate::RunRecording`] does this
@@ -33,7 +33,7 @@ impl Store {
                  :plan_hash, :workload_hash, :body_hash, :plan, :target, :environment)",
             named_params! {
                 ":id": id.as_str(),
-                ":started_at": utc::rfc3339(header.started_unix_ns),
+                ":started_at": calendar::rfc3339(header.started_unix_ns),
                 ":started": header.started_unix_ns,
                 ":origin": header.origin_unix_ns,
                 ":tool": header.tool_version,
@@ -80,7 +80,7 @@ impl Store {
                  '{\"sampling\":{\"stream\":true}}', :target, '{}')",
             named_params! {
                 ":id": id.as_str(),
-                ":at": utc::rfc3339(header.imported_unix_ns),
+                ":at": calendar::rfc3339(header.imported_unix_ns),
                 ":ns": header.imported_unix_ns,
                 ":tool": header.tool_version,
                 ":log": log_file(&id),
@@ -147,7 +147,7 @@ impl Store {
                 named_params! {
                     ":id": run.as_str(),
                     ":state": state.name(),
-                    ":finished_at": utc::rfc3339(finished_unix_ns),
+                    ":finished_at": calendar::rfc3339(finished_unix_ns),
                     ":finished": finished_unix_ns,
                     ":workload_hash": summary.workload_hash,
                     ":body_hash": summary.body_hash,
@@ -173,7 +173,7 @@ impl Store {
     pub fn fail_run(&mut self, run: &RunId, finished_unix_ns: i64) -> Result<(), StoreError> {
         let updated = self.connection.execute(
             "UPDATE runs SET state = 'failed', finished_at = ?, finished_unix_ns = ? WHERE id = ?",
-            params![utc::rfc3339(finished_unix_ns), finished_unix_ns, run.as_str()],
+            params![calendar::rfc3339(finished_unix_ns), finished_unix_ns, run.as_str()],
         );
         self.expect_one(updated.map_err(database(&self.path))?, run)
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::utc;
+use crate::calendar;
 
 /// A run's identity in the store, such as `20261120-051233-ab12`: the second in which it began,
 /// UTC, and four hexadecimal digits that keep runs of one second apart.
@@ -17,7 +17,7 @@ impl RunId {
     /// `suffix` should be random: two runs of one second must not share it.
     #[must_use]
     pub fn new(started_unix_ns: i64, suffix: u16) -> Self {
-        Self(format!("{}-{suffix:04x}", utc::compact(started_unix_ns)))
+        Self(format!("{}-{suffix:04x}", calendar::compact(started_unix_ns)))
     }
 
     pub(super) fn stored(id: String) -> Self {

@@ -1,6 +1,6 @@
 //! The lines of lists of runs, and the filter over them. It draws no table.
 
-use inferometer_store::utc::beginning;
+use inferometer_model::calendar::beginning;
 use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store, StoreError};
 
 use crate::error::PageError;

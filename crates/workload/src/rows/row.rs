@@ -8,7 +8,7 @@ use inferometer_model::request::{Message, Prompt};
 use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::{Map, Value};
 
-use crate::calendar::seconds_or_date;
+use inferometer_model::calendar::seconds_or_date;
 
 /// Fields of the request's body that may be columns; other fields go into the column `body`.
 const BODY_FIELDS: [&str; 22] = [

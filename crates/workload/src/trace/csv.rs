@@ -7,7 +7,7 @@ use csv::{ErrorKind, ReaderBuilder, StringRecord, Terminator};
 use inferometer_plan::TraceFormat;
 
 use super::row::{ParsedRow, RowReason, trimmed};
-use crate::calendar::seconds_or_date;
+use inferometer_model::calendar::seconds_or_date;
 
 /// The names of the three columns, as each format spells them.
 const NAMES: [(TraceFormat, [&str; 3]); 3] = [

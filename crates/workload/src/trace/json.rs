@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::row::{ParsedRow, RowReason, trimmed};
-use crate::calendar::{decimal, seconds_or_date};
+use inferometer_model::calendar::{decimal, seconds_or_date};
 
 /// Reads the rows of a file whose first line is `first`; `rest` is what follows it.
 ///

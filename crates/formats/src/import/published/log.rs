@@ -10,9 +10,9 @@ use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::{LoggedBlock, place_of};
 use inferometer_load::Level;
 use inferometer_load::{Bound, PassPlan};
+use inferometer_model::calendar;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::TokensFrom;
-use inferometer_model::utc;
 
 use super::{Page, target};
 use crate::import::finding;
@@ -99,7 +99,7 @@ fn figures(block: &LoggedBlock) -> BlockFigures {
         let rate = block.stated(rate)?;
         Some((rate * block.duration_s).round() as u64)
     };
-    let wall = |at: usize| utc::parse(&block.times[at]).and_then(|ns| u64::try_from(ns).ok());
+    let wall = |at: usize| calendar::parse(&block.times[at]).and_then(|ns| u64::try_from(ns).ok());
     let (began, printed) = (wall(0).unwrap_or(0), wall(1).unwrap_or(0));
     // Lines are printed some milliseconds after the end, perhaps in the next second.
     let last_second = began / SECOND + block.duration_s as u64;

@@ -143,7 +143,7 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
     findings.extend(failures(planned, complete, true));
     let mut imported = source.imported(RECORDS);
     imported.measured_at =
-        i64::try_from(origin_ns).ok().map(inferometer_model::utc::rfc3339).map(of_client);
+        i64::try_from(origin_ns).ok().map(inferometer_model::calendar::rfc3339).map(of_client);
     let (cells, stated, records) = cells(vec![pass]);
     imported.passes = stated;
     let target = target("unknown", None, "unknown");

@@ -68,7 +68,10 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let mut imported = source.imported(FORMAT);
     let began = benchmarks.first().and_then(|benchmark| benchmark.get("start_time"));
     imported.measured_at = began.and_then(Value::as_f64).map(|seconds| {
-        format!("{}, the client's clock", inferometer_model::utc::rfc3339((seconds * 1e9) as i64))
+        format!(
+            "{}, the client's clock",
+            inferometer_model::calendar::rfc3339((seconds * 1e9) as i64)
+        )
     });
     let (mut cells, stated, records) = cells(passes);
     for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
