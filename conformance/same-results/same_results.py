@@ -55,6 +55,7 @@ class Section:
         self.is_fresh = "fresh" in flags       # makes runs of its own, with names and times of now
         self.has_own_store = "own" in flags    # changes the store: gets a copy of it
         self.is_live = "live" in flags         # measures: only what time has no part in is compared
+        self.has_messages = "messages" in flags  # of those, what they say while they measure
         self.is_web = "web" in flags
         self.has_pages = "pages" in flags      # HTML is compared as text
         self.cases = []
@@ -122,7 +123,9 @@ class Case:
         (world.folder / out).mkdir(parents=True, exist_ok=True)
         texts = [self.play(world, part.strip(), out) for part in self.command.split(" ; ")]
         found = {}
-        if self.section.is_live:
+        if self.section.has_messages:
+            found[f"{self.name}.txt"] = messages("".join(texts), world).encode()
+        elif self.section.is_live:
             has_results = (world.folder / out / "summary.json").exists()
             found[f"{self.name}.json"] = identity(world.folder / out, self) if has_results else "".join(texts).encode()
         else:
@@ -266,6 +269,16 @@ def identity(folder, case):
     if requests.exists():
         told["sent"] = requests.read_bytes().decode().split("\n----\n")
     return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def messages(text, world):
+    """What was said on standard error, without figures, ports, process ids and new names."""
+    text = "$" + text.partition("$")[2].partition("\n")[0] + "\n" + text.partition("--- stderr\n")[2]
+    for pattern, by in ((r"in [\d.]+ s, [\d.]+ tokens/s", "in SOME TIME, SO MANY tokens/s"),
+                        (r"estimate: .*", "estimate: SOME TIME"), (r"group-[0-9a-f]{8}", "GROUP"),
+                        (r"\bserver-\d+-", "server-PID-")):
+        text = re.sub(pattern, by, text)
+    return PORT.sub("127.0.0.1:PORT", text.replace(str(world.binary), "BINARY"))
 
 
 class Web:
