@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{BLOCKS_TETHER, search, spread_of_errors};
+use super::{BLOCKS_TETHER, csv, search, spread_of_errors};
 use crate::config::EngineConfig;
 use crate::error::EngineError;
 use crate::profile::{ColumnErrors, Profile};
@@ -18,7 +18,7 @@ pub struct MeasuredBlock {
     /// Characters of a block of text.
     pub block_characters: u32,
     /// Characters of the requested output.
-    pub asked_characters: u32,
+    pub requested_characters: u32,
     /// The load that it was for the engine.
     pub block: TextBlock,
     /// Output tokens per second.
@@ -33,26 +33,10 @@ const HEADER: &str = "block_characters,asked_characters,input_tokens,output_toke
 /// # Errors
 /// When the header is another, or a field is no positive number.
 pub fn parse_blocks(text: &str, path: &str) -> Result<Vec<MeasuredBlock>, EngineError> {
-    let malformed = |line: usize, reason: &str| EngineError::Malformed {
-        path: path.to_owned(),
-        reason: format!("line {line}: {reason}"),
-    };
-    let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.starts_with('#'));
-    if !matches!(lines.next(), Some((HEADER, _))) {
-        return Err(malformed(1, &format!("the header must be {HEADER}")));
-    }
-    let block = |(line, number): (&str, usize)| {
-        let fields: Result<Vec<f64>, _> = line.split(',').map(str::parse).collect();
-        let fields = fields.map_err(|_| malformed(number, "a field is not a number"))?;
-        let [characters, asked, input, output, in_flight, completed, speed] = fields[..] else {
-            return Err(malformed(number, "there must be 7 fields"));
-        };
-        if fields.iter().any(|&field| field <= 0.0) {
-            return Err(malformed(number, "every field must be above 0"));
-        }
-        Ok(MeasuredBlock {
+    let block = |[characters, requested, input, output, in_flight, completed, speed]: [f64; 7]| {
+        MeasuredBlock {
             block_characters: characters as u32,
-            asked_characters: asked as u32,
+            requested_characters: requested as u32,
             block: TextBlock {
                 prompt: input.round() as u32,
                 mean_output: output,
@@ -60,9 +44,9 @@ pub fn parse_blocks(text: &str, path: &str) -> Result<Vec<MeasuredBlock>, Engine
                 completed: completed as u32,
             },
             output_tokens_per_s: speed,
-        })
+        }
     };
-    lines.map(block).collect()
+    Ok(csv::parse(text, path, HEADER)?.into_iter().map(block).collect())
 }
 
 /// Signed relative errors of the blocks: prediction / measurement - 1.
@@ -115,8 +99,8 @@ pub fn leave_blocks_out(
 ) -> Result<Vec<f64>, EngineError> {
     let mut found = Vec::new();
     let block: fn(&MeasuredBlock) -> u32 = |row| row.block_characters;
-    let asked: fn(&MeasuredBlock) -> u32 = |row| row.asked_characters;
-    for length_of in [block, asked] {
+    let requested: fn(&MeasuredBlock) -> u32 = |row| row.requested_characters;
+    for length_of in [block, requested] {
         for length in blocks.iter().map(length_of).collect::<BTreeSet<u32>>() {
             let (left_out, others): (Vec<_>, Vec<_>) =
                 blocks.iter().copied().partition(|row| length_of(row) == length);

@@ -2,6 +2,7 @@
 //! constants mean.
 
 mod blocks;
+mod csv;
 mod parameter;
 mod rows;
 mod scale;

@@ -2,6 +2,7 @@
 
 use inferometer_model::cell::CellPlan;
 
+use super::csv;
 use crate::error::EngineError;
 
 /// One measured row.
@@ -41,34 +42,14 @@ pub fn parse_rows(
     path: &str,
     outputs: Outputs,
 ) -> Result<Vec<MeasuredRow>, EngineError> {
-    let malformed = |line: usize, reason: &str| EngineError::Malformed {
-        path: path.to_owned(),
-        reason: format!("line {line}: {reason}"),
-    };
-    let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.starts_with('#'));
-    match lines.next() {
-        Some((HEADER, _)) => {}
-        _ => return Err(malformed(1, &format!("the header must be {HEADER}"))),
-    }
-    lines
-        .map(|(line, number)| {
-            let fields: Result<Vec<f64>, _> = line.split(',').map(str::parse).collect();
-            let fields = fields.map_err(|_| malformed(number, "a field is not a number"))?;
-            let [input, output, requests_per_s, tokens_per_s, _, latency, limit] = fields[..]
-            else {
-                return Err(malformed(number, "there must be 7 fields"));
-            };
-            if fields.iter().any(|&field| field <= 0.0) {
-                return Err(malformed(number, "every field must be above 0"));
-            }
-            Ok(MeasuredRow {
-                cell: CellPlan { input_length: input as u32, output_length: output as u32 },
-                output_tokens_per_s: tokens_per_s,
-                latency_per_output_token_ms: latency,
-                max_model_len: limit as u32,
-                mean_output: (outputs == Outputs::EndByThemselves)
-                    .then_some(tokens_per_s / requests_per_s),
-            })
-        })
-        .collect()
+    let row =
+        |[input, output, requests_per_s, tokens_per_s, _, latency, limit]: [f64; 7]| MeasuredRow {
+            cell: CellPlan { input_length: input as u32, output_length: output as u32 },
+            output_tokens_per_s: tokens_per_s,
+            latency_per_output_token_ms: latency,
+            max_model_len: limit as u32,
+            mean_output: (outputs == Outputs::EndByThemselves)
+                .then_some(tokens_per_s / requests_per_s),
+        };
+    Ok(csv::parse(text, path, HEADER)?.into_iter().map(row).collect())
 }

@@ -1,0 +1,33 @@
+//! Tables of positive numbers as CSV. Lines that begin with `#` are notes.
+
+use crate::error::EngineError;
+
+/// The rows of a table of `N` columns; `path` is for messages.
+///
+/// # Errors
+/// When the header is another, or a field is no positive number.
+pub(super) fn parse<const N: usize>(
+    text: &str,
+    path: &str,
+    header: &str,
+) -> Result<Vec<[f64; N]>, EngineError> {
+    let malformed = |line: usize, reason: &str| EngineError::Malformed {
+        path: path.to_owned(),
+        reason: format!("line {line}: {reason}"),
+    };
+    let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.starts_with('#'));
+    if lines.next().is_none_or(|(line, _)| line != header) {
+        return Err(malformed(1, &format!("the header must be {header}")));
+    }
+    let row = |(line, number): (&str, usize)| {
+        let fields: Result<Vec<f64>, _> = line.split(',').map(str::parse).collect();
+        let fields = fields.map_err(|_| malformed(number, "a field is not a number"))?;
+        let fields = <[f64; N]>::try_from(fields)
+            .map_err(|_| malformed(number, &format!("there must be {N} fields")))?;
+        if fields.iter().any(|&field| field <= 0.0) {
+            return Err(malformed(number, "every field must be above 0"));
+        }
+        Ok(fields)
+    };
+    lines.map(row).collect()
+}
