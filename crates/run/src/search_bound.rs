@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_analysis::search::Asked;
+use inferometer_analysis::search::NextTrial;
 use inferometer_plan::search::SearchPlan;
 use inferometer_plan::{Plan, TargetPlan};
 
@@ -27,7 +27,7 @@ impl LongestRun {
         let mut longest = Self { plan: plan.clone(), times: 1.0, rests: Duration::ZERO };
         if let Some(search) = longest.plan.search.take() {
             let requests = search.max_requests.min(MOST_PLAYED);
-            let asked = Asked { load: search.lowest, requests };
+            let asked = NextTrial { load: search.lowest, requests };
             let at_lowest = |of_plan| inferometer_analysis::search::trial_pass(of_plan, asked);
             longest.plan.passes = plan.passes.iter().map(at_lowest).collect();
             longest.times = search.max_requests as f64 / requests as f64;

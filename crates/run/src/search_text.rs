@@ -3,7 +3,7 @@
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::{
-    Asked, Claim, Load, Outcome, Overwhelmed, Search, SearchAnswer,
+    Claim, Load, NextTrial, Outcome, Overwhelmed, Search, SearchAnswer,
 };
 use inferometer_analysis::summary::Summary;
 use inferometer_model::cell::CellPlan;
@@ -13,7 +13,7 @@ use inferometer_plan::search::SearchPlan;
 use crate::error::Shortfall;
 
 /// One line on a trial that was made.
-pub fn trial(plan: &SearchPlan, search: &Search, asked: Asked) -> String {
+pub fn trial(plan: &SearchPlan, search: &Search, asked: NextTrial) -> String {
     let known = search.loads().iter().find(|load| load.load == asked.load);
     let verdict = known.map_or_else(String::new, |load| {
         if let Some(by) = load.overwhelmed {

@@ -2,7 +2,7 @@
 
 use super::answer::{LoadAnswer, SearchAnswer};
 use super::evidence::Claim;
-use super::procedure::Outcome;
+use super::settings::Outcome;
 use crate::cell::Cell;
 use crate::pass::PassSummary;
 use crate::validity;

@@ -17,6 +17,7 @@ mod edge;
 mod evidence;
 mod known;
 mod procedure;
+mod settings;
 
 pub use answer::{LoadAnswer, SearchAnswer, SearchObjective};
 pub use clustering::clustering;
@@ -25,7 +26,8 @@ pub use findings::{CODES, findings};
 pub use known::Load;
 pub use overwhelmed::{Overwhelmed, Watcher, certain_at, misses_to_claim};
 pub use plan::{settings, trial_pass, watcher};
-pub use procedure::{Asked, Outcome, Search, Settings};
+pub use procedure::Search;
+pub use settings::{NextTrial, Outcome, Settings};
 pub use trial::{Saturation, Trial, TrialFold};
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use inferometer_load::{Level, PassPlan};
 use inferometer_plan::search::{Over, SearchPlan};
 
 use super::overwhelmed::Watcher;
-use super::procedure::{Asked, Settings};
+use super::settings::{NextTrial, Settings};
 
 /// The settings of the procedure.
 #[must_use]
@@ -34,7 +34,7 @@ pub fn watcher(plan: &SearchPlan, pass: &PassPlan) -> Option<Watcher> {
 /// The pass of a trial: that of the plan, at the load and with the requests that the procedure asks
 /// for.
 #[must_use]
-pub fn trial_pass(of_plan: &PassPlan, asked: Asked) -> PassPlan {
+pub fn trial_pass(of_plan: &PassPlan, asked: NextTrial) -> PassPlan {
     let mut pass = of_plan.clone();
     if let PassPlan::Open { rate: level, bound, .. }
     | PassPlan::Closed { concurrency: level, bound } = &mut pass

@@ -2,91 +2,13 @@
 
 mod size;
 
-use serde::{Deserialize, Serialize};
-
 use super::edge::{Curve, Edge, Seen, edge};
 use super::evidence::{Claim, Evidence};
 use super::known::{FEWEST, Load};
 use super::overwhelmed::{Overwhelmed, misses_to_claim};
+use super::settings::{NextTrial, Outcome, Settings};
 use super::trial::Trial;
-use inferometer_plan::search::Criterion;
 use inferometer_stats::normal_quantile_above;
-
-/// What a search is for, and within which bounds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// What must hold; at least one.
-    pub criteria: Vec<Criterion>,
-    /// The load of the first trial.
-    pub start: f64,
-    /// The factor to the second; it grows to 2.
-    pub stride: f64,
-    /// The lowest load that is tried.
-    pub lowest: f64,
-    /// The highest one, if there is a limit.
-    pub highest: Option<f64>,
-    /// Whether loads are whole numbers.
-    pub whole: bool,
-    /// The probability that the interval holds the edge, at least.
-    pub confidence: f64,
-    /// Ends of the interval are to lie this close together, as a share of the lower one.
-    pub precision: f64,
-    /// The most requests of all trials.
-    pub max_requests: u64,
-    /// The most trials.
-    pub max_trials: u32,
-    /// The latency of a request alone in seconds, if it is known.
-    pub latency_s: Option<f64>,
-}
-
-impl Settings {
-    /// What one claim may be wrong: each trial gives one occasion to claim something of its load, on
-    /// one side only, for a load meets the objectives or does not. What may go wrong in all of them
-    /// together is shared out evenly (C. E. Bonferroni), so that it is right whatever load each trial
-    /// is at and whatever was seen before.
-    #[must_use]
-    pub fn claim_level(&self) -> f64 {
-        (1.0 - self.confidence) / f64::from(self.max_trials.max(1))
-    }
-
-    /// The criterion that so many requests of a trial missed that the load is far beyond the edge.
-    fn overwhelmed(&self, trial: &Trial) -> Option<Overwhelmed> {
-        let needed = misses_to_claim(&self.criteria, trial.planned, self.claim_level());
-        let missed = trial.missed.iter().copied().zip(needed).enumerate();
-        let of = |(criterion, (missed, needed)): (usize, (u64, Option<u64>))| {
-            let (planned, cut_off) = (trial.planned, trial.cut_off);
-            (missed >= needed?).then_some(Overwhelmed { criterion, missed, planned, cut_off })
-        };
-        missed.filter_map(of).next()
-    }
-}
-
-/// A trial that is to be played.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Asked {
-    /// The load.
-    pub load: f64,
-    /// So many requests.
-    pub requests: u64,
-}
-
-/// Why a search ended, or that it goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It goes on, or was broken off.
-    Unfinished,
-    /// The interval is as narrow as was asked for.
-    Found,
-    /// Not even the lowest load meets the objectives.
-    NotMetAtLowest,
-    /// The highest load meets them too.
-    MetAtHighest,
-    /// The requests were spent before the interval was as narrow as was asked for.
-    RequestsSpent,
-    /// As many trials were made as the confidence was planned for.
-    TrialsSpent,
-}
 
 /// A trial may ask for at most this part of the requests that are left.
 const AFFORDABLE: u64 = 2;
@@ -148,7 +70,7 @@ impl Search {
 
     /// Takes in a trial. One that was cut off before any claim was certain is none.
     pub fn tell(&mut self, trial: Trial) {
-        let overwhelmed = self.settings.overwhelmed(&trial);
+        let overwhelmed = overwhelmed(&self.settings, &trial);
         if trial.cut_off > 0 && overwhelmed.is_none() {
             return;
         }
@@ -245,7 +167,7 @@ impl Search {
 
     /// The next trial; none when the search is over.
     #[must_use]
-    pub fn next(&self) -> Option<Asked> {
+    pub fn next(&self) -> Option<NextTrial> {
         if self.outcome() != Outcome::Unfinished {
             return None;
         }
@@ -267,7 +189,7 @@ impl Search {
             _ if aside > left / AFFORDABLE => (load, self.few()),
             _ => (load, counted + aside),
         };
-        Some(Asked { load, requests: wanted.min(left) })
+        Some(NextTrial { load, requests: wanted.min(left) })
     }
 
     /// The next load, and how many requests of it are to count.
@@ -440,4 +362,15 @@ impl Search {
         );
         Some(Seen { load: load.load, badness: badness.collect() })
     }
+}
+
+/// The criterion that so many requests of a trial missed that the load is far beyond the edge.
+fn overwhelmed(settings: &Settings, trial: &Trial) -> Option<Overwhelmed> {
+    let needed = misses_to_claim(&settings.criteria, trial.planned, settings.claim_level());
+    let missed = trial.missed.iter().copied().zip(needed).enumerate();
+    let of = |(criterion, (missed, needed)): (usize, (u64, Option<u64>))| {
+        let (planned, cut_off) = (trial.planned, trial.cut_off);
+        (missed >= needed?).then_some(Overwhelmed { criterion, missed, planned, cut_off })
+    };
+    missed.filter_map(of).next()
 }

@@ -35,7 +35,7 @@ fn settings(text: &str) -> Settings {
 }
 
 /// A trial of independent requests, of which each misses each criterion with this probability.
-fn trial(search: &Search, asked: Asked, misses: f64, seed: u64) -> Trial {
+fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
     let mut rng = rng(seed, &["trial", &search.trials().to_string()]);
     let criteria = search.settings().criteria.len();
     let judged = |_| {
@@ -161,7 +161,7 @@ fn the_criterion_that_gives_way_first_decides() {
 fn claims_that_contradict_each_other_are_told_and_the_interval_holds_both() {
     let mut search = Search::new(settings("ttft_p99<1s"));
     for (load, misses) in [(1.0, 0.0), (2.0, 0.2), (4.0, 0.0), (8.0, 0.5)] {
-        let asked = Asked { load, requests: 3_000 };
+        let asked = NextTrial { load, requests: 3_000 };
         let trial = trial(&search, asked, misses, 1);
         search.tell(trial);
     }
@@ -382,7 +382,7 @@ fn an_excursion_is_forgotten_and_its_load_is_never_claimed_to_be_met() {
     let mut search = Search::new(settings("ttft_p99<1s"));
     search.tell(overwhelmed(100, 60));
     for _ in 0..20 {
-        let good = trial(&search, Asked { load: 8.0, requests: 1_000 }, 0.0, 1);
+        let good = trial(&search, NextTrial { load: 8.0, requests: 1_000 }, 0.0, 1);
         search.tell(good);
     }
     let load = &search.loads()[0];

@@ -32,7 +32,8 @@ impl Modules {
                 continue;
             }
             let text = fs::read_to_string(&file).expect("a source file");
-            let parsed = syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            let parsed =
+                syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
             let mut names = Names::default();
             names.visit_file(&parsed);
             // A library and a binary may share a folder: the root is both.
@@ -130,7 +131,8 @@ fn cycle_below(parent: &[String], arrows: &[(&Module, Module)]) -> Option<String
     if next.is_empty() {
         return None;
     }
-    let examples: Vec<&str> = next.values().flat_map(BTreeMap::values).map(String::as_str).collect();
+    let examples: Vec<&str> =
+        next.values().flat_map(BTreeMap::values).map(String::as_str).collect();
     Some(format!("below `{}`: {}", parent.join("::"), examples.join(", ")))
 }
 

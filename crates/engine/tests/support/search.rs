@@ -1,7 +1,7 @@
 //! Trials of a search against the engine in virtual time, as light as they can be.
 
 use inferometer_analysis::search::{
-    Asked, Claim, Evidence, Search, Settings, Trial, TrialFold, Watcher, certain_at,
+    Claim, Evidence, NextTrial, Search, Settings, Trial, TrialFold, Watcher, certain_at,
 };
 use inferometer_engine::{Engine, EngineConfig, Finish, VirtualRecord, simulate};
 use inferometer_load::load_model;
@@ -59,7 +59,7 @@ impl Server {
     }
 
     /// A trial that ends as soon as its claim is certain.
-    pub fn watched(&self, settings: &Settings, asked: Asked, seed: u64) -> Trial {
+    pub fn watched(&self, settings: &Settings, asked: NextTrial, seed: u64) -> Trial {
         let pass = self.pass(asked.load, asked.requests);
         let watcher = Watcher::new(&settings.criteria, &pass, settings.claim_level());
         let found = self.play(asked.load, asked.requests, seed);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_analysis::search::{Asked, Search};
+use inferometer_analysis::search::{NextTrial, Search};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_plan::search::SearchPlan;
@@ -114,7 +114,7 @@ impl<N: Network> Session<'_, N> {
 
     /// Whether a cell that was resumed has trials left to make.
     pub(super) fn search_goes_on(&self, cell: CellPlan) -> bool {
-        let next = |plan: &SearchPlan| -> Option<Asked> { self.so_far(cell, plan).next() };
+        let next = |plan: &SearchPlan| -> Option<NextTrial> { self.so_far(cell, plan).next() };
         self.request.plan.search.as_ref().and_then(next).is_some()
     }
 
