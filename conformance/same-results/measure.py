@@ -3,9 +3,9 @@
 
     measure.py --binary PATH [--only NAME,...] [--out store.tar.xz]
 
-Needed only when the fixtures are to stand for another version of the program; the figures are then
-others, and `same_results.py record` has to follow. The embedded engine is played many times faster
-than real time, so the figures mean nothing: they are there to be computed again.
+Needed only for new kinds of runs, or to record the store of another version. All figures change then, so
+run `same_results.py BINARY --record` afterwards. The embedded engine plays many times faster than real time:
+the figures say nothing about any engine.
 """
 import argparse
 import os
@@ -22,8 +22,9 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# name: command. {engine FLAGS} starts an embedded engine with these flags and stands for its address,
-# {canned FLAGS} the same for speaking_server.py; a name in brackets is another run's id.
+# Tag, command. {engine FLAGS} starts an embedded engine with these flags and is replaced by its address,
+# {canned FLAGS} does the same with speaking_server.py; [TAG] is replaced by the id of that run.
+# `! INT` and `! KILL` send that signal once the log has records.
 GRID = "--input-lengths 32 --output-lengths 12"
 FAST = "--speed 50"
 ONE = f"run {FAST} {GRID}"

@@ -1,21 +1,18 @@
 #!/usr/bin/env python3
-"""Holds everything that a binary computes from recorded logs against what was committed, byte for byte.
+"""Checks that a binary computes the same results from recorded logs as were committed, byte for byte.
 
     same_results.py BINARY                  compares; exit code 1 on any difference that is not listed
     same_results.py BINARY --only 'reports/*table*'      only the cases whose name fits (may be repeated)
     same_results.py BINARY --record         writes what comes out now as what is expected
 
-What is run stands in cases.txt, what is expected in expected/, the differences that are allowed, each
-with its reason, in allowed.toml. README.md says what is made equal before it is compared.
+cases.txt lists the commands, expected/ holds their outputs, allowed.toml lists the allowed differences with
+their reasons. README.md says what is replaced before outputs are compared.
 """
 import argparse
 import concurrent.futures
-import datetime
 import difflib
 import fnmatch
-import hashlib
 import io
-import json
 import os
 import pathlib
 import re
@@ -31,17 +28,9 @@ import tomllib
 import urllib.error
 import urllib.request
 
+from normalise import HASHED, NOT_COMPARED, content, dump, hashed, identity, messages, without_now
+
 HERE = pathlib.Path(__file__).resolve().parent
-RUN_ID = re.compile(r"\b20\d{6}-\d{6}-[0-9a-f]{4}\b")
-INSTANT = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?")
-UNIX_NS = re.compile(r"\b1\d{18}\b")
-PORT = re.compile(r"127\.0\.0\.1:\d+")
-# Only their SHA-256 is kept: they are drawn or packed from what is compared beside them. Of a page the
-# same, but in sections with "pages": report.md has the same contents.
-HASHED = (".png", ".parquet")
-# Stores and logs of new runs (new.db is compared as text), and how busy a server was.
-NOT_COMPARED = r"\.db-|\.sqlite|inferometer\.runs/|-usage\.csv$"
-DAY_S = 86_400
 
 
 class Section:
@@ -49,15 +38,15 @@ class Section:
 
     def __init__(self, words):
         self.name, *flags = words
-        self.each = next((f[5:].split(",") for f in flags if f.startswith("each=")), None)
-        self.each = ["*"] if "each" in flags else self.each or []
-        self.is_plain = "plain" in flags       # expected as text files, else as one archive
-        self.is_fresh = "fresh" in flags       # makes runs of its own, with names and times of now
-        self.has_own_store = "own" in flags    # changes the store: gets a copy of it
-        self.is_live = "live" in flags         # measures: only what time has no part in is compared
-        self.has_messages = "messages" in flags  # of those, what they say while they measure
-        self.is_web = "web" in flags
-        self.has_pages = "pages" in flags      # HTML is compared as text
+        # Tags of the recorded runs that each case is run for; `!` excludes. Empty: once, for no run.
+        self.each = next((f[5:].split(",") for f in flags if f.startswith("each=")), [])
+        self.is_plain = "plain" in flags         # expected outputs are text files, else one archive
+        self.is_fresh = "fresh" in flags         # makes new runs: their names and times are replaced
+        self.has_own_store = "own" in flags      # changes the store: works on a copy
+        self.is_live = "live" in flags           # measures: only outputs that do not depend on time
+        self.has_messages = "messages" in flags  # of a live section: standard error, without figures
+        self.is_web = "web" in flags             # paths of the dashboard instead of commands
+        self.has_pages = "pages" in flags        # HTML is compared as text, else by its SHA-256
         self.cases = []
 
 
@@ -134,7 +123,7 @@ class Case:
                 if path.is_file() and not re.search(NOT_COMPARED, str(path)):
                     name, data = content(path)
                     if self.section.is_fresh and path.suffix == ".png":
-                        data = b"shows the name of a new run; its SVG is compared\n"
+                        data = b"not compared: it shows the name of a new run; its SVG is compared\n"
                     found[f"{self.name}/{path.relative_to(world.folder / out).with_name(name)}"] = data
         if self.section.is_fresh:
             found = without_now(found, set(world.tags.values()))
@@ -162,12 +151,12 @@ class Case:
                 child.wait(timeout=10)
                 child.stdout.close()
         texts = [t.decode(errors="backslashreplace") for t in (done.stdout, done.stderr)]
-        told = f"--- stderr\n{texts[1]}" if texts[1] else ""
-        return f"$ inferometer {command}\n{texts[0]}{told}--- exit code {done.returncode}\n"
+        stderr = f"--- stderr\n{texts[1]}" if texts[1] else ""
+        return f"$ inferometer {command}\n{texts[0]}{stderr}--- exit code {done.returncode}\n"
 
 
 def serve(world, words, folder):
-    """An embedded engine, or the server that speaks every dialect with canned answers."""
+    """Starts an embedded engine, or speaking_server.py; returns its process and its address."""
     kind, *flags = words.split("+")
     embedded = ["inferometer", "engine", "--listen", "127.0.0.1:0", "--until-stdin-closes"]
     canned = [sys.executable, str(HERE / "speaking_server.py"), "--requests", str(folder / "requests.txt")]
@@ -176,113 +165,8 @@ def serve(world, words, folder):
     return child, child.stdout.readline().strip().removeprefix("listening on ")
 
 
-def hashed(file):
-    name, data = file
-    return f"{name}.sha256", (hashlib.sha256(data).hexdigest() + "\n").encode()
-
-
-def content(path):
-    """A file as it is compared: its name and its bytes."""
-    data = path.read_bytes()
-    if path.suffix in HASHED:
-        return hashed((path.name, data))
-    if path.suffix == ".db":
-        return path.name + ".txt", dump(path).encode()
-    return path.name, data
-
-
-def dump(path, with_rows=True):
-    """The tables and views of a database, a line for each value; documents are laid out."""
-    text = []
-    number = lambda written: f"~{written}"      # as it is written: 1.0 is not 1.00
-    with sqlite3.connect(path) as db:
-        db.row_factory = sqlite3.Row
-        names = db.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
-        text += [f"{kind} {name}: {sql}" for kind, name, sql in names]
-        text.append(f"user_version {db.execute('PRAGMA user_version').fetchone()[0]}")
-        order = {run: at for at, (run,) in enumerate(db.execute("SELECT id FROM runs ORDER BY started_unix_ns"))}
-        for kind, name, _ in names if with_rows else []:
-            # v_differences is over all pairs of runs; the others say again what the tables say.
-            if kind not in ("table", "view") or name in ("v_differences", "v_figures", "v_requests", "v_runs"):
-                continue
-            rows = []
-            in_order = lambda row: order.get(row[0] if row.keys()[0] in ("id", "run_id", "run") else None, -1)
-            for row in sorted(db.execute(f'SELECT * FROM "{name}"'), key=in_order):
-                lines = []
-                for key in row.keys():
-                    value = row[key]
-                    if isinstance(value, str) and value[:1] in ("{", "["):
-                        value = json.dumps(json.loads(value, parse_float=number), indent=1, ensure_ascii=False)
-                    lines.append(f"  {key} = {value!r}" if not isinstance(value, str) else f"  {key} = {value}")
-                rows.append("\n".join(lines))
-            text += [f"{name}: {len(rows)} rows"] + [f"{name} {row}" for row in rows]
-    db.close()
-    return "\n".join(text) + "\n"
-
-
-def without_now(found, stored):
-    """Names of new runs by their order, and instants near now, replaced."""
-    now = time.time()
-    today = datetime.datetime.fromtimestamp(now, datetime.UTC)
-    names = {}
-
-    def run(match):
-        if match[0] in stored:
-            return match[0]
-        return names.setdefault(match[0], f"NEW-RUN-{len(names) + 1}")
-
-    def instant(match):
-        text = match[0].rstrip("Z").replace(" ", "T")
-        at = datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC).timestamp()
-        return "NOW" if abs(at - now) < DAY_S else match[0]
-
-    def unix_ns(match):
-        return "NOW-NS" if abs(int(match[0]) / 1e9 - now) < DAY_S else match[0]
-
-    def replaced(text):
-        text = RUN_ID.sub(run, text)
-        text = UNIX_NS.sub(unix_ns, INSTANT.sub(instant, text))
-        text = PORT.sub("127.0.0.1:PORT", text.replace(f"{today:%Y-%m-%d}", "TODAY"))
-        text = re.sub(r"\bserver-\d+-(\d+\.log)", r"server-PID-\1", text)
-        return re.sub(r"^(simulated .*, in )[\d.]+ \w+", r"\1SOME TIME", text, flags=re.MULTILINE)
-
-    return {replaced(name): replaced(data.decode()).encode() for name, data in found.items()}
-
-
-def identity(folder, case):
-    """What time has no part in, of a run that was measured just now."""
-    summary = json.loads((folder / "summary.json").read_text())
-    passes = ("kind", "load", "repeat", "concurrency", "rate", "planned", "outcomes", "input_tokens", "output_tokens",
-              "tokens_from")
-    classes = ("class", "planned", "outcomes", "input_tokens", "output_tokens")
-    # A target's port is part of the plan; the bodies of a conversation carry what was answered.
-    hashes = {"plan_hash": "{" not in case.command, "workload_hash": True, "body_hash": "turns" not in case.command}
-    told = {key: summary[key] for key, is_fixed in hashes.items() if is_fixed}
-    told["target"] = {key: value for key, value in summary["target"].items() if key not in ("url", "facts")}
-    told["cells"] = [
-        {"input_length": cell["input_length"], "output_length": cell["output_length"], "passes": [
-            {**{key: one.get(key) for key in passes},
-             "classes": [{key: of.get(key) for key in classes} for of in one.get("classes") or []]}
-            for one in cell["passes"]]}
-        for cell in summary["cells"]]
-    requests = folder / "requests.txt"
-    if requests.exists():
-        told["sent"] = requests.read_bytes().decode().split("\n----\n")
-    return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def messages(text, world):
-    """What was said on standard error, without figures, ports, process ids and new names."""
-    text = "$" + text.partition("$")[2].partition("\n")[0] + "\n" + text.partition("--- stderr\n")[2]
-    for pattern, by in ((r"in [\d.]+ s, [\d.]+ tokens/s", "in SOME TIME, SO MANY tokens/s"),
-                        (r"estimate: .*", "estimate: SOME TIME"), (r"group-[0-9a-f]{8}", "GROUP"),
-                        (r"\bserver-\d+-", "server-PID-")):
-        text = re.sub(pattern, by, text)
-    return PORT.sub("127.0.0.1:PORT", text.replace(str(world.binary), "BINARY"))
-
-
 class Web:
-    """The dashboard over the recorded store, asked page by page."""
+    """The dashboard over the recorded store; requests one page after the other."""
 
     def __init__(self, world):
         words = ["inferometer", "web", "--listen", "127.0.0.1:0", "--until-stdin-closes"]
@@ -300,7 +184,7 @@ class Web:
         data, head = answer.read(), sorted(answer.headers.items())
         head = "".join(f"{name}: {value}\n" for name, value in head if name.lower() != "content-length")
         if path.endswith(HASHED):
-            data = hashlib.sha256(data).hexdigest().encode() + b"\n"
+            data = hashed((path, data))[1]
         text = f"GET {case.command}\n{answer.status}\n{head}\n".encode() + data
         return {f"{case.name}.txt": text.replace(self.url.encode(), b"http://HOST:PORT")}
 
@@ -321,10 +205,10 @@ def chosen(section, world, only):
 
 
 def play(section, world, cases, jobs):
-    """The outputs of all cases of a section."""
+    """Runs the cases of a section: {name: bytes} of all their outputs."""
     web = Web(world) if section.is_web and cases else None
     one = web.outputs if web else lambda case: case.outputs(world)
-    # What is measured meanwhile would be measured worse; a dashboard answers one after the other.
+    # Measurements would disturb each other, and the dashboard answers one request at a time.
     with concurrent.futures.ThreadPoolExecutor(1 if web or section.is_live else jobs) as pool:
         found = list(pool.map(one, cases))
     if web:
@@ -351,7 +235,7 @@ def write_expected(section, outputs):
             path.write_bytes(data)
         return
     with tarfile.open(HERE / "expected" / f"{section.name}.tar.xz", "w:xz", preset=9) as tar:
-        # Files of one kind beside each other compress best.
+        # Files of one kind compress best next to each other.
         for name in sorted(outputs, key=lambda name: (name.rsplit(".", 1)[-1], name.rsplit("/", 1)[-1], name)):
             entry = tarfile.TarInfo(name)
             entry.size = len(outputs[name])
@@ -359,7 +243,7 @@ def write_expected(section, outputs):
 
 
 class Allowed:
-    """The differences that are listed, and whether each still stands for one."""
+    """The listed differences, and which of them were found."""
 
     def __init__(self):
         self.entries = tomllib.loads((HERE / "allowed.toml").read_text()).get("difference", [])
@@ -380,7 +264,7 @@ class Allowed:
 
 
 def compare(expected, outputs, allowed):
-    """Prints each difference that is not listed; how many files have one."""
+    """Prints each difference that is not listed; returns the number of files that have one."""
     differing = 0
     for name in sorted({*expected, *outputs}):
         before, after = expected.get(name), outputs.get(name)

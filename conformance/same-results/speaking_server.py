@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A server that speaks every dialect with canned answers, for what the embedded engine does not speak.
+"""A server that speaks every dialect, with canned answers. The embedded engine speaks only some of them.
 
-It plays no model: each answer has as many tokens as the request asks for, one per event, at a fixed
-pace. With --requests FILE it writes down each request as it was sent, byte for byte but for the port.
-It also answers /dcgm as a DCGM exporter would. Never used to measure a speed.
+It plays no model: each answer has as many tokens as the request asks for, one per event, at a fixed pace. With
+--requests FILE it writes each request to the file, byte for byte except for the port. It also answers /dcgm as
+a DCGM exporter does. Its speed means nothing.
 
     speaking_server.py [--requests FILE] [--pace SECONDS] [--status PATH=CODE ...]
 Prints "listening on http://127.0.0.1:PORT" and ends when its standard input does.

@@ -1,0 +1,125 @@
+"""Replaces in outputs what differs between two runs of the same command: names of new runs, times, ports.
+README.md has the list. Runs no command."""
+import datetime
+import hashlib
+import json
+import re
+import sqlite3
+import time
+
+RUN_ID = re.compile(r"\b20\d{6}-\d{6}-[0-9a-f]{4}\b")
+INSTANT = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?")
+UNIX_NS = re.compile(r"\b1\d{18}\b")
+PORT = re.compile(r"127\.0\.0\.1:\d+")
+# Compared by SHA-256: their contents are compared as SVG, CSV or JSON. So is HTML, except in sections with
+# "pages": report.md has the same contents.
+HASHED = (".png", ".parquet")
+# Stores and logs of new runs (new.db is compared as text), and how busy a server was.
+NOT_COMPARED = r"\.db-|\.sqlite|inferometer\.runs/|-usage\.csv$"
+DAY_S = 86_400
+
+
+def hashed(file):
+    """A file (name, bytes) as its SHA-256."""
+    name, data = file
+    return f"{name}.sha256", (hashlib.sha256(data).hexdigest() + "\n").encode()
+
+
+def content(path):
+    """The name and the bytes by which a file is compared."""
+    data = path.read_bytes()
+    if path.suffix in HASHED:
+        return hashed((path.name, data))
+    if path.suffix == ".db":
+        return path.name + ".txt", dump(path).encode()
+    return path.name, data
+
+
+def dump(path, with_rows=True):
+    """The schema of a database, and its tables and views with a line for each value; JSON is indented."""
+    text = []
+    number = lambda written: f"~{written}"      # as written: 1.0 is not 1.00
+    with sqlite3.connect(path) as db:
+        db.row_factory = sqlite3.Row
+        names = db.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+        text += [f"{kind} {name}: {sql}" for kind, name, sql in names]
+        text.append(f"user_version {db.execute('PRAGMA user_version').fetchone()[0]}")
+        order = {run: at for at, (run,) in enumerate(db.execute("SELECT id FROM runs ORDER BY started_unix_ns"))}
+        for kind, name, _ in names if with_rows else []:
+            # v_differences joins all pairs of runs; the others repeat the tables.
+            if kind not in ("table", "view") or name in ("v_differences", "v_figures", "v_requests", "v_runs"):
+                continue
+            rows = []
+            in_order = lambda row: order.get(row[0] if row.keys()[0] in ("id", "run_id", "run") else None, -1)
+            for row in sorted(db.execute(f'SELECT * FROM "{name}"'), key=in_order):
+                lines = []
+                for key in row.keys():
+                    value = row[key]
+                    if isinstance(value, str) and value[:1] in ("{", "["):
+                        value = json.dumps(json.loads(value, parse_float=number), indent=1, ensure_ascii=False)
+                    lines.append(f"  {key} = {value!r}" if not isinstance(value, str) else f"  {key} = {value}")
+                rows.append("\n".join(lines))
+            text += [f"{name}: {len(rows)} rows"] + [f"{name} {row}" for row in rows]
+    db.close()
+    return "\n".join(text) + "\n"
+
+
+def without_now(found, stored):
+    """Replaces names of new runs by their order, times within a day of now, ports, process ids."""
+    now = time.time()
+    today = datetime.datetime.fromtimestamp(now, datetime.UTC)
+    names = {}
+
+    def run(match):
+        if match[0] in stored:
+            return match[0]
+        return names.setdefault(match[0], f"NEW-RUN-{len(names) + 1}")
+
+    def instant(match):
+        text = match[0].rstrip("Z").replace(" ", "T")
+        at = datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC).timestamp()
+        return "NOW" if abs(at - now) < DAY_S else match[0]
+
+    def unix_ns(match):
+        return "NOW-NS" if abs(int(match[0]) / 1e9 - now) < DAY_S else match[0]
+
+    def replaced(text):
+        text = RUN_ID.sub(run, text)
+        text = UNIX_NS.sub(unix_ns, INSTANT.sub(instant, text))
+        text = PORT.sub("127.0.0.1:PORT", text.replace(f"{today:%Y-%m-%d}", "TODAY"))
+        text = re.sub(r"\bserver-\d+-(\d+\.log)", r"server-PID-\1", text)
+        return re.sub(r"^(simulated .*, in )[\d.]+ \w+", r"\1SOME TIME", text, flags=re.MULTILINE)
+
+    return {replaced(name): replaced(data.decode()).encode() for name, data in found.items()}
+
+
+def identity(folder, case):
+    """The parts of a new run's summary that do not depend on time, and the requests that the server got."""
+    summary = json.loads((folder / "summary.json").read_text())
+    passes = ("kind", "load", "repeat", "concurrency", "rate", "planned", "outcomes", "input_tokens", "output_tokens",
+              "tokens_from")
+    classes = ("class", "planned", "outcomes", "input_tokens", "output_tokens")
+    # The plan holds the target's port; the bodies of a conversation hold the server's answers.
+    hashes = {"plan_hash": "{" not in case.command, "workload_hash": True, "body_hash": "turns" not in case.command}
+    result = {key: summary[key] for key, is_fixed in hashes.items() if is_fixed}
+    result["target"] = {key: value for key, value in summary["target"].items() if key not in ("url", "facts")}
+    result["cells"] = [
+        {"input_length": cell["input_length"], "output_length": cell["output_length"], "passes": [
+            {**{key: one.get(key) for key in passes},
+             "classes": [{key: of.get(key) for key in classes} for of in one.get("classes") or []]}
+            for one in cell["passes"]]}
+        for cell in summary["cells"]]
+    requests = folder / "requests.txt"
+    if requests.exists():
+        result["sent"] = requests.read_bytes().decode().split("\n----\n")
+    return (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def messages(text, world):
+    """Standard error, without figures, ports, process ids and names of new groups."""
+    text = "$" + text.partition("$")[2].partition("\n")[0] + "\n" + text.partition("--- stderr\n")[2]
+    for pattern, by in ((r"in [\d.]+ s, [\d.]+ tokens/s", "in SOME TIME, SO MANY tokens/s"),
+                        (r"estimate: .*", "estimate: SOME TIME"), (r"group-[0-9a-f]{8}", "GROUP"),
+                        (r"\bserver-\d+-", "server-PID-")):
+        text = re.sub(pattern, by, text)
+    return PORT.sub("127.0.0.1:PORT", text.replace(str(world.binary), "BINARY"))
