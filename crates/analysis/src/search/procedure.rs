@@ -8,6 +8,7 @@ use super::known::{FEWEST, Load};
 use super::overwhelmed::{Overwhelmed, misses_to_claim};
 use super::settings::{NextTrial, Outcome, Settings};
 use super::trial::Trial;
+use inferometer_plan::search::Criterion;
 use inferometer_stats::normal_quantile_above;
 
 /// A trial may ask for at most this part of the requests that are left.
