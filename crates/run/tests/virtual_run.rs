@@ -33,9 +33,9 @@ fn planned(folder: &TempDir, keys: Value) -> (Plan, Context) {
     let mut spec = json!({
         "model": MODEL, "input_lengths": [64], "output_lengths": [8], "seed": 1, "salt": "virtual",
     });
-    spec.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
-    let spec: Spec = serde_json::from_value(spec).unwrap();
-    let (plan, mut context) = resolve(&spec, &|_| None).unwrap();
+    spec.as_object_mut().expect("an object").extend(keys.as_object().expect("an object").clone());
+    let spec: Spec = serde_json::from_value(spec).expect("valid in this test");
+    let (plan, mut context) = resolve(&spec, &|_| None).expect("valid in this test");
     context.store = folder.path().join("runs.db");
     context.out = Some(folder.path().join("report"));
     context.files = ReportFiles::Figures;
@@ -56,12 +56,17 @@ fn measure(
 ) -> Result<Finished, RunError> {
     let mut nets = hosts(2);
     let (mut server_net, client) = (nets.remove(1), nets.remove(0));
-    let address = server_net.listen("127.0.0.1:0".parse().unwrap()).unwrap();
-    let engine = Engine::new(EngineConfig::of_model(MODEL).unwrap()).unwrap();
-    let faults = faults.iter().map(|text| Fault::parse(text).unwrap()).collect();
+    let address = server_net
+        .listen("127.0.0.1:0".parse().expect("valid in this test"))
+        .expect("valid in this test");
+    let engine = Engine::new(EngineConfig::of_model(MODEL).expect("valid in this test"))
+        .expect("valid in this test");
+    let faults =
+        faults.iter().map(|text| Fault::parse(text).expect("valid in this test")).collect();
     let config = FrontConfig { faults, ..FrontConfig::new(MODEL) };
-    let front = Front::new(engine, config, inferometer_workload::embedded()).unwrap();
-    let dialect = dialect("openai-completions").unwrap();
+    let front =
+        Front::new(engine, config, inferometer_workload::embedded()).expect("valid in this test");
+    let dialect = dialect("openai-completions").expect("valid in this test");
     let endpoint = Endpoint {
         dialect,
         authority: "engine".to_owned(),
@@ -93,7 +98,12 @@ fn figures(summary: &Summary) -> Vec<Cell> {
 }
 
 fn state(store: &Path, finished: &Finished) -> RunState {
-    Store::open_existing(store).unwrap().run(finished.run.as_str()).unwrap().row.state
+    Store::open_existing(store)
+        .expect("valid in this test")
+        .run(finished.run.as_str())
+        .expect("valid in this test")
+        .row
+        .state
 }
 
 #[test]

@@ -3,7 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use inferometer_analysis::cell::cell;
+use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::search::{Claim, Search, Settings, TrialFold, Watcher};
+use inferometer_analysis::validity::judge;
+use inferometer_analysis::verdict::Validity;
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, OverLimit, PassPlan};
 use inferometer_load::{Curve, Level, Stage};
@@ -224,5 +228,44 @@ fn a_source_that_runs_dry_leaves_one_record_for_every_planned_request() {
         for record in skipped {
             assert!(record.detail.as_deref().is_some_and(|why| why.contains("ran dry")));
         }
+    }
+}
+
+/// An open loop with constant arrivals.
+fn evenly(rate: f64, requests: u32) -> PassPlan {
+    PassPlan::Open {
+        rate: Level::Constant(rate),
+        arrivals: Arrivals::Constant,
+        bound: Bound::requests(requests),
+        max_in_flight: None,
+        over_limit: OverLimit::Queue,
+    }
+}
+
+#[test]
+fn a_busy_client_sends_late_reads_exactly_and_is_not_vouched_for() {
+    // One due every 10 ms, and a processor every 12 ms.
+    let pass = evenly(100.0, 100);
+    for (acts_every, is_busy) in [(Duration::from_nanos(1), false), (ms(12), true)] {
+        let mut setup = Setup::of(pass.clone(), 100);
+        setup.client_acts_every = acts_every;
+        let (records, start) = setup.play(Server::new(ms(20), ms(0), 1), true);
+        let mut fold = PassFold::new(&pass, true, 1);
+        for (k, record) in records.iter().enumerate() {
+            let due = start + ms(10 * k as u64);
+            let turn_ns = u64::try_from(acts_every.as_nanos()).expect("a short period");
+            let sent = Nanos(due.0.next_multiple_of(turn_ns));
+            assert_eq!((record.due, record.send_start), (due, Some(sent)));
+            // The kernel stamps what it receives, whoever has the processor.
+            let arrivals: Vec<Nanos> = record.token_events().map(|e| record.arrival(e)).collect();
+            assert_eq!(arrivals, [sent + ms(20)]);
+            fold.add(record);
+        }
+        let (validity, reasons) = judge(&[cell(3, 1, vec![fold.finish()])]);
+        let expected = if is_busy { Validity::Suspect } else { Validity::Valid };
+        assert_eq!((validity, reasons.len()), (expected, usize::from(is_busy)), "{reasons:?}");
+        // Dues fall 0, 2, 4 ... 10 ms before a turn.
+        let said = "the 99th percentile of send_delay is 10.000 ms, more than the 0.500 ms allowed";
+        assert!(reasons.iter().all(|reason| reason.contains(said)), "{reasons:?}");
     }
 }

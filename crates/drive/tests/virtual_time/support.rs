@@ -139,6 +139,8 @@ pub struct Setup {
     pub stop: Arc<AtomicBool>,
     pub keep_text: bool,
     pub watcher: Option<Watcher>,
+    /// The client gets a processor at multiples of this only.
+    pub client_acts_every: Duration,
 }
 
 pub const NO_TIMEOUTS: Timeouts =
@@ -152,7 +154,8 @@ pub fn request(prompt: String, output_tokens: u32) -> Request {
 impl Setup {
     pub fn of(pass: PassPlan, requests: u32) -> Self {
         let (timeouts, stop, watcher) = (NO_TIMEOUTS, Arc::default(), None);
-        Self { pass, requests, timeouts, stop, keep_text: false, watcher }
+        let (keep_text, client_acts_every) = (false, Duration::from_nanos(1));
+        Self { pass, requests, timeouts, stop, keep_text, watcher, client_acts_every }
     }
 
     /// Plays the pass; returns its records by index, and when it started.
@@ -170,7 +173,8 @@ impl Setup {
         listening: bool,
     ) -> (Vec<Record>, Nanos) {
         let mut hosts = virtual_net::hosts(2);
-        let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
+        let (mut server_net, mut client_net) = (hosts.remove(1), hosts.remove(0));
+        client_net.act_every(self.client_acts_every);
         let mut address = SocketAddr::from(([127, 0, 0, 1], 80));
         if listening {
             address = server_net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
