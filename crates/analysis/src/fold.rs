@@ -22,8 +22,8 @@ use inferometer_plan::template::BlockPass;
 
 /// Folds the records of one pass, in any order, into its summary.
 ///
-/// Memory is bounded: gaps between tokens are kept up to [`stats::SAMPLES_KEPT`], values of requests
-/// up to [`stats::VALUES_KEPT`], and sketched beyond; requests in flight up to
+/// Memory is bounded: gaps between tokens are kept up to [`inferometer_stats::SAMPLES_KEPT`], values of requests
+/// up to [`inferometer_stats::VALUES_KEPT`], and sketched beyond; requests in flight up to
 /// [`inferometer_metrics::SPANS_KEPT`], and counted on a grid of time beyond.
 #[derive(Clone, Debug)]
 pub struct PassFold {

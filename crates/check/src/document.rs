@@ -9,7 +9,7 @@ pub const SCHEMA: &str = "inferometer.check/1";
 /// All of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Document {
-    /// [`SCHEMA`].
+    /// `SCHEMA`.
     pub schema: &'static str,
     /// By number of streams.
     pub levels: Vec<Level>,

@@ -3,7 +3,7 @@
 //!
 //! The same model drives sockets in real time, the embedded engine in virtual time, and tests.
 //! Each is a file: what it says of itself before it is played ([`LoadPlan`]), and the model as it
-//! is played ([`LoadModel`]). A further one is its file and a line in [`registry`]. What varies within
+//! is played ([`LoadModel`]). A further one is its file and a line in `registry.rs`. What varies within
 //! a model is data: a [`Level`] is a course of a rate or a concurrency, an
 //! [`Arrivals`](crate::arrival::Arrivals) the spread of arrivals around a rate.
 

@@ -1,5 +1,5 @@
 //! The spans of requests that are over, counted between fixed bounds: what a scraper of a run in
-//! progress reads. Never a figure of a report: those are exact, and come from [`inferometer_analysis::fold`].
+//! progress reads. Never a figure of a report: those are exact, and come from the crate `analysis`.
 
 use crate::arrival_widths;
 use crate::{Timeline, e2e, send_delay, tpot, ttft};

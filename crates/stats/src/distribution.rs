@@ -31,7 +31,7 @@ pub struct Distribution {
     /// Number of values.
     pub n: u64,
     /// Whether percentiles are over the exact values. Where these were too many to be kept, they
-    /// are those of a sketch, within [`inferometer_stats::RELATIVE_ERROR`] of the exact ones; mean,
+    /// are those of a sketch, within [`crate::RELATIVE_ERROR`] of the exact ones; mean,
     /// maximum and number are exact in any case.
     #[serde(default = "yes")]
     pub exact: bool,

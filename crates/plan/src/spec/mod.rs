@@ -1,5 +1,5 @@
 //! A spec: what a person asked for, in a plan file or by flags, most of it left open. Resolving it
-//! gives a [`Plan`] with nothing left open, or every mistake at once.
+//! gives a [`crate::Plan`] with nothing left open, or every mistake at once.
 
 mod blocks;
 mod conversation;

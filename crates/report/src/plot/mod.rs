@@ -1,6 +1,6 @@
 //! Charts drawn: as SVG files, as parts of pages, and as PNG. One drawing for all of them.
 //!
-//! [`file`] and [`figure`] are pure functions of a [`crate::chart::Chart`]; [`png`] makes pixels of
+//! [`file()`] and [`figure`] are pure functions of a [`crate::chart::Chart`]; [`png`] makes pixels of
 //! an SVG with the fonts that the program carries. No system font is loaded.
 
 mod axes;

@@ -43,7 +43,7 @@ impl WorkloadHash {
         Ok(whole)
     }
 
-    /// Opens a pass: its sampling, then its requests follow by [`PassHash::add`].
+    /// Opens a pass: its sampling, then its requests follow by `PassHash::add`.
     pub fn begin<'a>(&'a mut self, plan: &'a Plan, begin: &'a PassBegin) -> PassHash<'a> {
         self.hasher.pass(&plan.sampling);
         let offsets = Offsets::of(&begin.plan, of_repeat(plan.seed, begin.repeat));
