@@ -22,7 +22,7 @@ const MAY_LEAN_ON: [(&str, &[&str]); 23] = [
     ("wire", &["model"]),
     ("plan", &["model", "stats", "load", "metrics"]),
     ("analysis", &["model", "stats", "load", "metrics", "plan"]),
-    ("http", &["model", "net", "wire", "plan"]),
+    ("http", &["model", "stats", "net", "wire", "plan"]),
     ("workload", &["model", "stats", "load", "plan"]),
     ("drive", &["model", "load", "metrics", "net", "wire", "plan", "analysis", "http"]),
     ("engine", &["model", "stats", "load", "net", "wire", "http"]),
@@ -95,7 +95,8 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
 ];
 
 /// Files that may be longer than the others, each with the reason.
-const LONG_FILES: [(&str, &str); 0] = [];
+const LONG_FILES: [(&str, &str); 1] =
+    [("analysis/src/search/tests.rs", "all of its tests play against one simulated server")];
 /// The most lines of a file.
 const MOST_LINES: usize = 400;
 /// The most lines of a file that is allowed to be longer.
@@ -176,6 +177,19 @@ fn no_modules_of_a_crate_import_each_other_in_a_cycle() {
         let cycles = Modules::read(&crates.join(name).join("src")).cycles();
         assert!(cycles.is_empty(), "{name}: {}", cycles.join("\n"));
     }
+}
+
+#[test]
+fn a_cycle_is_found_through_a_reexport_and_a_parent_with_its_own_children_is_none() {
+    let src = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| fs::write(src.path().join(name), text).expect("written");
+    write("lib.rs", "mod a; mod b; pub use a::One;");
+    write("a.rs", "use crate::b::Two; pub struct One(Two);");
+    write("b.rs", "pub struct Two;");
+    assert!(Modules::read(src.path()).cycles().is_empty());
+    write("b.rs", "use crate::One; pub struct Two(Box<One>);");
+    let cycles = Modules::read(src.path()).cycles();
+    assert!(cycles[0].contains("a -> b") && cycles[0].contains("b -> a"), "{cycles:?}");
 }
 
 #[test]

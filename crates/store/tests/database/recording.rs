@@ -1,6 +1,6 @@
 //! A run is recorded in its log first and in the database after it.
 
-use inferometer_analysis::imported::Imported;
+use inferometer_analysis::summary::Summary;
 use inferometer_model::sample::{Observed, Sample};
 use inferometer_model::target::Target;
 use inferometer_store::log::as_stored;
@@ -90,16 +90,17 @@ fn records_reach_the_log_and_the_index_when_a_batch_is_full() {
 fn an_import_is_recorded_as_a_run_is() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::open(store_path(&folder)).unwrap();
+    let facts = [("imported from".to_owned(), "table.md".to_owned())].into();
+    let target = Target { facts, ..Target::default() };
     let header = ImportHeader {
         imported_unix_ns: START_NS,
         suffix: 1,
-        target: Target::default(),
+        target: target.clone(),
         tool_version: "0.1.0".to_owned(),
     };
     let recording = RunRecording::begin_import(&mut store, &header).unwrap();
     let run = recording.run().clone();
-    let mut summary = summary(&run);
-    summary.imported = Some(Imported::default());
+    let summary = Summary { target, ..summary(&run) };
     recording.finish(Ending::Complete, &summary, RunState::Complete, START_NS).unwrap();
     let stored = store.run("latest-imported").unwrap();
     assert_eq!((stored.row.kind, stored.passes().unwrap().count()), (RunKind::Imported, 0));
