@@ -12,7 +12,7 @@ mod server;
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::{Record, TokensFrom};
 use inferometer_model::request::Sampling;
 
@@ -145,11 +145,8 @@ impl Inspector {
     fn nothing_completed(&self) -> Option<Finding> {
         let planned = self.failures.total();
         let message = format!("None of the {planned} planned requests completed.");
-        Some(
-            Finding::new("nothing_completed", Severity::Warning, message)
-                .advise("The failures of this pass say why; its figures are absent."),
-        )
-        .filter(|_| planned > 0 && self.cut_off == CutOff::default())
+        Some(Finding::of(code::NOTHING_COMPLETED, message))
+            .filter(|_| planned > 0 && self.cut_off == CutOff::default())
     }
 
     fn uncounted(&self) -> Vec<Finding> {
@@ -173,10 +170,7 @@ impl Inspector {
                  {counted}.",
                 self.without_usage, self.completed
             );
-            findings.push(Finding::new("usage_missing", Severity::Warning, message).advise(
-                "Have the server report usage (`stream_options: {\"include_usage\": true}`), or \
-                 name the model's tokenizer with --tokenizer.",
-            ));
+            findings.push(Finding::of(code::USAGE_MISSING, message));
         }
         if self.without_input > 0 {
             let message = format!(
@@ -184,10 +178,7 @@ impl Inspector {
                  no latency per token and add nothing to the input tokens.",
                 self.without_input, self.completed
             );
-            findings.push(
-                Finding::new("input_tokens_unknown", Severity::Warning, message)
-                    .advise("Name the model's tokenizer with --tokenizer."),
-            );
+            findings.push(Finding::of(code::INPUT_TOKENS_UNKNOWN, message));
         }
         findings
     }
@@ -204,10 +195,7 @@ impl Inspector {
             self.cached_requests,
             self.completed
         );
-        Some(Finding::new("cached_prompt_tokens", Severity::Warning, message).advise(
-            "Prefill was measured only in part: give the run another --salt, or switch the \
-             server's prefix cache off.",
-        ))
+        Some(Finding::of(code::CACHED_PROMPT_TOKENS, message))
     }
 }
 

@@ -15,14 +15,11 @@ use inferometer_engine::profile::{Role, profiles};
 use inferometer_engine::text_blocks::TextBlock;
 use inferometer_load::PassKind;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, Severity, code};
 use inferometer_plan::spec::{Spec, Value};
 use inferometer_store::Store;
 
 use inferometer_run::PlanError;
-
-/// The finding that the profile was fitted on what it is compared with.
-pub const IN_SAMPLE: &str = "in_sample";
 
 /// What a log that counts characters says of a closed loop's prompts.
 const LOG_OF_CHARACTERS: &str = "prompt-chars/second";
@@ -86,18 +83,14 @@ impl Against {
     /// That another model was measured than is predicted.
     pub fn of_another_model(&self, predicted: &str) -> Option<Finding> {
         let measured = self.model.as_ref().filter(|measured| !is_same(measured, predicted))?;
-        Some(
-            Finding::new(
-                "against_another_model",
-                Severity::Warning,
-                format!(
-                    "{} was measured on {measured}, and predicted is {predicted}: the errors say \
+        Some(Finding::of(
+            code::AGAINST_ANOTHER_MODEL,
+            format!(
+                "{} was measured on {measured}, and predicted is {predicted}: the errors say \
                      nothing of the prediction if these are two models",
-                    self.origin
-                ),
-            )
-            .advise("name the model that was measured with --model"),
-        )
+                self.origin
+            ),
+        ))
     }
 
     /// That the errors may be those of the very rows that the profile was fitted on.
@@ -121,7 +114,7 @@ impl Against {
              they, the errors say how well it fits them and not how well it predicts others",
             config.profile.name
         );
-        Some(Finding::new(IN_SAMPLE, Severity::Note, message))
+        Some(Finding::of(code::IN_SAMPLE, message))
     }
 
     /// Asks for as many requests as were measured, where that is known and nobody asked otherwise.
@@ -311,8 +304,7 @@ fn stored(run: &str, store: &Path) -> Result<Against, PlanError> {
 fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against, String> {
     let origin = format!("run {id}, imported from {}", imported.place());
     if summary.findings.iter().any(|finding| {
-        finding.code == inferometer_formats::import::CHARACTERS
-            && finding.severity == Severity::Warning
+        finding.is(code::IMPORTED_CHARACTERS_NOT_TOKENS) && finding.severity == Severity::Warning
     }) {
         return Err(
             "its input lengths are characters, and nothing in it says how many tokens they \

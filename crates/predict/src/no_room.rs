@@ -2,7 +2,7 @@
 
 use inferometer_engine::Limits;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 
@@ -53,7 +53,7 @@ impl NoRoom {
             let message = format!(
                 "{without_room} of {requests} prompts, of {shortest} tokens or more, get no output: {why}"
             );
-            Finding::new("prompts_ignored", Severity::Warning, message).at(cell.to_string())
+            Finding::of(code::PROMPTS_IGNORED, message).at(cell.to_string())
         })
     }
 }

@@ -9,7 +9,7 @@ use inferometer_engine::{Engine, EngineConfig, EngineRequest, Lengths, lengths};
 use inferometer_load::load_model;
 use inferometer_load::{OverLimit, PassPlan};
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::Record;
 use inferometer_net::monotonic_now;
 use inferometer_plan as plan;
@@ -22,9 +22,6 @@ use crate::error::PredictError;
 use crate::no_room::NoRoom;
 use crate::requests::Requests;
 use crate::row::{Row, row};
-
-/// The finding that streams bundle tokens.
-pub const CHUNKS_ARE_NOT_TOKENS: &str = "chunks_are_not_tokens";
 
 /// A pass with its records.
 pub(crate) struct PlayedPass {
@@ -200,7 +197,7 @@ impl Played<'_> {
         self.span += span(&records);
         if records.len() > DETAILED_REQUESTS {
             let message = "gaps between tokens are the mean of each request, for there are many";
-            let finding = Finding::new("itl_is_a_mean", Severity::Note, message);
+            let finding = Finding::of(code::ITL_IS_A_MEAN, message);
             self.findings.push(finding.at(format!("{cell}, {pass}")));
         }
         self.passes.push(PlayedPass { cell, pass, records });
@@ -216,7 +213,7 @@ fn log_is_no_plan(against: &Against) -> Option<Finding> {
     let message = "lengths are the log's means in tokens, of its completed requests; outputs are \
                    spread around theirs as if each token were as likely to be the last; what its \
                    failed requests cost is not known";
-    Some(Finding::new("lengths_from_log", Severity::Note, message))
+    Some(Finding::of(code::LENGTHS_FROM_LOG, message))
 }
 
 /// Requests over which lengths are spread.

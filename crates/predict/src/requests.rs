@@ -8,7 +8,7 @@ use inferometer_engine::serve::FrontConfig;
 use inferometer_engine::{EngineConfig, EngineRequest, Lengths};
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::Record;
 use inferometer_model::request::{Message, Prompt, Request};
 use inferometer_model::source::{Source, Supply};
@@ -100,9 +100,9 @@ impl Requests {
         let PassRequests { source, notes, error } =
             prompts::supply(&self.prompts, plan, begin, &place, &mut self.hash)?;
         let label = format!("{}, {}", begin.cell, begin.plan);
-        let findings = notes.iter().map(|note| {
-            Finding::new("prompts_not_as_asked", Severity::Note, note.to_string()).at(&label)
-        });
+        let findings = notes
+            .iter()
+            .map(|note| Finding::of(code::PROMPTS_NOT_AS_ASKED, note.to_string()).at(&label));
         let findings = findings.collect();
         let counter = self.counter.clone();
         Ok((Stream { source, error, counter, played: Played::default() }, findings))

@@ -4,7 +4,7 @@
 use inferometer_analysis::prediction::Columns;
 use inferometer_engine::{EngineConfig, table};
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 
 use inferometer_run::PlanError;
 
@@ -66,7 +66,7 @@ fn over_the_limit(
              so this row was made under a limit above {limit} tokens; it is predicted with {most}",
             seen.unwrap_or(larger)
         );
-        let finding = Finding::new("larger_limit", Severity::Note, message);
+        let finding = Finding::of(code::LARGER_LIMIT, message);
         row.findings.push(finding.at(cell.to_string()));
         return Ok(());
     }
@@ -86,9 +86,7 @@ fn over_the_limit(
             "the model stops at {limit} tokens, so {made} of {asked} output tokens are made{counted}"
         )
     };
-    let finding = Finding::new("output_capped", Severity::Warning, message)
-        .at(cell.to_string())
-        .advise("the row is left out of the errors");
+    let finding = Finding::of(code::OUTPUT_CAPPED, message).at(cell.to_string());
     row.findings.push(finding);
     Ok(())
 }
@@ -114,7 +112,7 @@ fn early_ends(row: &mut Row, cell: CellPlan, measured: &Columns) {
             "outputs ended by themselves after {mean:.1} of {asked} tokens in the mean (tokens/s / \
              requests/s); predicted with lengths of that mean"
         );
-        let finding = Finding::new("mean_output_from_table", Severity::Note, message);
+        let finding = Finding::of(code::MEAN_OUTPUT_FROM_TABLE, message);
         row.findings.push(finding.at(cell.to_string()));
         return;
     }
@@ -123,9 +121,7 @@ fn early_ends(row: &mut Row, cell: CellPlan, measured: &Columns) {
         "tokens/s / requests/s is {mean:.1} output tokens, not {asked}: outputs ended by \
          themselves, or tokens were counted that were not made"
     );
-    let finding = Finding::new("output_not_as_asked", Severity::Warning, message)
-        .at(cell.to_string())
-        .advise("the row is left out of the errors");
+    let finding = Finding::of(code::OUTPUT_NOT_AS_ASKED, message).at(cell.to_string());
     row.findings.push(finding);
 }
 
@@ -154,8 +150,7 @@ pub fn constant_extra_cost(rows: &[(Columns, Columns)]) -> Option<Finding> {
              (spread {spread:.2} ms)",
             100.0 * mean / level
         );
-        Finding::new("constant_extra_cost", Severity::Warning, message)
-            .advise("a slower host, or work that the engine does per step; `calibrate` fits it")
+        Finding::of(code::CONSTANT_EXTRA_COST, message)
     })
 }
 

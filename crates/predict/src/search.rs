@@ -12,6 +12,7 @@ use inferometer_load::load_model;
 use inferometer_metrics::RequestFigures;
 use inferometer_metrics::Timeline;
 use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::code;
 use inferometer_model::record::Record;
 use inferometer_net::monotonic_now;
 use inferometer_plan::Plan;
@@ -24,7 +25,7 @@ use inferometer_stats::seed::of_repeat;
 use inferometer_store::{PassBegin, RunId, Store};
 
 use crate::error::PredictError;
-use crate::play::{CHUNKS_ARE_NOT_TOKENS, PlayTime, check_plan, span};
+use crate::play::{PlayTime, check_plan, span};
 use crate::requests::Requests;
 use crate::row::row;
 use crate::stored::StoredPrediction;
@@ -179,7 +180,7 @@ pub fn search(
         player.cell(cell, search_plan, &mut |begin, records| {
             time.requests += records.len();
             time.span += span(&records);
-            stored.pass(begin, records, &[CHUNKS_ARE_NOT_TOKENS])
+            stored.pass(begin, records, &[code::CHUNKS_ARE_NOT_TOKENS])
         })?;
     }
     time.simulation = monotonic_now().since(began);

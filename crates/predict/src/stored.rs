@@ -11,7 +11,7 @@ use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::{ErrorColumn, confidence};
 use inferometer_model::calendar::rfc3339;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::Finding;
+use inferometer_model::finding::{Code, Finding, code};
 use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 use inferometer_model::target::{Environment, Target};
@@ -24,11 +24,8 @@ use inferometer_run::summarise::{RunFacts, summarise};
 use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
 
 use crate::error::PredictError;
-use crate::play::{CHUNKS_ARE_NOT_TOKENS, Played, PlayedPass};
+use crate::play::{Played, PlayedPass};
 use crate::row::{Row, constant_extra_cost};
-
-/// The finding that outputs ended before they were as long as asked.
-const SHORTER_THAN_ASKED: &str = "output_shorter_than_asked";
 
 /// Keeps the records and makes the results of them, as `run` does.
 pub fn store(
@@ -42,7 +39,7 @@ pub fn store(
     stored.findings.extend(played.findings);
     // That tokens come in bundles is how predictions are kept, not how a server streams; outputs of
     // a log are as long as it says.
-    let expected = [CHUNKS_ARE_NOT_TOKENS, SHORTER_THAN_ASKED];
+    let expected = [code::CHUNKS_ARE_NOT_TOKENS, code::OUTPUT_SHORTER_THAN_ASKED];
     let expected = if played.of_log { &expected[..] } else { &expected[..1] };
     for (number, PlayedPass { cell, pass, records }) in (0..).zip(played.passes) {
         let begin = PassBegin { pass: number, cell, plan: pass, repeat: 1 };
@@ -87,7 +84,7 @@ impl StoredPrediction {
         &mut self,
         begin: &PassBegin,
         records: Vec<Record>,
-        expected: &[&str],
+        expected: &[Code],
     ) -> Result<(), PredictError> {
         let plan = &self.header.plan;
         let beside = (None, Observed::default());
@@ -96,7 +93,7 @@ impl StoredPrediction {
             return Err(error.into());
         }
         let found = result.findings.iter();
-        let unexpected = found.filter(|finding| !expected.contains(&finding.code.as_str()));
+        let unexpected = found.filter(|finding| !finding.is_one_of(expected));
         self.findings.extend(unexpected.cloned());
         self.grid.add(begin.cell, result);
         Ok(())

@@ -6,8 +6,7 @@ use std::fmt::Write as _;
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::prediction::{Columns, Intervals};
 use inferometer_analysis::summary::Summary;
-
-use crate::against::IN_SAMPLE;
+use inferometer_model::finding::code;
 
 /// Short names of the columns.
 const SHORT: [&str; 4] = ["requests/s", "tokens/s", "ms/token", "ms/out token"];
@@ -71,7 +70,7 @@ fn sections(
     if let Some(errors) = &summary.errors {
         out.push('\n');
         out += &title("Measured, predicted, error in percent");
-        for finding in summary.findings.iter().filter(|finding| finding.code == IN_SAMPLE) {
+        for finding in summary.findings.iter().filter(|finding| finding.is(code::IN_SAMPLE)) {
             let _ = writeln!(out, "{}\n", finding.message);
         }
         out += &text(&comparison(summary));

@@ -2,7 +2,7 @@
 //! here.
 
 use inferometer_load::PassPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 
 /// What a reader should know of a pass that had `requests`, where the data has `plays` of them and
 /// begins again behind the last.
@@ -22,16 +22,14 @@ pub fn findings(
         let told = format!(
             "--requests asks for {asked}, but what is replayed has {has}: the pass had {has}"
         );
-        Finding::new("fewer_requests_than_asked", Severity::Warning, told)
-            .advise("leave out --requests, or widen --trace-window or --trace-scale of a trace")
+        Finding::of(code::FEWER_REQUESTS_THAN_ASKED, told)
     });
     let again = plays.filter(|plays| requests > *plays).map(|plays| {
         let told = format!(
             "the trace has {plays} requests to play and the pass had {requests}: behind the last \
              it began again, with the same lengths and other words"
         );
-        Finding::new("trace_began_again", Severity::Note, told)
-            .advise("give --requests at most as many as the trace has")
+        Finding::of(code::TRACE_BEGAN_AGAIN, told)
     });
     fewer.into_iter().chain(again)
 }

@@ -8,6 +8,7 @@ use inferometer_analysis::effect::{Tried, effects};
 use inferometer_analysis::summary::Summary;
 use inferometer_launch::preset;
 use inferometer_load::PassPlan;
+use inferometer_model::finding::code;
 use inferometer_plan::Plan;
 use inferometer_plan::spec;
 use inferometer_plan::spec::{Spec, TargetSpec, Variant};
@@ -21,8 +22,7 @@ use crate::outputs::{self, Outputs};
 use crate::resolve::{fresh_salt, resolve};
 use crate::resume::{EarlierAttempt, EarlierGroup, GROUP, GROUP_SALT};
 use crate::servers::Servers;
-use crate::session::{Finished, RunRequest, SERVER_DIED, carry_out};
-use crate::summarise::RUN_INCOMPLETE;
+use crate::session::{Finished, RunRequest, carry_out};
 use crate::verdict::{Strictness, judge};
 
 /// The servers of a plan, with what their presets say.
@@ -328,8 +328,8 @@ fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
         plan.passes.iter().all(is_counted) && plan.repeat.at_least == plan.repeat.at_most;
     // A run that lacks passes lacks their requests.
     let is_whole = |summary: &Summary| {
-        let codes = [RUN_INCOMPLETE, SERVER_DIED];
-        !summary.findings.iter().any(|finding| codes.contains(&finding.code.as_str()))
+        let codes = [code::RUN_INCOMPLETE, code::SERVER_DIED];
+        !summary.findings.iter().any(|finding| finding.is_one_of(&codes))
     };
     let whole: Vec<&Done> = done.iter().filter(|done| is_whole(&done.summary)).collect();
     let differ = |one: &Done, other: &Done| {

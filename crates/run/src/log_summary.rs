@@ -2,13 +2,13 @@
 
 use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::summary::Summary;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;
 use inferometer_store::{Entry, LogReader, StoreError, StoredRun};
 
 use crate::grid::Grid;
 use crate::pass_figures::PassFigures;
-use crate::summarise::{RUN_INCOMPLETE, RunFacts, summarise};
+use crate::summarise::{RunFacts, summarise};
 
 /// Results that were made again.
 pub struct FromLog {
@@ -93,7 +93,7 @@ fn of_stored(stored: &StoredRun, plan: &Plan, grid: &Grid, findings: Vec<Finding
     let findings = before.map_or_else(
         || {
             let message = "the run ended without saying how: it was killed, or goes on".to_owned();
-            let incomplete = Finding::new(RUN_INCOMPLETE, Severity::Warning, message);
+            let incomplete = Finding::of(code::RUN_INCOMPLETE, message);
             [findings, vec![incomplete]].concat()
         },
         |done| done.findings.clone(),

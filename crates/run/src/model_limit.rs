@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_plan::{Grid, Plan};
 
 use crate::error::RunError;
@@ -41,8 +41,7 @@ pub(crate) fn check(
          will refuse these requests or cut their outputs",
         long.join(", ")
     );
-    let finding = Finding::new("beyond_the_servers_limit", Severity::Warning, message)
-        .advise("start the server with a larger limit, or leave these lengths out");
+    let finding = Finding::of(code::BEYOND_THE_SERVERS_LIMIT, message);
     Ok((!long.is_empty()).then_some(finding))
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use inferometer_drive::{Live, Recorder};
 use inferometer_load::{Bound, PassPlan};
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::Record;
 use inferometer_model::request::Request;
 use inferometer_model::source::Prepared;
@@ -123,7 +123,7 @@ fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>
             } else {
                 "a chat template is not counted in the input length; --count-template counts it"
             };
-            let finding = Finding::new("prompt_overhead", Severity::Note, message).advise(advice);
+            let finding = Finding::of(code::PROMPT_OVERHEAD, message).advise(advice);
             (u32::try_from(*a).ok(), vec![finding])
         }
         Some([0, 0]) => (Some(0), Vec::new()),
@@ -132,8 +132,7 @@ fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>
                 "the server counts other numbers of tokens than the tokenizer that shaped the \
                  prompts (differences for {PROBE_LENGTHS:?} tokens: {differences:?})"
             );
-            let finding = Finding::new("tokenizers_differ", Severity::Warning, message)
-                .advise("name the model's own tokenizer with --tokenizer");
+            let finding = Finding::of(code::TOKENIZERS_DIFFER, message);
             (None, vec![finding])
         }
         None => (None, Vec::new()),
@@ -142,11 +141,9 @@ fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>
 
 /// The finding of a template that was to be counted and could not be.
 pub fn template_not_counted() -> Finding {
-    Finding::new(
-        "template_not_counted",
-        Severity::Warning,
+    Finding::of(
+        code::TEMPLATE_NOT_COUNTED,
         "--count-template: what the server adds to a prompt could not be found out, so the \
          template is not counted",
     )
-    .advise("use a server that reports the tokens of prompts, and name its tokenizer")
 }

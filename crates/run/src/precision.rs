@@ -4,7 +4,7 @@ use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_load::PassKind;
 use inferometer_metrics::latency_per_output_token;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 
 /// The half width of an interval, as a share of its mean, that a reader must be told of.
 const WIDE: f64 = 0.05;
@@ -27,7 +27,7 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
         } else {
             "give --requests 10 or more"
         };
-        findings.push(Finding::new("few_requests", Severity::Note, message).advise(advice));
+        findings.push(Finding::of(code::FEW_REQUESTS, message).advise(advice));
     }
     for cell in cells {
         let Some(values) = latency(cell) else { continue };
@@ -39,11 +39,7 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
                 values.mean, values.n
             );
             let place = cell.plan().to_string();
-            findings.push(
-                Finding::new("wide_interval", Severity::Warning, message)
-                    .at(place)
-                    .advise("give more requests, or --repeat, or a quieter machine"),
-            );
+            findings.push(Finding::of(code::WIDE_INTERVAL, message).at(place));
         }
     }
     findings

@@ -2,7 +2,7 @@
 //! said once and loudly, for the passes then measure a cache that the ones before have filled.
 
 use inferometer_http::client::Client;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;
 use serde_json::json;
 
@@ -48,10 +48,6 @@ impl PrefixCache {
             answers.join("; ")
         );
         events.say(&format!("warning: {message}"));
-        let finding = Finding::new("prefix_cache_not_reset", Severity::Warning, message);
-        Some(finding.advise(
-            "vLLM offers it when it is started with VLLM_SERVER_DEV_MODE=1, SGLang always; else \
-             restart the server between runs",
-        ))
+        Some(Finding::of(code::PREFIX_CACHE_NOT_RESET, message))
     }
 }

@@ -1,6 +1,6 @@
 //! Findings on how the prompts of a run differ from what the plan asks for.
 
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;
 use inferometer_workload::Note;
 
@@ -14,7 +14,7 @@ pub(crate) fn of_note(note: &Note, of_a_bound: bool) -> Finding {
         message += "; this is the most that it can be, for an earlier pass had no number of \
                     requests, and is counted with all that is set aside for it";
     }
-    Finding::new("prompts_not_as_asked", Severity::Note, message)
+    Finding::of(code::PROMPTS_NOT_AS_ASKED, message)
 }
 
 /// That the hash of the workload does not cover all requests.
@@ -26,6 +26,5 @@ pub(crate) fn hash_covers_a_part(plan: &Plan) -> Option<Finding> {
          sent, and workload_hash covers the first {BATCH} of each; the others follow from seed, \
          salt and plan"
     );
-    let finding = Finding::new("workload_hash_covers_a_part", Severity::Note, message);
-    (uncounted > 0).then(|| finding.advise("give --requests to have every request in the hash"))
+    (uncounted > 0).then(|| Finding::of(code::WORKLOAD_HASH_COVERS_A_PART, message))
 }

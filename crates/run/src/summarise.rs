@@ -8,16 +8,13 @@ use inferometer_analysis::search::SearchAnswer;
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::validity;
 use inferometer_analysis::verdict::{Validity, Verdict};
-use inferometer_model::finding::Finding;
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::target::{Environment, Target, Tool};
 use inferometer_plan::Plan;
 use inferometer_plan::search::Over;
 
 use crate::grid::Grid;
 use crate::precision;
-
-/// The finding of a run that ended before its plan was carried out.
-pub const RUN_INCOMPLETE: &str = "run_incomplete";
 
 /// What is known of a run beside its records.
 pub struct RunFacts<'a> {
@@ -61,12 +58,12 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         of_answer(cell, answer);
     }
     let (mut validity, mut reasons) = validity::judge(&cells);
-    let incomplete = findings.iter().find(|finding| finding.code == RUN_INCOMPLETE);
+    let incomplete = findings.iter().find(|finding| finding.is(code::RUN_INCOMPLETE));
     if let Some(finding) = incomplete {
         validity = Validity::Suspect;
         reasons.push(format!("{}.", finding.message));
     }
-    findings.retain(|finding| !search::CODES.contains(&finding.code.as_str()));
+    findings.retain(|finding| !finding.is_one_of(&search::CODES));
     findings.extend(search::findings(&searches, &cells));
     // A search asks up to where objectives hold: that they do not beyond is what it is for.
     let slo = match facts.plan.search {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use inferometer_drive::Endpoint;
 use inferometer_drive::probe::{Found, find_local, probe};
 use inferometer_http::client::Client;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::target::Target;
 use inferometer_net::tls::{TlsClient, Trust};
 use inferometer_plan::{Grid, Plan, TargetPlan, Url};
@@ -85,7 +85,7 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
                     "the embedded engine ends its answers after 1 to {END_OF_TEXT_WITHIN} tokens, \
                      drawn at random, whatever length is asked for"
                 );
-                ready.findings.push(Finding::new("lengths_are_simulated", Severity::Note, message));
+                ready.findings.push(Finding::of(code::LENGTHS_ARE_SIMULATED, message));
             }
             if context.host.find_local_servers {
                 suggest_local(start);
@@ -112,8 +112,7 @@ fn unchecked(url: &Url) -> Finding {
         "whoever answers at {url} was taken for the server: its certificate was not checked, and \
          the key and the prompts went to it"
     );
-    Finding::new("certificate_unchecked", Severity::Warning, message)
-        .advise("give the authority that vouches for it with --ca-cert instead of --insecure")
+    Finding::of(code::CERTIFICATE_UNCHECKED, message)
 }
 
 /// Says how to benchmark a server that runs on this machine. It is only asked what it is.
@@ -143,18 +142,14 @@ fn describe(
     }
     let model = choose_model(plan, &server.url, &found, &mut findings)?;
     if plan.sampling.ignore_eos && !dialect.honours_ignore_eos {
-        findings.push(
-            Finding::new(
-                "ignore_eos_not_supported",
-                Severity::Warning,
-                format!(
-                    "{} has no way to go on after end-of-text: outputs are as long as the model \
+        findings.push(Finding::of(
+            code::IGNORE_EOS_NOT_SUPPORTED,
+            format!(
+                "{} has no way to go on after end-of-text: outputs are as long as the model \
                      makes them",
-                    dialect.name
-                ),
-            )
-            .advise("read tokens/s and the output lengths in the report beside requests/s"),
-        );
+                dialect.name
+            ),
+        ));
     }
     let path = match &plan.target {
         TargetPlan::Server { endpoint: Some(path), .. } => path.clone(),
@@ -234,9 +229,8 @@ fn choose_model(
     match (wanted, found.models.as_slice()) {
         (Some(name), models) => {
             if !models.is_empty() && !models.contains(name) {
-                findings.push(Finding::new(
-                    "model_not_listed",
-                    Severity::Warning,
+                findings.push(Finding::of(
+                    code::MODEL_NOT_LISTED,
                     format!("the server lists {listed}, not {name}"),
                 ));
             }

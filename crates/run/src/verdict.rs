@@ -5,12 +5,13 @@ use std::path::Path;
 
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Validity;
+use inferometer_model::finding::code;
 use inferometer_plan::{Plan, TargetPlan};
 
 use crate::context::Context;
 use crate::error::Shortfall;
 use crate::search_text;
-use crate::session::{Finished, SERVER_DIED};
+use crate::session::Finished;
 
 /// How strictly results are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub fn judge(
             resume_command(plan, context, &summary.run_id)
         )));
     }
-    if let Some(died) = summary.findings.iter().find(|f| f.code == SERVER_DIED) {
+    if let Some(died) = summary.findings.iter().find(|f| f.is(code::SERVER_DIED)) {
         let place = died.place.as_deref().unwrap_or("the run");
         return Err(Shortfall::Failed(format!("{place}: {}", died.message)));
     }

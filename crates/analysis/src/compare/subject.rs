@@ -12,7 +12,7 @@ use inferometer_load::PassKind;
 use inferometer_metrics::slo::Statistic;
 use inferometer_metrics::{Definition, e2e, tpot, ttft};
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::Severity;
+use inferometer_model::finding::{Code, Severity, code};
 use inferometer_plan::Plan;
 
 /// The load of the four columns of the published table, which come from two passes.
@@ -25,13 +25,13 @@ const SALT: &str = "salt";
 /// As many digits of a hash tell two apart for a reader.
 const SHORT_HASH: usize = 12;
 /// Findings that say that figures do not mean what they seem to, beside whatever they are held.
-const OF_LENGTHS: [&str; 6] = [
-    "imported_outputs_shorter",
-    "imported_columns_inconsistent",
-    "imported_latencies_inconsistent",
-    "imported_phantom_tokens",
-    "output_shorter_than_asked",
-    "output_capped",
+const OF_LENGTHS: [Code; 6] = [
+    code::IMPORTED_OUTPUTS_SHORTER,
+    code::IMPORTED_COLUMNS_INCONSISTENT,
+    code::IMPORTED_LATENCIES_INCONSISTENT,
+    code::IMPORTED_PHANTOM_TOKENS,
+    code::OUTPUT_SHORTER_THAN_ASKED,
+    code::OUTPUT_CAPPED,
 ];
 
 /// The figures of each pass that are compared. Throughput is that of the table's columns.
@@ -252,7 +252,7 @@ fn reservations(summary: &Summary) -> Vec<String> {
         let mut found = summary
             .findings
             .iter()
-            .filter(|finding| finding.code == code && finding.severity == Severity::Warning);
+            .filter(|finding| finding.is(code) && finding.severity == Severity::Warning);
         let Some(first) = found.next() else { continue };
         let place = first.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
         let more = match found.count() {

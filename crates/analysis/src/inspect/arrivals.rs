@@ -2,7 +2,7 @@
 //! only a rate that is one number is judged.
 
 use inferometer_load::PassPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
@@ -85,10 +85,7 @@ impl ArrivalRate {
                  arrivals are drawn that their rate is not the one asked for.",
                 self.count
             );
-            findings.push(
-                Finding::new("arrival_rate_differs", Severity::Note, message)
-                    .advise("Ask for more requests, or for even arrivals with --burstiness inf."),
-            );
+            findings.push(Finding::of(code::ARRIVAL_RATE_DIFFERS, message));
         }
         findings.extend(self.behind());
         findings
@@ -106,10 +103,7 @@ impl ArrivalRate {
             "Requests were due at {due:.3} per second and sent at {sent:.3}: the client fell \
              behind its own schedule."
         );
-        Some(
-            Finding::new("sent_below_the_rate", Severity::Warning, message)
-                .advise("Ask for a lower rate, or give the client more processor time."),
-        )
+        Some(Finding::of(code::SENT_BELOW_THE_RATE, message))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::observed::{FRESH_READINGS, HardwareUse};
 use crate::pass::PassSummary;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 
 /// Where what the cards said of a pass is incomplete or too old to be of it.
 #[must_use]
@@ -18,10 +18,7 @@ fn missing(hardware: &HardwareUse) -> Option<Finding> {
         "{} of {} questions for what the cards do failed: {why}",
         hardware.failed, hardware.asked
     );
-    Some(Finding::new("card_data_missing", Severity::Note, message).advise(
-        "power between the answers that came is taken for a straight line, and so is the energy \
-         that is summed up from it; the client's figures are complete",
-    ))
+    Some(Finding::of(code::CARD_DATA_MISSING, message))
 }
 
 fn stale(hardware: &HardwareUse) -> Option<Finding> {
@@ -33,10 +30,7 @@ fn stale(hardware: &HardwareUse) -> Option<Finding> {
         "the exporter read the cards anew {fewest} times within the pass: too seldom for their \
          energy, which is left out, and their other figures are those few readings"
     );
-    Some(
-        Finding::new("card_data_stale", Severity::Note, message)
-            .advise("have it read them each second (dcgm-exporter -c 1000), or measure for longer"),
-    )
+    Some(Finding::of(code::CARD_DATA_STALE, message))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Requests of a trial that was cut off because its claim was certain: no failures of the server.
 
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{CUT_OFF, Record};
 
@@ -32,7 +32,6 @@ impl CutOff {
              {in_flight} requests were in flight and {never_sent} were not sent any more. They are \
              no failures of the server."
         );
-        (in_flight + never_sent > 0)
-            .then(|| Finding::new("search_trial_cut_off", Severity::Note, message))
+        (in_flight + never_sent > 0).then(|| Finding::of(code::SEARCH_TRIAL_CUT_OFF, message))
     }
 }

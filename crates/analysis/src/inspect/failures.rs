@@ -1,6 +1,6 @@
 //! Requests that did not complete, by what became of them. Never a classification of its own.
 
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, Severity, code};
 use inferometer_model::outcome::{Outcome, OutcomeKind};
 use inferometer_model::record::{EARLIER_TURN_FAILED, Record};
 
@@ -51,7 +51,7 @@ impl Failures {
         if !rest.is_empty() {
             let count: u64 = rest.iter().map(|kind| kind.count).sum();
             let message = format!("{count} further requests failed in {} other ways.", rest.len());
-            findings.push(Finding::new("requests_failed", Severity::Warning, message));
+            findings.push(Finding::of(code::REQUESTS_FAILED, message));
         }
         findings
     }
@@ -70,11 +70,13 @@ impl Kind {
             );
             let advice = "Findings about the turns that failed say why; a conversation ends with \
                           its first failed turn.";
-            return Finding::new("requests_failed", Severity::Warning, message).advise(advice);
+            return Finding::of(code::REQUESTS_FAILED, message).advise(advice);
         }
         let stopped = matches!(outcome.kind(), OutcomeKind::Cancelled | OutcomeKind::Skipped);
         let severity = if stopped { Severity::Note } else { Severity::Warning };
-        Finding::new("requests_failed", severity, message).advise(advice(outcome.kind()))
+        Finding::of(code::REQUESTS_FAILED, message)
+            .severity(severity)
+            .advise(advice(outcome.kind()))
     }
 }
 

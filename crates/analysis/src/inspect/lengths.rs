@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, Severity, code};
 use inferometer_model::record::{Record, TokensFrom};
 
 /// By how much events may differ from tokens where each event is a token: an end-of-text token
@@ -50,12 +50,7 @@ impl OutputLengths {
             "{} of {} completed requests brought no output token at all.",
             self.empty, self.completed
         );
-        (self.empty > 0).then(|| {
-            Finding::new("empty_output", Severity::Warning, message).advise(
-                "Servers answer so to prompts that they ignore, for instance because prompt and \
-                 output together exceed the model's length: ask for shorter ones.",
-            )
-        })
+        (self.empty > 0).then(|| Finding::of(code::EMPTY_OUTPUT, message))
     }
 
     pub(super) fn short(&self) -> Option<Finding> {
@@ -68,12 +63,7 @@ impl OutputLengths {
             self.short_tokens as f64 / n,
             self.short_asked as f64 / n
         );
-        (self.short > 0).then(|| {
-            Finding::new("output_shorter_than_asked", Severity::Warning, message).advise(
-                "The server ignores `ignore_eos`, or prompt and output reach its length limit. \
-                 Rates use the measured lengths; do not compare them with full outputs.",
-            )
-        })
+        (self.short > 0).then(|| Finding::of(code::OUTPUT_SHORTER_THAN_ASKED, message))
     }
 }
 
@@ -123,13 +113,7 @@ impl InputLengths {
             self.compared as f64 / all as f64,
             self.asked as f64 / all as f64
         );
-        (differing > 0).then(|| {
-            Finding::new("input_length_differs", Severity::Warning, message).advise(
-                "A constant difference is a chat template or a begin-of-text token \
-                 (--count-template fits the total); a varying one is another tokenizer than the \
-                 server's (name it with --tokenizer).",
-            )
-        })
+        (differing > 0).then(|| Finding::of(code::INPUT_LENGTH_DIFFERS, message))
     }
 
     /// The lower median of the differences.
@@ -196,12 +180,8 @@ impl Counts {
             self.streams
         );
         let severity = if self.spread > 0 { Severity::Warning } else { Severity::Note };
-        (self.bundled > 0).then(|| {
-            Finding::new("chunks_are_not_tokens", severity, message).advise(
-                "ITL here is per token; tools that take an event for a token report the gaps \
-                 between events, which this one calls ICL.",
-            )
-        })
+        (self.bundled > 0)
+            .then(|| Finding::of(code::CHUNKS_ARE_NOT_TOKENS, message).severity(severity))
     }
 
     pub(super) fn tokenizer(&self) -> Option<Finding> {
@@ -210,12 +190,7 @@ impl Counts {
              completed requests beyond what the edges of a text explain: {} tokens against {}.",
             self.disagreeing, self.compared, self.usage_tokens, self.tokenizer_tokens
         );
-        (self.disagreeing > 0).then(|| {
-            Finding::new("token_counts_disagree", Severity::Warning, message).advise(
-                "The figures use the server's count. Check that --tokenizer names the model that \
-                 is served.",
-            )
-        })
+        (self.disagreeing > 0).then(|| Finding::of(code::TOKEN_COUNTS_DISAGREE, message))
     }
 }
 

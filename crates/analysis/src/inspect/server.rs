@@ -4,7 +4,7 @@
 use crate::observed::{ServerLatency, ServerSays};
 use crate::pass::PassSummary;
 use inferometer_metrics::{itl, ttft};
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Code, Finding, code};
 use inferometer_model::record::TokensFrom;
 use inferometer_stats::Distribution;
 
@@ -31,11 +31,12 @@ pub fn server_findings(pass: &PassSummary) -> Vec<Finding> {
     let ttft = (pass.latency(&ttft::FROM_SENT), says.ttft_ms, completed);
     // Gaps are those between tokens only where the server's own count says how many there were.
     let itl = (pass.latency(&itl::DEFINITION).filter(|_| is_counted(pass)), says.itl_ms, gaps);
-    for (name, words, (client, server, count)) in
-        [("ttft", "time to first token", ttft), ("itl", "time between tokens", itl)]
-    {
+    for (code, words, (client, server, count)) in [
+        (code::SERVER_TTFT_DIFFERS, "time to first token", ttft),
+        (code::SERVER_ITL_DIFFERS, "time between tokens", itl),
+    ] {
         if let (Some(client), Some(server)) = (client, server) {
-            findings.extend(differs(name, words, client, &server, count, says));
+            findings.extend(differs(code, words, client, &server, count, says));
         }
     }
     findings
@@ -53,11 +54,7 @@ fn missing(says: &ServerSays) -> Option<Finding> {
         "{} of {} questions for the server's metrics failed: {why}",
         says.failed, says.scrapes
     );
-    Some(
-        Finding::new("server_metrics_missing", Severity::Note, message).advise(
-            "what the server says of this pass is incomplete; the client's figures are not",
-        ),
-    )
+    Some(Finding::of(code::SERVER_METRICS_MISSING, message))
 }
 
 /// Tokens that nobody here asked for.
@@ -78,7 +75,7 @@ fn others(pass: &PassSummary, says: &ServerSays) -> Option<Finding> {
     } else {
         "the server counts late or otherwise; see which of its metrics is read"
     };
-    Some(Finding::new("server_counts_other_tokens", Severity::Warning, message).advise(advice))
+    Some(Finding::of(code::SERVER_COUNTS_OTHER_TOKENS, message).advise(advice))
 }
 
 /// Prompts that the server had seen before, or that begin alike.
@@ -91,14 +88,11 @@ fn cached(says: &ServerSays) -> Option<Finding> {
         "the server found {:.1} % of the prompt tokens that it looked for in its prefix cache",
         100.0 * hits / queries
     );
-    Some(Finding::new("server_prefix_hits", Severity::Warning, message).advise(
-        "Prefill was measured only in part: unless the workload is about shared beginnings, give \
-         the run another --salt, or switch the server's prefix cache off.",
-    ))
+    Some(Finding::of(code::SERVER_PREFIX_HITS, message))
 }
 
 fn differs(
-    name: &str,
+    code: Code,
     words: &str,
     client: &Distribution,
     server: &ServerLatency,
@@ -138,7 +132,7 @@ fn differs(
     } else {
         "the server times from or to another instant than the client, or in another clock"
     };
-    Some(Finding::new(&format!("server_{name}_differs"), Severity::Note, message).advise(advice))
+    Some(Finding::of(code, message).advise(advice))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What is found in records, with its numbers, and what is not.
 
 use super::*;
+use inferometer_model::finding::Severity;
 use inferometer_model::fixture::{steady, stream};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::EventKind::Text;

@@ -6,12 +6,16 @@ use super::settings::Outcome;
 use crate::cell::Cell;
 use crate::pass::PassSummary;
 use crate::validity;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Code, Finding, code};
 use inferometer_plan::search::Over;
 
 /// The codes of what [`findings`] says, in whatever words an earlier version said it.
-pub const CODES: [&str; 4] =
-    ["search_not_finished", "search_not_monotone", "search_saturated", "search_limited_by_client"];
+pub const CODES: [Code; 4] = [
+    code::SEARCH_NOT_FINISHED,
+    code::SEARCH_NOT_MONOTONE,
+    code::SEARCH_SATURATED,
+    code::SEARCH_LIMITED_BY_CLIENT,
+];
 
 /// The findings of the searches of a run, from their answers and the passes of their trials.
 #[must_use]
@@ -71,7 +75,7 @@ fn outcome(answer: &SearchAnswer) -> Option<Finding> {
             "go on with --resume",
         ),
     };
-    Some(Finding::new("search_not_finished", Severity::Warning, message).advise(advice))
+    Some(Finding::of(code::SEARCH_NOT_FINISHED, message).advise(advice))
 }
 
 /// What a search had not reached when it ended.
@@ -106,10 +110,7 @@ fn blank(answer: &SearchAnswer) -> String {
 fn contradiction(answer: &SearchAnswer) -> Option<Finding> {
     let message = "a load meets the objectives though a lower one does not: the server changed \
                    while it was measured, or does not get slower with load; the interval holds both";
-    answer.contradicts.then(|| {
-        Finding::new("search_not_monotone", Severity::Warning, message)
-            .advise("search again, with a warmed-up server and nobody else on it")
-    })
+    answer.contradicts.then(|| Finding::of(code::SEARCH_NOT_MONOTONE, message))
 }
 
 fn saturated(answer: &SearchAnswer) -> Option<Finding> {
@@ -125,7 +126,7 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
         saturation.in_flight_before,
         saturation.in_flight_after
     );
-    Some(Finding::new("search_saturated", Severity::Note, message))
+    Some(Finding::of(code::SEARCH_SATURATED, message))
 }
 
 /// At the upper end the instrument itself was at its limit: then it is that which was found.
@@ -142,8 +143,5 @@ fn limited_by_the_client(answer: &SearchAnswer, cell: &Cell) -> Option<Finding> 
         "the client is suspect at the upper end of the interval, so that the edge may be its own \
          and not the server's: {reason}"
     );
-    Some(
-        Finding::new("search_limited_by_client", Severity::Warning, message)
-            .advise("measure from a machine of its own; `inferometer check` says what it can do"),
-    )
+    Some(Finding::of(code::SEARCH_LIMITED_BY_CLIENT, message))
 }

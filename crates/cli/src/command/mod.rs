@@ -9,6 +9,7 @@ mod engine;
 mod engine_flags;
 mod export;
 mod fetch;
+mod findings;
 mod import;
 mod load_flags;
 mod metrics;
@@ -72,6 +73,8 @@ pub enum Command {
     Scenarios,
     /// List the metrics with their definitions.
     Metrics,
+    /// List the findings that a run can have: what each means and what to do.
+    Findings,
     /// List the dialects that servers can be spoken to in.
     Dialects,
     /// List the presets of servers that a plan can start; with a name, print its file.
@@ -114,6 +117,7 @@ impl Command {
             Self::Fetch(arguments) => fetch::fetch(&arguments),
             Self::Scenarios => scenarios::scenarios(),
             Self::Metrics => metrics::metrics(),
+            Self::Findings => findings::findings(),
             Self::Dialects => dialects::dialects(),
             Self::Presets(arguments) => presets::presets(&arguments),
             Self::Models => models::models(),

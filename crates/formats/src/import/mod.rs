@@ -14,6 +14,5 @@ mod tool;
 mod read;
 
 pub use error::ImportError;
-pub use finding::CHARACTERS;
 pub use read::read;
 pub use source::{Import, PassRecords};

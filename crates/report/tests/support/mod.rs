@@ -19,7 +19,7 @@ use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
 use inferometer_load::PassKind;
 use inferometer_metrics::SteadyState;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::TokensFrom;
 use inferometer_model::target::{Card, Environment, Target, Tool};
@@ -265,8 +265,8 @@ pub fn full() -> Summary {
         ],
     };
     summary.findings = vec![
-        Finding::new("tokenizer_is_built_in", Severity::Note, "prompts have about the length"),
-        Finding::new("output_shorter_than_asked", Severity::Warning, "31 of 32 tokens, 5 times")
+        Finding::of(code::LENGTHS_ARE_SIMULATED, "prompts have about the length"),
+        Finding::of(code::OUTPUT_SHORTER_THAN_ASKED, "31 of 32 tokens, 5 times")
             .at("input 128, output 32")
             .advise("check that the server honours ignore_eos"),
     ];

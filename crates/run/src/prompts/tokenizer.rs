@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use inferometer_drive::tokenize::ServerTokenizer;
 use inferometer_http::client::Client;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::tokenizer::Tokenizer;
 use inferometer_plan::{Plan, TargetPlan};
 
@@ -58,15 +58,11 @@ pub fn servers_tokenizer(
         let tokenizer = Arc::new(tokenizer);
         return PromptTokenizer { tokenizer, is_models_own: true, asks_the_server: true };
     }
-    findings.push(
-        Finding::new(
-            "prompts_shaped_by_the_embedded_tokenizer",
-            Severity::Warning,
-            "no tokenizer was named and the server offers none: prompts have their length by \
+    findings.push(Finding::of(
+        code::PROMPTS_SHAPED_BY_THE_EMBEDDED_TOKENIZER,
+        "no tokenizer was named and the server offers none: prompts have their length by \
              this program's own tokenizer, and another by the model's",
-        )
-        .advise("name the model's tokenizer with --tokenizer"),
-    );
+    ));
     let tokenizer = inferometer_workload::embedded();
     PromptTokenizer { tokenizer, is_models_own: false, asks_the_server: false }
 }

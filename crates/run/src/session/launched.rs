@@ -3,15 +3,12 @@
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 
 use super::Session;
 use crate::error::RunError;
 use crate::network::Network;
 use crate::servers::{Failures, Start};
-
-/// The finding of a cell in which the server died.
-pub const SERVER_DIED: &str = "server_died";
 
 impl<N: Network> Session<'_, N> {
     /// A server that died in the cell before is started again.
@@ -31,10 +28,7 @@ impl<N: Network> Session<'_, N> {
         let Some(last_words) = self.servers.died(failed) else { return false };
         self.request.events.say(&format!("error: {cell}, {pass}: the server ended: {last_words}"));
         let message = format!("the server ended: {}", one_line(&last_words));
-        let finding = Finding::new(SERVER_DIED, Severity::Warning, message).advise(
-            "server.log holds all that it wrote; what is left of this cell was not measured",
-        );
-        self.found(finding.at(format!("{cell}, {pass}")));
+        self.found(Finding::of(code::SERVER_DIED, message).at(format!("{cell}, {pass}")));
         true
     }
 

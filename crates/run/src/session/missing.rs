@@ -1,15 +1,11 @@
 //! The parts of its plan that a run has not measured, as findings. It changes no figure.
 
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;
 
 use super::Session;
 use crate::network::Network;
-use crate::summarise::RUN_INCOMPLETE;
-
-/// The finding of cells of which there is no whole result; lists of runs show its message.
-const CELLS_NOT_MEASURED: &str = "cells_not_measured";
 
 impl<N: Network> Session<'_, N> {
     /// Finds passes and cells of the plan that were not measured. Says whether there are such cells.
@@ -19,15 +15,13 @@ impl<N: Network> Session<'_, N> {
         let begun = self.pass_number as usize;
         if self.is_stopped() || begun < planned {
             let message = ended_early(plan, self.completed, planned);
-            self.found(Finding::new(RUN_INCOMPLETE, Severity::Warning, message));
+            self.found(Finding::of(code::RUN_INCOMPLETE, message));
         }
         let cells = plan.cells.len();
         let missing = plan.cells.iter().filter(|cell| !self.is_measured(**cell)).count();
         if missing > 0 {
             let message = format!("{missing} of {cells} cells not measured");
-            let finding = Finding::new(CELLS_NOT_MEASURED, Severity::Warning, message)
-                .advise("`inferometer run --resume` with the run's name measures them");
-            self.found(finding);
+            self.found(Finding::of(code::CELLS_NOT_MEASURED, message));
         }
         missing > 0
     }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use inferometer_analysis::summary::Summary;
 use inferometer_model::calendar::rfc3339;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::request::BodyHasher;
 use inferometer_net::EpollNet;
 use inferometer_observe::Observer;
@@ -37,8 +37,6 @@ use crate::recording::Recording;
 use crate::servers::{Servers, Start};
 use crate::summarise::{RunFacts, summarise};
 use crate::target::{self, ReadyTarget};
-
-pub use launched::SERVER_DIED;
 
 /// What to measure, and with what.
 #[derive(Clone, Copy)]
@@ -182,9 +180,7 @@ impl<N: Network> Session<'_, N> {
         for precision in not_reached {
             let message =
                 format!("after {at_most} repeats {} is not reached for every load", precision.text);
-            let finding = Finding::new("precision_not_reached", Severity::Warning, message)
-                .advise("read the intervals over the repeats, or allow more with --max-repeats");
-            self.found(finding.at(cell.to_string()));
+            self.found(Finding::of(code::PRECISION_NOT_REACHED, message).at(cell.to_string()));
         }
         Ok(())
     }

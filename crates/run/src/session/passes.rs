@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use inferometer_drive::{Live, Recorder};
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
@@ -65,8 +65,7 @@ impl<N: Network> Session<'_, N> {
         self.request.events.emit(Event::WarmUpEnded);
         if outcomes.failed() > 0 && !self.runner.interrupted() {
             let message = format!("requests of the warm-up failed: {outcomes}");
-            let finding = Finding::new("warm_up_failed", Severity::Warning, message);
-            self.found(finding.at(cell.to_string()));
+            self.found(Finding::of(code::WARM_UP_FAILED, message).at(cell.to_string()));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use inferometer_drive::Endpoint;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, Severity, code};
 use inferometer_model::request::BodyHasher;
 use inferometer_model::target::{Environment, Target};
 use inferometer_observe::Observer;
@@ -234,7 +234,7 @@ fn fit_prompts<N: Network>(
     if !runner.reuse_connections {
         let message = "the server closes connections after an answer without saying so: each \
                        request has a connection of its own, opened ahead of it";
-        findings.push(Finding::new("connections_not_kept", Severity::Note, message));
+        findings.push(Finding::of(code::CONNECTIONS_NOT_KEPT, message));
     }
     let has_template = ready.endpoint.dialect.applies_chat_template;
     let is_models_own = prompts.tokenizer().is_models_own;

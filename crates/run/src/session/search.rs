@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use inferometer_analysis::search::{NextTrial, Search};
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Code, Finding, code};
 use inferometer_plan::search::SearchPlan;
 
 use super::Session;
@@ -73,7 +73,7 @@ impl<N: Network> Session<'_, N> {
                  nothing, and the search of this cell ends with it"
             )
         };
-        self.warn("search_trial_lost", cell, message);
+        self.warn(code::SEARCH_TRIAL_LOST, cell, message);
         !is_first
     }
 
@@ -102,13 +102,13 @@ impl<N: Network> Session<'_, N> {
             "after trial {trial} was cut off, {MOST_PROBES} short requests were still refused, or each \
              was faster than the one before: the next trial may stand in the queue that this one left"
         );
-        self.warn("search_not_settled", cell, message);
+        self.warn(code::SEARCH_NOT_SETTLED, cell, message);
         Ok(())
     }
 
-    fn warn(&mut self, code: &'static str, cell: CellPlan, message: String) {
+    fn warn(&mut self, code: Code, cell: CellPlan, message: String) {
         self.request.events.say(&format!("warning: {message}"));
-        let finding = Finding::new(code, Severity::Warning, message);
+        let finding = Finding::of(code, message);
         self.found(finding.at(cell.to_string()));
     }
 

@@ -11,7 +11,7 @@ use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::verdict::{SloResult, Validity, Verdict};
 use inferometer_load::{Bound, PassPlan};
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
 use inferometer_model::request::Sampling;
@@ -159,7 +159,7 @@ pub fn summary(run: &RunId) -> Summary {
             }],
         },
         findings: vec![
-            Finding::new("cached_prompt_tokens", Severity::Warning, "12 were cached")
+            Finding::of(code::CACHED_PROMPT_TOKENS, "12 were cached")
                 .at("128 x 8, saturated")
                 .advise("use another salt"),
         ],

@@ -11,7 +11,7 @@ mod order;
 use std::sync::Arc;
 
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::request::{Prompt, Request};
 use inferometer_plan::template::Template;
 
@@ -116,9 +116,9 @@ impl Workload for TextBlocks {
                 "rows and files of the corpus that are left out: {}. {left_out}",
                 left_out.total()
             );
-            findings.push(Finding::new("data_set_rows_left_out", Severity::Note, message));
+            findings.push(Finding::of(code::DATA_SET_ROWS_LEFT_OUT, message));
         }
-        findings.push(Finding::new("lengths_are_characters", Severity::Note, unit.to_owned()));
+        findings.push(Finding::of(code::LENGTHS_ARE_CHARACTERS, unit.to_owned()));
         findings
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_stats::seed;
 use rand_core::RngCore;
 use serde_json::Value;
@@ -83,12 +83,12 @@ impl ConversationFile {
     /// Findings about the rows of the file.
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let mut note = |code, message| findings.push(Finding::new(code, Severity::Note, message));
+        let mut note = |code, message| findings.push(Finding::of(code, message));
         let left_out = self.rejected.total();
         if left_out > 0 {
             let (usable, rejected) = (self.usable, &self.rejected);
             note(
-                "data_set_rows_left_out",
+                code::DATA_SET_ROWS_LEFT_OUT,
                 format!(
                     "rows of the data set that are left out: {left_out}; that can be used: \
                      {usable}. {rejected}"
@@ -97,7 +97,7 @@ impl ConversationFile {
         }
         if self.conversations.len() < self.needed {
             note(
-                "conversations_used_again",
+                code::CONVERSATIONS_USED_AGAIN,
                 format!(
                     "{} has {} conversations where a pass has {}: some are led again, behind \
                      another tag",

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::request::{Message, Prompt, Request};
 use inferometer_model::time::Nanos;
 use inferometer_model::tokenizer::TokenizerError;
@@ -162,22 +162,19 @@ impl Workload for Rows {
                 left_out.total(),
                 rows.len()
             );
-            findings.push(Finding::new("data_set_rows_left_out", Severity::Note, message));
+            findings.push(Finding::of(code::DATA_SET_ROWS_LEFT_OUT, message));
         }
         if *out_of_order > 0 {
             let message = format!(
                 "{out_of_order} rows stand below one that came later; they are sent in the order of \
                  their time"
             );
-            findings.push(Finding::new("rows_out_of_order", Severity::Note, message));
+            findings.push(Finding::of(code::ROWS_OUT_OF_ORDER, message));
         }
         if !unused.is_empty() {
             let names: Vec<&str> = unused.iter().map(String::as_str).collect();
             let message = format!("columns that nothing is made of: {}", names.join(", "));
-            findings.push(
-                Finding::new("data_set_columns_unused", Severity::Note, message)
-                    .advise("--columns says which column is what; further fields go into `body`"),
-            );
+            findings.push(Finding::of(code::DATA_SET_COLUMNS_UNUSED, message));
         }
         findings
     }

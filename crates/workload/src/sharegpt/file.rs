@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ impl<T> Loaded<T> {
             self.conversations.len(),
             self.rejected
         );
-        let finding = Finding::new("data_set_rows_left_out", Severity::Note, message);
+        let finding = Finding::of(code::DATA_SET_ROWS_LEFT_OUT, message);
         (total > 0).then_some(finding).into_iter().collect()
     }
 }

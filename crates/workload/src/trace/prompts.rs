@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::request::Request;
 use inferometer_model::time::Nanos;
 use inferometer_plan::TracePlan;
@@ -143,7 +143,6 @@ impl Workload for Trace {
 
     fn findings(&self) -> Vec<Finding> {
         let timeline = &self.timeline;
-        let note = |code, message: String| Finding::new(code, Severity::Note, message);
         let mut findings = Vec::new();
         if self.rows.left_out.total() > 0 {
             let message = format!(
@@ -152,7 +151,7 @@ impl Workload for Trace {
                 self.rows.rows.len(),
                 self.rows.left_out
             );
-            findings.push(note("data_set_rows_left_out", message));
+            findings.push(Finding::of(code::DATA_SET_ROWS_LEFT_OUT, message));
         }
         let outside = timeline.before + timeline.behind;
         if outside > 0 {
@@ -163,7 +162,7 @@ impl Workload for Trace {
                 timeline.before,
                 timeline.behind
             );
-            findings.push(note("trace_rows_outside_of_the_window", message));
+            findings.push(Finding::of(code::TRACE_ROWS_OUTSIDE_OF_THE_WINDOW, message));
         }
         if timeline.out_of_order > 0 {
             let message = format!(
@@ -171,7 +170,7 @@ impl Workload for Trace {
                  order of their time",
                 timeline.out_of_order
             );
-            findings.push(note("trace_out_of_order", message));
+            findings.push(Finding::of(code::TRACE_OUT_OF_ORDER, message));
         }
         let count = timeline.arrivals.len() as u64;
         if timeline.simultaneous * 10 > count {
@@ -180,7 +179,7 @@ impl Workload for Trace {
                  clock is coarse, and its bursts within a tick are all at once",
                 timeline.simultaneous
             );
-            findings.push(note("trace_clock_is_coarse", message));
+            findings.push(Finding::of(code::TRACE_CLOCK_IS_COARSE, message));
         }
         findings
     }

@@ -2,7 +2,7 @@
 
 use inferometer_analysis::table_import::PublishedTable;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 
 use super::{Rounded, listed};
 
@@ -25,25 +25,20 @@ pub(super) fn throughput(table: &PublishedTable) -> Vec<Finding> {
     let rows = table.rows.len();
     let mut findings = Vec::new();
     if !shorter.is_empty() {
-        findings.push(
-            Finding::new(
-                "imported_outputs_shorter",
-                Severity::Warning,
-                format!(
-                    "in {} of {rows} rows tokens/s over requests/s is less than the output length: \
+        findings.push(Finding::of(
+            code::IMPORTED_OUTPUTS_SHORTER,
+            format!(
+                "in {} of {rows} rows tokens/s over requests/s is less than the output length: \
                      outputs were ended early, by the model or by a limit, so that a row is not of \
                      its output length ({})",
-                    shorter.len(),
-                    listed(&shorter)
-                ),
-            )
-            .advise("compare such rows by tokens/s, and requests/s not at all"),
-        );
+                shorter.len(),
+                listed(&shorter)
+            ),
+        ));
     }
     if !longer.is_empty() {
-        findings.push(Finding::new(
-            "imported_columns_inconsistent",
-            Severity::Warning,
+        findings.push(Finding::of(
+            code::IMPORTED_COLUMNS_INCONSISTENT,
             format!(
                 "in {} of {rows} rows tokens/s over requests/s is more than the output length ({})",
                 longer.len(),
@@ -78,9 +73,8 @@ pub(super) fn latencies(table: &PublishedTable) -> Vec<Finding> {
     if evidence.is_empty() {
         return Vec::new();
     }
-    vec![Finding::new(
-        "imported_latencies_inconsistent",
-        Severity::Warning,
+    vec![Finding::of(
+        code::IMPORTED_LATENCIES_INCONSISTENT,
         format!(
             "in {} of {} rows latency per token over latency per output token is not output / \
              (input + output), within the decimals given: lengths were not those of the row, or \

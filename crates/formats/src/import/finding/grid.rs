@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use inferometer_analysis::prediction::Columns;
 use inferometer_analysis::table_import::PublishedTable;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 
 use super::listed;
 
@@ -27,9 +27,8 @@ pub(super) fn missing(table: &PublishedTable) -> Vec<Finding> {
     if missing.is_empty() || missing.len() * 4 > inputs.len() * outputs.len() {
         return Vec::new();
     }
-    vec![Finding::new(
-        "imported_rows_missing",
-        Severity::Note,
+    vec![Finding::of(
+        code::IMPORTED_ROWS_MISSING,
         format!(
             "{} of the {} rows of a full grid of {} input and {} output lengths are not there: {}",
             missing.len(),
@@ -63,9 +62,8 @@ pub(super) fn repeated(table: &PublishedTable) -> Vec<Finding> {
             })
             .collect();
         if !evidence.is_empty() {
-            findings.push(Finding::new(
-                "imported_values_repeat",
-                Severity::Warning,
+            findings.push(Finding::of(
+                code::IMPORTED_VALUES_REPEAT,
                 format!("{name} stands in several rows to the last digit ({})", listed(&evidence)),
             ));
         }

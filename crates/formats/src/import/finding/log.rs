@@ -2,9 +2,9 @@
 
 use inferometer_analysis::table_import::{LoggedBlock, PublishedTable};
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, Severity, code};
 
-use super::{CHARACTERS, listed};
+use super::listed;
 
 /// Relative error of a count that was divided by the duration and multiplied again.
 const ROUNDING: f64 = 1e-6;
@@ -17,9 +17,8 @@ pub(crate) fn of_log(blocks: &[&LoggedBlock]) -> Vec<Finding> {
         Some((block, chars, per_request("prompt-tokens/second")?))
     });
     let characters = characters.map(|(block, chars, tokens)| {
-        Finding::new(
-            CHARACTERS,
-            Severity::Note,
+        Finding::of(
+            code::IMPORTED_CHARACTERS_NOT_TOKENS,
             format!(
                 "the log's block sizes and generate sizes are characters: prompts of blocks of {} \
                  were {chars:.0} characters and {tokens:.0} tokens each. Rows stand here by the \
@@ -27,6 +26,7 @@ pub(crate) fn of_log(blocks: &[&LoggedBlock]) -> Vec<Finding> {
                 block.block_characters
             ),
         )
+        .severity(Severity::Note)
     });
     characters.into_iter().chain(lost(blocks)).chain(unequal(blocks)).collect()
 }
@@ -46,9 +46,8 @@ fn lost(blocks: &[&LoggedBlock]) -> Option<Finding> {
         .map(|block| (cell(block), format!("{} of {}", block.completed, planned(block))))
         .collect();
     (!evidence.is_empty()).then(|| {
-        Finding::new(
-            "imported_requests_lost",
-            Severity::Warning,
+        Finding::of(
+            code::IMPORTED_REQUESTS_LOST,
             format!(
                 "in {} of {} blocks fewer requests were completed than planned, and the log does \
                  not say why: figures are of those that survived, which are no fair sample where \
@@ -83,9 +82,8 @@ fn unequal(blocks: &[&LoggedBlock]) -> Option<Finding> {
         }
     }
     (!evidence.is_empty()).then(|| {
-        Finding::new(
-            "imported_columns_inconsistent",
-            Severity::Warning,
+        Finding::of(
+            code::IMPORTED_COLUMNS_INCONSISTENT,
             format!("figures of the log do not follow from one another ({})", listed(&evidence)),
         )
     })
@@ -110,9 +108,8 @@ pub(crate) fn of_characters(logged: &[LoggedBlock], table: &PublishedTable) -> O
     let own = table.headings == block.headings;
     let whose = if own { "the log below it" } else { "a log elsewhere on the page" };
     Some(
-        Finding::new(
-            CHARACTERS,
-            Severity::Warning,
+        Finding::of(
+            code::IMPORTED_CHARACTERS_NOT_TOKENS,
             format!(
                 "the input lengths are characters of a block of text and not tokens: {whose} counts \
                  both, and with everything around the block {}. Output lengths are the mean tokens \

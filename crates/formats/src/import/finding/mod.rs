@@ -8,13 +8,9 @@ mod phantom;
 
 use inferometer_analysis::table_import::PublishedTable;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 
 pub(crate) use log::{of_characters, of_log};
-
-/// The code of the finding that lengths are characters: a warning if the file gives no tokens, a
-/// note if it does.
-pub const CHARACTERS: &str = "imported_characters_not_tokens";
 
 /// The findings of a published table.
 pub(crate) fn of_table(table: &PublishedTable) -> Vec<Finding> {
@@ -26,9 +22,8 @@ pub(crate) fn of_table(table: &PublishedTable) -> Vec<Finding> {
 
 /// The finding that no heading names the engine.
 pub(crate) fn engine_from_prose(line: usize) -> Finding {
-    Finding::new(
-        "imported_engine_from_prose",
-        Severity::Note,
+    Finding::of(
+        code::IMPORTED_ENGINE_FROM_PROSE,
         format!(
             "no heading above the figures names the engine: it is the only one that the page \
              names, first in line {line}; its version is not said"
@@ -38,9 +33,8 @@ pub(crate) fn engine_from_prose(line: usize) -> Finding {
 
 /// The finding that vLLM 0.2's script uses the data set's lengths.
 pub(crate) fn lengths_of_the_data_set() -> Finding {
-    Finding::new(
-        "imported_lengths_of_data_set",
-        Severity::Warning,
+    Finding::of(
+        code::IMPORTED_LENGTHS_OF_DATA_SET,
         "the script divides by the lengths of the data set's answers and not by those that came: \
          tokens/s and the latencies per token are true only if the server ignored end-of-text",
     )

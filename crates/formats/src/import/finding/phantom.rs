@@ -3,7 +3,7 @@
 
 use inferometer_analysis::table_import::{PublishedRow, PublishedTable};
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 
 use super::listed;
 
@@ -50,9 +50,8 @@ fn at_limit(table: &PublishedTable, limit: u32) -> Option<Finding> {
         evidence.push((row.cell, text));
     }
     (evidence.len() >= ROWS).then(|| {
-        Finding::new(
-            "imported_phantom_tokens",
-            Severity::Warning,
+        Finding::of(
+            code::IMPORTED_PHANTOM_TOKENS,
             format!(
                 "outputs ended where prompt and output together were {limit} tokens, and {} rows \
                  count the output length that was asked for: latency per output token falls there \
@@ -60,10 +59,6 @@ fn at_limit(table: &PublishedTable, limit: u32) -> Option<Finding> {
                 evidence.len(),
                 listed(&evidence)
             ),
-        )
-        .advise(
-            "leave those rows out of comparisons, or multiply their tokens/s by (limit - input) / \
-             output",
         )
     })
 }

@@ -3,7 +3,7 @@
 use inferometer_load::Recording;
 use inferometer_load::{Bound, OverLimit, PassPlan};
 use inferometer_metrics::{e2e, tpot, ttft};
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use serde_json::Value;
 
 use super::document::{Document, distribution, target};
@@ -134,11 +134,7 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
         asked: None,
     };
     let mut findings = common();
-    findings.push(Finding::new(
-        "imported_load_unknown",
-        Severity::Note,
-        "the records do not say how requests were to begin: they stand as a replay of when they did",
-    ));
+    findings.push(Finding::of(code::IMPORTED_LOAD_UNKNOWN, "the records do not say how requests were to begin: they stand as a replay of when they did"));
     findings.extend(counts(Some(output as f64), usage));
     findings.extend(failures(planned, complete, true));
     let mut imported = source.imported(RECORDS);
@@ -212,14 +208,12 @@ fn common() -> Vec<Finding> {
 fn counts(tokenizer: Option<f64>, usage: Option<f64>) -> Option<Finding> {
     let (tokenizer, usage) = (tokenizer?, usage?);
     (usage > 0.0 && (tokenizer / usage - 1.0).abs() > 0.02).then(|| {
-        Finding::new(
-            "imported_token_counts_differ",
-            Severity::Warning,
+        Finding::of(
+            code::IMPORTED_TOKEN_COUNTS_DIFFER,
             format!(
                 "the tool's tokenizer counted {tokenizer} output tokens and the server {usage}: \
                  tokens/s and the latencies per token are those of the tokenizer"
             ),
         )
-        .advise("give the tool the model's own tokenizer, or its --use-server-token-count")
     })
 }

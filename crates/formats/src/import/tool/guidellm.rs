@@ -1,7 +1,7 @@
 //! GuideLLM's `benchmarks.json`: a pass for each benchmark, with the requests that it samples.
 
 use inferometer_metrics::itl;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use serde_json::Value;
 
 use super::document::{Document, target};
@@ -42,9 +42,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         findings.extend(failures(pass.planned, pass.complete, false));
         let sampled = pass.requests.len() as u64;
         if sampled != pass.complete {
-            findings.push(Finding::new(
-                "imported_requests_sampled",
-                Severity::Warning,
+            findings.push(Finding::of(
+                code::IMPORTED_REQUESTS_SAMPLED,
                 format!(
                     "the file holds {sampled} of {} completed requests: distributions are of those",
                     pass.complete

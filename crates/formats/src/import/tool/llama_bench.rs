@@ -9,7 +9,7 @@ use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::table_import::TableForm;
 use inferometer_load::Bound;
 use inferometer_load::PassPlan;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::target::Target;
 use serde_json::Value;
@@ -77,9 +77,8 @@ fn run(
     target: Target,
     tests: Vec<Test>,
 ) -> Import {
-    let findings = vec![Finding::new(
-        "imported_no_server",
-        Severity::Warning,
+    let findings = vec![Finding::of(
+        code::IMPORTED_NO_SERVER,
         "llama-bench measures the engine in its own process: there is no server, no request and no \
          arrival. `pp` tests read a prompt and `tg` tests write tokens after none, so that its \
          tokens/s stand under its own names and not where ours do",

@@ -13,7 +13,7 @@ use inferometer_load::Level;
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, OverLimit, PassPlan};
 use inferometer_metrics::{e2e, send_delay, ttft};
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::Record;
 
@@ -173,9 +173,8 @@ pub(super) fn failures(planned: u64, complete: u64, has_requests: bool) -> Optio
         } else {
             "the file does not say how, so that no outcome counts them"
         };
-        Finding::new(
-            "imported_requests_lost",
-            Severity::Warning,
+        Finding::of(
+            code::IMPORTED_REQUESTS_LOST,
             format!("{failed} of {planned} requests failed; {how}"),
         )
     })
@@ -183,5 +182,5 @@ pub(super) fn failures(planned: u64, complete: u64, has_requests: bool) -> Optio
 
 /// The finding that a tool's definitions differ from ours.
 pub(super) fn definitions(message: &str) -> Finding {
-    Finding::new("imported_definitions", Severity::Note, message)
+    Finding::of(code::IMPORTED_DEFINITIONS, message)
 }

@@ -3,7 +3,7 @@
 use inferometer_metrics::ttft;
 use std::collections::BTreeMap;
 
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use inferometer_stats as stats;
 use serde_json::Value;
 
@@ -62,11 +62,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
          own names, as its ITL, which are gaps between chunks",
     )];
     if target.model == "unknown" {
-        findings.push(Finding::new(
-            "imported_model_unknown",
-            Severity::Note,
-            "the line does not name the model",
-        ));
+        findings
+            .push(Finding::of(code::IMPORTED_MODEL_UNKNOWN, "the line does not name the model"));
     }
     findings.extend(failures(planned, complete, false));
     let (mut cells, stated, records) = cells(vec![pass]);
@@ -79,9 +76,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         let mut ms: Vec<f64> =
             complete.filter_map(|(_, seconds)| Some(seconds.as_f64()? * 1e3)).collect();
         *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = stats::distribution(&mut ms, 0);
-        findings.push(Finding::new(
-            "imported_no_start_times",
-            Severity::Note,
+        findings.push(Finding::of(
+            code::IMPORTED_NO_START_TIMES,
             "the line's lists do not say when requests began, so that they are no records: TTFT is \
              taken from them, and nothing else",
         ));

@@ -1,7 +1,7 @@
 //! The result file of `vllm bench serve`, with and without its requests.
 
 use inferometer_analysis::imported::Stated;
-use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::finding::{Finding, code};
 use serde_json::Value;
 
 use super::document::{Document, target};
@@ -67,9 +67,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     findings.extend(failures(planned, complete, has_requests));
     let listed = pass.requests.iter().filter(|request| request.error.is_none()).count() as u64;
     if has_requests && listed != complete {
-        findings.push(Finding::new(
-            "imported_columns_inconsistent",
-            Severity::Warning,
+        findings.push(Finding::of(
+            code::IMPORTED_COLUMNS_INCONSISTENT,
             format!("the file states {complete} completed requests, and its lists have {listed}"),
         ));
     }
@@ -155,9 +154,8 @@ fn findings(document: &Document<'_>, has_requests: bool) -> Vec<Finding> {
          --request-rate they may have waited for --max-concurrency before the pick",
     )];
     if !has_requests {
-        findings.push(Finding::new(
-            "imported_no_requests",
-            Severity::Note,
+        findings.push(Finding::of(
+            code::IMPORTED_NO_REQUESTS,
             "the file has no requests (--save-detailed saves them): figures are those that it \
              states, and lengths are totals over completed requests where that is whole",
         ));
