@@ -2,6 +2,7 @@
 //! figures of its own beside those of the whole pass.
 
 use inferometer_metrics::Timeline;
+use inferometer_model::finish_reason::{FILTERED_CLASS, FinishReason};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
@@ -50,10 +51,15 @@ impl ClassFold {
     /// Takes in a record; one of no class is in the figures of the whole pass only.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
-        let Some(name) = &record.class else { return };
-        let known = self.0.iter().position(|class| class.name == *name);
+        let reason = record.finish_reason.as_deref().map(FinishReason::of);
+        let name = match (reason, &record.class) {
+            (Some(FinishReason::Filtered), _) => FILTERED_CLASS,
+            (_, Some(class)) => &**class,
+            (_, None) => return,
+        };
+        let known = self.0.iter().position(|class| &*class.name == name);
         let at = known.unwrap_or_else(|| {
-            self.0.push(Class::new(name.clone()));
+            self.0.push(Class::new(name.into()));
             self.0.len() - 1
         });
         let class = &mut self.0[at];

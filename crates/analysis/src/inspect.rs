@@ -8,6 +8,7 @@ mod cards;
 mod cut_off;
 mod failures;
 mod lengths;
+mod reasons;
 mod server;
 
 use inferometer_load::PassPlan;
@@ -23,6 +24,7 @@ use arrivals::ArrivalRate;
 use cut_off::CutOff;
 use failures::Failures;
 use lengths::{Counts, InputLengths, OutputLengths};
+use reasons::UnknownReasons;
 
 /// Looks through the records of one pass, in any order.
 #[derive(Clone, Debug)]
@@ -35,6 +37,7 @@ pub struct Inspector {
     failures: Failures,
     cut_off: CutOff,
     inputs: InputLengths,
+    reasons: UnknownReasons,
     outputs: OutputLengths,
     counts: Counts,
     without_usage: u64,
@@ -57,6 +60,7 @@ impl Inspector {
             failures: Failures::default(),
             cut_off: CutOff::default(),
             inputs: InputLengths::default(),
+            reasons: UnknownReasons::default(),
             outputs: OutputLengths::default(),
             counts: Counts::default(),
             without_usage: 0,
@@ -115,6 +119,7 @@ impl Inspector {
         let cached = u64::from(record.usage.cached.unwrap_or(0));
         self.cached_tokens += cached;
         self.cached_requests += u64::from(cached > 0);
+        self.reasons.add(record);
         self.inputs.add(record);
         self.outputs.add(record);
         self.counts.add(record, self.streamed);
@@ -130,6 +135,7 @@ impl Inspector {
         findings.extend(self.failures.findings());
         findings.extend(self.cut_off.finding());
         findings.extend(self.arrivals.findings());
+        findings.extend(self.reasons.findings());
         findings.extend(self.outputs.empty());
         if self.ignore_eos {
             findings.extend(self.outputs.short());

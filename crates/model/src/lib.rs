@@ -17,6 +17,7 @@ pub mod record;
 pub mod sample;
 
 pub mod finding;
+pub mod finish_reason;
 pub mod suggest;
 
 #[cfg(any(test, feature = "fixture"))]

@@ -1,6 +1,7 @@
 //! The content of a response so far, in the terms of a record. It knows no time: an event carries the
 //! index of the read that completed it.
 
+use inferometer_model::finish_reason::{FinishReason, MAX_CHARS};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Usage};
 
@@ -98,10 +99,15 @@ impl ParsedResponse {
         self.token(EventKind::ToolCall, chars(arguments), tokens);
     }
 
-    /// A reason to finish.
+    /// A reason to finish, of which at most [`MAX_CHARS`] characters are kept. One that says that the
+    /// server gave the request up is an error.
     pub fn finish(&mut self, reason: &str) {
         self.event(EventKind::Finish);
-        self.finish_reason = Some(reason.to_owned());
+        let kept: String = reason.chars().take(MAX_CHARS).collect();
+        if FinishReason::of(reason) == FinishReason::Failed {
+            self.error.get_or_insert_with(|| format!("the answer ended with the reason `{kept}`"));
+        }
+        self.finish_reason = Some(kept);
         self.proper_end = true;
     }
 

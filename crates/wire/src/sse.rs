@@ -5,6 +5,9 @@
 //! U+FFFD, as the standard's decoder has it: a server that sends half characters is not called
 //! malformed for it, and what remains is judged by its dialect. A message that the stream's end
 //! cuts off is not dispatched; [`Decoder::finish`] reports it.
+//!
+//! Two forms in which servers send errors are taken beyond the standard, which would drop them: an
+//! `event: error` without data, whose words stand in a comment, and a field `error`.
 
 use std::borrow::Cow;
 
@@ -12,6 +15,8 @@ use memchr::memchr2;
 
 /// The largest message that is taken, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+/// The event, and the field, of an error.
+const ERROR: &str = "error";
 
 /// Something that a stream brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +52,8 @@ pub struct Decoder {
     data: String,
     has_data: bool,
     event: String,
+    /// The message's last comment: what went wrong, if the event is an error without data.
+    comment: String,
     /// The last line ended with CR: a LF that follows belongs to it.
     after_cr: bool,
     first_line: bool,
@@ -74,6 +81,7 @@ impl Decoder {
             data: String::new(),
             has_data: false,
             event: String::new(),
+            comment: String::new(),
             after_cr: false,
             first_line: true,
             limit,
@@ -156,14 +164,19 @@ impl Decoder {
                 sink(SseItem::Message { event: &self.event, data: &data });
             } else if self.has_data {
                 sink(SseItem::Message { event: &self.event, data: &self.data });
+            } else if self.event == ERROR {
+                sink(SseItem::Message { event: ERROR, data: &self.comment });
             }
             self.data.clear();
             self.has_data = false;
             self.event.clear();
+            self.comment.clear();
             return None;
         }
         let (field, value) = match line.iter().position(|&byte| byte == b':') {
             Some(0) => {
+                self.comment.clear();
+                self.comment.push_str(text(&line[1..]).trim());
                 sink(SseItem::Comment);
                 return None;
             }
@@ -174,7 +187,10 @@ impl Decoder {
             None => (line, &line[line.len()..]),
         };
         match field {
-            b"data" => {
+            b"data" | b"error" => {
+                if field == b"error" {
+                    ERROR.clone_into(&mut self.event);
+                }
                 let value = text(value);
                 let first = borrowed.is_none() && !self.has_data;
                 if let Some(data) = borrowed.take() {
@@ -203,7 +219,7 @@ impl Decoder {
     }
 
     fn check(&self, extra: usize) -> Result<(), SseError> {
-        if self.data.len() + self.event.len() + extra > self.limit {
+        if self.data.len() + self.event.len() + self.comment.len() + extra > self.limit {
             return Err(SseError::TooLong { limit: self.limit });
         }
         Ok(())

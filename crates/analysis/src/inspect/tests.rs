@@ -47,6 +47,22 @@ fn nothing_is_found_where_everything_was_as_asked() {
 }
 
 #[test]
+fn finish_reasons_that_nobody_knows_are_named_and_counted() {
+    let ended = |reason: &str| Record { finish_reason: Some(reason.to_owned()), ..good() };
+    let known = ["stop", "length", "content_filter"].map(ended);
+    assert_eq!(inspect(&known), []);
+    let odd = ["tea_time", "tea_time", "a", "b", "c", "d", "e", "f"].map(ended);
+    assert_eq!(
+        only(&inspect(&odd)),
+        (
+            "finish_reason_unknown",
+            "Completed requests ended with finish reasons that are not known: `a` 1 times, `b` 1 \
+             times, `c` 1 times, `d` 1 times, `tea_time` 2 times, others 2 times."
+        )
+    );
+}
+
+#[test]
 fn short_outputs_are_found_where_end_of_text_was_to_be_ignored() {
     let short =
         |tokens| Record { asked_input: 8, asked_output: 100, ..steady(0.0, 1.0, 1.0, tokens) };

@@ -117,6 +117,9 @@ codes! {
         => "The failures of this pass say why; its figures are absent.";
     REQUESTS_FAILED = "requests_failed", Warning,
         "Requests failed; one finding for each kind of failure.";
+    FINISH_REASON_UNKNOWN = "finish_reason_unknown", Note,
+        "Answers ended with a finish reason that no server is known to have; they are complete."
+        => "Ask the server's documentation whether such an answer is whole.";
     EMPTY_OUTPUT = "empty_output", Warning,
         "Requests completed without any output token."
         => "Servers answer so to prompts that they ignore, for instance because prompt and \

@@ -269,12 +269,15 @@ struct Chunk<'a> {
     error: Option<IgnoredAny>,
     #[serde(borrow)]
     object: Option<Text<'a>>,
+    message: Option<IgnoredAny>,
 }
 
 impl Chunk<'_> {
-    /// `{"error": ...}`, or SGLang's `{"object": "error", ...}`.
+    /// `{"error": ...}`, SGLang's `{"object": "error", ...}`, or `{"message": ..., "code": ...}`.
     fn is_error(&self) -> bool {
-        self.error.is_some() || self.object.as_ref().is_some_and(|object| object.0 == "error")
+        self.error.is_some()
+            || self.object.as_ref().is_some_and(|object| object.0 == "error")
+            || (self.message.is_some() && self.choices.is_none())
     }
 }
 

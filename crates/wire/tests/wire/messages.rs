@@ -35,6 +35,10 @@ fn completions_are_judged_by_what_their_messages_say() {
     let error = r#"{"error": {"message": "died", "code": "500"}}"#;
     let null_error = r#"{"error":null,"choices":[{"text":"a"}],"usage":null}"#;
     let sglang = r#"{"object":"error","message":"died","code":500}"#;
+    let bare = r#"{"message":"died","type":"internal","code":500}"#;
+    let abort = r#"{"choices":[{"text":"","finish_reason":"Abort"}]}"#;
+    let unknown = r#"{"choices":[{"text":"","finish_reason":"tea_time"}]}"#;
+    let filtered = r#"{"choices":[{"text":"","finish_reason":"content_filter"}]}"#;
     let cases: &[(&str, &[&str], &str, Outcome)] = &[
         ("usual", &[&a, &b, FINISH, &five, DONE], "TTFUD", Outcome::Complete),
         ("half characters", &[&empty, &a, &empty, FINISH, DONE], "eTeFD", Outcome::Complete),
@@ -46,6 +50,10 @@ fn completions_are_judged_by_what_their_messages_say() {
         ("an error and an end", &[&a, error, DONE], "TXD", Outcome::ServerError),
         ("an error before a good end", &[&a, error, FINISH, DONE], "TXFD", Outcome::ServerError),
         ("an error as SGLang has it", &[&a, sglang], "TX", Outcome::ServerError),
+        ("an error without a wrapper", &[&a, bare], "TX", Outcome::ServerError),
+        ("aborted", &[&a, abort, DONE], "TFD", Outcome::ServerError),
+        ("a reason that nobody knows", &[&a, unknown, DONE], "TFD", Outcome::Complete),
+        ("filtered", &[&a, filtered, DONE], "TFD", Outcome::Complete),
         ("an error after nonsense", &["{", error], "X", Outcome::ServerError),
         ("no error", &[null_error, FINISH, DONE], "TFD", Outcome::Complete),
         ("no output, not counted", &[FINISH, DONE], "FD", Outcome::Malformed),

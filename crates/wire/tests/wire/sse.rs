@@ -43,14 +43,18 @@ fn reference(bytes: &[u8]) -> Vec<Item> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     // What follows the last line end is an incomplete line.
     lines.pop();
-    let (mut items, mut event, mut data) = (Vec::new(), String::new(), String::new());
+    let (mut items, mut event, mut data, mut comment) =
+        (Vec::new(), String::new(), String::new(), String::new());
     for line in lines {
         if line.is_empty() {
             if let Some(data) = data.strip_suffix('\n') {
                 items.push(message(&event, data));
+            } else if event == "error" {
+                items.push(message(&event, &comment));
             }
-            (event, data) = (String::new(), String::new());
-        } else if line.starts_with(':') {
+            (event, data, comment) = Default::default();
+        } else if let Some(words) = line.strip_prefix(':') {
+            comment = words.trim().to_owned();
             items.push(None);
         } else {
             let (field, value) = line.split_once(':').unwrap_or((line, ""));
@@ -58,6 +62,11 @@ fn reference(bytes: &[u8]) -> Vec<Item> {
             match field {
                 "event" => event = value.to_owned(),
                 "data" => data.extend([value, "\n"]),
+                // Not the standard's: some servers send errors so.
+                "error" => {
+                    event = "error".to_owned();
+                    data.extend([value, "\n"]);
+                }
                 _ => {}
             }
         }
@@ -111,6 +120,14 @@ fn the_rules_of_the_standard_hold() {
         ("a colon in the value", b"data: a: b\n\n", &[message("", "a: b")], false),
         ("a BOM", b"\xef\xbb\xbfdata: a\n\n", &[message("", "a")], false),
         ("one BOM only", b"\xef\xbb\xbf\xef\xbb\xbfdata: a\n\n", &[], false),
+        (
+            "an error in words",
+            b"event: error\n: it died\n\n",
+            &[None, message("error", "it died")],
+            false,
+        ),
+        ("an error without words", b"event: error\n\n", &[message("error", "")], false),
+        ("an error as a field", b"error: {\"a\":1}\n\n", &[message("error", "{\"a\":1}")], false),
         ("bad UTF-8", b"data: a\xe2\x82\n\n", &[message("", "a\u{fffd}")], false),
         ("no empty line", b"data: a\n", &[], true),
         ("no line end", b"data: a", &[], true),

@@ -1,0 +1,48 @@
+//! Why answers ended, where no server is known to say so.
+
+use std::collections::BTreeMap;
+
+use inferometer_model::finding::{Finding, code};
+use inferometer_model::finish_reason::FinishReason;
+use inferometer_model::record::Record;
+
+/// Most reasons that are named; a server may make up a new one for each answer.
+const MAX_NAMED: usize = 5;
+
+/// Counts the completed requests by finish reasons that nobody knows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UnknownReasons {
+    named: BTreeMap<String, u64>,
+    others: u64,
+}
+
+impl UnknownReasons {
+    pub(super) fn add(&mut self, record: &Record) {
+        let Some(reason) = &record.finish_reason else { return };
+        if FinishReason::of(reason) != FinishReason::Unknown {
+            return;
+        }
+        if self.named.len() < MAX_NAMED || self.named.contains_key(reason) {
+            *self.named.entry(reason.clone()).or_default() += 1;
+        } else {
+            self.others += 1;
+        }
+    }
+
+    pub(super) fn findings(&self) -> Option<Finding> {
+        if self.named.is_empty() {
+            return None;
+        }
+        let named: Vec<String> =
+            self.named.iter().map(|(reason, count)| format!("`{reason}` {count} times")).collect();
+        let others = match self.others {
+            0 => String::new(),
+            others => format!(", others {others} times"),
+        };
+        let message = format!(
+            "Completed requests ended with finish reasons that are not known: {}{others}.",
+            named.join(", ")
+        );
+        Some(Finding::of(code::FINISH_REASON_UNKNOWN, message))
+    }
+}
