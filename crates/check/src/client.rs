@@ -48,7 +48,7 @@ pub fn measure(load: &ClientLoad) -> Result<ClientMeasure, CheckError> {
         address: load.load.server,
         headers: Vec::new(),
         timeout: Duration::from_secs(10),
-        deadline: None,
+        deadline: Duration::from_secs(60),
         tls: None,
     };
     let mut passes = passes(load)?;

@@ -132,9 +132,34 @@ fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
         fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}")))?;
     let table: toml::Table =
         toml::from_str(&text).map_err(|error| problem(format!("is not TOML: {error}")))?;
+    // JSON has neither, and would hold `null`: a key that is not there.
+    if let Some((key, value)) = not_finite("", &toml::Value::Table(table.clone())) {
+        return Err(problem(format!(
+            "`{key}` is {value}, which is no number that a plan can have; a rate or a burstiness \
+             without bound is the text \"inf\""
+        )));
+    }
     match serde_json::to_value(table) {
         Ok(Value::Object(keys)) => Ok(keys),
         Ok(_) | Err(_) => Err(problem("holds a value that a plan cannot have".to_owned())),
+    }
+}
+
+/// The first number that is not finite, with its key.
+fn not_finite(key: &str, value: &toml::Value) -> Option<(String, f64)> {
+    let below = |name: String, value| match key {
+        "" => not_finite(&name, value),
+        _ => not_finite(&format!("{key}.{name}"), value),
+    };
+    match value {
+        toml::Value::Float(number) if !number.is_finite() => Some((key.to_owned(), *number)),
+        toml::Value::Array(values) => {
+            values.iter().enumerate().find_map(|(at, value)| below(at.to_string(), value))
+        }
+        toml::Value::Table(table) => {
+            table.iter().find_map(|(name, value)| below(name.clone(), value))
+        }
+        _ => None,
     }
 }
 
@@ -145,5 +170,25 @@ fn known_keys() -> Vec<String> {
     match serde_json::to_value(spec) {
         Ok(Value::Object(keys)) => keys.keys().cloned().collect(),
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_not_finite_is_refused_with_its_key() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("plan.toml");
+        for (text, key) in [
+            ("requests = nan", "`requests` is NaN"),
+            ("input_lengths = [1, 2]\noutput_lengths = [1.0, inf]", "`output_lengths.1` is inf"),
+            ("[search]\nfrom = -inf", "`search.from` is -inf"),
+        ] {
+            fs::write(&path, text).expect("a file");
+            let error = merge(Some(&path), Map::new()).expect_err("it is refused").to_string();
+            assert!(error.contains(key), "{text}: {error}");
+        }
     }
 }

@@ -6,10 +6,11 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use inferometer_http::client::Client;
+use inferometer_net::tls::Trust;
 use inferometer_plan::Url;
 
 /// The length of a body that the server sends in these parts.
-fn received(parts: &[&'static str], deadline: Option<Duration>) -> Result<usize, String> {
+fn received(parts: &[&'static str], deadline: Duration) -> Result<usize, String> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let client = Client {
@@ -38,8 +39,18 @@ fn received(parts: &[&'static str], deadline: Option<Duration>) -> Result<usize,
 #[test]
 fn a_response_that_trickles_is_given_up_at_its_deadline() {
     let begun = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab";
-    let error = received(&[begun], Some(Duration::ZERO)).unwrap_err();
-    assert!(error.contains("trickles"), "{error}");
-    assert_eq!(received(&[begun, "cde"], Some(Duration::from_secs(60))), Ok(5));
-    assert_eq!(received(&[begun, "cde"], None), Ok(5));
+    let interim = "HTTP/1.1 100 Continue\r\n\r\n";
+    for parts in [[begun], [interim]] {
+        let error = received(&parts, Duration::ZERO).unwrap_err();
+        assert!(error.contains("trickles"), "{error}");
+    }
+    assert_eq!(received(&[interim, begun, "cde"], Duration::from_secs(60)), Ok(5));
+}
+
+#[test]
+fn every_client_has_a_deadline_of_its_own() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = Url::plain("127.0.0.1", listener.local_addr().unwrap().port());
+    let client = Client::reach(&url, Vec::new(), Duration::from_secs(10), &Trust::Known).unwrap();
+    assert!(client.deadline <= Duration::from_secs(60), "{:?}", client.deadline);
 }

@@ -18,7 +18,7 @@ impl Scrape {
     #[must_use]
     pub fn new(server: Client, path: impl Into<String>, names: MetricNames) -> Self {
         // A server that sends its answer slowly must not hold up a pass.
-        let server = Client { deadline: Some(server.timeout), ..server };
+        let server = Client { deadline: server.timeout, ..server };
         Self { server, path: path.into(), names }
     }
 

@@ -31,6 +31,8 @@ use stream::Stream;
 
 /// The longest response body that is read, in bytes.
 const MAX_BODY_BYTES: usize = 64 << 20;
+/// A whole response may take as many timeouts, unless a caller sets another deadline.
+const DEADLINE_TIMEOUTS: u32 = 6;
 
 /// A client of one server.
 #[derive(Clone)]
@@ -45,7 +47,7 @@ pub struct Client {
     pub timeout: Duration,
     /// Longest time for a whole response, however steadily its parts arrive. It is checked after
     /// each read, so a response may take one `timeout` longer.
-    pub deadline: Option<Duration>,
+    pub deadline: Duration,
     /// TLS, if the server speaks it.
     pub tls: Option<TlsClient>,
 }
@@ -87,7 +89,7 @@ impl Client {
         let mut last = ClientError::Unreachable { url: url.to_string(), source: nowhere };
         for address in addresses {
             let (headers, tls) = (headers.clone(), tls.clone());
-            let (url, deadline) = (url.clone(), None);
+            let (url, deadline) = (url.clone(), timeout * DEADLINE_TIMEOUTS);
             let client = Self { url, address, headers, timeout, deadline, tls };
             match Stream::connect(&client) {
                 Ok(_) => return Ok(client),
@@ -178,7 +180,12 @@ impl Client {
         let mut buffer = [0; 16 << 10];
         let start = monotonic_now();
         while !parser.is_done() {
-            let count = stream.read(&mut buffer).map_err(|source| self.broken(path, source))?;
+            let count = match stream.read(&mut buffer) {
+                Ok(count) => count,
+                // The process was stopped and goes on: the wait begins again.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.broken(path, error)),
+            };
             if count == 0 {
                 if parser.finish() == Ended::Truncated {
                     return Err(self.garbled(path, "the answer was cut short"));
@@ -194,7 +201,7 @@ impl Client {
                 Piece::End => {}
             };
             parser.push(&buffer[..count], sink).map_err(|error| self.garbled(path, error))?;
-            let is_late = self.deadline.is_some_and(|limit| monotonic_now().since(start) > limit);
+            let is_late = monotonic_now().since(start) > self.deadline;
             if is_late && !parser.is_done() {
                 let trickles = "it trickles, and is not whole in the time that it has";
                 return Err(self.broken(path, io::Error::new(io::ErrorKind::TimedOut, trickles)));
