@@ -1,0 +1,24 @@
+//! Whether every output has an even number of tokens.
+
+use inferometer_model::finding::{Finding, code};
+use inferometer_model::record::Record;
+
+/// Counts even outputs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EvenOutputs {
+    all: u64,
+    even: u64,
+}
+
+impl EvenOutputs {
+    pub(super) fn add(&mut self, record: &Record) {
+        self.all += 1;
+        self.even += u64::from(record.output_tokens().0 % 2 == 0);
+    }
+
+    pub(super) fn finding(&self) -> Option<Finding> {
+        let message = format!("All {} outputs have an even number of tokens.", self.all);
+        (self.all > 0 && self.even == self.all)
+            .then(|| Finding::of(code::OUTPUTS_ARE_EVEN, message))
+    }
+}

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Adds one of each kind to a copy of the tree, builds it, and looks whether each arrives everywhere.
+
+    conformance/one-of-each/one_of_each.py [--keep FOLDER]
+
+Shows that "Where a change goes" in ARCHITECTURE.md is true: a metric, a finding, a chart, a dialect, an
+arrival process and a workload, each by the file in `added/` and the lines below, and by nothing else.
+"""
+import argparse
+import csv
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+# Kind: the new file and where it goes; then file, the text that the line goes behind, and the line.
+ADDED = {
+    "metric": [
+        ("decode_time.rs", "crates/metrics/src/decode_time.rs"),
+        ("crates/metrics/src/lib.rs", "pub mod e2e;\n", "pub mod decode_time;\n"),
+        ("crates/metrics/src/registry.rs", "    &e2e::FROM_SENT,\n", "    &crate::decode_time::DEFINITION,\n"),
+    ],
+    "finding": [
+        ("even_outputs.rs", "crates/analysis/src/inspect/even_outputs.rs"),
+        ("crates/model/src/finding/code.rs", "codes! {\n",
+         '    OUTPUTS_ARE_EVEN = "outputs_are_even", Note,\n'
+         '        "Every completed request had an even number of output tokens.";\n'),
+        ("crates/analysis/src/inspect.rs", "mod cut_off;\n", "mod even_outputs;\n"),
+        ("crates/analysis/src/inspect.rs", "    outputs: OutputLengths,\n", "    even: even_outputs::EvenOutputs,\n"),
+        ("crates/analysis/src/inspect.rs", "            outputs: OutputLengths::default(),\n",
+         "            even: even_outputs::EvenOutputs::default(),\n"),
+        ("crates/analysis/src/inspect.rs", "        self.completed += 1;\n", "        self.even.add(record);\n"),
+        ("crates/analysis/src/inspect.rs", "        findings.extend(self.outputs.empty());\n",
+         "        findings.extend(self.even.finding());\n"),
+    ],
+    "chart": [
+        ("attempts.rs", "crates/report/src/charts/attempts.rs"),
+        ("crates/report/src/charts/mod.rs", "mod blocks;\n", "mod attempts;\n"),
+        ("crates/report/src/charts/mod.rs", "timeline::charts", ", attempts::charts"),
+    ],
+    "dialect": [
+        ("plain_completions.rs", "crates/wire/src/dialect/plain_completions.rs"),
+        ("crates/wire/src/dialect/mod.rs", "mod openai_completions;\n", "mod plain_completions;\n"),
+        ("crates/wire/src/dialect/mod.rs", "    &openai_completions::DIALECT,\n", "    &plain_completions::DIALECT,\n"),
+    ],
+}
+# Lengths of lists that are arrays.
+COUNTS = [
+    ("crates/metrics/src/registry.rs", "static DEFINITIONS: [&Definition; ", 1),
+    ("crates/wire/src/dialect/mod.rs", "static DIALECTS: [&Dialect; ", 1),
+    ("crates/report/src/charts/mod.rs", "const OF_RUN: [OfRun; ", 1),
+]
+
+
+def copied(folder):
+    """The files that git knows, as they are in the working tree."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
+    for name in filter(None, names.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+
+
+def add(folder):
+    """Writes the new files and lines; says how many lines each kind took beside its file."""
+    for kind, parts in ADDED.items():
+        (source, target), lines = parts[0], parts[1:]
+        shutil.copy(HERE / "added" / source, folder / target)
+        for name, anchor, line in lines:
+            path = folder / name
+            text = path.read_text()
+            if anchor not in text:
+                sys.exit(f"{kind}: {name} has no line `{anchor.strip()}`: mend the table ADDED")
+            path.write_text(text.replace(anchor, anchor + line, 1))
+        print(f"{kind:8} a file and {sum(line.count(chr(10)) or 1 for _, _, line in lines)} lines in "
+              f"{len({name for name, _, _ in lines})} files")
+    for name, before, more in COUNTS:
+        path = folder / name
+        head, tail = path.read_text().split(before, 1)
+        number, rest = tail.split("]", 1)
+        path.write_text(f"{head}{before}{int(number) + more}]{rest}")
+
+
+def look(binary, folder):
+    """Each kind in everything that users see of it; gives what is missing."""
+    def run(*arguments):
+        done = subprocess.run([binary, *arguments], cwd=folder, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"inferometer {' '.join(arguments)}: {done.stderr}")
+        return done.stdout
+
+    measured = run("run", "--speed", "100", "--input-lengths", "32", "--output-lengths", "8", "--one-by-one", "4",
+                   "--requests", "8", "--dialect", "plain-completions", "--goodput", "decode_time<1h",
+                   "--slo", "decode_time_p99<1h", "--store", "runs.db", "--out", "out", "--json", "--yes")
+    summary = json.loads(measured)
+    passes = summary["cells"][0]["passes"]
+    run("export", "latest", "--store", "runs.db", "--format", "csv", "--out", "rows.csv")
+    columns = next(csv.reader(open(folder / "rows.csv")))
+    compared = run("compare", "latest", "latest", "--store", "runs.db", "--json")
+    again = run("report", "latest", "--store", "runs.db", "--out", "again", "--json")
+    found = lambda code: any(finding["code"] == code for finding in summary["findings"])
+    page = (folder / "out/report.html").read_text()
+    text = (folder / "out/report.md").read_text()
+    return [name for name, holds in {
+        "metric in `metrics`": "decode_time (ms" in run("metrics"),
+        "metric in the results of each pass": all("decode_time_ms" in one for one in passes),
+        "metric as an objective": any("decode_time" in json.dumps(one) for one in summary["verdict"]["slo"]),
+        "metric as goodput": all("decode_time" in one["goodput"]["objectives"] for one in passes),
+        "metric in exported rows": "decode_time_ms" in columns,
+        "metric in the report": "Decode time" in text and "Decode time" in page,
+        "metric in comparisons": "decode_time_p50" in compared,
+        "metric in results made again": json.loads(again) == summary,
+        "finding in `findings`": "outputs_are_even" in run("findings"),
+        "finding in results, report and page": found("outputs_are_even") and "outputs_are_even" in text + page,
+        "chart as a file": (folder / "out/attempts.svg").is_file() and (folder / "out/attempts.png").is_file(),
+        "chart in report and page": "attempts.png" in text and "Planned requests by pass" in page,
+        "dialect in `dialects`": "plain-completions" in run("dialects"),
+        "dialect in results": summary["target"]["dialect"] == "plain-completions",
+    }.items() if not holds]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--keep", metavar="FOLDER", help="the copy's folder, which stays")
+    keep = parser.parse_args().keep
+    folder = pathlib.Path(keep or tempfile.mkdtemp(prefix="one-of-each-")).resolve()
+    try:
+        copied(folder)
+        add(folder)
+        environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "one-of-each")}
+        subprocess.run(["cargo", "build", "--locked", "--quiet", "-p", "inferometer"], cwd=folder, env=environment,
+                       check=True)
+        binary = ROOT / "target/one-of-each/debug/inferometer"
+        with tempfile.TemporaryDirectory() as place:
+            missing = look(binary, pathlib.Path(place))
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    for name in missing:
+        print(f"MISSING: {name}")
+    print("each arrives everywhere" if not missing else f"{len(missing)} do not arrive")
+    sys.exit(bool(missing))
+
+
+if __name__ == "__main__":
+    main()
