@@ -10,10 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::definition::{Definition, Judged, OnRequests, Unit, Value};
 use crate::registry;
 
-use inferometer_stats::Distribution;
-
 mod parse;
 
+pub use crate::statistic::Statistic;
 pub use parse::{SloError, parse};
 pub use parse::{limit_of, quantity, split};
 
@@ -35,7 +34,7 @@ pub struct Objective {
 }
 
 /// A metric that objectives may name. It is written by its name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JudgedMetric(&'static Definition);
 
 impl JudgedMetric {
@@ -94,14 +93,6 @@ impl JudgedMetric {
     }
 }
 
-impl PartialEq for JudgedMetric {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.name == other.0.name
-    }
-}
-
-impl Eq for JudgedMetric {}
-
 impl Serialize for JudgedMetric {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.0.name)
@@ -113,60 +104,6 @@ impl<'de> Deserialize<'de> for JudgedMetric {
         let name = Cow::<'de, str>::deserialize(deserializer)?;
         Self::of_name(&name)
             .ok_or_else(|| D::Error::custom(format!("`{name}` is not a metric of objectives")))
-    }
-}
-
-/// The statistics of a distribution that objectives can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Statistic {
-    /// Arithmetic mean.
-    Mean,
-    /// Median.
-    P50,
-    /// 90th percentile.
-    P90,
-    /// 95th percentile.
-    P95,
-    /// 99th percentile.
-    P99,
-    /// 99.9th percentile.
-    P999,
-    /// Largest value.
-    Max,
-}
-
-impl Statistic {
-    /// Every statistic, in the order in which messages list them.
-    pub const ALL: [Self; 7] =
-        [Self::Mean, Self::P50, Self::P90, Self::P95, Self::P99, Self::P999, Self::Max];
-
-    /// The name in objectives.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-            Self::P999 => "p999",
-            Self::Max => "max",
-        }
-    }
-
-    /// The statistic of a distribution. Absent where the results are of a version that did not have it.
-    #[must_use]
-    pub fn of(self, values: &Distribution) -> Option<f64> {
-        match self {
-            Self::Mean => Some(values.mean),
-            Self::P50 => Some(values.p50),
-            Self::P90 => Some(values.p90),
-            Self::P95 => values.p95,
-            Self::P99 => Some(values.p99),
-            Self::P999 => values.p999,
-            Self::Max => Some(values.max),
-        }
     }
 }
 

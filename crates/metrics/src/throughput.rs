@@ -1,24 +1,20 @@
 //! Throughput: requests and tokens per second of a pass. Never a failed request's tokens.
 
-use super::{Definition, Direction, Judged, Over, Unit, Value, Window, duration};
+use super::{Definition, Direction, Judged, Unit, Value, Window, duration};
 
 /// Requests per second.
 pub static REQUESTS: Definition = Definition {
     name: "requests_per_s",
     formula: "completed requests / duration",
     unit: Unit::RequestsPerSecond,
-    origin: None,
     direction: Some(Direction::Higher),
-    over: Over::Completed,
     notes: "The window is the whole pass, from the first send to the last end: start-up and \
             drain are part of it.",
     source: "Inferometer; the published tables.",
-    version: 1,
     value: Value::Pass(requests_per_s),
     title: "Requests per second",
-    result_key: None,
-    of_classes: false,
     judged: Judged::OnPasses,
+    ..Definition::DEFAULT
 };
 
 /// Prompt tokens per second.

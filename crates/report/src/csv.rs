@@ -102,7 +102,7 @@ fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
         number("slo_attainment", goodput.and_then(|goodput| goodput.attainment)),
     ]);
     for measure in measures(pass).into_iter().chain(instrument_measures(pass)) {
-        distribution(&mut fields, measure.name, measure.unit, measure.values);
+        distribution(&mut fields, &measure.name, measure.unit, measure.values);
     }
     let instrument = &pass.instrument;
     fields.extend([

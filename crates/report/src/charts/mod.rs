@@ -19,11 +19,12 @@ mod timeline;
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_metrics::Definition;
 
 use crate::chart::{Axis, Chart, Extent, Panel, Series};
 use crate::comparison::Comparison;
 use crate::label;
-use crate::trace::{LatencyKind, PassTrace, Traces};
+use crate::trace::{PassTrace, Traces};
 
 pub(crate) use histogram::histogram;
 pub(crate) use latency::tail_table;
@@ -92,8 +93,8 @@ pub(crate) fn pass_id(cell: usize, pass: usize) -> String {
 }
 
 /// The name of the place of a latency's distribution in a page.
-pub(crate) fn latency_id(cell: usize, pass: usize, kind: LatencyKind) -> String {
-    format!("{}-{}", pass_id(cell, pass), kind.name())
+pub(crate) fn latency_id(cell: usize, pass: usize, metric: &Definition) -> String {
+    format!("{}-{}", pass_id(cell, pass), metric.name)
 }
 
 /// How many points a line of a pass may have, so that a page of many passes stays small.
