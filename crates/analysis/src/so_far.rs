@@ -17,7 +17,7 @@ use inferometer_stats::histogram::Histogram;
 const SPANS_KEPT: usize = 1 << 14;
 
 /// The records of a pass so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SoFar {
     /// What became of requests that are over.
     pub outcomes: OutcomeCounts,
@@ -43,19 +43,14 @@ impl SoFar {
     #[must_use]
     pub fn new(streamed: bool) -> Self {
         Self {
-            outcomes: OutcomeCounts::default(),
-            output_tokens: 0,
             watched: registry::live()
                 .into_iter()
                 .filter(|(_, live)| !live.watched.is_empty())
                 .map(|(metric, live)| (metric, live, Histogram::default()))
                 .collect(),
-            spans: Spans::default(),
-            tokens: TokenCurve::default(),
             in_flight: InFlight::keeping(SPANS_KEPT),
-            server: None,
             streamed,
-            values: Vec::new(),
+            ..Self::default()
         }
     }
 

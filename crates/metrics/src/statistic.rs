@@ -23,25 +23,12 @@ pub enum Statistic {
     Max,
 }
 
+inferometer_model::names!(Statistic {
+    Mean => "mean", P50 => "p50", P90 => "p90", P95 => "p95", P99 => "p99", P999 => "p999",
+    Max => "max",
+});
+
 impl Statistic {
-    /// Every statistic, in the order in which messages list them.
-    pub const ALL: [Self; 7] =
-        [Self::Mean, Self::P50, Self::P90, Self::P95, Self::P99, Self::P999, Self::Max];
-
-    /// The name in objectives.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-            Self::P999 => "p999",
-            Self::Max => "max",
-        }
-    }
-
     /// The share of values that are not above it; absent for what is no percentile.
     #[must_use]
     pub fn share(self) -> Option<f64> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A cell of the grid: an input length and an output length, in the unit of the
 /// workload's grid (tokens or characters).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CellPlan {
     /// The length of a prompt; 0 where the requests have lengths of their own.
     pub input_length: u32,

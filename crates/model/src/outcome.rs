@@ -24,38 +24,19 @@ pub enum Phase {
     Total,
 }
 
-impl Phase {
-    /// The name in documents and tables: `first_token`, ...
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Connect => "connect",
-            Self::Tls => "tls",
-            Self::Send => "send",
-            Self::Headers => "headers",
-            Self::FirstToken => "first_token",
-            Self::BetweenEvents => "between_events",
-            Self::Total => "total",
-        }
-    }
-}
+crate::names!(Phase {
+    Connect => "connect", Tls => "tls", Send => "send", Headers => "headers",
+    FirstToken => "first_token", BetweenEvents => "between_events", Total => "total",
+});
 
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Connect => "connect",
-            Self::Tls => "tls",
-            Self::Send => "send",
-            Self::Headers => "headers",
-            Self::FirstToken => "first token",
-            Self::BetweenEvents => "between events",
-            Self::Total => "total",
-        })
+        f.write_str(&self.name().replace('_', " "))
     }
 }
 
 /// What became of a planned request. A failed request is data, never an error of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Outcome {
     /// The dialect's proper end was seen.
@@ -86,6 +67,7 @@ pub enum Outcome {
     /// The load model gave it up, because too many were in flight.
     Dropped,
     /// Never begun, because the run or the pass ended before it was due.
+    #[default]
     Skipped,
 }
 
@@ -115,38 +97,11 @@ pub enum OutcomeKind {
     Skipped,
 }
 
-impl OutcomeKind {
-    /// Every kind, in the order in which results list them.
-    pub const ALL: [Self; 10] = [
-        Self::Complete,
-        Self::Truncated,
-        Self::Rejected,
-        Self::ServerError,
-        Self::Malformed,
-        Self::Connection,
-        Self::TimedOut,
-        Self::Cancelled,
-        Self::Dropped,
-        Self::Skipped,
-    ];
-
-    /// The name in results: `complete`, `timed_out`, ...
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Truncated => "truncated",
-            Self::Rejected => "rejected",
-            Self::ServerError => "server_error",
-            Self::Malformed => "malformed",
-            Self::Connection => "connection",
-            Self::TimedOut => "timed_out",
-            Self::Cancelled => "cancelled",
-            Self::Dropped => "dropped",
-            Self::Skipped => "skipped",
-        }
-    }
-}
+crate::names!(OutcomeKind {
+    Complete => "complete", Truncated => "truncated", Rejected => "rejected",
+    ServerError => "server_error", Malformed => "malformed", Connection => "connection",
+    TimedOut => "timed_out", Cancelled => "cancelled", Dropped => "dropped", Skipped => "skipped",
+});
 
 impl Outcome {
     /// The outcome without its details.

@@ -59,38 +59,13 @@ pub enum EventKind {
     Comment,
 }
 
+crate::names!(EventKind {
+    Role => "role", Text => "text", EmptyText => "empty_text", Reasoning => "reasoning",
+    ToolCall => "tool_call", Usage => "usage", Finish => "finish", Error => "error",
+    Done => "done", Comment => "comment",
+});
+
 impl EventKind {
-    /// Every kind; the position is the kind's code in the run log and never changes.
-    pub const ALL: [Self; 10] = [
-        Self::Role,
-        Self::Text,
-        Self::EmptyText,
-        Self::Reasoning,
-        Self::ToolCall,
-        Self::Usage,
-        Self::Finish,
-        Self::Error,
-        Self::Done,
-        Self::Comment,
-    ];
-
-    /// The name in documents and tables: `empty_text`, ...
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Role => "role",
-            Self::Text => "text",
-            Self::EmptyText => "empty_text",
-            Self::Reasoning => "reasoning",
-            Self::ToolCall => "tool_call",
-            Self::Usage => "usage",
-            Self::Finish => "finish",
-            Self::Error => "error",
-            Self::Done => "done",
-            Self::Comment => "comment",
-        }
-    }
-
     /// Whether the event brings output of the model: text, reasoning, a tool call or half a
     /// character.
     #[must_use]
@@ -130,7 +105,7 @@ pub struct Usage {
 }
 
 /// The record of one planned request. Every planned request has exactly one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Index of the pass in the run, in the order in which passes are carried out.
     pub pass: u32,
@@ -196,17 +171,7 @@ pub enum TokensFrom {
     Events,
 }
 
-impl TokensFrom {
-    /// The name in documents and tables: `usage`, `tokenizer`, `events`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Usage => "usage",
-            Self::Tokenizer => "tokenizer",
-            Self::Events => "events",
-        }
-    }
-}
+crate::names!(TokensFrom { Usage => "usage", Tokenizer => "tokenizer", Events => "events" });
 
 impl Record {
     /// What would have been recorded of it, had its pass been cut off at an instant.
@@ -240,29 +205,7 @@ impl Record {
     /// something better is known.
     #[must_use]
     pub fn planned(pass: u32, index: u32, due: Nanos) -> Self {
-        Self {
-            pass,
-            index,
-            class: None,
-            asked_input: 0,
-            asked_output: 0,
-            prompt_tokens_tokenizer: None,
-            due,
-            picked: None,
-            connected: None,
-            send_start: None,
-            sent: None,
-            headers: None,
-            reads: Vec::new(),
-            events: Vec::new(),
-            ended: None,
-            outcome: Outcome::Skipped,
-            status: None,
-            detail: None,
-            finish_reason: None,
-            usage: Usage::default(),
-            tokens_tokenizer: None,
-        }
+        Self { pass, index, due, ..Self::default() }
     }
 
     /// When an event arrived.

@@ -7,7 +7,7 @@ use inferometer_model::record::{Event, EventKind, Usage};
 use crate::http::Ended;
 
 /// The content of a response so far.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParsedResponse {
     /// The events, in order.
     pub events: Vec<Event>,
@@ -35,19 +35,8 @@ impl ParsedResponse {
     /// An empty response. With `keep_text`, text is kept, which costs a copy per event.
     #[must_use]
     pub fn new(keep_text: bool) -> Self {
-        Self {
-            events: Vec::new(),
-            text: keep_text.then(String::new),
-            reasoning: keep_text.then(String::new),
-            finish_reason: None,
-            usage: Usage::default(),
-            error: None,
-            malformed: None,
-            proper_end: false,
-            done: false,
-            read: 0,
-            messages: 0,
-        }
+        let text = keep_text.then(String::new);
+        Self { reasoning: text.clone(), text, ..Self::default() }
     }
 
     /// Further events belong to this read.

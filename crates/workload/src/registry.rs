@@ -14,7 +14,7 @@ use crate::error::WorkloadError;
 use crate::fit::require_plain_words;
 use crate::random::RandomWords;
 use crate::scope::PromptScope;
-use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
 use crate::{blocks, replay, sharegpt};
 
 /// The definition of a plan's workload.
@@ -78,7 +78,7 @@ impl OpenWorkload {
         scope: &PromptScope,
         count: usize,
     ) -> Result<RequestBatch, WorkloadError> {
-        self.workload.requests(&self.context, cell, scope, count)
+        self.workload.requests(&Wanted { context: &self.context, cell, scope, count })
     }
 
     /// [`Workload::verbatim_prompts`]

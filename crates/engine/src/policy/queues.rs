@@ -9,7 +9,7 @@ use crate::prefix_cache::Prefix;
 use crate::request::RequestId;
 
 /// A request inside the engine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
     /// The request.
     pub id: RequestId,
@@ -35,17 +35,7 @@ impl Sequence {
     /// A waiting sequence that requests one output token.
     #[must_use]
     pub fn new(id: RequestId, prompt: u32) -> Self {
-        Self {
-            id,
-            prompt,
-            generated: 0,
-            max_tokens: 1,
-            ends_after: 1,
-            blocks: 0,
-            computed: 0,
-            scheduled: 0,
-            prefix: None,
-        }
+        Self { id, prompt, max_tokens: 1, ends_after: 1, ..Self::default() }
     }
 
     /// Tokens, prompt and output.

@@ -15,18 +15,9 @@ pub enum Kind {
     Flag,
 }
 
-impl Kind {
-    /// The name in lists of columns.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Integer => "integer",
-            Self::Number => "number",
-            Self::Flag => "flag",
-        }
-    }
-}
+inferometer_model::names!(Kind {
+    Text => "text", Integer => "integer", Number => "number", Flag => "flag",
+});
 
 /// Whether every row has a value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -38,21 +38,9 @@ pub enum TraceFormat {
     Plain,
 }
 
-impl TraceFormat {
-    /// Every format.
-    pub const ALL: [Self; 4] = [Self::Mooncake, Self::Azure, Self::Burstgpt, Self::Plain];
-
-    /// The name that selects it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mooncake => "mooncake",
-            Self::Azure => "azure",
-            Self::Burstgpt => "burstgpt",
-            Self::Plain => "plain",
-        }
-    }
-}
+inferometer_model::names!(TraceFormat {
+    Mooncake => "mooncake", Azure => "azure", Burstgpt => "burstgpt", Plain => "plain",
+});
 
 impl fmt::Display for TraceFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

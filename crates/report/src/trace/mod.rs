@@ -155,7 +155,7 @@ impl Values {
 }
 
 /// Takes in the records of one pass, in any order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PassTracer {
     cell: CellPlan,
     streamed: bool,
@@ -179,12 +179,7 @@ impl PassTracer {
             drawn: registry::drawn()
                 .map(|metric| (metric, Values::of(metric), Tail::default()))
                 .collect(),
-            in_flight: InFlight::default(),
-            tokens: TokenCurve::default(),
-            sample: RequestSample::default(),
-            failures: FailureSample::default(),
-            cut_off: 0,
-            observed: Observed::default(),
+            ..Self::default()
         }
     }
 

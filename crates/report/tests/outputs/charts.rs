@@ -109,10 +109,10 @@ fn a_cumulative_distribution_is_that_of_the_records_and_its_marks_those_of_the_t
     assert_eq!((trace.failed, trace.step), (2, 1));
     for latency in &trace.latencies {
         let expected = if latency.metric.name == "itl" { 198 * 7 } else { 198 };
-        assert_eq!(latency.curve.n, expected, "{:?}", latency.kind);
+        assert_eq!(latency.curve.n, expected, "{:?}", latency.metric);
         assert!(latency.curve.points.windows(2).all(|pair| pair[0].value <= pair[1].value));
         let largest = latency.curve.points.last().unwrap().value;
-        assert_eq!(latency.tail[0].1, largest, "{:?}", latency.kind);
+        assert_eq!(latency.tail[0].1, largest, "{:?}", latency.metric);
     }
     // The slowest are those that wait eight times as long.
     let ttft = &trace.latencies[0];
