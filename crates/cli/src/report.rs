@@ -156,7 +156,7 @@ pub fn by_other_tool(
     }
     let document = serde_json::json!({
         "run_id": run.row.id,
-        "dialect": tool.name(),
+        "dialect": tool.name,
         "simulated": run.target.simulated,
         "predicted": run.row.predicted,
         "imported_from": run.row.imported_from,

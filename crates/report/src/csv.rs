@@ -157,46 +157,24 @@ impl fmt::Display for Value {
     }
 }
 
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Self::Text(Some(value.to_owned()))
-    }
+macro_rules! values_from {
+    ($($type:ty => |$value:ident| $to:expr),+ $(,)?) => {
+        $(impl From<$type> for Value {
+            fn from($value: $type) -> Self {
+                $to
+            }
+        })+
+    };
 }
 
-impl From<Option<&str>> for Value {
-    fn from(value: Option<&str>) -> Self {
-        Self::Text(value.map(str::to_owned))
-    }
-}
-
-impl From<u32> for Value {
-    fn from(value: u32) -> Self {
-        Self::Integer(Some(value.into()))
-    }
-}
-
-impl From<u64> for Value {
-    fn from(value: u64) -> Self {
-        Self::Integer(Some(value))
-    }
-}
-
-impl From<Option<u64>> for Value {
-    fn from(value: Option<u64>) -> Self {
-        Self::Integer(value)
-    }
-}
-
-impl From<bool> for Value {
-    fn from(value: bool) -> Self {
-        Self::Flag(Some(value))
-    }
-}
-
-impl From<Option<bool>> for Value {
-    fn from(value: Option<bool>) -> Self {
-        Self::Flag(value)
-    }
+values_from! {
+    &str => |value| Self::Text(Some(value.to_owned())),
+    Option<&str> => |value| Self::Text(value.map(str::to_owned)),
+    u32 => |value| Self::Integer(Some(value.into())),
+    u64 => |value| Self::Integer(Some(value)),
+    Option<u64> => |value| Self::Integer(value),
+    bool => |value| Self::Flag(Some(value)),
+    Option<bool> => |value| Self::Flag(value),
 }
 
 #[cfg(test)]

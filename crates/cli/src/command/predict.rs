@@ -10,7 +10,7 @@ use inferometer_plan::TargetPlan;
 use inferometer_plan::spec::Spec;
 use inferometer_predict::{Against, predict as predict_plan, read_against, tables};
 use inferometer_report::{json, terminal};
-use inferometer_run::{resolve, too_many_failures};
+use inferometer_run::{missed_objectives, resolve, too_many_failures};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -176,13 +176,7 @@ fn files(folder: &Path, store: &Path, run: &str) -> String {
 }
 
 fn missed(summary: &Summary) -> Result<(), Failure> {
-    let missed: Vec<String> = summary
-        .verdict
-        .slo
-        .iter()
-        .filter(|objective| !objective.met)
-        .map(|objective| format!("{} ({})", objective.objective, objective.place))
-        .collect();
+    let missed = missed_objectives(summary);
     if missed.is_empty() {
         return Ok(());
     }
