@@ -35,13 +35,11 @@ impl Distributions {
     }
 
     /// The distribution of a metric, if it was measured.
-    #[must_use]
     pub fn get(&self, metric: &Definition) -> Option<&Distribution> {
         self.keyed(metric.result_key?)
     }
 
     /// The distribution of a metric's bound, if there is one.
-    #[must_use]
     pub fn bound(&self, metric: &Definition) -> Option<&Distribution> {
         self.keyed(metric.bound?.key)
     }

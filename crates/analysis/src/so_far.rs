@@ -40,7 +40,6 @@ pub struct SoFar {
 
 impl SoFar {
     /// Nothing yet. `streamed` is the plan's [`inferometer_model::request::Sampling::stream`].
-    #[must_use]
     pub fn new(streamed: bool) -> Self {
         Self {
             watched: registry::live()
@@ -84,19 +83,16 @@ impl SoFar {
     }
 
     /// From the first send to the last end, of requests that are over.
-    #[must_use]
     pub fn window(&self) -> Option<(Nanos, Nanos)> {
         self.in_flight.first_send().zip(self.in_flight.last_end())
     }
 
     /// Output tokens per second over the window.
-    #[must_use]
     pub fn output_tokens_per_s(&self) -> Option<f64> {
         self.per_s(self.output_tokens)
     }
 
     /// Completed requests per second over the window.
-    #[must_use]
     pub fn requests_per_s(&self) -> Option<f64> {
         self.per_s(self.outcomes.complete)
     }

@@ -34,7 +34,6 @@ const SHORTEST_PASS_US: u64 = 500_000;
 /// a finding says); in open loops the 99th percentile of send_delay stays within 5 % of the mean gap
 /// between arrivals and within 10 ms; nothing was dropped; something completed. A rule whose figure is absent is not
 /// broken.
-#[must_use]
 pub fn judge(cells: &[Cell]) -> (Validity, Vec<String>) {
     let rules: [fn(&PassSummary) -> Option<Breach>; 4] = [send_delay, dropped, stalled, busy];
     let reasons: Vec<String> = worst(cells, nothing)

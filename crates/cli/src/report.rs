@@ -84,7 +84,6 @@ impl Report {
     }
 
     /// Whether it is a prediction with intervals, whose tables are written beside it.
-    #[must_use]
     pub fn has_intervals(&self) -> bool {
         self.summary.cells.iter().any(|cell| cell.prediction.interval.is_some())
     }

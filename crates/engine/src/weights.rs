@@ -27,13 +27,11 @@ inferometer_model::names!(Weights {
 
 impl Weights {
     /// The kind of this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|weights| weights.name() == name)
     }
 
     /// Bytes per parameter of a linear layer, scales and zero points included.
-    #[must_use]
     pub fn bytes_per_parameter(self) -> f64 {
         match self {
             Self::Fp16 => 2.0,
@@ -46,7 +44,6 @@ impl Weights {
     }
 
     /// Bytes of a number that is not quantised: activations, embeddings, keys and values.
-    #[must_use]
     pub fn bytes_per_activation(self) -> f64 {
         match self {
             Self::Fp32 => 4.0,

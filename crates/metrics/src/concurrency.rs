@@ -28,13 +28,11 @@ pub static MEAN: Definition = Definition {
 };
 
 /// The most requests in flight at any instant; 0 when none was sent.
-#[must_use]
 pub fn peak(window: &Window) -> u64 {
     window.in_flight.steps().into_iter().map(|(_, in_flight)| in_flight).max().unwrap_or(0)
 }
 
 /// Requests in flight, averaged over the duration.
-#[must_use]
 pub fn mean(window: &Window) -> Option<f64> {
     Some(window.in_flight.total_s() / duration::duration_s(window)?)
 }

@@ -240,7 +240,6 @@ pub enum Value {
 
 impl Value {
     /// The value of a request; none where requests have several values or none.
-    #[must_use]
     pub fn of_request(&self, timeline: &Timeline<'_>) -> Option<f64> {
         match self {
             Self::Request(of) => of(timeline),

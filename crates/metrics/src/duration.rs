@@ -18,7 +18,6 @@ pub static DEFINITION: Definition = Definition {
 };
 
 /// Seconds from the first send to the last end.
-#[must_use]
 pub fn duration_s(window: &Window) -> Option<f64> {
     let (first, last) = window.in_flight.first_send().zip(window.in_flight.last_end())?;
     Some(last.seconds_after(first)).filter(|&seconds| seconds > 0.0)

@@ -56,13 +56,11 @@ pub static FROM_DUE: Definition = Definition {
 };
 
 /// Milliseconds from the send to the last token.
-#[must_use]
 pub fn from_sent(timeline: &Timeline<'_>) -> Option<f64> {
     e2e_ms(timeline, Origin::Sent)
 }
 
 /// Milliseconds from the due time to the last token.
-#[must_use]
 pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
     e2e_ms(timeline, Origin::Due)
 }

@@ -16,7 +16,6 @@ pub static DEFINITION: Definition = Definition {
 };
 
 /// The share of planned requests that did not complete, in percent.
-#[must_use]
 pub fn failures_pct(window: &Window) -> Option<f64> {
     let failed = window.planned.saturating_sub(window.completed) as f64;
     (window.planned > 0).then(|| 100.0 * failed / window.planned as f64)

@@ -27,13 +27,11 @@ pub static ATTAINMENT: Definition = Definition {
 };
 
 /// Requests per second that met every objective.
-#[must_use]
 pub fn requests_per_s(window: &Window) -> Option<f64> {
     Some(window.met? as f64 / duration::duration_s(window)?)
 }
 
 /// The share of planned requests that met every objective.
-#[must_use]
 pub fn attainment(window: &Window) -> Option<f64> {
     let met = window.met?;
     (window.planned > 0).then(|| met as f64 / window.planned as f64)

@@ -18,7 +18,6 @@ pub static DEFINITION: Definition = Definition {
 };
 
 /// Milliseconds of E2E per output token.
-#[must_use]
 pub fn latency_ms_per_output_token(timeline: &Timeline<'_>) -> Option<f64> {
     let output_tokens = f64::from(timeline.output_tokens);
     let latency_ms = e2e::from_sent(timeline)?;

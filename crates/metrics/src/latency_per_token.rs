@@ -19,7 +19,6 @@ pub static DEFINITION: Definition = Definition {
 };
 
 /// Milliseconds of E2E per token of prompt and output.
-#[must_use]
 pub fn latency_ms_per_token(timeline: &Timeline<'_>) -> Option<f64> {
     let input_tokens = timeline.record.input_tokens()?;
     let tokens = f64::from(input_tokens) + f64::from(timeline.output_tokens);

@@ -17,7 +17,6 @@ pub static DEFINITION: Definition = Definition {
 };
 
 /// Output tokens per second of E2E.
-#[must_use]
 pub fn tokens_per_s(timeline: &Timeline<'_>) -> Option<f64> {
     let seconds = e2e::from_sent(timeline)? * 1e-3;
     (seconds > 0.0 && timeline.tokens_from.is_some())

@@ -42,7 +42,6 @@ static DEFINITIONS: [&Definition; 26] = [
 ];
 
 /// Every definition, in the order in which results and lists show them.
-#[must_use]
 pub fn definitions() -> &'static [&'static Definition] {
     &DEFINITIONS
 }
@@ -81,7 +80,6 @@ pub fn bounded() -> impl Iterator<Item = (&'static Definition, &'static ErrorBou
 }
 
 /// The metrics that exported rows of requests have, in the order of their columns.
-#[must_use]
 pub fn exported() -> Vec<(&'static Definition, &'static Exported)> {
     let columns =
         DEFINITIONS.iter().filter_map(|metric| Some((*metric, metric.exported.as_ref()?)));
@@ -91,7 +89,6 @@ pub fn exported() -> Vec<(&'static Definition, &'static Exported)> {
 }
 
 /// The metrics that are shown while a pass goes on, in their order.
-#[must_use]
 pub fn live() -> Vec<(&'static Definition, &'static Live)> {
     let shown = DEFINITIONS.iter().filter_map(|metric| Some((*metric, metric.live.as_ref()?)));
     let mut shown: Vec<_> = shown.collect();

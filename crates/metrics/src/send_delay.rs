@@ -32,7 +32,6 @@ pub static DEFINITION: Definition = Definition {
 };
 
 /// Milliseconds from the due time to the send.
-#[must_use]
 pub fn send_delay_ms(timeline: &Timeline<'_>) -> Option<f64> {
     Some(timeline.record.send_start?.ms_after(timeline.record.due))
 }

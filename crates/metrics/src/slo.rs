@@ -39,7 +39,6 @@ pub struct JudgedMetric(&'static Definition);
 
 impl JudgedMetric {
     /// The metric of this name, if objectives may name it.
-    #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         registry::judged().find(|metric| metric.name == name).map(Self)
     }
@@ -48,7 +47,6 @@ impl JudgedMetric {
     ///
     /// # Panics
     /// If they may not.
-    #[must_use]
     pub fn of(metric: &'static Definition) -> Self {
         assert!(!matches!(metric.judged, Judged::No), "invariant: {} is judged", metric.name);
         Self(metric)
@@ -60,19 +58,16 @@ impl JudgedMetric {
     }
 
     /// The name in objectives.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
     /// Its definition.
-    #[must_use]
     pub fn definition(self) -> &'static Definition {
         self.0
     }
 
     /// How a request is judged by it; absent where requests have no value of their own.
-    #[must_use]
     pub fn on_requests(self) -> Option<&'static OnRequests> {
         match &self.0.judged {
             Judged::OnRequests(how) => Some(how),
@@ -81,13 +76,11 @@ impl JudgedMetric {
     }
 
     /// Whether it is a rate: requests or tokens per second.
-    #[must_use]
     pub fn is_throughput(self) -> bool {
         matches!(self.0.unit, Unit::RequestsPerSecond | Unit::TokensPerSecond)
     }
 
     /// Whether it has one value per request or token, so that a statistic must be named.
-    #[must_use]
     pub fn is_distribution(self) -> bool {
         !matches!(self.0.value, Value::Pass(_))
     }
@@ -126,7 +119,6 @@ pub enum Comparison {
 
 impl Comparison {
     /// Whether a measured value meets the limit.
-    #[must_use]
     pub fn holds(self, measured: f64, limit: f64) -> bool {
         match self {
             Self::Below => measured < limit,
@@ -159,7 +151,6 @@ pub enum LimitUnit {
 
 impl LimitUnit {
     /// How many of the metric's own unit it is.
-    #[must_use]
     pub fn in_metric_units(self) -> f64 {
         match self {
             Self::Microseconds => 1e-3,

@@ -30,7 +30,6 @@ inferometer_model::names!(Statistic {
 
 impl Statistic {
     /// The share of values that are not above it; absent for what is no percentile.
-    #[must_use]
     pub fn share(self) -> Option<f64> {
         match self {
             Self::P50 => Some(0.50),
@@ -43,7 +42,6 @@ impl Statistic {
     }
 
     /// The statistic of a distribution. Absent where the results are of a version that did not have it.
-    #[must_use]
     pub fn of(self, values: &Distribution) -> Option<f64> {
         match self {
             Self::Mean => Some(values.mean),

@@ -69,7 +69,6 @@ fn requests_per_s(window: &Window) -> Option<f64> {
 }
 
 /// The steady state of a pass.
-#[must_use]
 pub fn steady_state(window: &Window) -> Option<SteadyState> {
     let steps = window.in_flight.steps();
     let (first, last) = (steps.first()?.0, steps.last()?.0);

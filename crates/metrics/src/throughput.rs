@@ -48,19 +48,16 @@ pub static TOTAL_TOKENS: Definition = Definition {
 };
 
 /// Completed requests per second.
-#[must_use]
 pub fn requests_per_s(window: &Window) -> Option<f64> {
     rate_per_s(window.completed, window)
 }
 
 /// Prompt tokens of the completed requests per second.
-#[must_use]
 pub fn input_tokens_per_s(window: &Window) -> Option<f64> {
     rate_per_s(window.input_tokens, window)
 }
 
 /// Output tokens of the completed requests per second; none where some were not counted.
-#[must_use]
 pub fn output_tokens_per_s(window: &Window) -> Option<f64> {
     if window.uncounted > 0 {
         return None;
@@ -69,7 +66,6 @@ pub fn output_tokens_per_s(window: &Window) -> Option<f64> {
 }
 
 /// Prompt and output tokens of the completed requests per second; none where some were not counted.
-#[must_use]
 pub fn total_tokens_per_s(window: &Window) -> Option<f64> {
     if window.uncounted > 0 {
         return None;

@@ -37,7 +37,6 @@ pub static DEFINITION: Definition = Definition {
 };
 
 /// Milliseconds per output token after the first event.
-#[must_use]
 pub fn tpot_ms(timeline: &Timeline<'_>) -> Option<f64> {
     let (first, tokens) = tokens_after_first(timeline)?;
     let last = timeline.events.last()?.arrival;

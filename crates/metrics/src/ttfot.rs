@@ -28,13 +28,11 @@ pub static FROM_DUE: Definition = Definition {
 };
 
 /// Milliseconds from the send to the first answer text.
-#[must_use]
 pub fn from_sent(timeline: &Timeline<'_>) -> Option<f64> {
     ttfot_ms(timeline, Origin::Sent)
 }
 
 /// Milliseconds from the due time to the first answer text.
-#[must_use]
 pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
     ttfot_ms(timeline, Origin::Due)
 }

@@ -32,7 +32,6 @@ impl fmt::Display for CellPlan {
 
 /// Which trial of a search a pass is, or which repeat from the second on, as it stands behind the
 /// pass's load: `, trial 3`.
-#[must_use]
 pub fn which(is_trial: bool, number: u32) -> String {
     match (is_trial, number) {
         (true, trial) => format!(", trial {trial}"),

@@ -29,7 +29,6 @@ pub struct Finding {
 
 impl Finding {
     /// A finding about the whole run.
-    #[must_use]
     pub fn new(code: &str, severity: Severity, message: impl Into<String>) -> Self {
         Self { code: code.to_owned(), severity, place: None, message: message.into(), advice: None }
     }

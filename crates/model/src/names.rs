@@ -10,7 +10,6 @@ macro_rules! names {
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
             /// The stable name.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+

@@ -105,7 +105,6 @@ crate::names!(OutcomeKind {
 
 impl Outcome {
     /// The outcome without its details.
-    #[must_use]
     pub fn kind(self) -> OutcomeKind {
         match self {
             Self::Complete => OutcomeKind::Complete,
@@ -122,7 +121,6 @@ impl Outcome {
     }
 
     /// Whether the server did what it was asked to do.
-    #[must_use]
     pub fn is_complete(self) -> bool {
         self == Self::Complete
     }
@@ -177,20 +175,17 @@ impl OutcomeCounts {
     }
 
     /// The count of one kind.
-    #[must_use]
     pub fn of(&self, kind: OutcomeKind) -> u64 {
         let mut copy = *self;
         *copy.of_mut(kind)
     }
 
     /// All requests.
-    #[must_use]
     pub fn total(&self) -> u64 {
         OutcomeKind::ALL.iter().map(|&kind| self.of(kind)).sum()
     }
 
     /// Requests that did not complete.
-    #[must_use]
     pub fn failed(&self) -> u64 {
         self.total() - self.complete
     }

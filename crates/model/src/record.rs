@@ -26,7 +26,6 @@ pub struct Read {
 
 impl Read {
     /// The arrival of the data: the kernel's stamp where there is one, else the program's.
-    #[must_use]
     pub fn arrival(&self) -> Nanos {
         self.kernel.unwrap_or(self.user)
     }
@@ -68,13 +67,11 @@ crate::names!(EventKind {
 impl EventKind {
     /// Whether the event brings output of the model: text, reasoning, a tool call or half a
     /// character.
-    #[must_use]
     pub fn is_token(self) -> bool {
         matches!(self, Self::Text | Self::EmptyText | Self::Reasoning | Self::ToolCall)
     }
 
     /// Whether the event brings something that a person could see: the first one is TTFT.
-    #[must_use]
     pub fn is_visible(self) -> bool {
         matches!(self, Self::Text | Self::Reasoning | Self::ToolCall)
     }
@@ -203,7 +200,6 @@ impl Record {
 
     /// A record of a request that has not begun. The outcome is [`Outcome::Skipped`] until
     /// something better is known.
-    #[must_use]
     pub fn planned(pass: u32, index: u32, due: Nanos) -> Self {
         Self { pass, index, due, ..Self::default() }
     }
@@ -212,7 +208,6 @@ impl Record {
     ///
     /// # Panics
     /// If the event's read is not one of this record's: such a record cannot be decoded.
-    #[must_use]
     pub fn arrival(&self, event: &Event) -> Nanos {
         self.reads[event.read as usize].arrival()
     }
@@ -224,7 +219,6 @@ impl Record {
 
     /// Output tokens by counting what the stream brought: what the events say of themselves
     /// where they do, else one each.
-    #[must_use]
     pub fn tokens_events(&self) -> u32 {
         let each = self.token_events().map(|event| u64::from(event.tokens.unwrap_or(1)));
         u32::try_from(each.sum::<u64>()).unwrap_or(u32::MAX)
@@ -232,7 +226,6 @@ impl Record {
 
     /// Output tokens, and where the count comes from: the server's usage, else the tokenizer
     /// that the user named, else events. Requested lengths are never counts.
-    #[must_use]
     pub fn output_tokens(&self) -> (u32, TokensFrom) {
         if let Some(count) = self.usage.completion {
             (count, TokensFrom::Usage)
@@ -244,14 +237,12 @@ impl Record {
     }
 
     /// Prompt tokens: the server's count, else that of the run's own tokenizer.
-    #[must_use]
     pub fn input_tokens(&self) -> Option<u32> {
         self.usage.prompt.or(self.prompt_tokens_tokenizer)
     }
 
     /// When it ended for the load model: the end of the exchange, or its due time when it never
     /// began.
-    #[must_use]
     pub fn ended_or_due(&self) -> Nanos {
         self.ended.unwrap_or(self.due)
     }
@@ -267,7 +258,6 @@ pub const CUT_OFF: &str = "the trial was cut off: so many requests had missed an
                            nothing could change its claim";
 
 /// Cuts a message to what a record keeps.
-#[must_use]
 pub fn detail(message: &str) -> String {
     match message.char_indices().nth(MAX_DETAIL_CHARS) {
         None => message.to_owned(),

@@ -30,7 +30,6 @@ pub enum Value {
 
 /// `cells.csv` after RFC 4180: a header, then a row per cell and pass, CRLF after each. Without
 /// passes the text is empty, for the header names figures of passes.
-#[must_use]
 pub fn cells(summary: &Summary) -> String {
     let mut writer = ::csv::WriterBuilder::new();
     let mut writer = writer.terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
@@ -47,7 +46,6 @@ pub fn cells(summary: &Summary) -> String {
 }
 
 /// The same with its types: a row per cell and pass, the same fields in each.
-#[must_use]
 pub fn rows(summary: &Summary) -> Vec<Vec<Field>> {
     let passes = |cell| move |pass| row(summary, cell, pass);
     summary.cells.iter().flat_map(|cell| cell.passes.iter().map(passes(cell))).collect()

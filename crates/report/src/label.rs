@@ -56,13 +56,11 @@ pub(crate) fn unreal(summary: &Summary) -> Option<&'static str> {
 
 /// The same in a sentence that cannot be overlooked; of imported results both where they come from
 /// and what they were there.
-#[must_use]
 pub fn notice(summary: &Summary) -> Option<String> {
     notice_of(&summary.target, summary.predicted, summary.imported.as_ref())
 }
 
 /// The same of a run that has no results yet.
-#[must_use]
 pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) -> Option<String> {
     let imported = imported.map(|imported| {
         let whose = match imported.is_ours() {
@@ -101,7 +99,6 @@ pub(crate) fn with_reality(text: &str, summary: &Summary) -> String {
 }
 
 /// What a report is headed by: `chatglm3-6b on A100 40G, vllm v0.2.7`.
-#[must_use]
 pub fn title(summary: &Summary) -> String {
     let target = &summary.target;
     let text = format!("{} on {}, {}", target.model, card(target), engine(target));

@@ -35,7 +35,6 @@ const RECORD_COLUMNS: [&str; 6] = [
 /// Figures have two decimals and `-` where there is none. Under the table stands, for each pass
 /// with failed requests, how many and why; then, where passes hold a concurrency or a rate, a
 /// table with a row per pass.
-#[must_use]
 pub fn markdown(summaries: &[Summary]) -> String {
     let mut out = String::new();
     let mut above: Option<(String, String)> = None;

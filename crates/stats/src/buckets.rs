@@ -33,7 +33,6 @@ pub struct Buckets {
 
 impl Buckets {
     /// Empty buckets between ascending upper bounds in seconds.
-    #[must_use]
     pub fn new(bounds_s: &'static [f64]) -> Self {
         Self { bounds_s, counts: vec![0.0; bounds_s.len() + 1], sum_s: 0.0 }
     }
@@ -56,13 +55,11 @@ impl Buckets {
     }
 
     /// How many durations were counted.
-    #[must_use]
     pub fn count(&self) -> f64 {
         self.counts.iter().sum()
     }
 
     /// The sum of all durations in seconds.
-    #[must_use]
     pub fn sum_s(&self) -> f64 {
         self.sum_s
     }

@@ -33,7 +33,6 @@ pub struct ParsedResponse {
 
 impl ParsedResponse {
     /// An empty response. With `keep_text`, text is kept, which costs a copy per event.
-    #[must_use]
     pub fn new(keep_text: bool) -> Self {
         let text = keep_text.then(String::new);
         Self { reasoning: text.clone(), text, ..Self::default() }
@@ -50,7 +49,6 @@ impl ParsedResponse {
     }
 
     /// Messages so far.
-    #[must_use]
     pub fn messages(&self) -> u32 {
         self.messages
     }
@@ -125,7 +123,6 @@ impl ParsedResponse {
     }
 
     /// Whether output came: text, half a character, reasoning or a tool call.
-    #[must_use]
     pub fn has_token(&self) -> bool {
         self.events.iter().any(|event| event.kind.is_token())
     }
@@ -135,7 +132,6 @@ impl ParsedResponse {
     /// An error event is a server error whatever follows it. A stream is complete when its
     /// proper end was seen, and either HTTP or the dialect's end mark shows that nothing is
     /// missing. A complete response without output is malformed unless the usage states zero.
-    #[must_use]
     pub fn outcome(&self, http: Ended) -> Outcome {
         if self.error.is_some() {
             Outcome::ServerError

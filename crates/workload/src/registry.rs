@@ -63,7 +63,6 @@ impl OpenWorkload {
 
     /// The same context with the workload `random`: for requests beside the measurement, which no
     /// data set provides.
-    #[must_use]
     pub fn random_words(&self) -> Self {
         Self { workload: Arc::new(RandomWords), context: self.context.clone() }
     }
@@ -82,19 +81,16 @@ impl OpenWorkload {
     }
 
     /// [`Workload::verbatim_prompts`]
-    #[must_use]
     pub fn verbatim_prompts(&self) -> Vec<&Prompt> {
         self.workload.verbatim_prompts()
     }
 
     /// The workload.
-    #[must_use]
     pub fn workload(&self) -> &dyn Workload {
         self.workload.as_ref()
     }
 
     /// [`Workload::findings`]
-    #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         self.workload.findings()
     }

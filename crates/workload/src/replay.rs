@@ -73,7 +73,6 @@ type Axis = (&'static str, fn(&CellPlan) -> u32);
 
 impl DumpHeader {
     /// The header of a plan with this salt.
-    #[must_use]
     pub fn of(plan: &Plan, salt: &str) -> Self {
         let mut keys = match serde_json::to_value(&plan.asked) {
             Ok(Value::Object(keys)) => keys,

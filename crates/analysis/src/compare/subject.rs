@@ -77,7 +77,6 @@ pub struct Series {
 
 impl Series {
     /// Whether it is the same figure of the same cell under the same load.
-    #[must_use]
     pub fn is_same_figure(&self, other: &Self) -> bool {
         (self.cell, &self.load, &self.figure) == (other.cell, &other.load, &other.figure)
     }
@@ -90,7 +89,6 @@ impl Series {
 
 impl Subject {
     /// The results of a run.
-    #[must_use]
     pub fn of_run(name: impl Into<String>, summary: &Summary) -> Self {
         let conditions = [
             // Where only lengths were made, as in a prediction, there is none.

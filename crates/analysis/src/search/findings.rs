@@ -14,7 +14,6 @@ pub const CODES: [&str; 4] =
     ["search_not_finished", "search_not_monotone", "search_saturated", "search_limited_by_client"];
 
 /// The findings of the searches of a run, from their answers and the passes of their trials.
-#[must_use]
 pub fn findings(answers: &[SearchAnswer], cells: &[Cell]) -> Vec<Finding> {
     let of = |answer: &SearchAnswer| {
         let cell = cells.iter().find(|cell| cell.plan() == answer.cell());

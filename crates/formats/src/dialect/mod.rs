@@ -28,7 +28,6 @@ impl Tool {
         [vllm::TOOL, sglang::TOOL, guidellm::TOOL, aiperf::TOOL, inference_perf::TOOL, v02::TOOL];
 
     /// The tool of a name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name == name)
     }

@@ -24,7 +24,6 @@ pub struct Tool {
 
 impl Tool {
     /// What it would have printed of a pass.
-    #[must_use]
     pub fn printed(self, pass: &Pass<'_>) -> Printed {
         (self.printed)(pass)
     }

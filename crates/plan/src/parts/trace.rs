@@ -61,7 +61,6 @@ pub struct TraceWindow {
 
 impl TraceWindow {
     /// Whether what comes so long after the first row is inside.
-    #[must_use]
     pub fn holds(&self, after: Duration) -> bool {
         after >= self.from && self.to.is_none_or(|to| after < to)
     }

@@ -23,7 +23,6 @@ inferometer_model::names!(Over { Rate => "rate", Concurrency => "concurrency" })
 
 impl Over {
     /// The unit of a load.
-    #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
             Self::Rate => "requests/s",

@@ -46,14 +46,12 @@ const OF_RUN: [OfRun; 6] =
 const OF_PASS: [OfPass; 2] = [latency::cumulative, course::course];
 
 /// The charts of a run as a whole, each of which is a file too.
-#[must_use]
 pub fn of_run(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     let charts = OF_RUN.iter().flat_map(|charts| charts(summary, traces)).collect();
     of(charts, std::slice::from_ref(summary))
 }
 
 /// The charts of a grid for several runs together.
-#[must_use]
 pub fn of_several(summaries: &[Summary]) -> Vec<Chart> {
     match summaries {
         [summary] => of_run(summary, &Traces::default()),
@@ -62,7 +60,6 @@ pub fn of_several(summaries: &[Summary]) -> Vec<Chart> {
 }
 
 /// The charts of a plan with several servers: what each argument does.
-#[must_use]
 pub fn of_comparison(comparison: &Comparison) -> Vec<Chart> {
     effects::charts(comparison)
 }

@@ -72,7 +72,6 @@ pub struct Latency {
 
 impl PassTrace {
     /// From the first send to the last end, in seconds.
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.window.map_or(0.0, |(begin, end)| end.seconds_after(begin))
     }
@@ -104,7 +103,6 @@ impl Traces {
     }
 
     /// The trace of the `index`th pass of a cell.
-    #[must_use]
     pub fn of(&self, cell: CellPlan, index: usize) -> Option<&PassTrace> {
         self.0.iter().filter(|trace| trace.cell == cell).nth(index)
     }
@@ -171,7 +169,6 @@ pub struct PassTracer {
 impl PassTracer {
     /// Nothing seen yet. `streamed` is the plan's
     /// [`inferometer_model::request::Sampling::stream`].
-    #[must_use]
     pub fn new(cell: CellPlan, streamed: bool) -> Self {
         Self {
             cell,
@@ -214,7 +211,6 @@ impl PassTracer {
     }
 
     /// The trace of the pass.
-    #[must_use]
     pub fn finish(self) -> PassTrace {
         let window = self.in_flight.first_send().zip(self.in_flight.last_end());
         let latencies = self.drawn.into_iter().filter_map(|(metric, values, tail)| {

@@ -59,7 +59,6 @@ pub struct Table<R: 'static> {
 
 impl<R> Table<R> {
     /// The columns, without how they are filled.
-    #[must_use]
     pub fn fields(&self) -> Vec<Field> {
         let field = |column: &Column<R>| Field {
             name: column.name.into(),
@@ -78,7 +77,6 @@ impl<R> Table<R> {
     }
 
     /// The values of a row, in the order of the columns.
-    #[must_use]
     pub fn values<'r>(&self, row: &'r R) -> Vec<Value<'r>> {
         let figures = self.of_metrics.map_or(&[][..], |of| of(row));
         let columns = self.columns.iter().map(|column| (column.get)(row));

@@ -35,7 +35,6 @@ struct Figures {
 
 impl RequestRow {
     /// The row of a record.
-    #[must_use]
     pub fn new(pass: Rc<PassSource>, record: Record) -> Self {
         let timeline = Timeline::new(&record, pass.run.streamed);
         let figures = Figures {
