@@ -5,9 +5,9 @@ use inferometer_analysis::summary::Summary;
 use inferometer_metrics::registry;
 use inferometer_stats::Spread;
 
+use crate::label;
 use crate::number::{MISSING, count, length, significant, two_decimals};
 use crate::published;
-use crate::table::latency_column;
 use crate::text_table::{Align, Table};
 
 /// The tables that the run has, with their headings.
@@ -75,7 +75,8 @@ fn classes(summary: &Summary) -> Table {
         ("Output tokens, sum", Align::Right),
     ];
     let before = before.map(|(name, align)| (name.to_owned(), align));
-    let mut table = Table::new(before.into_iter().chain(latencies().map(latency_column)));
+    let right = latencies().map(label::latency).map(|name| (name, Align::Right));
+    let mut table = Table::new(before.into_iter().chain(right));
     for cell in &summary.cells {
         for (pass, class) in
             cell.passes.iter().flat_map(|pass| pass.classes.iter().map(move |class| (pass, class)))

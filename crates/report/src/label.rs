@@ -5,6 +5,7 @@ use inferometer_analysis::imported::Imported;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
+use inferometer_metrics::{Definition, Statistic};
 use inferometer_model::target::Target;
 
 use crate::number::{count, significant};
@@ -14,6 +15,11 @@ pub const VARIANT: &str = "variant";
 
 /// Facts that name the card, in the order in which they are looked for.
 const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
+
+/// The head of a column with a statistic of a latency.
+pub(crate) fn latency((metric, of): (&Definition, Statistic)) -> String {
+    format!("{} {} (ms)", metric.title, of.name())
+}
 
 /// The card that the server runs on if it is known, else its address.
 pub(crate) fn card(target: &Target) -> String {

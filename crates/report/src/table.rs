@@ -8,7 +8,7 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::TableForm;
 use inferometer_load::PassKind;
-use inferometer_metrics::{Definition, Statistic, registry};
+use inferometer_metrics::{Statistic, registry};
 
 use crate::extra_tables;
 use crate::label;
@@ -156,9 +156,9 @@ pub(crate) fn loads(summary: &Summary) -> Table {
         ("Output tokens/s", Align::Right),
     ];
     let before = before.map(|(name, align)| (name.to_owned(), align));
-    let latencies = registry::in_tables().map(latency_column);
-    let peak = ("Peak in flight".to_owned(), Align::Right);
-    let mut table = Table::new(before.into_iter().chain(latencies).chain([peak]));
+    let latencies = registry::in_tables().map(label::latency);
+    let right = latencies.chain(["Peak in flight".to_owned()]).map(|name| (name, Align::Right));
+    let mut table = Table::new(before.into_iter().chain(right));
     for cell in &summary.cells {
         for pass in &cell.passes {
             if !matches!(pass.kind, PassKind::Closed | PassKind::Open) {
@@ -180,11 +180,6 @@ pub(crate) fn loads(summary: &Summary) -> Table {
         }
     }
     table
-}
-
-/// The head of a column with a statistic of a latency.
-pub(crate) fn latency_column((metric, of): (&Definition, Statistic)) -> (String, Align) {
-    (format!("{} {} (ms)", metric.title, of.name()), Align::Right)
 }
 
 /// How many completed of those that were planned. What a trial that was cut off brought is of few
