@@ -49,7 +49,6 @@ pub struct CellSpread {
 
 impl Cell {
     /// The figures of the published tables.
-    #[must_use]
     pub fn columns(&self) -> Columns {
         Columns {
             requests_per_s: self.requests_per_s,
@@ -60,26 +59,22 @@ impl Cell {
     }
 
     /// The pass that the throughput of the cell comes from, of several repeats the first.
-    #[must_use]
     pub fn loading(&self) -> Option<&PassSummary> {
         loading_passes(&self.passes).first().copied()
     }
 
     /// The pass that the latencies of the cell come from, of several repeats the first: one by
     /// one, else that of the throughput.
-    #[must_use]
     pub fn alone(&self) -> Option<&PassSummary> {
         latency_passes(&self.passes).first().copied()
     }
 
     /// The cell of the plan.
-    #[must_use]
     pub fn plan(&self) -> CellPlan {
         CellPlan { input_length: self.input_length, output_length: self.output_length }
     }
 
     /// How people call one of its passes: `128 x 32, one by one`.
-    #[must_use]
     pub fn place(&self, pass: &PassSummary) -> String {
         format!("{}, {}", self.plan(), pass.label())
     }
@@ -91,7 +86,6 @@ impl Cell {
 /// requests per second. A cell that was only measured one by one has none. Latencies are those
 /// of the one_by_one pass, else of the pass that the throughput is from. Over repeats each is the
 /// mean of the repeats.
-#[must_use]
 pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> Cell {
     let repeats = passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
     let (loading, alone) = (loading_passes(&passes), latency_passes(&passes));

@@ -9,7 +9,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The distribution of each metric that results hold, or nothing where it was not measured. In JSON
-/// each stands under its metric's `result_key`.
+/// each stands under its metric's `result_key`; bounds of the client's error under their own keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distributions(Vec<(&'static str, Option<Distribution>)>);
 
@@ -29,10 +29,22 @@ impl Distributions {
         Self(keyed.collect())
     }
 
+    /// The bounds of the client's error of each metric that has one, in the registry's order.
+    pub(crate) fn of_bounds(mut of: impl FnMut(&Definition) -> Option<Distribution>) -> Self {
+        Self(registry::bounded().map(|(metric, bound)| (bound.key, of(metric))).collect())
+    }
+
     /// The distribution of a metric, if it was measured.
-    #[must_use]
     pub fn get(&self, metric: &Definition) -> Option<&Distribution> {
-        let key = metric.result_key?;
+        self.keyed(metric.result_key?)
+    }
+
+    /// The distribution of a metric's bound, if there is one.
+    pub fn bound(&self, metric: &Definition) -> Option<&Distribution> {
+        self.keyed(metric.bound?.key)
+    }
+
+    fn keyed(&self, key: &str) -> Option<&Distribution> {
         self.0.iter().find(|(known, _)| *known == key)?.1.as_ref()
     }
 
@@ -80,8 +92,10 @@ impl<'de> Deserialize<'de> for Distributions {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Distributions, A::Error> {
                 let mut found = Vec::new();
                 while let Some(key) = map.next_key::<String>()? {
-                    match registry::in_results().find(|(known, _)| *known == key) {
-                        Some((key, _)) => found.push((key, map.next_value()?)),
+                    let results = registry::in_results().map(|(key, _)| key);
+                    let mut keys = results.chain(registry::bounded().map(|(_, of)| of.key));
+                    match keys.find(|known| *known == key) {
+                        Some(key) => found.push((key, map.next_value()?)),
                         // The other fields of the document that these stand among.
                         None => drop(map.next_value::<IgnoredAny>()?),
                     }

@@ -80,7 +80,6 @@ pub struct Effect {
 }
 
 /// The effect of each argument that has several values, on each figure of each cell.
-#[must_use]
 pub fn effects(runs: &[Tried<'_>]) -> Vec<Effect> {
     let mut found = Vec::new();
     for argument in arguments(runs) {

@@ -57,7 +57,6 @@ enum Dialect {
 impl PassFold {
     /// A fold that has seen nothing. `streamed` is the plan's
     /// [`inferometer_model::request::Sampling::stream`]; `seed` makes the resamples of intervals.
-    #[must_use]
     pub fn new(pass: &PassPlan, streamed: bool, seed: u64) -> Self {
         let load = pass.load();
         let plateau = match (load.kind(), load.concurrency(), load.rate()) {
@@ -169,7 +168,6 @@ impl PassFold {
     }
 
     /// The summary of what was taken in.
-    #[must_use]
     pub fn finish(self) -> PassSummary {
         let seed = self.seed;
         let objectives: Vec<&str> =

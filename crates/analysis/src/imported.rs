@@ -50,13 +50,11 @@ pub struct Stated {
 
 impl Imported {
     /// Whether this program made the results, so that it knows how, and judged them then.
-    #[must_use]
     pub fn is_ours(&self) -> bool {
         self.format == OURS
     }
 
     /// `file.md, Qwen-14B / A100 40G`: the source in a few words.
-    #[must_use]
     pub fn place(&self) -> String {
         match self.section.as_slice() {
             [] => self.file.clone(),

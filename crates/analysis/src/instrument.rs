@@ -2,16 +2,17 @@
 //! the interval is in which an event may have arrived. Never a judgement: see
 //! [`crate::validity`].
 
-use inferometer_metrics::{Timeline, arrival_widths, tpot};
+use inferometer_metrics::{Definition, Timeline, arrival_widths, registry};
 use inferometer_model::process::Process;
 use inferometer_model::record::Read;
-use inferometer_stats::Distribution;
-use inferometer_stats::Weighted;
-use inferometer_stats::{Pool, Sample, VALUES_KEPT};
-use serde::{Deserialize, Serialize};
+use inferometer_stats::{Distribution, Pool, VALUES_KEPT, Weighted};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::distributions::Distributions;
+use crate::per_request::Column;
 
 /// The instrument's own error: what it adds to the figures above it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
     /// Socket reads with data.
     pub reads: u64,
@@ -21,22 +22,28 @@ pub struct Instrument {
     pub receive_lateness_us: Option<Distribution>,
     /// Width of the interval in which an event may have arrived.
     pub arrival_width_us: Option<Distribution>,
-    /// Per completed request: how far from the truth the client can be with its TTFT.
-    pub ttft_bound_us: Option<Distribution>,
-    /// The same for TPOT; absent in logs of earlier versions, as the next two.
-    #[serde(default)]
-    pub tpot_bound_us: Option<Distribution>,
-    /// Per gap between tokens: how far off it can be, per token.
-    #[serde(default)]
-    pub itl_bound_us: Option<Distribution>,
-    /// Per completed request: how far off its E2E can be.
-    #[serde(default)]
-    pub e2e_bound_us: Option<Distribution>,
+    /// How far from the truth the client can be with each metric that has such a bound: per completed
+    /// request, or per gap between tokens.
+    #[serde(flatten, deserialize_with = "bounds")]
+    pub bounds: Distributions,
     /// Events that shared their read with a later token event.
     pub coalesced_events: u64,
     /// What no record shows; absent where nothing was measured, and in logs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
+}
+
+impl Default for Instrument {
+    /// Nothing was read.
+    fn default() -> Self {
+        InstrumentFold::default().finish(0)
+    }
+}
+
+/// Logs of earlier versions have fewer bounds.
+fn bounds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Distributions, D::Error> {
+    let found = Distributions::deserialize(deserializer)?;
+    Ok(Distributions::of_bounds(|metric| found.bound(metric).copied()))
 }
 
 /// Folds the records of a pass into its [`Instrument`].
@@ -46,13 +53,12 @@ pub(crate) struct InstrumentFold {
     stamped: u64,
     lateness_us: Pool,
     widths_us: Pool,
-    ttft_bounds_us: Sample,
-    tpot_bounds_us: Sample,
-    itl_bounds_us: Pool,
-    e2e_bounds_us: Sample,
+    bounds_us: Vec<(&'static Definition, Column)>,
     coalesced: u64,
     /// Widths of one record's arrivals in microseconds, kept for its room.
     widths: Vec<f64>,
+    /// Bounds of one request, kept for their room.
+    bounds: Vec<Weighted>,
 }
 
 impl Default for InstrumentFold {
@@ -63,12 +69,12 @@ impl Default for InstrumentFold {
             // Every read is late by a little: fewer are kept than of widths, nearly all zero.
             lateness_us: Pool::keeping(VALUES_KEPT),
             widths_us: Pool::default(),
-            ttft_bounds_us: Sample::default(),
-            tpot_bounds_us: Sample::default(),
-            itl_bounds_us: Pool::default(),
-            e2e_bounds_us: Sample::default(),
+            bounds_us: registry::bounded()
+                .filter_map(|(metric, _)| Some((metric, Column::of(metric)?)))
+                .collect(),
             coalesced: 0,
             widths: Vec::new(),
+            bounds: Vec::new(),
         }
     }
 }
@@ -95,40 +101,32 @@ impl InstrumentFold {
         self.widths.extend(arrival_widths(record).map(|width| width.as_secs_f64() * 1e6));
         let widths = self.widths.iter().map(|&value| Weighted { value, weight: 1.0 });
         self.widths_us.add_request(|pool| append(widths, pool));
-        if record.outcome.is_complete() {
+        if record.outcome.is_complete() && !self.widths.is_empty() {
             self.add_bounds(timeline);
         }
     }
 
-    /// A difference of two instants is off by no more than the wider of their intervals, for both
-    /// truths lie before their stamps.
     fn add_bounds(&mut self, timeline: &Timeline<'_>) {
-        let widths = &self.widths;
-        let Some(&last) = widths.last() else { return };
-        self.e2e_bounds_us.push(last);
-        self.ttft_bounds_us.extend(timeline.first_visible().map(|first| widths[first]));
-        if let Some((first, tokens)) = tpot::tokens_after_first(timeline) {
-            self.tpot_bounds_us.push(widths[first].max(last) / tokens);
+        for (metric, column) in &mut self.bounds_us {
+            let Some(bound) = metric.bound else { continue };
+            self.bounds.clear();
+            (bound.of)(timeline, &self.widths, &mut self.bounds);
+            let bounds = self.bounds.iter();
+            match column {
+                Column::Requests(sample) => sample.extend(bounds.map(|bound| bound.value)),
+                Column::Pooled(pool) => pool.add_request(|pool| append(bounds.copied(), pool)),
+            }
         }
-        let mut before = widths[0];
-        let later = timeline.events.iter().zip(widths).skip(1);
-        let gaps = later.filter(|(event, _)| event.tokens > 0.0).map(|(event, &width)| {
-            let wider = std::mem::replace(&mut before, width).max(width);
-            Weighted { value: wider / event.tokens, weight: event.tokens }
-        });
-        self.itl_bounds_us.add_request(|pool| append(gaps, pool));
     }
 
     pub(crate) fn finish(self, seed: u64) -> Instrument {
+        let mut columns = self.bounds_us.into_iter();
         Instrument {
             reads: self.reads,
             kernel_stamped_reads: self.stamped,
             receive_lateness_us: self.lateness_us.distribution(seed),
             arrival_width_us: self.widths_us.distribution(seed),
-            ttft_bound_us: self.ttft_bounds_us.distribution(seed),
-            tpot_bound_us: self.tpot_bounds_us.distribution(seed),
-            itl_bound_us: self.itl_bounds_us.distribution(seed),
-            e2e_bound_us: self.e2e_bounds_us.distribution(seed),
+            bounds: Distributions::of_bounds(|_| columns.next()?.1.finish(seed)),
             coalesced_events: self.coalesced,
             process: None,
         }
@@ -153,6 +151,7 @@ fn append(values: impl Iterator<Item = Weighted>, pool: &mut Vec<Weighted>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inferometer_metrics::{e2e, itl, tpot, ttft};
     use inferometer_model::fixture::{LATENESS_MS, stream};
     use inferometer_model::outcome::Outcome;
     use inferometer_model::record::EventKind::{EmptyText, Role, Text, Usage};
@@ -197,7 +196,7 @@ mod tests {
         let widths = got.arrival_width_us.expect("tokens");
         assert_eq!((widths.n, widths.max.round()), (7, 14_980.0));
         // One stream shows its first token in a shared read, the other in the last of one.
-        let bound = got.ttft_bound_us.expect("complete requests");
+        let bound = got.bounds.bound(&ttft::FROM_SENT).expect("complete requests");
         assert_eq!((bound.n, bound.max.round(), bound.p50.round()), (2, 14_980.0, 7_490.0));
     }
 
@@ -208,8 +207,7 @@ mod tests {
         fold.add(&Timeline::new(&record, false));
         let got = fold.finish(1);
         assert_eq!((got.reads, got.coalesced_events), (1, 0));
-        assert_eq!((got.arrival_width_us, got.ttft_bound_us), (None, None));
-        assert_eq!((got.tpot_bound_us, got.itl_bound_us, got.e2e_bound_us), (None, None, None));
+        assert_eq!((got.arrival_width_us, got.bounds), (None, Instrument::default().bounds));
     }
 
     #[test]
@@ -222,12 +220,12 @@ mod tests {
         let mut fold = InstrumentFold::default();
         fold.add(&Timeline::new(&record, true));
         let got = fold.finish(1);
-        let max = |bound: Option<Distribution>| bound.expect("a bound").max.round();
+        let max = |metric| got.bounds.bound(metric).expect("a bound").max.round();
         let unstamped = 10.0 * 1e3;
-        assert_eq!(max(got.ttft_bound_us), 10_000.0 - 20.0);
-        assert_eq!(max(got.e2e_bound_us), unstamped);
-        assert_eq!(max(got.tpot_bound_us), (unstamped / 3.0).round());
-        let itl = got.itl_bound_us.expect("gaps");
+        assert_eq!(max(&ttft::FROM_SENT), 10_000.0 - 20.0);
+        assert_eq!(max(&e2e::FROM_SENT), unstamped);
+        assert_eq!(max(&tpot::DEFINITION), (unstamped / 3.0).round());
+        let itl = got.bounds.bound(&itl::DEFINITION).expect("gaps");
         // Three gaps: after the first token, an exact one, and the last.
         assert_eq!(
             (itl.n, itl.max, itl.mean.round()),

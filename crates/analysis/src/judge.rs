@@ -12,7 +12,6 @@ use crate::verdict::SloResult;
 /// An objective on throughput speaks of the passes that load the server, and of a one_by_one
 /// pass only where the cell has no other; all others speak of every pass. Nothing to measure is
 /// not met.
-#[must_use]
 pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
     let mut results = Vec::new();
     for objective in objectives {

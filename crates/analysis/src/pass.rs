@@ -85,13 +85,11 @@ pub struct PassSummary {
 
 impl PassSummary {
     /// The distribution of a metric, if it was measured.
-    #[must_use]
     pub fn latency(&self, metric: &Definition) -> Option<&Distribution> {
         self.latencies.get(metric)
     }
 
     /// A figure of the pass as a whole that objectives may name, in the metric's unit.
-    #[must_use]
     pub fn figure(&self, metric: &Definition) -> Option<f64> {
         let failed_pct = || {
             let failed = self.outcomes.failed() as f64;
@@ -106,14 +104,12 @@ impl PassSummary {
     }
 
     /// Whether it is a trial of a search that was cut off, or that the user interrupted.
-    #[must_use]
     pub fn is_cut_off(&self) -> bool {
         self.trial.is_some() && self.outcomes.cancelled + self.outcomes.skipped > 0
     }
 
     /// How people call it: its load, and which trial of a search, or which repeat from the second
     /// on, it is.
-    #[must_use]
     pub fn label(&self) -> String {
         format!("{}{}", self.load, which(self.trial.is_some(), self.trial.unwrap_or(self.repeat)))
     }

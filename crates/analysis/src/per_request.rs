@@ -1,7 +1,7 @@
 //! The values of metrics that requests and tokens have, gathered over a pass or a class.
 
 use inferometer_metrics::{Definition, Over, Timeline, Value, registry};
-use inferometer_stats::{Pool, Sample};
+use inferometer_stats::{Distribution, Pool, Sample};
 
 use crate::distributions::Distributions;
 
@@ -9,24 +9,39 @@ use crate::distributions::Distributions;
 #[derive(Clone, Debug)]
 pub(crate) struct PerRequest(Vec<(&'static Definition, Column)>);
 
+/// The values of one metric.
 #[derive(Clone, Debug)]
-enum Column {
+pub(crate) enum Column {
     /// One value per request.
     Requests(Sample),
     /// Several values per request.
     Pooled(Pool),
 }
 
+impl Column {
+    /// An empty one; none for a metric of whole passes.
+    pub(crate) fn of(metric: &Definition) -> Option<Self> {
+        match metric.value {
+            Value::Request(_) => Some(Self::Requests(Sample::default())),
+            Value::Pooled(_) => Some(Self::Pooled(Pool::default())),
+            Value::Pass(_) => None,
+        }
+    }
+
+    /// The distribution; `seed` makes the resamples of intervals.
+    pub(crate) fn finish(self, seed: u64) -> Option<Distribution> {
+        match self {
+            Self::Requests(sample) => sample.distribution(seed),
+            Self::Pooled(pool) => pool.distribution(seed),
+        }
+    }
+}
+
 impl PerRequest {
     /// Columns for those of the metrics that are wanted.
     pub(crate) fn new(is_wanted: impl Fn(&Definition) -> bool) -> Self {
-        let column = |metric: &'static Definition| match metric.value {
-            Value::Request(_) => Some((metric, Column::Requests(Sample::default()))),
-            Value::Pooled(_) => Some((metric, Column::Pooled(Pool::default()))),
-            Value::Pass(_) => None,
-        };
         let wanted = registry::in_results().map(|(_, metric)| metric).filter(|it| is_wanted(it));
-        Self(wanted.filter_map(column).collect())
+        Self(wanted.filter_map(|metric| Some((metric, Column::of(metric)?))).collect())
     }
 
     /// Takes in a request, by each metric that counts it.
@@ -48,12 +63,6 @@ impl PerRequest {
 
     /// The distributions; `seed` makes the resamples of intervals.
     pub(crate) fn finish(self, seed: u64) -> Distributions {
-        Distributions::of(self.0.into_iter().map(|(metric, column)| {
-            let distribution = match column {
-                Column::Requests(sample) => sample.distribution(seed),
-                Column::Pooled(pool) => pool.distribution(seed),
-            };
-            (metric, distribution)
-        }))
+        Distributions::of(self.0.into_iter().map(|(metric, column)| (metric, column.finish(seed))))
     }
 }

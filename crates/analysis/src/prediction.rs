@@ -30,7 +30,6 @@ impl Columns {
     ];
 
     /// From values in the order of [`Columns::NAMES`].
-    #[must_use]
     pub fn from_values(values: [Option<f64>; 4]) -> Self {
         let [requests_per_s, output_tokens_per_s, latency_per_token_ms, per_output] = values;
         Self {
@@ -42,7 +41,6 @@ impl Columns {
     }
 
     /// The values in the order of [`Columns::NAMES`].
-    #[must_use]
     pub fn values(&self) -> [Option<f64>; 4] {
         [
             self.requests_per_s,
@@ -53,7 +51,6 @@ impl Columns {
     }
 
     /// Signed errors of these figures in percent of those measured, where both are stated.
-    #[must_use]
     pub fn error_pct(&self, measured: &Self) -> Self {
         let (own, theirs) = (self.values(), measured.values());
         Self::from_values(std::array::from_fn(|at| match (own[at], theirs[at]) {

@@ -9,7 +9,6 @@ use crate::prediction::{Columns, ErrorSummary};
 
 /// The distribution of absolute errors per column, over the cells that have any; absent where
 /// nothing was held against the cells.
-#[must_use]
 pub fn error_summaries(cells: &[Cell]) -> Option<BTreeMap<String, ErrorSummary>> {
     cells.iter().any(|cell| cell.prediction.measured.is_some()).then(|| errors(cells))
 }

@@ -11,7 +11,6 @@ use crate::pass::PassSummary;
 /// Whether it is reached for every load of a cell, by the summaries of all of its passes. A
 /// load that it does not speak of does not count; two repeats are the fewest that can say
 /// anything.
-#[must_use]
 pub fn is_reached(precision: &Precision, passes: &[PassSummary]) -> bool {
     let loaded = passes.iter().any(|pass| pass.kind != PassKind::OneByOne);
     let spoken_of = |pass: &&PassSummary| speaks_of(precision.metric, pass, loaded);

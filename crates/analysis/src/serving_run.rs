@@ -36,7 +36,6 @@ pub struct ByTokens {
 
 impl ServingRun {
     /// Completed requests per second.
-    #[must_use]
     pub fn requests_per_s(&self) -> Option<f64> {
         self.per_second(self.completed)
     }
@@ -187,7 +186,6 @@ impl ServingRunFold {
     }
 
     /// The figures.
-    #[must_use]
     pub fn finish(self) -> ServingRun {
         ServingRun {
             completed: self.completed,

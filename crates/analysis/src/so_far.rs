@@ -4,9 +4,8 @@
 
 use std::time::Duration;
 
-use inferometer_metrics::itl::itl_ms;
 use inferometer_metrics::spans::Spans;
-use inferometer_metrics::{InFlight, Span, Timeline, TokenCurve, e2e, ttft};
+use inferometer_metrics::{Definition, InFlight, Live, Span, Timeline, TokenCurve, registry};
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::Record;
 use inferometer_model::sample::ServerSample;
@@ -18,18 +17,15 @@ use inferometer_stats::histogram::Histogram;
 const SPANS_KEPT: usize = 1 << 14;
 
 /// The records of a pass so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SoFar {
     /// What became of requests that are over.
     pub outcomes: OutcomeCounts,
     /// Output tokens of those that completed.
     pub output_tokens: u64,
-    /// First visible output after the send, of those that completed.
-    pub ttft: Histogram,
-    /// Gaps between tokens, pooled over tokens.
-    pub itl: Histogram,
-    /// Last token event after the send.
-    pub e2e: Histogram,
+    /// The metrics that are watched while a pass goes on, in the registry's order, of those that
+    /// completed.
+    pub watched: Vec<(&'static Definition, &'static Live, Histogram)>,
     /// The same and others between fixed bounds, and how late the instrument was.
     pub spans: Spans,
     /// Output tokens over time.
@@ -39,25 +35,21 @@ pub struct SoFar {
     /// What the server said of itself last.
     pub server: Option<ServerSample>,
     streamed: bool,
-    gaps: Vec<Weighted>,
+    values: Vec<Weighted>,
 }
 
 impl SoFar {
     /// Nothing yet. `streamed` is the plan's [`inferometer_model::request::Sampling::stream`].
-    #[must_use]
     pub fn new(streamed: bool) -> Self {
         Self {
-            outcomes: OutcomeCounts::default(),
-            output_tokens: 0,
-            ttft: Histogram::default(),
-            itl: Histogram::default(),
-            e2e: Histogram::default(),
-            spans: Spans::default(),
-            tokens: TokenCurve::default(),
+            watched: registry::live()
+                .into_iter()
+                .filter(|(_, live)| !live.watched.is_empty())
+                .map(|(metric, live)| (metric, live, Histogram::default()))
+                .collect(),
             in_flight: InFlight::keeping(SPANS_KEPT),
-            server: None,
             streamed,
-            gaps: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -70,40 +62,37 @@ impl SoFar {
             let completed = record.outcome.is_complete();
             self.in_flight.add(Span { send_start, ended, completed });
         }
-        self.gaps.clear();
-        if self.streamed && record.outcome.is_complete() {
-            itl_ms(&timeline, &mut self.gaps);
-        }
-        self.spans.add(&timeline, &self.gaps);
+        self.spans.add(&timeline);
         if !record.outcome.is_complete() {
             return;
         }
         self.output_tokens += u64::from(timeline.output_tokens);
-        for (value, histogram) in [
-            (ttft::from_sent(&timeline), &mut self.ttft),
-            (e2e::from_sent(&timeline), &mut self.e2e),
-        ] {
-            value.into_iter().for_each(|ms| histogram.add(span(ms)));
-        }
-        for gap in &self.gaps {
-            self.itl.add_times(span(gap.value), gap.weight.round() as u64);
+        for (metric, _, histogram) in &mut self.watched {
+            self.values.clear();
+            metric.value.append(&timeline, &mut self.values);
+            for of in &self.values {
+                histogram.add_times(span(of.value), of.weight.round() as u64);
+            }
         }
     }
 
+    /// The metrics of which not a single statistic only is watched: their distributions are drawn.
+    pub fn drawn(&self) -> impl Iterator<Item = (&'static Definition, &Histogram)> {
+        let drawn = self.watched.iter().filter(|(_, live, _)| live.watched.len() > 1);
+        drawn.map(|(metric, _, histogram)| (*metric, histogram))
+    }
+
     /// From the first send to the last end, of requests that are over.
-    #[must_use]
     pub fn window(&self) -> Option<(Nanos, Nanos)> {
         self.in_flight.first_send().zip(self.in_flight.last_end())
     }
 
     /// Output tokens per second over the window.
-    #[must_use]
     pub fn output_tokens_per_s(&self) -> Option<f64> {
         self.per_s(self.output_tokens)
     }
 
     /// Completed requests per second over the window.
-    #[must_use]
     pub fn requests_per_s(&self) -> Option<f64> {
         self.per_s(self.outcomes.complete)
     }
@@ -124,7 +113,6 @@ mod tests {
     use super::*;
     use inferometer_model::fixture::steady;
     use inferometer_model::outcome::Outcome;
-    use inferometer_stats::buckets::Buckets;
 
     #[test]
     fn what_is_over_counts_and_what_failed_is_not_in_the_latencies() {
@@ -136,12 +124,15 @@ mod tests {
         failed.outcome = Outcome::ServerError;
         so_far.add(&failed);
         assert_eq!((so_far.outcomes.complete, so_far.outcomes.failed()), (2, 1));
-        assert_eq!((so_far.output_tokens, so_far.ttft.count(), so_far.itl.count()), (10, 2, 8));
-        let [first, gap] = [so_far.ttft.max(), so_far.itl.quantile(0.5)].map(|s| s.as_millis());
-        assert_eq!((first, gap), (70, 10));
-        let spans = &so_far.spans;
-        let counts = [&spans.ttft, &spans.itl, &spans.tpot, &spans.e2e].map(Buckets::count);
-        assert_eq!((counts, spans.send_delay.count()), ([2.0, 8.0, 2.0, 2.0], 3.0));
+        let drawn: Vec<_> = so_far.drawn().collect();
+        let [(ttft, first), (itl, gaps)] = drawn[..] else { panic!("{drawn:?}") };
+        assert_eq!((ttft.name, first.count(), first.max().as_millis()), ("ttft", 2, 70));
+        assert_eq!((itl.name, gaps.count(), gaps.quantile(0.5).as_millis()), ("itl", 8, 10));
+        let spans = so_far.spans.metrics.iter();
+        let counts: Vec<(&str, f64)> = spans.map(|(of, _, at)| (of.name, at.count())).collect();
+        let of_complete = [("ttft", 2.0), ("itl", 8.0), ("tpot", 2.0), ("e2e", 2.0)];
+        assert_eq!((&counts[..4], counts[4]), (&of_complete[..], ("send_delay", 3.0)));
+        assert_eq!(so_far.output_tokens, 10);
         let (from, until) = so_far.window().expect("requests were sent");
         assert_eq!((from, until), (Nanos(0), Nanos(930_000_000)));
         assert!((so_far.output_tokens_per_s().expect("a window") - 10.0 / 0.93).abs() < 1e-9);

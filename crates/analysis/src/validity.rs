@@ -6,8 +6,7 @@ use crate::cell::Cell;
 use crate::pass::PassSummary;
 use crate::verdict::Validity;
 use inferometer_load::PassKind;
-use inferometer_metrics::{e2e, itl, send_delay, tpot, ttft};
-use inferometer_stats::Distribution;
+use inferometer_metrics::{Definition, registry, send_delay};
 
 /// The largest error bound of a median, as a share of it.
 const LARGEST_SHARE_OF_P50: f64 = 0.01;
@@ -30,16 +29,18 @@ const SHORTEST_PASS_US: u64 = 500_000;
 /// Judges every pass of a run. One reason for each rule that was broken, however often: a
 /// sentence with the pass that broke it most and the number of passes that broke it.
 ///
-/// The rules: the error bounds of TTFT, TPOT, ITL and E2E stay within 1 % of the median and 5 % of the
+/// The rules: the error bounds of metrics stay within 1 % of the median and 5 % of the
 /// 99th percentile (a figure of zero has no share to hold them against: tokens came together, which
 /// a finding says); in open loops the 99th percentile of send_delay stays within 5 % of the mean gap
 /// between arrivals and within 10 ms; nothing was dropped; something completed. A rule whose figure is absent is not
 /// broken.
-#[must_use]
 pub fn judge(cells: &[Cell]) -> (Validity, Vec<String>) {
-    let rules: [fn(&PassSummary) -> Option<Breach>; 9] =
-        [nothing, ttft, tpot, itl, e2e, send_delay, dropped, stalled, busy];
-    let reasons: Vec<String> = rules.into_iter().filter_map(|rule| worst(cells, rule)).collect();
+    let rules: [fn(&PassSummary) -> Option<Breach>; 4] = [send_delay, dropped, stalled, busy];
+    let reasons: Vec<String> = worst(cells, nothing)
+        .into_iter()
+        .chain(registry::bounded().filter_map(|(of, _)| worst(cells, |pass| bounded(pass, of))))
+        .chain(rules.into_iter().filter_map(|rule| worst(cells, rule)))
+        .collect();
     let validity = if reasons.is_empty() { Validity::Valid } else { Validity::Suspect };
     (validity, reasons)
 }
@@ -51,7 +52,7 @@ struct Breach {
 }
 
 /// The sentence of the worst breach of one rule.
-fn worst(cells: &[Cell], rule: fn(&PassSummary) -> Option<Breach>) -> Option<String> {
+fn worst(cells: &[Cell], rule: impl Fn(&PassSummary) -> Option<Breach>) -> Option<String> {
     let passes = cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
     let breaches: Vec<(String, Breach)> =
         passes.filter_map(|(cell, pass)| Some((cell.place(pass), rule(pass)?))).collect();
@@ -72,29 +73,10 @@ fn nothing(pass: &PassSummary) -> Option<Breach> {
     })
 }
 
-fn ttft(pass: &PassSummary) -> Option<Breach> {
-    bounded(pass, "TTFT", pass.instrument.ttft_bound_us?, *pass.latency(&ttft::FROM_SENT)?)
-}
-
-fn tpot(pass: &PassSummary) -> Option<Breach> {
-    bounded(pass, "TPOT", pass.instrument.tpot_bound_us?, *pass.latency(&tpot::DEFINITION)?)
-}
-
-fn itl(pass: &PassSummary) -> Option<Breach> {
-    bounded(pass, "ITL", pass.instrument.itl_bound_us?, *pass.latency(&itl::DEFINITION)?)
-}
-
-fn e2e(pass: &PassSummary) -> Option<Breach> {
-    bounded(pass, "E2E", pass.instrument.e2e_bound_us?, *pass.latency(&e2e::FROM_SENT)?)
-}
-
 /// The worse breach of the limits of a figure's median and 99th percentile.
-fn bounded(
-    pass: &PassSummary,
-    name: &str,
-    bound_us: Distribution,
-    figure_ms: Distribution,
-) -> Option<Breach> {
+fn bounded(pass: &PassSummary, metric: &Definition) -> Option<Breach> {
+    let name = metric.title;
+    let (bound_us, figure_ms) = (pass.instrument.bounds.bound(metric)?, pass.latency(metric)?);
     let statistics = [
         ("median", bound_us.p50, figure_ms.p50, LARGEST_SHARE_OF_P50),
         ("99th percentile", bound_us.p99, figure_ms.p99, LARGEST_SHARE_OF_P99),

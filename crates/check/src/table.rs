@@ -23,7 +23,6 @@ const HEAD: [&str; 13] = [
 ];
 
 /// The table, the open loops and the verdict.
-#[must_use]
 pub fn text(document: &Document) -> String {
     let mut rows = vec![HEAD.map(str::to_owned)];
     for level in &document.levels {

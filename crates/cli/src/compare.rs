@@ -65,7 +65,6 @@ pub fn compare(
 }
 
 /// The conditions of all gates with a result, in words.
-#[must_use]
 pub fn with_result(judged: &[Judged], met: Met) -> Vec<String> {
     let results = judged.iter().flat_map(|judged| &judged.gate);
     let found = results.filter(|result| result.met == met);

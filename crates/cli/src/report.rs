@@ -84,7 +84,6 @@ impl Report {
     }
 
     /// Whether it is a prediction with intervals, whose tables are written beside it.
-    #[must_use]
     pub fn has_intervals(&self) -> bool {
         self.summary.cells.iter().any(|cell| cell.prediction.interval.is_some())
     }
@@ -156,7 +155,7 @@ pub fn by_other_tool(
     }
     let document = serde_json::json!({
         "run_id": run.row.id,
-        "dialect": tool.name(),
+        "dialect": tool.name,
         "simulated": run.target.simulated,
         "predicted": run.row.predicted,
         "imported_from": run.row.imported_from,

@@ -27,7 +27,6 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// Replaces secret header values in a text that the server may have quoted.
-    #[must_use]
     pub fn redact(&self, text: &str) -> String {
         redact(&self.headers, text)
     }
@@ -111,14 +110,12 @@ const MAX_BYTES_AHEAD: usize = 64 << 20;
 
 impl Encoder {
     /// Whether responses are streams.
-    #[must_use]
     pub fn is_streamed(&self) -> bool {
         self.sampling.stream
     }
 
     /// Encodes the requests of `source`. With `keep_text`, the output of each request is kept until it
     /// is recorded.
-    #[must_use]
     pub fn new(
         source: Box<dyn Source>,
         endpoint: Endpoint,

@@ -29,7 +29,6 @@ pub struct LiveCounts {
 
 impl Live {
     /// The counters now.
-    #[must_use]
     pub fn look(&self) -> LiveCounts {
         LiveCounts {
             begun: self.begun.load(Relaxed),
@@ -62,7 +61,6 @@ impl Live {
 
 impl LiveCounts {
     /// Requests that are over, including those never begun.
-    #[must_use]
     pub fn over(&self) -> u64 {
         self.ended + self.never_begun
     }

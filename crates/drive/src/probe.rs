@@ -31,7 +31,6 @@ pub struct Found {
 
 impl Found {
     /// One line for people: `vllm 0.32.0, model tiny`.
-    #[must_use]
     pub fn line(&self) -> String {
         let engine = match (self.engine, &self.version) {
             (Some(engine), Some(version)) => format!("{engine} {version}"),
@@ -189,7 +188,6 @@ fn note(found: &mut Found, key: &str, value: &Value) {
 }
 
 /// Probes the usual ports of this machine.
-#[must_use]
 pub fn find_local() -> Vec<(Url, Found)> {
     let timeout = Duration::from_millis(300);
     let probe_port = |port: u16| {

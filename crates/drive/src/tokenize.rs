@@ -42,7 +42,6 @@ const WORDS: &str = include_str!("words.txt");
 
 impl ServerTokenizer {
     /// The tokenizer of a server, if it has one that both encodes and decodes.
-    #[must_use]
     pub fn of(client: &Client, model: &str) -> Option<Self> {
         [Api::Vllm, Api::LlamaCpp].into_iter().find_map(|api| {
             let candidate = Self {

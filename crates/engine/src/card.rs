@@ -39,13 +39,11 @@ static CARDS: LazyLock<Vec<Card>> = LazyLock::new(|| {
 });
 
 /// The cards that are known by name.
-#[must_use]
 pub fn cards() -> &'static [Card] {
     &CARDS
 }
 
 /// A card by name.
-#[must_use]
 pub fn card(name: &str) -> Option<&'static Card> {
     cards().iter().find(|card| card.name == name)
 }

@@ -43,7 +43,6 @@ pub struct Confidence {
 
 impl Confidence {
     /// The range around a prediction in which nine of ten measurements are expected.
-    #[must_use]
     pub fn interval(&self, column: ErrorColumn, predicted: f64) -> [f64; 2] {
         let percent = match column {
             ErrorColumn::Throughput => self.throughput_pct,
@@ -62,7 +61,6 @@ impl Confidence {
 ///
 /// A model that the profile was held against has the errors of its own rows with their lengths left
 /// out of the fit; any other has the mean of those of whole tables left out.
-#[must_use]
 pub fn confidence(config: &ResolvedConfig, cell: CellPlan, sequences: u32) -> Confidence {
     let all = config.profile.provenance.iter();
     let tables: Vec<&Provenance> =

@@ -56,13 +56,11 @@ impl Engine {
     }
 
     /// The configuration that it runs with.
-    #[must_use]
     pub fn config(&self) -> &ResolvedConfig {
         &self.config
     }
 
     /// Its scheduler.
-    #[must_use]
     pub fn scheduler(&self) -> &'static dyn Scheduler {
         self.scheduler
     }
@@ -164,7 +162,6 @@ impl Engine {
     }
 
     /// Queue lengths, KV use and totals.
-    #[must_use]
     pub fn stats(&self) -> Stats {
         Stats {
             running: self.queues.running.len() as u32,

@@ -31,7 +31,6 @@ pub struct BlockManager {
 impl BlockManager {
     /// This many free blocks. One in a hundred is reserved: prompts may not take it (vLLM's
     /// watermark), so that sequences which were just admitted are not preempted at once.
-    #[must_use]
     pub fn new(total: u32, block_size: u32) -> Self {
         let sizes = [8, 16, LARGEST_BLOCK as u32];
         assert!(
@@ -49,7 +48,6 @@ impl BlockManager {
     }
 
     /// How many blocks from the start of a prompt, `most` at most, are cached.
-    #[must_use]
     pub fn cached(&self, prefix: &Prefix, most: u32) -> CacheHit {
         self.cache.as_ref().map_or_else(CacheHit::default, |cache| cache.lookup(prefix, most))
     }
@@ -79,13 +77,11 @@ impl BlockManager {
     }
 
     /// Blocks that no sequence holds.
-    #[must_use]
     pub fn free(&self) -> u32 {
         self.free
     }
 
     /// Blocks for this many tokens.
-    #[must_use]
     pub fn blocks(&self, tokens: u32) -> u32 {
         // A shift: this is computed for every sequence in every step.
         let whole = tokens >> self.block_size.trailing_zeros();
@@ -93,7 +89,6 @@ impl BlockManager {
     }
 
     /// Whether a prompt of this many tokens can be admitted.
-    #[must_use]
     pub fn can_allocate(&self, tokens: u32) -> AllocStatus {
         let needed = self.blocks(tokens) + self.watermark;
         if self.total < needed {
@@ -114,7 +109,6 @@ impl BlockManager {
 
     /// Whether a sequence may grow by a token. A block must be free even where the last one has
     /// room, since vLLM 0.2.x checks no more than that.
-    #[must_use]
     pub fn can_append(&self) -> bool {
         self.free > 0
     }
@@ -132,7 +126,6 @@ impl BlockManager {
     /// How many decode steps in a row, `most` at most, there are blocks for, when each sequence
     /// needs `spare` free blocks at its turn beside the one that it may take. `tokens` gives what
     /// each sequence holds after the first step; it has the blocks for all but the last of these.
-    #[must_use]
     pub fn steps_with_room(&self, tokens: impl Iterator<Item = u32>, most: u32, spare: u32) -> u32 {
         // A sequence takes a block when its next token begins one: sequences by steps until then.
         let size = self.block_size;
@@ -167,19 +160,16 @@ impl BlockManager {
     }
 
     /// All blocks.
-    #[must_use]
     pub fn total(&self) -> u32 {
         self.total
     }
 
     /// Blocks that sequences hold.
-    #[must_use]
     pub fn used(&self) -> u32 {
         self.total - self.free
     }
 
     /// Tokens of a block.
-    #[must_use]
     pub fn block_size(&self) -> u32 {
         self.block_size
     }

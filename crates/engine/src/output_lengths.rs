@@ -3,7 +3,6 @@
 /// `count` output lengths of at most `most` tokens with this mean. Their distribution is geometric
 /// (the text ends after each token with the same probability), cut at `most`; they are quantiles of
 /// it, in an order without a trend.
-#[must_use]
 pub fn output_lengths(mean: f64, most: u32, count: u32) -> Vec<u32> {
     let quantile = |scale: f64, at: u32| {
         let share = (f64::from(at) + 0.5) / f64::from(count);

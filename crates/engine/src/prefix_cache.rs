@@ -18,7 +18,6 @@ pub struct Prefix {
 
 impl Prefix {
     /// The prefix of a waiting sequence, which holds nothing; `None` without a whole block.
-    #[must_use]
     pub fn new(hashes: Vec<u64>) -> Option<Box<Self>> {
         let prefix = Self { hashes, ..Self::default() };
         (!prefix.hashes.is_empty()).then(|| Box::new(prefix))
@@ -26,7 +25,6 @@ impl Prefix {
 }
 
 /// A hash for each whole block of `block_size` tokens.
-#[must_use]
 pub fn block_hashes(tokens: &[u32], block_size: u32) -> Vec<u64> {
     let mut before = 0_u64;
     let blocks = tokens.chunks_exact(block_size as usize);
@@ -69,7 +67,6 @@ pub struct PrefixCache {
 
 impl PrefixCache {
     /// The cached blocks from the start of a prompt, `most` at most.
-    #[must_use]
     pub fn lookup(&self, prefix: &Prefix, most: u32) -> CacheHit {
         let hashes = prefix.hashes.iter().take(most as usize);
         let cached = hashes.map_while(|hash| self.blocks.get(hash));

@@ -237,7 +237,6 @@ impl Profile {
     }
 
     /// Whether it has constants for these weights.
-    #[must_use]
     pub fn supports(&self, weights: Weights) -> bool {
         match weights {
             // The same products with wider numbers, and a kernel of the same kind: by analogy.
@@ -316,7 +315,6 @@ static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
 });
 
 /// The profiles that are known by name.
-#[must_use]
 pub fn profiles() -> &'static [Profile] {
     &PROFILES
 }

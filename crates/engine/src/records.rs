@@ -95,7 +95,6 @@ pub fn simulate_pass(
 
 impl SimulatedPass {
     /// The records that a load generator would have written, in the order of starts.
-    #[must_use]
     pub fn records(&self, context: PassContext<'_>) -> Vec<Record> {
         let TokenLog { in_order, by_request, .. } = &self.tokens;
         let grouped = group(in_order, self.requests.len());

@@ -1,7 +1,7 @@
 //! A request to the engine: its number, its lengths, why it ended. Values only.
 
 /// The caller's number of a request; unique among those in the engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
 /// Tokens of a request.

@@ -36,7 +36,6 @@ impl TextBlock {
     }
 
     /// The load model.
-    #[must_use]
     pub fn pass(&self) -> PassPlan {
         PassPlan::closed(self.in_flight, Bound::requests(self.completed))
     }

@@ -21,30 +21,17 @@ pub enum Weights {
     Fp32,
 }
 
+inferometer_model::names!(Weights {
+    Fp16 => "fp16", Gptq => "gptq", Awq => "awq", SqueezeLlm => "squeezellm", Fp32 => "fp32",
+});
+
 impl Weights {
-    /// Every kind, in the order of lists.
-    pub const ALL: [Self; 5] = [Self::Fp16, Self::Gptq, Self::Awq, Self::SqueezeLlm, Self::Fp32];
-
-    /// The name, as vLLM's `--quantization` spells it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fp16 => "fp16",
-            Self::Gptq => "gptq",
-            Self::Awq => "awq",
-            Self::SqueezeLlm => "squeezellm",
-            Self::Fp32 => "fp32",
-        }
-    }
-
     /// The kind of this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|weights| weights.name() == name)
     }
 
     /// Bytes per parameter of a linear layer, scales and zero points included.
-    #[must_use]
     pub fn bytes_per_parameter(self) -> f64 {
         match self {
             Self::Fp16 => 2.0,
@@ -57,7 +44,6 @@ impl Weights {
     }
 
     /// Bytes of a number that is not quantised: activations, embeddings, keys and values.
-    #[must_use]
     pub fn bytes_per_activation(self) -> f64 {
         match self {
             Self::Fp32 => 4.0,

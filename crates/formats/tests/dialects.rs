@@ -309,8 +309,8 @@ fn each_tool_prints_under_its_own_names_and_has_its_definitions() {
     ] {
         let text = printed(tool).text();
         assert!(text.lines().any(|found| found.starts_with(line)), "{text}");
-        assert!(!tool.definitions().is_empty());
-        assert_eq!(Tool::named(tool.name()).map(Tool::name), Some(tool.name()));
+        assert!(!tool.definitions.is_empty());
+        assert_eq!(Tool::named(tool.name).map(|tool| tool.name), Some(tool.name));
         let json = printed(tool).json();
         assert!(json.as_object().is_some_and(|figures| figures.len() >= 6), "{json}");
     }

@@ -43,7 +43,6 @@ impl<R> Connection<R> {
     }
 
     /// Its id in the net.
-    #[must_use]
     pub fn id(&self) -> ConnId {
         self.id
     }

@@ -95,14 +95,12 @@ pub struct Server<H: Handler> {
 
 impl<H: Handler> Server<H> {
     /// A server without connections.
-    #[must_use]
     pub fn new(handler: H) -> Self {
         let connections = Connections::new(handler.limits());
         Self { handler, connections, buffer: vec![0; READ_BUFFER_BYTES] }
     }
 
     /// The handler.
-    #[must_use]
     pub fn handler(&self) -> &H {
         &self.handler
     }

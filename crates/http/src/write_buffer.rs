@@ -32,13 +32,11 @@ impl WriteBuffer {
     }
 
     /// Bytes that the client has not taken yet.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.unsent.len()
     }
 
     /// Whether the client has taken everything.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.unsent.is_empty()
     }
@@ -70,7 +68,6 @@ impl WriteBuffer {
     }
 
     /// Whether the connection ends after the last byte.
-    #[must_use]
     pub fn is_closing(&self) -> bool {
         self.closing.is_some()
     }

@@ -235,7 +235,6 @@ impl LaunchedServer {
     }
 
     /// Its files.
-    #[must_use]
     pub fn files(&self) -> &ServerFiles {
         &self.files
     }
@@ -246,7 +245,6 @@ impl LaunchedServer {
     }
 
     /// How a server ended, with the last lines of its log, for an error message.
-    #[must_use]
     pub fn end_message(ended: &Ended) -> String {
         format!("{}{}", ended.how, crate::error::log_excerpt(ended))
     }

@@ -47,7 +47,6 @@ pub struct AtOnce {
 
 impl AtOnce {
     /// This many requests.
-    #[must_use]
     pub fn new(requests: u32) -> Self {
         Self { left: requests }
     }

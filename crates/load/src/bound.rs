@@ -17,13 +17,11 @@ pub struct Bound {
 
 impl Bound {
     /// Ends after this many requests.
-    #[must_use]
     pub fn requests(count: u32) -> Self {
         Self { requests: Some(count), duration: None }
     }
 
     /// Ends when its load model does.
-    #[must_use]
     pub fn none() -> Self {
         Self { requests: None, duration: None }
     }

@@ -99,7 +99,6 @@ pub struct Closed {
 
 impl Closed {
     /// Keeps as many requests in flight as `concurrency` says, until the bound.
-    #[must_use]
     pub fn new(concurrency: &Level, bound: Bound) -> Self {
         let mut closed = Self {
             steps: concurrency.whole_steps().into(),

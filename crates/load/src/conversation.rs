@@ -60,7 +60,6 @@ pub struct TurnPlan {
 impl ConversationPlan {
     /// The turns of a conversation, by its number. A data set that has `available` turns in it
     /// bounds their number.
-    #[must_use]
     pub fn talk(&self, seed: u64, number: u32, available: Option<u32>) -> Vec<TurnPlan> {
         let number = number.to_string();
         let stream = |purpose: &str| rng(seed, &["conversation", purpose, &number]);

@@ -123,7 +123,6 @@ pub struct Conversations {
 
 impl Conversations {
     /// Conversations of so many turns as there are think times in each, begun by `begin`.
-    #[must_use]
     pub fn new(
         begin: Box<dyn LoadModel>,
         think: Arc<[Box<[Duration]>]>,

@@ -62,7 +62,6 @@ const NAMES: [&str; 5] = ["uniform", "exponential", "geometric", "normal", "logn
 
 impl Distribution {
     /// Always this number.
-    #[must_use]
     pub fn constant(value: f64) -> Self {
         Self::Constant { value }
     }
@@ -110,7 +109,6 @@ impl Distribution {
     }
 
     /// The mean, where nothing is raised to a least.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         match *self {
             Self::Constant { value } => value,

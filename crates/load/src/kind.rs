@@ -16,15 +16,6 @@ pub enum PassKind {
     Open,
 }
 
-impl PassKind {
-    /// The name in results: `one_by_one`, ...
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OneByOne => "one_by_one",
-            Self::Saturated => "saturated",
-            Self::Closed => "closed",
-            Self::Open => "open",
-        }
-    }
-}
+inferometer_model::names!(PassKind {
+    OneByOne => "one_by_one", Saturated => "saturated", Closed => "closed", Open => "open",
+});

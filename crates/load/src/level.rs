@@ -63,7 +63,6 @@ impl From<f64> for Level {
 
 impl Level {
     /// How long it lasts; absent for a constant one, which does not end.
-    #[must_use]
     pub fn duration(&self) -> Option<Duration> {
         match self {
             Self::Constant(_) => None,
@@ -72,7 +71,6 @@ impl Level {
     }
 
     /// The level, where it is the same all the time.
-    #[must_use]
     pub fn constant(&self) -> Option<f64> {
         match self {
             Self::Constant(level) => Some(*level),
@@ -81,7 +79,6 @@ impl Level {
     }
 
     /// The highest level.
-    #[must_use]
     pub fn peak(&self) -> f64 {
         match self {
             Self::Constant(level) => *level,
@@ -93,7 +90,6 @@ impl Level {
 
     /// The seconds after which the integral of the level over time reaches `area`; none if it
     /// never does. For a rate the area is a number of requests: this is when they have arrived.
-    #[must_use]
     pub fn time_of_area_s(&self, area: f64) -> Option<f64> {
         match self {
             Self::Constant(level) => Some(area / level),
@@ -114,7 +110,6 @@ impl Level {
 
     /// The level rounded to whole numbers: from each instant on, the number that holds until the
     /// next one. In the order of time, from 0 on; after the last stage it is 0.
-    #[must_use]
     pub fn whole_steps(&self) -> Vec<(Nanos, u32)> {
         match self {
             Self::Constant(level) => vec![(Nanos::ZERO, level.round() as u32)],
@@ -153,7 +148,6 @@ impl Stages {
 
     /// The class of a request that is due at this offset from the start of the pass: its stage,
     /// from 1, before the class that its workload gives it.
-    #[must_use]
     pub fn class(&self, due: Nanos, of_workload: Option<Box<str>>) -> Option<Box<str>> {
         let Some(last) = self.0.len().checked_sub(1) else { return of_workload };
         let stage = 1 + self.0.partition_point(|&end| end <= due).min(last);

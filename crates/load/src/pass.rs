@@ -74,14 +74,12 @@ pub enum PassPlan {
 
 impl PassPlan {
     /// A closed loop with this many in flight.
-    #[must_use]
     pub fn closed(concurrency: u32, bound: Bound) -> Self {
         Self::Closed { concurrency: concurrency.into(), bound }
     }
 
     /// An open loop with Poisson arrivals at this rate, in requests per second, and any number in
     /// flight.
-    #[must_use]
     pub fn open(rate_per_s: f64, bound: Bound) -> Self {
         Self::Open {
             rate: rate_per_s.into(),
@@ -93,7 +91,6 @@ impl PassPlan {
     }
 
     /// The most in flight, and what becomes of requests that are due beyond it.
-    #[must_use]
     pub fn limit(&self) -> (Option<u32>, OverLimit) {
         match self {
             Self::Open { max_in_flight, over_limit, .. }
@@ -106,7 +103,6 @@ impl PassPlan {
     }
 
     /// The stages that its level goes through, if it does.
-    #[must_use]
     pub fn stages(&self) -> Stages {
         match self {
             Self::Closed { concurrency: level, .. } | Self::Open { rate: level, .. } => {
@@ -120,7 +116,6 @@ impl PassPlan {
     }
 
     /// When it stops to begin requests.
-    #[must_use]
     pub fn bound(&self) -> Bound {
         match *self {
             Self::OneByOne { bound }
@@ -136,7 +131,6 @@ impl PassPlan {
 
     /// Whether something else than its count of requests may end it: a time, or a load that runs
     /// out. It may then have fewer records than [`PassPlan::requests`] says.
-    #[must_use]
     pub fn may_end_before_its_count(&self) -> bool {
         match self {
             Self::Saturated { .. } => false,
@@ -154,7 +148,6 @@ impl PassPlan {
     /// What tells its prompts from those of the other passes of a plan: the load, as people call
     /// it. Of recorded arrivals, which a plan has once at most, never the file's name: the same
     /// bytes in another place are the same workload.
-    #[must_use]
     pub fn prompt_label(&self) -> String {
         match self {
             Self::Replay { .. } => RECORDED.to_owned(),
@@ -195,7 +188,6 @@ impl PassPlan {
 
     /// The rate or the number in flight, where it is one and stays the same: the load of a trial of
     /// a search.
-    #[must_use]
     pub fn constant_load(&self) -> Option<f64> {
         match self {
             Self::Open { rate: level, .. } | Self::Closed { concurrency: level, .. } => {

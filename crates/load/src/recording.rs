@@ -41,7 +41,6 @@ pub enum RecordingError {
 
 impl Recording {
     /// A recording whose file has not been read.
-    #[must_use]
     pub fn of_file(file: &str) -> Self {
         Self { file: file.to_owned(), ..Self::default() }
     }
@@ -83,13 +82,11 @@ impl Recording {
     }
 
     /// Whether its instants are known.
-    #[must_use]
     pub fn is_read(&self) -> bool {
         self.requests > 0
     }
 
     /// How many arrivals are due before this offset, at so many times the recorded speed.
-    #[must_use]
     pub fn due_before(&self, end: Nanos, speed: f64) -> u32 {
         self.offsets.partition_point(|offset| at_speed(*offset, speed) < end) as u32
     }

@@ -29,26 +29,22 @@ fn plan(pass: &PassPlan) -> Box<dyn LoadPlan + '_> {
 }
 
 /// The load model of a pass, from its start.
-#[must_use]
 pub fn load_model(pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
     pass.load().start(seed)
 }
 
 impl PassPlan {
     /// What its load model says of itself.
-    #[must_use]
     pub fn load(&self) -> Box<dyn LoadPlan + '_> {
         plan(self)
     }
 
     /// The kind, as results name it.
-    #[must_use]
     pub fn kind(&self) -> PassKind {
         self.load().kind()
     }
 
     /// The number of requests, where it is known beforehand.
-    #[must_use]
     pub fn requests(&self) -> Option<u32> {
         self.load().requests()
     }

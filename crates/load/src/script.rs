@@ -23,7 +23,6 @@ pub struct Script {
 
 impl Script {
     /// A script of so many conversations that have not been drawn.
-    #[must_use]
     pub fn of(conversations: u32) -> Self {
         Self { conversations, ..Self::default() }
     }

@@ -1,25 +1,20 @@
 //! Concurrency: requests in flight, exact by a sweep line. Never one-second buckets.
 
-use super::{Definition, Judged, Over, Unit, Value, Window, duration};
+use super::{Definition, Over, Unit, Value, Window, duration};
 
 /// The most requests in flight.
 pub static PEAK: Definition = Definition {
     name: "peak_concurrency",
     formula: "max over time of requests in flight, from send_start to ended",
     unit: Unit::Requests,
-    origin: None,
     direction: None,
     over: Over::Sent,
     notes: "A request that ends at the instant at which another is sent is not counted beside it. \
             Exact up to a million requests; beyond, instants are rounded to 1/131,072 of the pass \
             or better.",
-    source: "Inferometer.",
-    version: 1,
     value: Value::Pass(peak_requests),
     title: "Peak concurrency",
-    result_key: None,
-    of_classes: false,
-    judged: Judged::No,
+    ..Definition::DEFAULT
 };
 
 /// Requests in flight on average.
@@ -33,13 +28,11 @@ pub static MEAN: Definition = Definition {
 };
 
 /// The most requests in flight at any instant; 0 when none was sent.
-#[must_use]
 pub fn peak(window: &Window) -> u64 {
     window.in_flight.steps().into_iter().map(|(_, in_flight)| in_flight).max().unwrap_or(0)
 }
 
 /// Requests in flight, averaged over the duration.
-#[must_use]
 pub fn mean(window: &Window) -> Option<f64> {
     Some(window.in_flight.total_s() / duration::duration_s(window)?)
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use inferometer_model::time::Nanos;
 use inferometer_stats::Weighted;
 
-use super::{Origin, Timeline, Window};
+use super::{Origin, Statistic, Timeline, Window};
 
 /// A metric: what its name means, and how it is computed.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -40,12 +40,92 @@ pub struct Definition {
     /// results hold none.
     #[serde(skip)]
     pub result_key: Option<&'static str>,
-    /// Whether the results of each class of requests hold its distribution too.
+    /// Whether it is one by which requests are told apart: the results of each class of requests hold
+    /// its distribution too, and its columns in tables are drawn over loads and compared between runs.
     #[serde(skip)]
     pub of_classes: bool,
     /// Whether objectives may name it.
     #[serde(skip)]
     pub judged: Judged,
+    /// The columns that tables of passes have of it. A metric with such a column is drawn as a whole too.
+    #[serde(skip)]
+    pub in_tables: &'static [Statistic],
+    /// How far the client can be off with it; absent where results hold no such bound.
+    #[serde(skip)]
+    pub bound: Option<ErrorBound>,
+    /// Its column in exported rows of requests.
+    #[serde(skip)]
+    pub exported: Option<Exported>,
+    /// How it is shown while a pass goes on.
+    #[serde(skip)]
+    pub live: Option<Live>,
+}
+
+/// The name says which it is.
+impl PartialEq for Definition {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Definition {}
+
+impl Definition {
+    /// What definitions leave out: a latency in milliseconds over completed requests, in no results.
+    pub const DEFAULT: Self = Self {
+        name: "",
+        formula: "",
+        unit: Unit::Milliseconds,
+        origin: None,
+        direction: Some(Direction::Lower),
+        over: Over::Completed,
+        notes: "",
+        source: "Inferometer.",
+        version: 1,
+        value: Value::Pass(|_| None),
+        title: "",
+        result_key: None,
+        of_classes: false,
+        judged: Judged::No,
+        in_tables: &[],
+        bound: None,
+        exported: None,
+        live: None,
+    };
+}
+
+/// How far the client can be off with a metric, for no arrival is later than its stamp.
+#[derive(Clone, Copy, Debug)]
+pub struct ErrorBound {
+    /// The key of its distribution in results, in microseconds: `ttft_bound_us`.
+    pub key: &'static str,
+    /// Appends the bounds of a completed request, from how far before its stamp each of its token
+    /// events may have arrived: at least one.
+    pub of: fn(&Timeline<'_>, &[f64], &mut Vec<Weighted>),
+}
+
+/// The column of a metric in exported rows of requests, under its `result_key`.
+#[derive(Clone, Copy, Debug)]
+pub struct Exported {
+    /// Its place among the columns of metrics.
+    pub place: u8,
+    /// What it means, in a sentence.
+    pub about: &'static str,
+}
+
+/// How a metric is shown while a pass goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Live {
+    /// Its place among the metrics that are shown.
+    pub place: u8,
+    /// The name of its family for monitors, in seconds: `time_to_first_token_seconds`.
+    pub family: &'static str,
+    /// What the family counts, in a sentence.
+    pub help: &'static str,
+    /// The upper bounds between which monitors count, in seconds.
+    pub bounds_s: &'static [f64],
+    /// The statistics that views show; of a metric with several its distribution is drawn too.
+    pub watched: &'static [Statistic],
 }
 
 /// Whether objectives may name a metric.
@@ -157,4 +237,25 @@ pub enum Value {
     Pooled(fn(&Timeline<'_>, &mut Vec<Weighted>)),
     /// One value per pass, or none.
     Pass(fn(&Window) -> Option<f64>),
+}
+
+impl Value {
+    /// The value of a request; none where requests have several values or none.
+    pub fn of_request(&self, timeline: &Timeline<'_>) -> Option<f64> {
+        match self {
+            Self::Request(of) => of(timeline),
+            Self::Pooled(_) | Self::Pass(_) => None,
+        }
+    }
+
+    /// Appends the values of a request, each with the number of tokens or events it stands for.
+    pub fn append(&self, timeline: &Timeline<'_>, values: &mut Vec<Weighted>) {
+        match self {
+            Self::Request(of) => {
+                values.extend(of(timeline).map(|value| Weighted { value, weight: 1.0 }));
+            }
+            Self::Pooled(append) => append(timeline, values),
+            Self::Pass(_) => {}
+        }
+    }
 }

@@ -1,28 +1,23 @@
 //! Duration of a pass: the window of its rates. Never the time that was planned.
 
-use super::{Definition, Judged, Over, Unit, Value, Window};
+use super::{Definition, Over, Unit, Value, Window};
 
 /// Duration.
 pub static DEFINITION: Definition = Definition {
     name: "duration",
     formula: "last end - first send_start",
     unit: Unit::Seconds,
-    origin: None,
     direction: None,
     over: Over::Sent,
     notes: "Over every request that was sent, failed ones included. Absent when none was, or \
             when no time passed.",
     source: "Inferometer; T of the published tables.",
-    version: 1,
     value: Value::Pass(duration_s),
     title: "Duration",
-    result_key: None,
-    of_classes: false,
-    judged: Judged::No,
+    ..Definition::DEFAULT
 };
 
 /// Seconds from the first send to the last end.
-#[must_use]
 pub fn duration_s(window: &Window) -> Option<f64> {
     let (first, last) = window.in_flight.first_send().zip(window.in_flight.last_end())?;
     Some(last.seconds_after(first)).filter(|&seconds| seconds > 0.0)

@@ -1,18 +1,19 @@
 //! E2E: end-to-end latency. Never stretched by a late usage event.
 
-use super::{Definition, Direction, Judged, OnRequests, Origin, Over, Timeline, Unit, Value};
+use inferometer_stats::Weighted;
+use inferometer_stats::buckets::REQUEST_S;
+
+use super::{
+    Definition, ErrorBound, Exported, Judged, Live, OnRequests, Origin, Statistic, Timeline, Value,
+};
 
 /// E2E from the send: what the published tables call latency.
 pub static FROM_SENT: Definition = Definition {
     name: "e2e",
     formula: "last token event - send_start; without streaming: ended - send_start",
-    unit: Unit::Milliseconds,
     origin: Some(Origin::Sent),
-    direction: Some(Direction::Lower),
-    over: Over::Completed,
     notes: "A late usage event does not stretch it. Absent when a stream brought no token.",
     source: "Inferometer; the `latency` of the published tables.",
-    version: 1,
     value: Value::Request(from_sent),
     title: "E2E",
     result_key: Some("e2e_ms"),
@@ -22,6 +23,17 @@ pub static FROM_SENT: Definition = Definition {
         at_least: |request| request.sent.map_or(0.0, |sent| request.at.ms_after(sent)),
         needs_stream: false,
     }),
+    in_tables: &[Statistic::P50, Statistic::P99],
+    bound: Some(ErrorBound { key: "e2e_bound_us", of: width_of_last }),
+    exported: Some(Exported { place: 3, about: "Latency to the last output, from the send." }),
+    live: Some(Live {
+        place: 3,
+        family: "e2e_request_latency_seconds",
+        help: "From the send to the last token, of completed requests.",
+        bounds_s: &REQUEST_S,
+        watched: &[Statistic::P50],
+    }),
+    ..Definition::DEFAULT
 };
 
 /// E2E from the due time.
@@ -34,23 +46,21 @@ pub static FROM_DUE: Definition = Definition {
     value: Value::Request(from_due),
     title: "E2E from due",
     result_key: Some("e2e_from_due_ms"),
-    of_classes: false,
     judged: Judged::OnRequests(OnRequests {
         value: from_due,
         at_least: |request| request.at.ms_after(request.due),
         needs_stream: false,
     }),
-    ..FROM_SENT
+    exported: Some(Exported { place: 4, about: "The same from the due time." }),
+    ..Definition::DEFAULT
 };
 
 /// Milliseconds from the send to the last token.
-#[must_use]
 pub fn from_sent(timeline: &Timeline<'_>) -> Option<f64> {
     e2e_ms(timeline, Origin::Sent)
 }
 
 /// Milliseconds from the due time to the last token.
-#[must_use]
 pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
     e2e_ms(timeline, Origin::Due)
 }
@@ -59,4 +69,8 @@ fn e2e_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
     let end =
         if timeline.streamed { timeline.events.last()?.arrival } else { timeline.record.ended? };
     Some(end.ms_after(timeline.origin(origin)?))
+}
+
+fn width_of_last(_: &Timeline<'_>, widths_us: &[f64], bounds: &mut Vec<Weighted>) {
+    bounds.extend(widths_us.last().map(|&value| Weighted { value, weight: 1.0 }));
 }

@@ -1,27 +1,21 @@
 //! Failures: the share of planned requests that did not complete. Never a request in flight.
 
-use super::{Definition, Direction, Judged, Over, Unit, Value, Window};
+use super::{Definition, Judged, Over, Unit, Value, Window};
 
 /// Failures.
 pub static DEFINITION: Definition = Definition {
     name: "failures",
     formula: "100 x (planned requests - completed requests) / planned requests",
     unit: Unit::Percent,
-    origin: None,
-    direction: Some(Direction::Lower),
     over: Over::Sent,
     notes: "Rejected, broken, timed out, cancelled, dropped and skipped requests alike.",
-    source: "Inferometer.",
-    version: 1,
     value: Value::Pass(failures_pct),
     title: "Failures",
-    result_key: None,
-    of_classes: false,
     judged: Judged::OnPasses,
+    ..Definition::DEFAULT
 };
 
 /// The share of planned requests that did not complete, in percent.
-#[must_use]
 pub fn failures_pct(window: &Window) -> Option<f64> {
     let failed = window.planned.saturating_sub(window.completed) as f64;
     (window.planned > 0).then(|| 100.0 * failed / window.planned as f64)

@@ -1,23 +1,18 @@
 //! Goodput: requests that met every objective on requests. Never an objective on percentiles.
 
-use super::{Definition, Direction, Judged, Over, Unit, Value, Window, duration};
+use super::{Definition, Direction, Unit, Value, Window, duration};
 
 /// Goodput.
 pub static DEFINITION: Definition = Definition {
     name: "goodput",
     formula: "completed requests that met every objective on requests / duration",
     unit: Unit::RequestsPerSecond,
-    origin: None,
     direction: Some(Direction::Higher),
-    over: Over::Completed,
     notes: "Judged on each request by itself. Absent without --goodput.",
     source: "Inferometer; after Zhong et al., DistServe (OSDI 2024).",
-    version: 1,
     value: Value::Pass(requests_per_s),
     title: "Goodput",
-    result_key: None,
-    of_classes: false,
-    judged: Judged::No,
+    ..Definition::DEFAULT
 };
 
 /// Attainment.
@@ -32,13 +27,11 @@ pub static ATTAINMENT: Definition = Definition {
 };
 
 /// Requests per second that met every objective.
-#[must_use]
 pub fn requests_per_s(window: &Window) -> Option<f64> {
     Some(window.met? as f64 / duration::duration_s(window)?)
 }
 
 /// The share of planned requests that met every objective.
-#[must_use]
 pub fn attainment(window: &Window) -> Option<f64> {
     let met = window.met?;
     (window.planned > 0).then(|| met as f64 / window.planned as f64)

@@ -2,25 +2,18 @@
 
 use inferometer_stats::Weighted;
 
-use super::{Definition, Direction, Judged, Over, Timeline, Unit, Value};
+use super::{Definition, Timeline, Value};
 
 /// ICL.
 pub static DEFINITION: Definition = Definition {
     name: "icl",
     formula: "each gap between token events as it came",
-    unit: Unit::Milliseconds,
-    origin: None,
-    direction: Some(Direction::Lower),
-    over: Over::Completed,
     notes: "Equals ITL when each event is one token. Pooled over the events of all requests. \
             Absent without streaming.",
     source: "AIPerf's name; vLLM, SGLang and EvalScope report it as ITL.",
-    version: 1,
     value: Value::Pooled(icl_ms),
     title: "ICL",
-    result_key: None,
-    of_classes: false,
-    judged: Judged::No,
+    ..Definition::DEFAULT
 };
 
 /// Appends each gap between token events, in milliseconds.

@@ -63,7 +63,6 @@ impl Default for InFlight {
 
 impl InFlight {
     /// None yet; so many are kept as they are.
-    #[must_use]
     pub fn keeping(kept: usize) -> Self {
         Self { kept, spans: Vec::new(), beyond: None, edges: None, total: Duration::ZERO }
     }
@@ -87,31 +86,26 @@ impl InFlight {
     }
 
     /// When the first byte of the first request was sent.
-    #[must_use]
     pub fn first_send(&self) -> Option<Nanos> {
         self.edges.map(|(first, ..)| first)
     }
 
     /// When the first byte of the last request was sent.
-    #[must_use]
     pub fn last_send(&self) -> Option<Nanos> {
         self.edges.map(|(_, last, _)| last)
     }
 
     /// When the last request ended.
-    #[must_use]
     pub fn last_end(&self) -> Option<Nanos> {
         self.edges.map(|(.., end)| end)
     }
 
     /// The time of all requests together, in seconds.
-    #[must_use]
     pub fn total_s(&self) -> f64 {
         self.total.as_secs_f64()
     }
 
     /// Requests that completed after `from` and not after `until`.
-    #[must_use]
     pub fn completed_between(&self, from: Nanos, until: Nanos) -> u64 {
         let within = |at: Nanos| from < at && at <= until;
         match &self.beyond {
@@ -127,7 +121,6 @@ impl InFlight {
     }
 
     /// Requests in flight over time, by a sweep line.
-    #[must_use]
     pub fn steps(&self) -> Steps {
         match &self.beyond {
             None => {

@@ -1,27 +1,32 @@
 //! ITL: inter-token latency, right under bundled chunks and speculation. Never a chunk gap.
 
 use inferometer_stats::Weighted;
+use inferometer_stats::buckets::FURTHER_TOKEN_S;
 
-use super::{Definition, Direction, Judged, Over, Timeline, Unit, Value};
+use super::{Definition, ErrorBound, Judged, Live, Statistic, Timeline, Value};
 
 /// ITL.
 pub static DEFINITION: Definition = Definition {
     name: "itl",
     formula: "each gap between token events / tokens of the later one, once per such token",
-    unit: Unit::Milliseconds,
-    origin: None,
-    direction: Some(Direction::Lower),
-    over: Over::Completed,
     notes: "Pooled over the tokens of all requests, so that long outputs weigh more. A gap \
             before an event without tokens goes to the next event with some. Absent without \
             streaming.",
     source: "Inferometer; SGLang's native backend spreads gaps likewise, vLLM reports ICL.",
-    version: 1,
     value: Value::Pooled(itl_ms),
     title: "ITL",
     result_key: Some("itl_ms"),
-    of_classes: false,
     judged: Judged::OnPasses,
+    in_tables: &[Statistic::P99],
+    bound: Some(ErrorBound { key: "itl_bound_us", of: wider_ends }),
+    live: Some(Live {
+        place: 1,
+        family: "inter_token_latency_seconds",
+        help: "Gaps between token events, once for each token that one stands for.",
+        bounds_s: &FURTHER_TOKEN_S,
+        watched: &[Statistic::P50, Statistic::P99],
+    }),
+    ..Definition::DEFAULT
 };
 
 /// Appends each gap in milliseconds per token, weighted by the tokens it was spread over. The
@@ -33,5 +38,18 @@ pub fn itl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
         let gap_ms = event.arrival.ms_after(previous);
         gaps.push(Weighted { value: gap_ms / event.tokens, weight: event.tokens });
         previous = event.arrival;
+    }
+}
+
+/// A gap is off by no more than the wider of the intervals of its two ends.
+fn wider_ends(timeline: &Timeline<'_>, widths_us: &[f64], bounds: &mut Vec<Weighted>) {
+    let Some((mut before, later)) = widths_us.split_first().map(|(first, later)| (*first, later))
+    else {
+        return;
+    };
+    let later = timeline.events.iter().skip(1).zip(later);
+    for (event, &width) in later.filter(|(event, _)| event.tokens > 0.0) {
+        let wider = std::mem::replace(&mut before, width).max(width);
+        bounds.push(Weighted { value: wider / event.tokens, weight: event.tokens });
     }
 }

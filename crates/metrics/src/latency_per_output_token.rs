@@ -1,6 +1,6 @@
 //! Latency per output token, as the published tables print it. Never corrected for the prompt.
 
-use super::{Definition, Direction, Judged, Origin, Over, Timeline, Unit, Value, e2e};
+use super::{Definition, Exported, Origin, Timeline, Unit, Value, e2e};
 
 /// Latency per output token.
 pub static DEFINITION: Definition = Definition {
@@ -8,20 +8,16 @@ pub static DEFINITION: Definition = Definition {
     formula: "E2E / output tokens",
     unit: Unit::MillisecondsPerToken,
     origin: Some(Origin::Sent),
-    direction: Some(Direction::Lower),
-    over: Over::Completed,
     notes: "The mean over requests is the table's column. Absent for an empty output.",
     source: "vLLM 0.2 benchmark_serving.py; the published tables.",
-    version: 1,
     value: Value::Request(latency_ms_per_output_token),
     title: "Latency per output token",
     result_key: Some("latency_per_output_token_ms"),
-    of_classes: false,
-    judged: Judged::No,
+    exported: Some(Exported { place: 7, about: "Latency / output tokens." }),
+    ..Definition::DEFAULT
 };
 
 /// Milliseconds of E2E per output token.
-#[must_use]
 pub fn latency_ms_per_output_token(timeline: &Timeline<'_>) -> Option<f64> {
     let output_tokens = f64::from(timeline.output_tokens);
     let latency_ms = e2e::from_sent(timeline)?;

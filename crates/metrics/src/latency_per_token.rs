@@ -1,6 +1,6 @@
 //! Latency per token, as the published tables print it: prompt and output tokens alike.
 
-use super::{Definition, Direction, Judged, Origin, Over, Timeline, Unit, Value, e2e};
+use super::{Definition, Exported, Origin, Timeline, Unit, Value, e2e};
 
 /// Latency per token.
 pub static DEFINITION: Definition = Definition {
@@ -8,21 +8,17 @@ pub static DEFINITION: Definition = Definition {
     formula: "E2E / (input tokens + output tokens)",
     unit: Unit::MillisecondsPerToken,
     origin: Some(Origin::Sent),
-    direction: Some(Direction::Lower),
-    over: Over::Completed,
     notes: "The mean over requests is the table's column. Absent where nobody counted the \
             prompt's tokens.",
     source: "vLLM 0.2 benchmark_serving.py; the published tables.",
-    version: 1,
     value: Value::Request(latency_ms_per_token),
     title: "Latency per token",
     result_key: Some("latency_per_token_ms"),
-    of_classes: false,
-    judged: Judged::No,
+    exported: Some(Exported { place: 6, about: "Latency / (input + output tokens)." }),
+    ..Definition::DEFAULT
 };
 
 /// Milliseconds of E2E per token of prompt and output.
-#[must_use]
 pub fn latency_ms_per_token(timeline: &Timeline<'_>) -> Option<f64> {
     let input_tokens = timeline.record.input_tokens()?;
     let tokens = f64::from(input_tokens) + f64::from(timeline.output_tokens);

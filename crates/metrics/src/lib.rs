@@ -14,6 +14,7 @@ mod in_flight;
 mod origin;
 mod plateau;
 mod request_figures;
+mod statistic;
 mod timeline;
 mod token_curve;
 mod window;
@@ -46,12 +47,16 @@ pub mod steady_state;
 pub mod throughput;
 
 pub use arrival_widths::arrival_widths;
-pub use definition::{Definition, Direction, Judged, OnRequests, Over, Pending, Unit, Value};
+pub use definition::{
+    Definition, Direction, ErrorBound, Exported, Judged, Live, OnRequests, Over, Pending, Unit,
+    Value,
+};
 pub use in_flight::{InFlight, SPANS_KEPT, Span};
 pub use origin::Origin;
 pub use plateau::Plateau;
 pub use registry::definitions;
 pub use request_figures::{Fate, RequestFigures};
+pub use statistic::Statistic;
 pub use steady_state::SteadyState;
 pub use timeline::{Timeline, TokenEvent};
 pub use token_curve::TokenCurve;

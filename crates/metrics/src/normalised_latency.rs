@@ -10,5 +10,6 @@ pub static DEFINITION: Definition = Definition {
     value: Value::Request(latency_per_output_token::latency_ms_per_output_token),
     title: "Normalised latency",
     result_key: None,
+    exported: None,
     ..latency_per_output_token::DEFINITION
 };

@@ -1,6 +1,6 @@
 //! Per-user speed: the tokens per second that one user sees. Never a server's total.
 
-use super::{Definition, Direction, Judged, Origin, Over, Timeline, Unit, Value, e2e};
+use super::{Definition, Direction, Origin, Timeline, Unit, Value, e2e};
 
 /// Per-user speed.
 pub static DEFINITION: Definition = Definition {
@@ -9,19 +9,14 @@ pub static DEFINITION: Definition = Definition {
     unit: Unit::TokensPerSecond,
     origin: Some(Origin::Sent),
     direction: Some(Direction::Higher),
-    over: Over::Completed,
     notes: "The wait for the first token is part of it.",
     source: "Inferometer; `tokens-speed-per-request` of the text-block logs, as inferred.",
-    version: 1,
     value: Value::Request(tokens_per_s),
     title: "Per-user speed",
-    result_key: None,
-    of_classes: false,
-    judged: Judged::No,
+    ..Definition::DEFAULT
 };
 
 /// Output tokens per second of E2E.
-#[must_use]
 pub fn tokens_per_s(timeline: &Timeline<'_>) -> Option<f64> {
     let seconds = e2e::from_sent(timeline)? * 1e-3;
     (seconds > 0.0 && timeline.tokens_from.is_some())

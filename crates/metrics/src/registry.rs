@@ -1,10 +1,11 @@
 //! Every metric, in one list: a further one is its file and a line here.
 //!
 //! What a metric is used for stands in its [`Definition`]: whether results hold its distribution,
-//! and whether objectives may name it. Folding, objectives, goodput, searches, comparisons, results,
-//! tables and lists go through this list.
+//! whether objectives may name it, where it is shown. Folding, objectives, goodput, searches,
+//! comparisons, results, tables, charts, exports, live views and lists go through this list.
 
-use crate::definition::{Definition, Judged, OnRequests};
+use crate::definition::{Definition, ErrorBound, Exported, Judged, Live, OnRequests};
+use crate::statistic::Statistic;
 use crate::{
     concurrency, duration, e2e, failures, goodput, icl, itl, latency_per_output_token,
     latency_per_token, normalised_latency, per_user_speed, send_delay, steady_state, throughput,
@@ -41,7 +42,6 @@ static DEFINITIONS: [&Definition; 26] = [
 ];
 
 /// Every definition, in the order in which results and lists show them.
-#[must_use]
 pub fn definitions() -> &'static [&'static Definition] {
     &DEFINITIONS
 }
@@ -62,6 +62,38 @@ pub fn judged_on_requests() -> impl Iterator<Item = (&'static Definition, &'stat
         Judged::OnRequests(how) => Some((*metric, how)),
         Judged::No | Judged::OnPasses => None,
     })
+}
+
+/// The columns that tables of passes have, in their order.
+pub fn in_tables() -> impl Iterator<Item = (&'static Definition, Statistic)> {
+    DEFINITIONS.iter().flat_map(|metric| metric.in_tables.iter().map(|of| (*metric, *of)))
+}
+
+/// The metrics whose distributions are drawn as a whole.
+pub fn drawn() -> impl Iterator<Item = &'static Definition> {
+    DEFINITIONS.iter().copied().filter(|metric| !metric.in_tables.is_empty())
+}
+
+/// The metrics with a bound of the client's own error.
+pub fn bounded() -> impl Iterator<Item = (&'static Definition, &'static ErrorBound)> {
+    DEFINITIONS.iter().filter_map(|metric| Some((*metric, metric.bound.as_ref()?)))
+}
+
+/// The metrics that exported rows of requests have, in the order of their columns.
+pub fn exported() -> Vec<(&'static Definition, &'static Exported)> {
+    let columns =
+        DEFINITIONS.iter().filter_map(|metric| Some((*metric, metric.exported.as_ref()?)));
+    let mut columns: Vec<_> = columns.collect();
+    columns.sort_by_key(|(_, column)| column.place);
+    columns
+}
+
+/// The metrics that are shown while a pass goes on, in their order.
+pub fn live() -> Vec<(&'static Definition, &'static Live)> {
+    let shown = DEFINITIONS.iter().filter_map(|metric| Some((*metric, metric.live.as_ref()?)));
+    let mut shown: Vec<_> = shown.collect();
+    shown.sort_by_key(|(_, live)| live.place);
+    shown
 }
 
 #[cfg(test)]

@@ -46,7 +46,6 @@ pub struct RequestFigures {
 
 impl RequestFigures {
     /// Those of a record.
-    #[must_use]
     pub fn of(timeline: &Timeline<'_>) -> Self {
         let record = timeline.record;
         let found = Self {
@@ -68,7 +67,6 @@ impl RequestFigures {
 
     /// Those of a request that was in flight at an instant, at best: as if its first token, where
     /// none had come, and its end came then. Gaps between tokens may still become short.
-    #[must_use]
     pub fn in_flight(
         index: u32,
         due: Nanos,
@@ -103,21 +101,18 @@ impl RequestFigures {
     }
 
     /// Its value of a metric; absent where it has none, or where requests have none.
-    #[must_use]
     pub fn value(&self, metric: JudgedMetric) -> Option<f64> {
         let mut judged = registry::judged_on_requests();
         self.values[judged.position(|(known, _)| known.name == metric.name())?]
     }
 
     /// The same request as it was at an instant before its end, at best.
-    #[must_use]
     pub fn cut_off(&self, at: Nanos) -> Self {
         let sent = self.sent.filter(|sent| *sent <= at);
         Self::in_flight(self.index, self.due, sent, self.first, at)
     }
 
     /// What a trial that is cut off at an instant knows of it.
-    #[must_use]
     pub fn as_of(&self, at: Nanos) -> Self {
         if self.due > at {
             Self { ended: None, fate: Fate::NeverSent, ..*self }
@@ -129,7 +124,6 @@ impl RequestFigures {
     }
 
     /// Whether it had ended by an instant.
-    #[must_use]
     pub fn has_ended(&self, at: Nanos) -> bool {
         self.ended.is_none_or(|ended| ended <= at)
     }

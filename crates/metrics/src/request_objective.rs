@@ -89,7 +89,6 @@ impl RequestObjective {
     /// Whether a request met it. One that did not complete meets nothing. A complete stream whose
     /// tokens all came in the first event has no time between tokens that could be too long; any
     /// other value that is absent is not met.
-    #[must_use]
     pub fn is_met(&self, timeline: &Timeline<'_>) -> bool {
         let value = self.metric.on_requests().and_then(|how| (how.value)(timeline));
         timeline.record.outcome.is_complete()
@@ -97,7 +96,6 @@ impl RequestObjective {
     }
 
     /// Whether it can only be judged on a stream.
-    #[must_use]
     pub fn needs_stream(&self) -> bool {
         self.metric.on_requests().is_some_and(|how| how.needs_stream)
     }

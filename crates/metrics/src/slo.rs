@@ -10,10 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::definition::{Definition, Judged, OnRequests, Unit, Value};
 use crate::registry;
 
-use inferometer_stats::Distribution;
-
 mod parse;
 
+pub use crate::statistic::Statistic;
 pub use parse::{SloError, parse};
 pub use parse::{limit_of, quantity, split};
 
@@ -35,12 +34,11 @@ pub struct Objective {
 }
 
 /// A metric that objectives may name. It is written by its name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JudgedMetric(&'static Definition);
 
 impl JudgedMetric {
     /// The metric of this name, if objectives may name it.
-    #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         registry::judged().find(|metric| metric.name == name).map(Self)
     }
@@ -49,7 +47,6 @@ impl JudgedMetric {
     ///
     /// # Panics
     /// If they may not.
-    #[must_use]
     pub fn of(metric: &'static Definition) -> Self {
         assert!(!matches!(metric.judged, Judged::No), "invariant: {} is judged", metric.name);
         Self(metric)
@@ -61,19 +58,16 @@ impl JudgedMetric {
     }
 
     /// The name in objectives.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
     /// Its definition.
-    #[must_use]
     pub fn definition(self) -> &'static Definition {
         self.0
     }
 
     /// How a request is judged by it; absent where requests have no value of their own.
-    #[must_use]
     pub fn on_requests(self) -> Option<&'static OnRequests> {
         match &self.0.judged {
             Judged::OnRequests(how) => Some(how),
@@ -82,25 +76,15 @@ impl JudgedMetric {
     }
 
     /// Whether it is a rate: requests or tokens per second.
-    #[must_use]
     pub fn is_throughput(self) -> bool {
         matches!(self.0.unit, Unit::RequestsPerSecond | Unit::TokensPerSecond)
     }
 
     /// Whether it has one value per request or token, so that a statistic must be named.
-    #[must_use]
     pub fn is_distribution(self) -> bool {
         !matches!(self.0.value, Value::Pass(_))
     }
 }
-
-impl PartialEq for JudgedMetric {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.name == other.0.name
-    }
-}
-
-impl Eq for JudgedMetric {}
 
 impl Serialize for JudgedMetric {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -113,60 +97,6 @@ impl<'de> Deserialize<'de> for JudgedMetric {
         let name = Cow::<'de, str>::deserialize(deserializer)?;
         Self::of_name(&name)
             .ok_or_else(|| D::Error::custom(format!("`{name}` is not a metric of objectives")))
-    }
-}
-
-/// The statistics of a distribution that objectives can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Statistic {
-    /// Arithmetic mean.
-    Mean,
-    /// Median.
-    P50,
-    /// 90th percentile.
-    P90,
-    /// 95th percentile.
-    P95,
-    /// 99th percentile.
-    P99,
-    /// 99.9th percentile.
-    P999,
-    /// Largest value.
-    Max,
-}
-
-impl Statistic {
-    /// Every statistic, in the order in which messages list them.
-    pub const ALL: [Self; 7] =
-        [Self::Mean, Self::P50, Self::P90, Self::P95, Self::P99, Self::P999, Self::Max];
-
-    /// The name in objectives.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-            Self::P999 => "p999",
-            Self::Max => "max",
-        }
-    }
-
-    /// The statistic of a distribution. Absent where the results are of a version that did not have it.
-    #[must_use]
-    pub fn of(self, values: &Distribution) -> Option<f64> {
-        match self {
-            Self::Mean => Some(values.mean),
-            Self::P50 => Some(values.p50),
-            Self::P90 => Some(values.p90),
-            Self::P95 => values.p95,
-            Self::P99 => Some(values.p99),
-            Self::P999 => values.p999,
-            Self::Max => Some(values.max),
-        }
     }
 }
 
@@ -189,7 +119,6 @@ pub enum Comparison {
 
 impl Comparison {
     /// Whether a measured value meets the limit.
-    #[must_use]
     pub fn holds(self, measured: f64, limit: f64) -> bool {
         match self {
             Self::Below => measured < limit,
@@ -222,7 +151,6 @@ pub enum LimitUnit {
 
 impl LimitUnit {
     /// How many of the metric's own unit it is.
-    #[must_use]
     pub fn in_metric_units(self) -> f64 {
         match self {
             Self::Microseconds => 1e-3,

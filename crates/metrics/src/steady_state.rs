@@ -1,7 +1,7 @@
 //! Steady state: the figures of the interval in which as many requests are in flight as the load
 //! holds. Counts tokens, never chunks. Never a guess where there is no plateau.
 
-use super::{Definition, Direction, Judged, Over, Plateau, Unit, Value, Window};
+use super::{Definition, Direction, Plateau, Unit, Value, Window};
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -34,9 +34,7 @@ pub static OUTPUT_TOKENS: Definition = Definition {
     name: "steady_output_tokens_per_s",
     formula: "tokens of completed requests that came within the window / its duration",
     unit: Unit::TokensPerSecond,
-    origin: None,
     direction: Some(Direction::Higher),
-    over: Over::Completed,
     notes: "The window runs from the first to the last instant at which as many requests are in \
             flight as at the plateau: in a closed loop the number that it holds, in an open one \
             the median over the time of arrivals. The tokens of an event are spread over the \
@@ -44,13 +42,9 @@ pub static OUTPUT_TOKENS: Definition = Definition {
             without streaming, and where for more than a tenth of the window requests in flight \
             are off the plateau: below it in a closed loop; in an open one by more than 10 % of \
             it and more than three times its square root, as independent arrivals vary.",
-    source: "Inferometer.",
-    version: 1,
     value: Value::Pass(output_tokens_per_s),
     title: "Output tokens per second, steady state",
-    result_key: None,
-    of_classes: false,
-    judged: Judged::No,
+    ..Definition::DEFAULT
 };
 
 /// Requests per second at the plateau.
@@ -75,7 +69,6 @@ fn requests_per_s(window: &Window) -> Option<f64> {
 }
 
 /// The steady state of a pass.
-#[must_use]
 pub fn steady_state(window: &Window) -> Option<SteadyState> {
     let steps = window.in_flight.steps();
     let (first, last) = (steps.first()?.0, steps.last()?.0);

@@ -1,24 +1,20 @@
 //! Throughput: requests and tokens per second of a pass. Never a failed request's tokens.
 
-use super::{Definition, Direction, Judged, Over, Unit, Value, Window, duration};
+use super::{Definition, Direction, Judged, Unit, Value, Window, duration};
 
 /// Requests per second.
 pub static REQUESTS: Definition = Definition {
     name: "requests_per_s",
     formula: "completed requests / duration",
     unit: Unit::RequestsPerSecond,
-    origin: None,
     direction: Some(Direction::Higher),
-    over: Over::Completed,
     notes: "The window is the whole pass, from the first send to the last end: start-up and \
             drain are part of it.",
     source: "Inferometer; the published tables.",
-    version: 1,
     value: Value::Pass(requests_per_s),
     title: "Requests per second",
-    result_key: None,
-    of_classes: false,
     judged: Judged::OnPasses,
+    ..Definition::DEFAULT
 };
 
 /// Prompt tokens per second.
@@ -52,19 +48,16 @@ pub static TOTAL_TOKENS: Definition = Definition {
 };
 
 /// Completed requests per second.
-#[must_use]
 pub fn requests_per_s(window: &Window) -> Option<f64> {
     rate_per_s(window.completed, window)
 }
 
 /// Prompt tokens of the completed requests per second.
-#[must_use]
 pub fn input_tokens_per_s(window: &Window) -> Option<f64> {
     rate_per_s(window.input_tokens, window)
 }
 
 /// Output tokens of the completed requests per second; none where some were not counted.
-#[must_use]
 pub fn output_tokens_per_s(window: &Window) -> Option<f64> {
     if window.uncounted > 0 {
         return None;
@@ -73,7 +66,6 @@ pub fn output_tokens_per_s(window: &Window) -> Option<f64> {
 }
 
 /// Prompt and output tokens of the completed requests per second; none where some were not counted.
-#[must_use]
 pub fn total_tokens_per_s(window: &Window) -> Option<f64> {
     if window.uncounted > 0 {
         return None;

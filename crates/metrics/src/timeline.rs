@@ -37,7 +37,6 @@ pub struct Timeline<'a> {
 
 impl<'a> Timeline<'a> {
     /// Resolves a record; `streamed` is the plan's [`inferometer_model::request::Sampling::stream`].
-    #[must_use]
     pub fn new(record: &'a Record, streamed: bool) -> Self {
         let (counted, from) = record.output_tokens();
         let tokens_from = (streamed || from != TokensFrom::Events).then_some(from);
@@ -47,7 +46,6 @@ impl<'a> Timeline<'a> {
     }
 
     /// The instant from which a metric counts.
-    #[must_use]
     pub fn origin(&self, origin: Origin) -> Option<Nanos> {
         match origin {
             Origin::Sent => self.record.send_start,
@@ -57,7 +55,6 @@ impl<'a> Timeline<'a> {
     }
 
     /// The position of the first event that a person could see: a role or an empty text is none.
-    #[must_use]
     pub fn first_visible(&self) -> Option<usize> {
         self.events.iter().position(|event| event.kind.is_visible())
     }

@@ -45,7 +45,6 @@ impl TokenCurve {
     }
 
     /// Tokens that came after `from` and not after `until`.
-    #[must_use]
     pub fn between(&self, from: Nanos, until: Nanos) -> f64 {
         self.up_to(until) - self.up_to(from)
     }

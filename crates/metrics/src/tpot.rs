@@ -1,19 +1,19 @@
 //! TPOT: time per output token after the first event. Never divided by a count of events.
 
-use super::{Definition, Direction, Judged, OnRequests, Over, Timeline, Unit, Value};
+use inferometer_stats::Weighted;
+use inferometer_stats::buckets::FURTHER_TOKEN_S;
+
+use super::{
+    Definition, ErrorBound, Exported, Judged, Live, OnRequests, Statistic, Timeline, Value,
+};
 
 /// TPOT.
 pub static DEFINITION: Definition = Definition {
     name: "tpot",
     formula: "(E2E - TTFT) / (output tokens - tokens of the first token event)",
-    unit: Unit::Milliseconds,
-    origin: None,
-    direction: Some(Direction::Lower),
-    over: Over::Completed,
     notes: "Tokens up to and with the event at which TTFT ends are left out, for their time is \
             in TTFT. Absent when nothing follows that event, and without streaming.",
     source: "Inferometer; equals vLLM's where the first event carries one token.",
-    version: 1,
     value: Value::Request(tpot_ms),
     title: "TPOT",
     result_key: Some("tpot_ms"),
@@ -23,10 +23,20 @@ pub static DEFINITION: Definition = Definition {
         at_least: |_| 0.0,
         needs_stream: true,
     }),
+    in_tables: &[Statistic::P50, Statistic::P99],
+    bound: Some(ErrorBound { key: "tpot_bound_us", of: wider_end }),
+    exported: Some(Exported { place: 2, about: "Time per output token after the first event." }),
+    live: Some(Live {
+        place: 2,
+        family: "time_per_output_token_seconds",
+        help: "Time per output token after the first event, of completed requests.",
+        bounds_s: &FURTHER_TOKEN_S,
+        watched: &[],
+    }),
+    ..Definition::DEFAULT
 };
 
 /// Milliseconds per output token after the first event.
-#[must_use]
 pub fn tpot_ms(timeline: &Timeline<'_>) -> Option<f64> {
     let (first, tokens) = tokens_after_first(timeline)?;
     let last = timeline.events.last()?.arrival;
@@ -40,8 +50,7 @@ fn tpot_or_nothing(timeline: &Timeline<'_>) -> Option<f64> {
 }
 
 /// The position of the event at which TTFT ends, and the tokens after it that TPOT is over.
-#[must_use]
-pub fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
+fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
     let first = timeline.first_visible()?;
     if first + 1 == timeline.events.len() {
         return None;
@@ -50,4 +59,12 @@ pub fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
     let tokens = f64::from(timeline.output_tokens) - before;
     // A server whose usage is smaller than what its events carried leaves nothing to divide by.
     (tokens > 0.0).then_some((first, tokens))
+}
+
+/// A difference of two instants is off by no more than the wider of their intervals, for both
+/// truths lie before their stamps.
+fn wider_end(timeline: &Timeline<'_>, widths_us: &[f64], bounds: &mut Vec<Weighted>) {
+    let Some((first, tokens)) = tokens_after_first(timeline) else { return };
+    let last = widths_us.last().copied().unwrap_or(0.0);
+    bounds.push(Weighted { value: widths_us[first].max(last) / tokens, weight: 1.0 });
 }

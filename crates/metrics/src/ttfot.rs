@@ -2,25 +2,19 @@
 
 use inferometer_model::record::EventKind;
 
-use super::{Definition, Direction, Judged, Origin, Over, Timeline, Unit, Value};
+use super::{Definition, Origin, Timeline, Value};
 
 /// TTFOT from the send.
 pub static FROM_SENT: Definition = Definition {
     name: "ttfot",
     formula: "first event with answer text - send_start",
-    unit: Unit::Milliseconds,
     origin: Some(Origin::Sent),
-    direction: Some(Direction::Lower),
-    over: Over::Completed,
     notes: "Equals TTFT unless reasoning or a tool call comes first. Absent without streaming \
             or without answer text.",
     source: "Inferometer; AIPerf calls it time to first output token.",
-    version: 1,
     value: Value::Request(from_sent),
     title: "TTFOT",
-    result_key: None,
-    of_classes: false,
-    judged: Judged::No,
+    ..Definition::DEFAULT
 };
 
 /// TTFOT from the due time.
@@ -34,13 +28,11 @@ pub static FROM_DUE: Definition = Definition {
 };
 
 /// Milliseconds from the send to the first answer text.
-#[must_use]
 pub fn from_sent(timeline: &Timeline<'_>) -> Option<f64> {
     ttfot_ms(timeline, Origin::Sent)
 }
 
 /// Milliseconds from the due time to the first answer text.
-#[must_use]
 pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
     ttfot_ms(timeline, Origin::Due)
 }

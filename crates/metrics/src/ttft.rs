@@ -1,18 +1,19 @@
 //! TTFT: time to first token. Never counted to a role-only or empty first event.
 
-use super::{Definition, Direction, Judged, OnRequests, Origin, Over, Timeline, Unit, Value};
+use inferometer_stats::Weighted;
+use inferometer_stats::buckets::FIRST_TOKEN_S;
+
+use super::{
+    Definition, ErrorBound, Exported, Judged, Live, OnRequests, Origin, Statistic, Timeline, Value,
+};
 
 /// TTFT from the send.
 pub static FROM_SENT: Definition = Definition {
     name: "ttft",
     formula: "first event with text, reasoning or a tool call - send_start",
-    unit: Unit::Milliseconds,
     origin: Some(Origin::Sent),
-    direction: Some(Direction::Lower),
-    over: Over::Completed,
     notes: "A role-only or empty first event is not a token. Absent without streaming.",
     source: "Inferometer; vLLM and AIPerf mean the same, counted from before connecting.",
-    version: 1,
     value: Value::Request(from_sent),
     title: "TTFT",
     result_key: Some("ttft_ms"),
@@ -22,6 +23,17 @@ pub static FROM_SENT: Definition = Definition {
         at_least: |request| request.sent.map_or(0.0, |sent| request.first.ms_after(sent)),
         needs_stream: true,
     }),
+    in_tables: &[Statistic::P50, Statistic::P99],
+    bound: Some(ErrorBound { key: "ttft_bound_us", of: width_of_first }),
+    exported: Some(Exported { place: 0, about: "Time to first token, from the send." }),
+    live: Some(Live {
+        place: 0,
+        family: "time_to_first_token_seconds",
+        help: "From the send to the first visible output, of completed requests.",
+        bounds_s: &FIRST_TOKEN_S,
+        watched: &[Statistic::P50, Statistic::P99],
+    }),
+    ..Definition::DEFAULT
 };
 
 /// TTFT from the due time.
@@ -34,23 +46,21 @@ pub static FROM_DUE: Definition = Definition {
     value: Value::Request(from_due),
     title: "TTFT from due",
     result_key: Some("ttft_from_due_ms"),
-    of_classes: false,
     judged: Judged::OnRequests(OnRequests {
         value: from_due,
         at_least: |request| request.first.ms_after(request.due),
         needs_stream: true,
     }),
-    ..FROM_SENT
+    exported: Some(Exported { place: 1, about: "The same from the due time." }),
+    ..Definition::DEFAULT
 };
 
 /// Milliseconds from the send to the first visible event.
-#[must_use]
 pub fn from_sent(timeline: &Timeline<'_>) -> Option<f64> {
     ttft_ms(timeline, Origin::Sent)
 }
 
 /// Milliseconds from the due time to the first visible event.
-#[must_use]
 pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
     ttft_ms(timeline, Origin::Due)
 }
@@ -58,4 +68,9 @@ pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
 fn ttft_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
     let first = &timeline.events[timeline.first_visible()?];
     Some(first.arrival.ms_after(timeline.origin(origin)?))
+}
+
+fn width_of_first(timeline: &Timeline<'_>, widths_us: &[f64], bounds: &mut Vec<Weighted>) {
+    let first = timeline.first_visible().map(|first| widths_us[first]);
+    bounds.extend(first.map(|value| Weighted { value, weight: 1.0 }));
 }

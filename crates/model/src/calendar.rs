@@ -6,7 +6,6 @@ use time::{Date, Month, OffsetDateTime};
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// RFC 3339 with milliseconds, cut and not rounded: `2026-11-20T05:12:33.250Z`.
-#[must_use]
 pub fn rfc3339(unix_ns: i64) -> String {
     let at = utc(unix_ns);
     let (date, hour, minute, second) = (at.date(), at.hour(), at.minute(), at.second());
@@ -16,7 +15,6 @@ pub fn rfc3339(unix_ns: i64) -> String {
 }
 
 /// Date and time to the second, which sorts by time: `20261120-051233`.
-#[must_use]
 pub fn compact(unix_ns: i64) -> String {
     rfc3339(unix_ns)[..19].replace(['-', ':'], "").replace('T', "-")
 }
@@ -27,14 +25,12 @@ fn utc(unix_ns: i64) -> OffsetDateTime {
 }
 
 /// The instant of a number of seconds, or of a date and a time of day.
-#[must_use]
 pub fn seconds_or_date(text: &str) -> Option<i64> {
     decimal(text, SECOND_NS).or_else(|| parse(text))
 }
 
 /// The nanoseconds of a decimal number of units, exact to the nanosecond; a number with an exponent
 /// is as exact as a 64-bit float.
-#[must_use]
 pub fn decimal(text: &str, unit_ns: i64) -> Option<i64> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -66,7 +62,6 @@ fn scientific(text: &str, unit_ns: i64) -> Option<i64> {
 /// The instant of a date and a time of day, such as `2023-11-16 18:17:03.9799600`: `T` or spaces
 /// between them, seconds and their fraction (behind a point or a comma) optional, then `Z`, an offset
 /// such as `+08:00`, or nothing for UTC. A leap second is the second after it.
-#[must_use]
 pub fn parse(text: &str) -> Option<i64> {
     // Offsets are split by bytes.
     let text = Some(text.trim()).filter(|text| text.is_ascii())?;
@@ -110,7 +105,6 @@ fn split_offset(time: &str) -> Option<(&str, i64)> {
 /// The beginning of an instant as [`rfc3339`] prints it: a date, or one with hours, minutes or
 /// seconds, such as `2026-11-20` or `2026-11-20 05:12`, perhaps with a `Z` at the end. `None` if it
 /// has another form, or if there is no such day or time.
-#[must_use]
 pub fn beginning(text: &str) -> Option<String> {
     const WHOLE: &str = "0000-00-00T00:00:00";
     let given = text.trim_end_matches('Z').replace(' ', "T");

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A cell of the grid: an input length and an output length, in the unit of the
 /// workload's grid (tokens or characters).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CellPlan {
     /// The length of a prompt; 0 where the requests have lengths of their own.
     pub input_length: u32,
@@ -32,7 +32,6 @@ impl fmt::Display for CellPlan {
 
 /// Which trial of a search a pass is, or which repeat from the second on, as it stands behind the
 /// pass's load: `, trial 3`.
-#[must_use]
 pub fn which(is_trial: bool, number: u32) -> String {
     match (is_trial, number) {
         (true, trial) => format!(", trial {trial}"),

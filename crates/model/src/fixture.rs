@@ -8,14 +8,12 @@ use crate::time::Nanos;
 pub const LATENESS_MS: f64 = 0.02;
 
 /// An instant in milliseconds.
-#[must_use]
 pub fn ms(value: f64) -> Nanos {
     Nanos((value * 1e6).round() as u64)
 }
 
 /// A completed record that was due and sent at `sent_ms`. Events are `(arrival in ms, kind,
 /// tokens)`; those with the same arrival share a read. It ended when the last of them came.
-#[must_use]
 pub fn stream(sent_ms: f64, events: &[(f64, EventKind, Option<u32>)]) -> Record {
     let mut record = Record::planned(0, 0, ms(sent_ms));
     record.picked = Some(ms(sent_ms));
@@ -39,7 +37,6 @@ pub fn stream(sent_ms: f64, events: &[(f64, EventKind, Option<u32>)]) -> Record 
 
 /// A completed stream of `tokens` text events, one token each: the first `ttft_ms` after the
 /// send, the others `gap_ms` apart.
-#[must_use]
 pub fn steady(sent_ms: f64, ttft_ms: f64, gap_ms: f64, tokens: u32) -> Record {
     let arrival = |index: u32| sent_ms + ttft_ms + f64::from(index) * gap_ms;
     let events: Vec<_> = (0..tokens).map(|i| (arrival(i), EventKind::Text, None)).collect();

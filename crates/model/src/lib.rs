@@ -11,6 +11,7 @@ pub mod source;
 pub mod target;
 pub mod tokenizer;
 
+mod names;
 pub mod outcome;
 pub mod process;
 pub mod record;

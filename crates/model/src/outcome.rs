@@ -24,38 +24,19 @@ pub enum Phase {
     Total,
 }
 
-impl Phase {
-    /// The name in documents and tables: `first_token`, ...
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Connect => "connect",
-            Self::Tls => "tls",
-            Self::Send => "send",
-            Self::Headers => "headers",
-            Self::FirstToken => "first_token",
-            Self::BetweenEvents => "between_events",
-            Self::Total => "total",
-        }
-    }
-}
+crate::names!(Phase {
+    Connect => "connect", Tls => "tls", Send => "send", Headers => "headers",
+    FirstToken => "first_token", BetweenEvents => "between_events", Total => "total",
+});
 
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Connect => "connect",
-            Self::Tls => "tls",
-            Self::Send => "send",
-            Self::Headers => "headers",
-            Self::FirstToken => "first token",
-            Self::BetweenEvents => "between events",
-            Self::Total => "total",
-        })
+        f.write_str(&self.name().replace('_', " "))
     }
 }
 
 /// What became of a planned request. A failed request is data, never an error of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Outcome {
     /// The dialect's proper end was seen.
@@ -86,6 +67,7 @@ pub enum Outcome {
     /// The load model gave it up, because too many were in flight.
     Dropped,
     /// Never begun, because the run or the pass ended before it was due.
+    #[default]
     Skipped,
 }
 
@@ -115,42 +97,14 @@ pub enum OutcomeKind {
     Skipped,
 }
 
-impl OutcomeKind {
-    /// Every kind, in the order in which results list them.
-    pub const ALL: [Self; 10] = [
-        Self::Complete,
-        Self::Truncated,
-        Self::Rejected,
-        Self::ServerError,
-        Self::Malformed,
-        Self::Connection,
-        Self::TimedOut,
-        Self::Cancelled,
-        Self::Dropped,
-        Self::Skipped,
-    ];
-
-    /// The name in results: `complete`, `timed_out`, ...
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Truncated => "truncated",
-            Self::Rejected => "rejected",
-            Self::ServerError => "server_error",
-            Self::Malformed => "malformed",
-            Self::Connection => "connection",
-            Self::TimedOut => "timed_out",
-            Self::Cancelled => "cancelled",
-            Self::Dropped => "dropped",
-            Self::Skipped => "skipped",
-        }
-    }
-}
+crate::names!(OutcomeKind {
+    Complete => "complete", Truncated => "truncated", Rejected => "rejected",
+    ServerError => "server_error", Malformed => "malformed", Connection => "connection",
+    TimedOut => "timed_out", Cancelled => "cancelled", Dropped => "dropped", Skipped => "skipped",
+});
 
 impl Outcome {
     /// The outcome without its details.
-    #[must_use]
     pub fn kind(self) -> OutcomeKind {
         match self {
             Self::Complete => OutcomeKind::Complete,
@@ -167,7 +121,6 @@ impl Outcome {
     }
 
     /// Whether the server did what it was asked to do.
-    #[must_use]
     pub fn is_complete(self) -> bool {
         self == Self::Complete
     }
@@ -222,20 +175,17 @@ impl OutcomeCounts {
     }
 
     /// The count of one kind.
-    #[must_use]
     pub fn of(&self, kind: OutcomeKind) -> u64 {
         let mut copy = *self;
         *copy.of_mut(kind)
     }
 
     /// All requests.
-    #[must_use]
     pub fn total(&self) -> u64 {
         OutcomeKind::ALL.iter().map(|&kind| self.of(kind)).sum()
     }
 
     /// Requests that did not complete.
-    #[must_use]
     pub fn failed(&self) -> u64 {
         self.total() - self.complete
     }

@@ -26,7 +26,6 @@ pub struct Read {
 
 impl Read {
     /// The arrival of the data: the kernel's stamp where there is one, else the program's.
-    #[must_use]
     pub fn arrival(&self) -> Nanos {
         self.kernel.unwrap_or(self.user)
     }
@@ -59,47 +58,20 @@ pub enum EventKind {
     Comment,
 }
 
+crate::names!(EventKind {
+    Role => "role", Text => "text", EmptyText => "empty_text", Reasoning => "reasoning",
+    ToolCall => "tool_call", Usage => "usage", Finish => "finish", Error => "error",
+    Done => "done", Comment => "comment",
+});
+
 impl EventKind {
-    /// Every kind; the position is the kind's code in the run log and never changes.
-    pub const ALL: [Self; 10] = [
-        Self::Role,
-        Self::Text,
-        Self::EmptyText,
-        Self::Reasoning,
-        Self::ToolCall,
-        Self::Usage,
-        Self::Finish,
-        Self::Error,
-        Self::Done,
-        Self::Comment,
-    ];
-
-    /// The name in documents and tables: `empty_text`, ...
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Role => "role",
-            Self::Text => "text",
-            Self::EmptyText => "empty_text",
-            Self::Reasoning => "reasoning",
-            Self::ToolCall => "tool_call",
-            Self::Usage => "usage",
-            Self::Finish => "finish",
-            Self::Error => "error",
-            Self::Done => "done",
-            Self::Comment => "comment",
-        }
-    }
-
     /// Whether the event brings output of the model: text, reasoning, a tool call or half a
     /// character.
-    #[must_use]
     pub fn is_token(self) -> bool {
         matches!(self, Self::Text | Self::EmptyText | Self::Reasoning | Self::ToolCall)
     }
 
     /// Whether the event brings something that a person could see: the first one is TTFT.
-    #[must_use]
     pub fn is_visible(self) -> bool {
         matches!(self, Self::Text | Self::Reasoning | Self::ToolCall)
     }
@@ -130,7 +102,7 @@ pub struct Usage {
 }
 
 /// The record of one planned request. Every planned request has exactly one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Index of the pass in the run, in the order in which passes are carried out.
     pub pass: u32,
@@ -196,17 +168,7 @@ pub enum TokensFrom {
     Events,
 }
 
-impl TokensFrom {
-    /// The name in documents and tables: `usage`, `tokenizer`, `events`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Usage => "usage",
-            Self::Tokenizer => "tokenizer",
-            Self::Events => "events",
-        }
-    }
-}
+crate::names!(TokensFrom { Usage => "usage", Tokenizer => "tokenizer", Events => "events" });
 
 impl Record {
     /// What would have been recorded of it, had its pass been cut off at an instant.
@@ -238,38 +200,14 @@ impl Record {
 
     /// A record of a request that has not begun. The outcome is [`Outcome::Skipped`] until
     /// something better is known.
-    #[must_use]
     pub fn planned(pass: u32, index: u32, due: Nanos) -> Self {
-        Self {
-            pass,
-            index,
-            class: None,
-            asked_input: 0,
-            asked_output: 0,
-            prompt_tokens_tokenizer: None,
-            due,
-            picked: None,
-            connected: None,
-            send_start: None,
-            sent: None,
-            headers: None,
-            reads: Vec::new(),
-            events: Vec::new(),
-            ended: None,
-            outcome: Outcome::Skipped,
-            status: None,
-            detail: None,
-            finish_reason: None,
-            usage: Usage::default(),
-            tokens_tokenizer: None,
-        }
+        Self { pass, index, due, ..Self::default() }
     }
 
     /// When an event arrived.
     ///
     /// # Panics
     /// If the event's read is not one of this record's: such a record cannot be decoded.
-    #[must_use]
     pub fn arrival(&self, event: &Event) -> Nanos {
         self.reads[event.read as usize].arrival()
     }
@@ -281,7 +219,6 @@ impl Record {
 
     /// Output tokens by counting what the stream brought: what the events say of themselves
     /// where they do, else one each.
-    #[must_use]
     pub fn tokens_events(&self) -> u32 {
         let each = self.token_events().map(|event| u64::from(event.tokens.unwrap_or(1)));
         u32::try_from(each.sum::<u64>()).unwrap_or(u32::MAX)
@@ -289,7 +226,6 @@ impl Record {
 
     /// Output tokens, and where the count comes from: the server's usage, else the tokenizer
     /// that the user named, else events. Requested lengths are never counts.
-    #[must_use]
     pub fn output_tokens(&self) -> (u32, TokensFrom) {
         if let Some(count) = self.usage.completion {
             (count, TokensFrom::Usage)
@@ -301,14 +237,12 @@ impl Record {
     }
 
     /// Prompt tokens: the server's count, else that of the run's own tokenizer.
-    #[must_use]
     pub fn input_tokens(&self) -> Option<u32> {
         self.usage.prompt.or(self.prompt_tokens_tokenizer)
     }
 
     /// When it ended for the load model: the end of the exchange, or its due time when it never
     /// began.
-    #[must_use]
     pub fn ended_or_due(&self) -> Nanos {
         self.ended.unwrap_or(self.due)
     }
@@ -324,7 +258,6 @@ pub const CUT_OFF: &str = "the trial was cut off: so many requests had missed an
                            nothing could change its claim";
 
 /// Cuts a message to what a record keeps.
-#[must_use]
 pub fn detail(message: &str) -> String {
     match message.char_indices().nth(MAX_DETAIL_CHARS) {
         None => message.to_owned(),

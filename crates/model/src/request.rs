@@ -21,14 +21,12 @@ pub enum Prompt {
 
 impl Prompt {
     /// A chat of one message by the user.
-    #[must_use]
     pub fn user(text: &str) -> Vec<Message> {
         vec![message("user", text)]
     }
 }
 
 /// A message with this role and this text.
-#[must_use]
 pub fn message(role: &str, text: &str) -> Message {
     let field = |name: &str, value: &str| (name.to_owned(), Value::String(value.to_owned()));
     Map::from_iter([field("role", role), field("content", text)])
@@ -69,7 +67,6 @@ pub struct Request {
 
 impl Request {
     /// A request of no class, with nothing to add to its body, whose prompt nobody has counted.
-    #[must_use]
     pub fn new(prompt: Prompt, input_tokens: u32, output_tokens: u32) -> Self {
         Self {
             prompt,
@@ -89,7 +86,6 @@ pub struct WorkloadHasher(Sha256);
 
 impl WorkloadHasher {
     /// A hasher that has seen nothing.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -125,7 +121,6 @@ impl WorkloadHasher {
     }
 
     /// The hash, as hexadecimal digits.
-    #[must_use]
     pub fn finish(self) -> String {
         hex(&self.0.finalize())
     }
@@ -143,7 +138,6 @@ impl WorkloadHasher {
 }
 
 /// SHA-256 of some bytes, as hexadecimal digits.
-#[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
@@ -158,7 +152,6 @@ pub struct BodyHasher(Sha256);
 
 impl BodyHasher {
     /// A hasher that has seen nothing.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -170,7 +163,6 @@ impl BodyHasher {
     }
 
     /// The hash, as hexadecimal digits.
-    #[must_use]
     pub fn finish(self) -> String {
         hex(&self.0.finalize())
     }

@@ -140,7 +140,6 @@ impl Observed {
 impl Buckets {
     /// What was counted since an earlier state of the same histogram; nothing where it is not one,
     /// because the server started anew.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         let same = self.below.len() == earlier.below.len()
             && self.below.iter().zip(&earlier.below).all(|(a, b)| a.0.to_bits() == b.0.to_bits());
@@ -156,14 +155,12 @@ impl Buckets {
     }
 
     /// The mean, in seconds.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0.0).then(|| self.sum / self.count)
     }
 
     /// The bounds between which a quantile lies, in seconds; the upper one is infinite above the
     /// last bound.
-    #[must_use]
     pub fn quantile_within(&self, quantile: f64) -> Option<[f64; 2]> {
         if self.count <= 0.0 {
             return None;

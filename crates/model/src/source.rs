@@ -52,7 +52,6 @@ pub struct Prepared(std::vec::IntoIter<Request>);
 
 impl Prepared {
     /// A source that hands out these requests.
-    #[must_use]
     pub fn new(requests: Vec<Request>) -> Self {
         Self(requests.into_iter())
     }

@@ -1,7 +1,6 @@
 //! The known name that a mistyped one probably meant.
 
 /// The closest of the known names, if it is close enough to be meant.
-#[must_use]
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
@@ -12,7 +11,6 @@ pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 }
 
 /// ` (did you mean X?)`, or nothing.
-#[must_use]
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     closest(name, known).map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"))
 }

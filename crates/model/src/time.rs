@@ -23,19 +23,16 @@ impl Nanos {
     pub const MAX: Self = Self(u64::MAX);
 
     /// The time from `earlier` to here; zero when `earlier` lies later.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
     /// `self - other` in milliseconds, negative when `other` lies later.
-    #[must_use]
     pub fn ms_after(self, other: Self) -> f64 {
         (i128::from(self.0) - i128::from(other.0)) as f64 / 1e6
     }
 
     /// `self - other` in seconds, negative when `other` lies later.
-    #[must_use]
     pub fn seconds_after(self, other: Self) -> f64 {
         (i128::from(self.0) - i128::from(other.0)) as f64 / 1e9
     }

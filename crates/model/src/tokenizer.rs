@@ -55,7 +55,6 @@ pub struct PlainWords {
 
 impl PlainWords {
     /// The text of these words, given by their positions among the plain ids.
-    #[must_use]
     pub fn text(&self, positions: &[usize]) -> String {
         let words = || {
             positions.iter().enumerate().map(|(at, word)| match at {

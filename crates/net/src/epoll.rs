@@ -119,13 +119,11 @@ impl EpollNet {
     }
 
     /// A handle that gives the actor a turn from another thread.
-    #[must_use]
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }
 
     /// Counts of the kernel's stamps so far.
-    #[must_use]
     pub fn stamp_stats(&self) -> StampStats {
         self.stamps.stats
     }

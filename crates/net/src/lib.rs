@@ -42,7 +42,6 @@ pub struct ConnId {
 
 impl ConnId {
     /// A small number, unique among the connections open at one time: an index for tables.
-    #[must_use]
     pub fn slot(self) -> usize {
         self.slot as usize
     }

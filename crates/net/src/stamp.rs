@@ -56,13 +56,11 @@ impl StampKeeper {
 }
 
 /// The monotonic clock now, for deadlines beside the measurement.
-#[must_use]
 pub fn monotonic_now() -> Nanos {
     Nanos(sys::monotonic_ns())
 }
 
 /// The wall clock now: nanoseconds since 1970, UTC.
-#[must_use]
 pub fn wall_clock_ns() -> u64 {
     sys::realtime_ns()
 }

@@ -52,7 +52,6 @@ enum Pending {
 }
 
 /// This many hosts, which share one clock that stands at zero.
-#[must_use]
 pub fn hosts(count: usize) -> Vec<VirtualNet> {
     let world = World {
         now: Nanos::ZERO,

@@ -93,7 +93,6 @@ pub fn select_cards(
 }
 
 /// The cards of this machine: NVIDIA's by NVML, AMD's by the driver's files in `/sys`.
-#[must_use]
 pub fn local_cards() -> Vec<Box<dyn CardSource>> {
     let mut sources: Vec<Box<dyn CardSource>> = Vec::new();
     if let Some(nvml) = nvml::NvmlCards::find() {

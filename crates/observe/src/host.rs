@@ -5,7 +5,6 @@ use std::fs;
 use inferometer_model::target::Environment;
 
 /// What this machine is.
-#[must_use]
 pub fn environment() -> Environment {
     let read = |path: &str| fs::read_to_string(path).ok();
     let line = |path: &str| read(path).map(|text| text.trim().to_owned());

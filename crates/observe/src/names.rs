@@ -78,7 +78,6 @@ impl MetricNames {
     }
 
     /// The built-in names.
-    #[must_use]
     pub fn known() -> Self {
         let engines: BTreeMap<String, BTreeMap<String, Spelling>> =
             toml::from_str(KNOWN).expect("invariant: the built-in names parse");
@@ -121,7 +120,6 @@ impl MetricNames {
     }
 
     /// The values in a server's text; empty where none of the names occurs.
-    #[must_use]
     pub fn read(&self, text: &str, histograms: Histograms) -> ServerSample {
         // A server with several engines has a line for each, distinguished by labels.
         let mut found: BTreeMap<&str, Vec<Metric<'_>>> = BTreeMap::new();

@@ -34,7 +34,6 @@ pub type SampleListener = Box<dyn FnMut(&Sample) + Send>;
 
 impl Observer {
     /// Whether there is nothing to poll.
-    #[must_use]
     pub fn is_idle(&self) -> bool {
         self.scrape.is_none() && self.cards.is_empty()
     }

@@ -15,7 +15,6 @@ pub struct Scrape {
 
 impl Scrape {
     /// Metrics at a path of a server.
-    #[must_use]
     pub fn new(server: Client, path: impl Into<String>, names: MetricNames) -> Self {
         // A server that sends its answer slowly must not hold up a pass.
         let server = Client { deadline: server.timeout, ..server };
@@ -23,7 +22,6 @@ impl Scrape {
     }
 
     /// `http://127.0.0.1:8000/metrics`
-    #[must_use]
     pub fn address(&self) -> String {
         format!("{}{}", self.server.url, self.path)
     }

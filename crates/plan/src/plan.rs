@@ -80,7 +80,6 @@ pub struct Plan {
 impl Plan {
     /// The passes of a cell: those of the plan, with as many in flight as the workload says for
     /// the cell, where it does.
-    #[must_use]
     pub fn passes_of(&self, cell: CellPlan) -> Vec<PassPlan> {
         let mut passes = self.passes.clone();
         if let Some(in_flight) = self.workload.in_flight(cell) {
@@ -94,7 +93,6 @@ impl Plan {
     }
 
     /// The plan's identity: SHA-256 over its JSON.
-    #[must_use]
     pub fn hash(&self) -> String {
         // Two ways of asking for the same are the same plan.
         let measured = Self { asked: Box::default(), ..self.clone() };

@@ -101,7 +101,6 @@ enum Part {
 
 impl Template {
     /// One of our own.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let known = TEMPLATES.iter().find(|template| template.name == name)?;
         Some(Self { name: name.to_owned(), text: known.text.to_owned(), preamble: String::new() })

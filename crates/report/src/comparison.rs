@@ -36,7 +36,6 @@ pub struct Comparison {
 }
 
 /// The document as JSON with a final newline.
-#[must_use]
 pub fn json(comparison: &Comparison) -> String {
     serde_json::to_string_pretty(comparison)
         .expect("invariant: a comparison has string keys and no type that JSON lacks")
@@ -45,7 +44,6 @@ pub fn json(comparison: &Comparison) -> String {
 
 /// One summary per server: the figures of several rounds are their means, with the interval over
 /// rounds as that over repeats. The passes are those of the first round.
-#[must_use]
 pub fn over_rounds(runs: &[Summary]) -> Vec<Summary> {
     let variant = |summary: &Summary| summary.target.facts.get(VARIANT).cloned();
     let mut merged: Vec<(Summary, Vec<&Summary>)> = Vec::new();
@@ -87,7 +85,6 @@ fn merge(cell: &mut Cell, rounds: &[&Summary]) {
 }
 
 /// Everything as Markdown: one table per server, then the effects.
-#[must_use]
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = table::markdown(&over_rounds(&comparison.runs));
     for line in comparison.remarks.iter().chain(&comparison.failed) {
@@ -105,7 +102,6 @@ pub fn markdown(comparison: &Comparison) -> String {
 }
 
 /// The effects for a terminal, behind the summaries of the runs.
-#[must_use]
 pub fn text(comparison: &Comparison) -> String {
     let mut out = String::new();
     for (heading, sentence, table) in tables(comparison) {
@@ -127,7 +123,6 @@ fn one_line(text: &str) -> String {
 }
 
 /// All effects as CSV.
-#[must_use]
 pub fn csv(comparison: &Comparison) -> String {
     let mut out = String::from(
         "argument,value,baseline,input_length,output_length,figure,mean,mean_low,mean_high,runs,\

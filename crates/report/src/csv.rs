@@ -30,7 +30,6 @@ pub enum Value {
 
 /// `cells.csv` after RFC 4180: a header, then a row per cell and pass, CRLF after each. Without
 /// passes the text is empty, for the header names figures of passes.
-#[must_use]
 pub fn cells(summary: &Summary) -> String {
     let mut writer = ::csv::WriterBuilder::new();
     let mut writer = writer.terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
@@ -47,7 +46,6 @@ pub fn cells(summary: &Summary) -> String {
 }
 
 /// The same with its types: a row per cell and pass, the same fields in each.
-#[must_use]
 pub fn rows(summary: &Summary) -> Vec<Vec<Field>> {
     let passes = |cell| move |pass| row(summary, cell, pass);
     summary.cells.iter().flat_map(|cell| cell.passes.iter().map(passes(cell))).collect()
@@ -102,7 +100,7 @@ fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
         number("slo_attainment", goodput.and_then(|goodput| goodput.attainment)),
     ]);
     for measure in measures(pass).into_iter().chain(instrument_measures(pass)) {
-        distribution(&mut fields, measure.name, measure.unit, measure.values);
+        distribution(&mut fields, &measure.name, measure.unit, measure.values);
     }
     let instrument = &pass.instrument;
     fields.extend([
@@ -157,46 +155,24 @@ impl fmt::Display for Value {
     }
 }
 
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Self::Text(Some(value.to_owned()))
-    }
+macro_rules! values_from {
+    ($($type:ty => |$value:ident| $to:expr),+ $(,)?) => {
+        $(impl From<$type> for Value {
+            fn from($value: $type) -> Self {
+                $to
+            }
+        })+
+    };
 }
 
-impl From<Option<&str>> for Value {
-    fn from(value: Option<&str>) -> Self {
-        Self::Text(value.map(str::to_owned))
-    }
-}
-
-impl From<u32> for Value {
-    fn from(value: u32) -> Self {
-        Self::Integer(Some(value.into()))
-    }
-}
-
-impl From<u64> for Value {
-    fn from(value: u64) -> Self {
-        Self::Integer(Some(value))
-    }
-}
-
-impl From<Option<u64>> for Value {
-    fn from(value: Option<u64>) -> Self {
-        Self::Integer(value)
-    }
-}
-
-impl From<bool> for Value {
-    fn from(value: bool) -> Self {
-        Self::Flag(Some(value))
-    }
-}
-
-impl From<Option<bool>> for Value {
-    fn from(value: Option<bool>) -> Self {
-        Self::Flag(value)
-    }
+values_from! {
+    &str => |value| Self::Text(Some(value.to_owned())),
+    Option<&str> => |value| Self::Text(value.map(str::to_owned)),
+    u32 => |value| Self::Integer(Some(value.into())),
+    u64 => |value| Self::Integer(Some(value)),
+    Option<u64> => |value| Self::Integer(value),
+    bool => |value| Self::Flag(Some(value)),
+    Option<bool> => |value| Self::Flag(value),
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use crate::page::escape;
 use crate::text_table::{Align, Table};
 
 /// The comparison as Markdown that reads well unrendered.
-#[must_use]
 pub fn markdown(comparison: &Comparison, gates: &[GateResult]) -> String {
     let table = table(comparison).to_markdown();
     let gate = (!gates.is_empty()).then(|| gate_table(gates).to_markdown());
@@ -18,7 +17,6 @@ pub fn markdown(comparison: &Comparison, gates: &[GateResult]) -> String {
 }
 
 /// The comparison for a terminal.
-#[must_use]
 pub fn text(comparison: &Comparison, gates: &[GateResult]) -> String {
     let lines = |table: &Table| {
         let lines = table.to_terminal(14);
@@ -30,7 +28,6 @@ pub fn text(comparison: &Comparison, gates: &[GateResult]) -> String {
 }
 
 /// The comparison as markup without a frame around it.
-#[must_use]
 pub fn html(comparison: &Comparison) -> String {
     let mut out = String::new();
     let mut callout = |class: &str, title: &str, lines: Vec<String>| {

@@ -2,7 +2,6 @@
 
 /// A text for the content and the attributes of XML and HTML elements. Characters that XML does not
 /// have are replaced.
-#[must_use]
 pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

@@ -2,9 +2,10 @@
 //! A run has only those for which it has figures. No figure is computed here.
 
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{e2e, tpot, ttft};
+use inferometer_metrics::registry;
 use inferometer_stats::Spread;
 
+use crate::label;
 use crate::number::{MISSING, count, length, significant, two_decimals};
 use crate::published;
 use crate::text_table::{Align, Table};
@@ -64,20 +65,18 @@ fn repeats(summary: &Summary) -> Table {
 
 /// A row per pass and class.
 fn classes(summary: &Summary) -> Table {
-    let mut table = Table::new([
+    let latencies = || registry::in_tables().filter(|(metric, _)| metric.of_classes);
+    let before = [
         ("Pass", Align::Left),
         ("Class", Align::Left),
         ("Completed / planned", Align::Right),
         ("Requests/s", Align::Right),
         ("Input tokens, sum", Align::Right),
         ("Output tokens, sum", Align::Right),
-        ("TTFT p50 (ms)", Align::Right),
-        ("TTFT p99 (ms)", Align::Right),
-        ("TPOT p50 (ms)", Align::Right),
-        ("TPOT p99 (ms)", Align::Right),
-        ("E2E p50 (ms)", Align::Right),
-        ("E2E p99 (ms)", Align::Right),
-    ]);
+    ];
+    let before = before.map(|(name, align)| (name.to_owned(), align));
+    let right = latencies().map(label::latency).map(|name| (name, Align::Right));
+    let mut table = Table::new(before.into_iter().chain(right));
     for cell in &summary.cells {
         for (pass, class) in
             cell.passes.iter().flat_map(|pass| pass.classes.iter().map(move |class| (pass, class)))
@@ -91,14 +90,9 @@ fn classes(summary: &Summary) -> Table {
                 class.input_tokens.map_or(MISSING.to_owned(), count),
                 count(class.output_tokens),
             ];
-            let figure = |of: Option<f64>| of.map_or(MISSING.to_owned(), significant);
-            for of in [
-                class.latencies.get(&ttft::FROM_SENT),
-                class.latencies.get(&tpot::DEFINITION),
-                class.latencies.get(&e2e::FROM_SENT),
-            ] {
-                row.push(figure(of.map(|of| of.p50)));
-                row.push(figure(of.map(|of| of.p99)));
+            for (metric, of) in latencies() {
+                let value = class.latencies.get(metric).and_then(|it| of.of(it));
+                row.push(value.map_or(MISSING.to_owned(), significant));
             }
             table.push(row);
         }

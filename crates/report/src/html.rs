@@ -11,7 +11,6 @@ use crate::page::{self, Page};
 use crate::plot::figure;
 
 /// The report as one HTML document with its charts inside.
-#[must_use]
 pub fn report(input: &ReportInput<'_>) -> String {
     let title = label::title(input.summary);
     let blocks = blocks(input);
@@ -25,7 +24,6 @@ pub fn report(input: &ReportInput<'_>) -> String {
 }
 
 /// The report as markup without a page around it; its first element is its heading.
-#[must_use]
 pub fn body(input: &ReportInput<'_>) -> String {
     written(&blocks(input))
 }

@@ -11,7 +11,6 @@ const DISTRIBUTION_KEYS: [&str; 5] = ["mean", "p50", "p90", "p99", "max"];
 ///
 /// A figure that is not finite becomes `null`, which is what the document has where there is no
 /// figure; so does a whole distribution or interval of which a part is not finite.
-#[must_use]
 pub fn summary(summary: &Summary) -> String {
     let mut value = serde_json::to_value(summary)
         .expect("invariant: a summary has string keys and no type that JSON lacks");

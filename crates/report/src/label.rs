@@ -5,6 +5,7 @@ use inferometer_analysis::imported::Imported;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
+use inferometer_metrics::{Definition, Statistic};
 use inferometer_model::target::Target;
 
 use crate::number::{count, significant};
@@ -14,6 +15,11 @@ pub const VARIANT: &str = "variant";
 
 /// Facts that name the card, in the order in which they are looked for.
 const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
+
+/// The head of a column with a statistic of a latency.
+pub(crate) fn latency((metric, of): (&Definition, Statistic)) -> String {
+    format!("{} {} (ms)", metric.title, of.name())
+}
 
 /// The card that the server runs on if it is known, else its address.
 pub(crate) fn card(target: &Target) -> String {
@@ -56,13 +62,11 @@ pub(crate) fn unreal(summary: &Summary) -> Option<&'static str> {
 
 /// The same in a sentence that cannot be overlooked; of imported results both where they come from
 /// and what they were there.
-#[must_use]
 pub fn notice(summary: &Summary) -> Option<String> {
     notice_of(&summary.target, summary.predicted, summary.imported.as_ref())
 }
 
 /// The same of a run that has no results yet.
-#[must_use]
 pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) -> Option<String> {
     let imported = imported.map(|imported| {
         let whose = match imported.is_ours() {
@@ -101,7 +105,6 @@ pub(crate) fn with_reality(text: &str, summary: &Summary) -> String {
 }
 
 /// What a report is headed by: `chatglm3-6b on A100 40G, vllm v0.2.7`.
-#[must_use]
 pub fn title(summary: &Summary) -> String {
     let target = &summary.target;
     let text = format!("{} on {}, {}", target.model, card(target), engine(target));

@@ -7,7 +7,6 @@ use crate::document::{Block, Span, Text, Tone};
 use crate::escape::markdown as escape;
 
 /// The report as Markdown. It refers to charts as `./ID.png`, beside the file.
-#[must_use]
 pub fn report(input: &ReportInput<'_>) -> String {
     let mut out = String::new();
     for block in blocks(input) {

@@ -1,6 +1,8 @@
 //! The figures of a pass as data, so that every output lists the same ones under the same
 //! names. No figure is computed here.
 
+use std::borrow::Cow;
+
 use inferometer_analysis::pass::PassSummary;
 use inferometer_metrics::{Definition, registry};
 use inferometer_stats::Distribution;
@@ -8,9 +10,9 @@ use inferometer_stats::Distribution;
 /// One distribution of a pass.
 pub(crate) struct Measure<'a> {
     /// Its name without the unit, as machines read it: `ttft`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its name as people read it: `TTFT`.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// `ms` or `us`.
     pub unit: &'static str,
     /// The values; absent when there are none.
@@ -20,8 +22,8 @@ pub(crate) struct Measure<'a> {
 /// The distributions that describe the server, in the order of the registry of metrics.
 pub(crate) fn measures(pass: &PassSummary) -> Vec<Measure<'_>> {
     let measure = |(_, metric): (_, &'static Definition)| Measure {
-        name: metric.name,
-        title: metric.title,
+        name: metric.name.into(),
+        title: metric.title.into(),
         unit: "ms",
         values: pass.latency(metric),
     };
@@ -32,12 +34,14 @@ pub(crate) fn measures(pass: &PassSummary) -> Vec<Measure<'_>> {
 pub(crate) fn instrument_measures(pass: &PassSummary) -> Vec<Measure<'_>> {
     let us = |name, title, values| Measure { name, title, unit: "us", values };
     let instrument = &pass.instrument;
-    vec![
-        us("receive_lateness", "Receive lateness", instrument.receive_lateness_us.as_ref()),
-        us("arrival_width", "Arrival width", instrument.arrival_width_us.as_ref()),
-        us("ttft_bound", "TTFT error bound", instrument.ttft_bound_us.as_ref()),
-        us("tpot_bound", "TPOT error bound", instrument.tpot_bound_us.as_ref()),
-        us("itl_bound", "ITL error bound", instrument.itl_bound_us.as_ref()),
-        us("e2e_bound", "E2E error bound", instrument.e2e_bound_us.as_ref()),
-    ]
+    let (late, width) = (&instrument.receive_lateness_us, &instrument.arrival_width_us);
+    let mut measures = vec![
+        us("receive_lateness".into(), "Receive lateness".into(), late.as_ref()),
+        us("arrival_width".into(), "Arrival width".into(), width.as_ref()),
+    ];
+    measures.extend(registry::bounded().map(|(metric, _)| {
+        let names = (format!("{}_bound", metric.name), format!("{} error bound", metric.title));
+        us(names.0.into(), names.1.into(), instrument.bounds.bound(metric))
+    }));
+    measures
 }

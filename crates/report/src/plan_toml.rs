@@ -5,7 +5,6 @@ use inferometer_plan::spec::Spec;
 
 /// The requested plan as a file, with the seed and the salt that were chosen for the user: they are
 /// needed to repeat it.
-#[must_use]
 pub fn plan_toml(plan: &Plan, salt: Option<&str>) -> String {
     let asked = Spec {
         seed: Some(plan.seed),
@@ -18,7 +17,6 @@ pub fn plan_toml(plan: &Plan, salt: Option<&str>) -> String {
 }
 
 /// A spec as a plan file.
-#[must_use]
 pub fn spec_toml(spec: &Spec) -> String {
     // TOML has no null: what is absent is left out.
     let mut value = serde_json::to_value(spec).unwrap_or_default();

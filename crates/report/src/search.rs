@@ -6,7 +6,6 @@ use crate::number::{MISSING, significant};
 use crate::text_table::{Align, Table};
 
 /// The answer in one sentence.
-#[must_use]
 pub fn sentence(answer: &SearchAnswer) -> String {
     let unit = answer.over.unit();
     let objectives: Vec<&str> = answer.objectives.iter().map(|it| it.text.as_str()).collect();

@@ -1,7 +1,6 @@
 //! The table in which results are published, with the columns, the padding and the two decimals
 //! of the records that it is compared with. A failed request is never part of a figure.
 
-use inferometer_metrics::{e2e, itl, tpot, ttft};
 use std::fmt::Write as _;
 
 use inferometer_analysis::cell::Cell;
@@ -9,12 +8,16 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::TableForm;
 use inferometer_load::PassKind;
+use inferometer_metrics::{Statistic, registry};
 
 use crate::extra_tables;
 use crate::label;
 use crate::number::{MISSING, count, length, two_decimals};
 use crate::search;
 use crate::text_table::{Align, Table};
+
+/// Where the latencies begin in the table of loads.
+pub(crate) const LATENCIES_FROM: usize = 7;
 
 /// The columns of the published tables.
 const RECORD_COLUMNS: [&str; 6] = [
@@ -32,7 +35,6 @@ const RECORD_COLUMNS: [&str; 6] = [
 /// Figures have two decimals and `-` where there is none. Under the table stands, for each pass
 /// with failed requests, how many and why; then, where passes hold a concurrency or a rate, a
 /// table with a row per pass.
-#[must_use]
 pub fn markdown(summaries: &[Summary]) -> String {
     let mut out = String::new();
     let mut above: Option<(String, String)> = None;
@@ -144,7 +146,7 @@ fn own_length(of_grid: u32, cell: &Cell, tokens: fn(&PassSummary) -> u64) -> Str
 
 /// A row per pass that holds a concurrency or a rate; empty when there is none.
 pub(crate) fn loads(summary: &Summary) -> Table {
-    let mut table = Table::new([
+    let before = [
         ("Input", Align::Right),
         ("Output", Align::Right),
         ("Pass", Align::Left),
@@ -152,21 +154,17 @@ pub(crate) fn loads(summary: &Summary) -> Table {
         ("Completed / planned", Align::Right),
         ("Requests/s", Align::Right),
         ("Output tokens/s", Align::Right),
-        ("TTFT p50 (ms)", Align::Right),
-        ("TTFT p99 (ms)", Align::Right),
-        ("TPOT p50 (ms)", Align::Right),
-        ("TPOT p99 (ms)", Align::Right),
-        ("ITL p99 (ms)", Align::Right),
-        ("E2E p50 (ms)", Align::Right),
-        ("E2E p99 (ms)", Align::Right),
-        ("Peak in flight", Align::Right),
-    ]);
+    ];
+    let before = before.map(|(name, align)| (name.to_owned(), align));
+    let latencies = registry::in_tables().map(label::latency);
+    let right = latencies.chain(["Peak in flight".to_owned()]).map(|name| (name, Align::Right));
+    let mut table = Table::new(before.into_iter().chain(right));
     for cell in &summary.cells {
         for pass in &cell.passes {
             if !matches!(pass.kind, PassKind::Closed | PassKind::Open) {
                 continue;
             }
-            table.push(vec![
+            let mut row = vec![
                 input_length(cell),
                 output_length(cell),
                 label::kind(pass),
@@ -174,15 +172,11 @@ pub(crate) fn loads(summary: &Summary) -> Table {
                 completed(pass),
                 two_decimals(pass.requests_per_s),
                 two_decimals(pass.output_tokens_per_s),
-                two_decimals(pass.latencies.get(&ttft::FROM_SENT).map(|d| d.p50)),
-                two_decimals(pass.latencies.get(&ttft::FROM_SENT).map(|d| d.p99)),
-                two_decimals(pass.latencies.get(&tpot::DEFINITION).map(|d| d.p50)),
-                two_decimals(pass.latencies.get(&tpot::DEFINITION).map(|d| d.p99)),
-                two_decimals(pass.latencies.get(&itl::DEFINITION).map(|d| d.p99)),
-                two_decimals(pass.latencies.get(&e2e::FROM_SENT).map(|d| d.p50)),
-                two_decimals(pass.latencies.get(&e2e::FROM_SENT).map(|d| d.p99)),
-                pass.peak_concurrency.map_or_else(|| MISSING.to_owned(), count),
-            ]);
+            ];
+            let of = |(metric, of): (_, Statistic)| pass.latency(metric).and_then(|it| of.of(it));
+            row.extend(registry::in_tables().map(of).map(two_decimals));
+            row.push(pass.peak_concurrency.map_or_else(|| MISSING.to_owned(), count));
+            table.push(row);
         }
     }
     table

@@ -40,7 +40,6 @@ const SEARCH_HEADING: usize = 24;
 
 /// The results of each target: what was measured, the table, what failed, findings, verdict. The
 /// verdict is last, where a reader of a terminal looks first.
-#[must_use]
 pub fn text(summaries: &[Summary], colour: Colour) -> String {
     let mut out = String::new();
     for summary in summaries {

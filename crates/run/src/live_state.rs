@@ -54,7 +54,7 @@ pub struct LivePass {
 
 /// Sums over all passes of this process. Passes that were resumed from an earlier run are not in
 /// them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Totals {
     /// Requests begun, requests ended and chunks received.
     pub counts: LiveCounts,

@@ -53,13 +53,7 @@ pub fn judge(
         return Err(Shortfall::Failed(why));
     }
     search_text::judge(&summary.searches)?;
-    let missed: Vec<String> = summary
-        .verdict
-        .slo
-        .iter()
-        .filter(|objective| !objective.met)
-        .map(|objective| format!("{} ({})", objective.objective, objective.place))
-        .collect();
+    let missed = missed_objectives(summary);
     if !missed.is_empty() {
         return Err(Shortfall::Objective(format!("not met: {}", missed.join("; "))));
     }
@@ -70,6 +64,12 @@ pub fn judge(
         )));
     }
     Ok(())
+}
+
+/// The objectives that were not met, each with where that was.
+pub fn missed_objectives(summary: &Summary) -> Vec<String> {
+    let missed = summary.verdict.slo.iter().filter(|objective| !objective.met);
+    missed.map(|objective| format!("{} ({})", objective.objective, objective.place)).collect()
 }
 
 /// Why the run counts as failed: a pass without a completed request, or with too many others.

@@ -16,6 +16,11 @@ pub const REQUEST_S: [f64; 21] = [
     0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0,
     480.0, 960.0, 1920.0, 7680.0,
 ];
+/// Upper bounds for what the instrument itself adds, in seconds.
+pub const INSTRUMENT_S: [f64; 14] = [
+    0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.05,
+    0.1, 0.5, 1.0,
+];
 
 /// Counts of durations between bounds, and their sum.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +33,6 @@ pub struct Buckets {
 
 impl Buckets {
     /// Empty buckets between ascending upper bounds in seconds.
-    #[must_use]
     pub fn new(bounds_s: &'static [f64]) -> Self {
         Self { bounds_s, counts: vec![0.0; bounds_s.len() + 1], sum_s: 0.0 }
     }
@@ -51,13 +55,11 @@ impl Buckets {
     }
 
     /// How many durations were counted.
-    #[must_use]
     pub fn count(&self) -> f64 {
         self.counts.iter().sum()
     }
 
     /// The sum of all durations in seconds.
-    #[must_use]
     pub fn sum_s(&self) -> f64 {
         self.sum_s
     }

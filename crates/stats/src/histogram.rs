@@ -39,27 +39,23 @@ impl Histogram {
     }
 
     /// How many spans end in a bucket whose end is not above this one.
-    #[must_use]
     pub fn count_up_to(&self, span: Duration) -> u64 {
         let ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         self.counts.iter().enumerate().filter(|(at, _)| upper(*at) <= ns).map(|(_, n)| n).sum()
     }
 
     /// How many spans were counted.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.n
     }
 
     /// The longest span, exact; zero of none.
-    #[must_use]
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.max_ns)
     }
 
     /// The span that a share `q` of all spans does not exceed, rounded up to its bucket's end;
     /// zero of none.
-    #[must_use]
     pub fn quantile(&self, q: f64) -> Duration {
         let rank = ((q * self.n as f64).ceil() as u64).clamp(1, self.n.max(1));
         let mut seen = 0;

@@ -23,7 +23,6 @@ pub(super) const NORMAL_975: f64 = 1.959_963_984_540_054;
 /// Tibshirani, 1993, chapter 13); above, the normal interval of the ratio (Cochran, Sampling
 /// Techniques, 1977, chapter 6), which for plain values is mean +- 1.96 s / sqrt(n). A handful
 /// of parts makes either of them too narrow: no more can be known from so few.
-#[must_use]
 pub fn mean_interval(parts: &[(f64, f64)], seed: u64) -> Option<[f64; 2]> {
     if parts.len() < FEWEST_PARTS {
         return None;
@@ -71,7 +70,6 @@ pub(super) fn normal(mean: f64, mean_weight: f64, squares: f64, n: f64) -> [f64;
 /// The number of values below the quantile is binomial(n, q), so the interval from rank l to
 /// rank u covers it with probability P(l <= B < u); each tail gets half of what may be missed
 /// (David and Nagaraja, Order Statistics, 2003, section 7.1).
-#[must_use]
 pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> Option<(u64, u64)> {
     let tail = (1.0 - confidence) / 2.0;
     let (first, probabilities) = binomial(n, q);

@@ -41,7 +41,6 @@ pub const CONFIDENCE: f64 = 0.95;
 ///
 /// Percentiles are interpolated linearly over the exact values ([`percentile`]); the intervals
 /// are those of [`quantile_ranks`] and [`mean_interval`].
-#[must_use]
 pub fn distribution(values: &mut [f64], seed: u64) -> Option<Distribution> {
     let n = values.len();
     if n == 0 {

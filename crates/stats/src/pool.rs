@@ -31,7 +31,6 @@ impl Default for Pool {
 
 impl Pool {
     /// A pool that keeps this many samples as they are.
-    #[must_use]
     pub fn keeping(kept: usize) -> Self {
         Self { kept, samples: Vec::new(), beyond: None, requests: Parts::default() }
     }
@@ -61,7 +60,6 @@ impl Pool {
 
     /// The values as they can be drawn, at most about so many points and columns; nothing of no
     /// values. Values of one request are not independent, so there are no intervals.
-    #[must_use]
     pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
         match &self.beyond {
             None => {
@@ -79,7 +77,6 @@ impl Pool {
     /// The values of one request are not independent, so the mean's interval resamples whole
     /// requests, and the order-statistic intervals, which would come out far too narrow, are
     /// absent. `n` is the sum of the weights, rounded.
-    #[must_use]
     pub fn distribution(mut self, seed: u64) -> Option<Distribution> {
         // Sorted in full, so that records give the same figures to the last bit in any order.
         self.samples.sort_unstable_by(|a, b| {

@@ -4,31 +4,26 @@
 //! decide nothing, never need them. Square roots and the four operations are exact everywhere.
 
 /// The natural logarithm.
-#[must_use]
 pub fn ln(x: f64) -> f64 {
     libm::log(x)
 }
 
 /// `ln(1 + x)`, without losing the digits of a small `x`.
-#[must_use]
 pub fn ln_1p(x: f64) -> f64 {
     libm::log1p(x)
 }
 
 /// The exponential function.
-#[must_use]
 pub fn exp(x: f64) -> f64 {
     libm::exp(x)
 }
 
 /// The cosine of an angle in radians.
-#[must_use]
 pub fn cos(x: f64) -> f64 {
     libm::cos(x)
 }
 
 /// `x` to the power of `y`.
-#[must_use]
 pub fn pow(x: f64, y: f64) -> f64 {
     libm::pow(x, y)
 }

@@ -11,7 +11,6 @@ use crate::portable;
 /// (E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal
 /// of the American Statistical Association 22, 1927). It stays within 0 and 1, and has a width
 /// where nothing or everything succeeded. Without trials it is 0 to 1.
-#[must_use]
 pub fn wilson(successes: f64, trials: f64, z: f64) -> [f64; 2] {
     if trials <= 0.0 {
         return [0.0, 1.0];
@@ -26,7 +25,6 @@ pub fn wilson(successes: f64, trials: f64, z: f64) -> [f64; 2] {
 
 /// The number that a standard normal one exceeds with this probability, for one from 1e-12 to a
 /// half; off by less than 1e-8 of itself (P. J. Acklam's rational approximations, 2003).
-#[must_use]
 pub fn normal_quantile_above(probability: f64) -> f64 {
     const A: [f64; 6] = [
         -39.696_830_286_653_76,

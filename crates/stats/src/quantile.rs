@@ -7,7 +7,6 @@ use crate::Weighted;
 ///
 /// # Panics
 /// If there are no values.
-#[must_use]
 pub fn percentile(sorted: &[f64], q: f64) -> f64 {
     let rank = (sorted.len() - 1) as f64 * q;
     let low = rank.floor() as usize;
@@ -21,7 +20,6 @@ pub fn percentile(sorted: &[f64], q: f64) -> f64 {
 ///
 /// # Panics
 /// If there are no values.
-#[must_use]
 pub fn weighted_percentile(sorted: &[Weighted], q: f64) -> f64 {
     let total: f64 = sorted.iter().map(|sample| sample.weight).sum();
     // A sum of many fractions misses a whole number by a little; this is far less than a rank.

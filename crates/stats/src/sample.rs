@@ -35,7 +35,6 @@ impl Default for Sample {
 
 impl Sample {
     /// A sample that keeps this many values as they are.
-    #[must_use]
     pub fn keeping(kept: usize) -> Self {
         Self { kept, exact: Vec::new(), beyond: None }
     }
@@ -56,7 +55,6 @@ impl Sample {
 
     /// The values as they can be drawn, at most about so many points and columns; nothing of no
     /// values.
-    #[must_use]
     pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
         match &self.beyond {
             None => {
@@ -70,7 +68,6 @@ impl Sample {
     }
 
     /// The distribution of the values, or none of no values.
-    #[must_use]
     pub fn distribution(mut self, seed: u64) -> Option<Distribution> {
         match self.beyond {
             None => distribution(&mut self.exact, seed),

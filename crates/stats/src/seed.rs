@@ -7,7 +7,6 @@ use sha2::{Digest, Sha256};
 use crate::portable;
 
 /// The random stream of a purpose. Labels keep streams apart: no two purposes share draws.
-#[must_use]
 pub fn rng(seed: u64, labels: &[&str]) -> ChaCha8Rng {
     let mut hasher = Sha256::new();
     hasher.update(seed.to_le_bytes());
@@ -19,7 +18,6 @@ pub fn rng(seed: u64, labels: &[&str]) -> ChaCha8Rng {
 }
 
 /// The seed of a repeat, from 1: the first has the plan's own, the others draw anew.
-#[must_use]
 pub fn of_repeat(seed: u64, repeat: u32) -> u64 {
     match repeat {
         0 | 1 => seed,

@@ -4,7 +4,6 @@ use crate::Spread;
 
 /// The mean of a figure over repeats, with the 95 % interval of Student's t and the coefficient
 /// of variation; none without values. One value has no interval.
-#[must_use]
 pub fn spread(values: &[f64]) -> Option<Spread> {
     if values.is_empty() {
         return None;
@@ -29,7 +28,6 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
 /// The 97.5 % quantile of Student's t: exact to the digits shown up to ten degrees of freedom,
 /// then by the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5), which is
 /// right to five digits there.
-#[must_use]
 pub fn student_975(degrees: usize) -> f64 {
     const FEW: [f64; 10] = [
         12.706_205, 4.302_653, 3.182_446, 2.776_445, 2.570_582, 2.446_912, 2.364_624, 2.306_004,

@@ -148,7 +148,6 @@ impl Errors {
     }
 
     /// Events whose read had no kernel stamp.
-    #[must_use]
     pub fn unstamped(&self) -> u64 {
         self.unstamped
     }

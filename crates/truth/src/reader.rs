@@ -36,7 +36,6 @@ pub struct BareReader {
 
 impl BareReader {
     /// A reader of `requests` answers of `tokens` tokens, `streams` at a time.
-    #[must_use]
     pub fn new(server: SocketAddr, streams: u32, requests: u32, tokens: u32) -> Self {
         let body = json!({
             "model": "truth", "prompt": "a b c d e f g h", "max_tokens": tokens, "stream": true,

@@ -49,7 +49,6 @@ pub struct Stream {
 
 impl TruthServer {
     /// A server that has served nothing.
-    #[must_use]
     pub fn new(pace: Pace) -> Self {
         Self {
             pace,
@@ -61,7 +60,6 @@ impl TruthServer {
     }
 
     /// What it has counted so far.
-    #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -71,7 +71,6 @@ impl Counters {
     }
 
     /// The counts so far.
-    #[must_use]
     pub fn stats(&self) -> ServerStats {
         let us = |span: Duration| span.as_nanos() as f64 * 1e-3;
         let window_ns = self.window.map_or(0, |(first, last)| last.since(first).as_nanos());

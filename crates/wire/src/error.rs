@@ -37,7 +37,6 @@ impl WireError {
 
 /// What the body of an error says, for people: the message out of the shapes that engines use
 /// (`error.message`, `error`, `message`, `detail`), else the beginning of the body.
-#[must_use]
 pub fn error_message(status: u16, body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let message = serde_json::from_str(&text).ok().and_then(|value| in_json(&value));

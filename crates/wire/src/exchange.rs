@@ -40,7 +40,6 @@ pub struct ResponseReader {
 
 impl ResponseReader {
     /// A reader for the response to one request, which keeps its text if `keep_text`.
-    #[must_use]
     pub fn new(dialect: &Dialect, prompt: &Prompt, stream: bool, keep_text: bool) -> Self {
         let body = Body {
             status: None,
@@ -87,7 +86,6 @@ impl ResponseReader {
     }
 
     /// Where the response is.
-    #[must_use]
     pub fn progress(&self) -> Progress {
         match (self.ended, self.body.status) {
             (Some(_), _) => Progress::Ended,
@@ -97,38 +95,32 @@ impl ResponseReader {
     }
 
     /// Whether status line and header fields are complete.
-    #[must_use]
     pub fn head_seen(&self) -> bool {
         self.body.status.is_some()
     }
 
     /// The status, once the head is complete.
-    #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.body.status
     }
 
     /// Whether the connection may carry another request: only after a message that ended well.
-    #[must_use]
     pub fn keep_alive(&self) -> bool {
         self.ended == Some(Ended::Complete) && self.http.keep_alive() && !self.body.broken
     }
 
     /// The content so far.
-    #[must_use]
     pub fn parsed(&self) -> &ParsedResponse {
         &self.body.parsed
     }
 
     /// The content.
-    #[must_use]
     pub fn into_parsed(self) -> ParsedResponse {
         self.body.parsed
     }
 
     /// The outcome, and a message of the server or the parser for people. Before the end: what they
     /// would be if the connection ended now.
-    #[must_use]
     pub fn verdict(&self) -> (Outcome, Option<String>) {
         let parsed = &self.body.parsed;
         match (self.body.status, &self.body.content) {

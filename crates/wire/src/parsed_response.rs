@@ -8,7 +8,7 @@ use inferometer_model::record::{Event, EventKind, Usage};
 use crate::http::Ended;
 
 /// The content of a response so far.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParsedResponse {
     /// The events, in order.
     pub events: Vec<Event>,
@@ -34,21 +34,9 @@ pub struct ParsedResponse {
 
 impl ParsedResponse {
     /// An empty response. With `keep_text`, text is kept, which costs a copy per event.
-    #[must_use]
     pub fn new(keep_text: bool) -> Self {
-        Self {
-            events: Vec::new(),
-            text: keep_text.then(String::new),
-            reasoning: keep_text.then(String::new),
-            finish_reason: None,
-            usage: Usage::default(),
-            error: None,
-            malformed: None,
-            proper_end: false,
-            done: false,
-            read: 0,
-            messages: 0,
-        }
+        let text = keep_text.then(String::new);
+        Self { reasoning: text.clone(), text, ..Self::default() }
     }
 
     /// Further events belong to this read.
@@ -62,7 +50,6 @@ impl ParsedResponse {
     }
 
     /// Messages so far.
-    #[must_use]
     pub fn messages(&self) -> u32 {
         self.messages
     }
@@ -142,7 +129,6 @@ impl ParsedResponse {
     }
 
     /// Whether output came: text, half a character, reasoning or a tool call.
-    #[must_use]
     pub fn has_token(&self) -> bool {
         self.events.iter().any(|event| event.kind.is_token())
     }
@@ -152,7 +138,6 @@ impl ParsedResponse {
     /// An error event is a server error whatever follows it. A stream is complete when its
     /// proper end was seen, and either HTTP or the dialect's end mark shows that nothing is
     /// missing. A complete response without output is malformed unless the usage states zero.
-    #[must_use]
     pub fn outcome(&self, http: Ended) -> Outcome {
         if self.error.is_some() {
             Outcome::ServerError

@@ -68,13 +68,11 @@ impl Default for Decoder {
 
 impl Decoder {
     /// A decoder at the beginning of a stream.
-    #[must_use]
     pub fn new() -> Self {
         Self::with_limit(MAX_MESSAGE_BYTES)
     }
 
     /// A decoder that takes messages of at most `limit` bytes.
-    #[must_use]
     pub fn with_limit(limit: usize) -> Self {
         Self {
             line: Vec::new(),
@@ -139,7 +137,6 @@ impl Decoder {
     }
 
     /// The stream ended: says whether it cut off a message, which is not dispatched.
-    #[must_use]
     pub fn finish(&self) -> bool {
         self.has_data
             || !self.event.is_empty()

@@ -29,14 +29,12 @@ pub struct PromptContext {
 
 impl PromptContext {
     /// A context of text prompts with nothing reserved.
-    #[must_use]
     pub fn new(tokenizer: Arc<dyn Tokenizer>, seed: u64, salt: impl Into<String>) -> Self {
         let (salt, form, made) = (salt.into(), PromptForm::Text, Arc::default());
         Self { tokenizer, seed, salt, form, reserve: 0, made }
     }
 
     /// The number of prompts made so far; it can be read while prompts are made.
-    #[must_use]
     pub fn made(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.made)
     }

@@ -47,7 +47,6 @@ pub enum Note {
 
 impl Note {
     /// Whether it depends on the prompts of earlier passes.
-    #[must_use]
     pub fn depends_on_earlier(&self) -> bool {
         match self {
             Self::Reused { .. } | Self::RowsAgain { .. } | Self::Overlapping { .. } => true,

@@ -7,14 +7,13 @@
 
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
 use inferometer_model::request::Prompt;
 
 use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::fit::{self, SizedPrompt, Words, inexact, short_tag};
 use crate::scope::{PromptForm, PromptScope};
-use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
 
 /// The workload `random`.
 pub(crate) struct RandomWords;
@@ -26,13 +25,8 @@ impl WorkloadDefinition for RandomWords {
 }
 
 impl Workload for RandomWords {
-    fn requests(
-        &self,
-        context: &PromptContext,
-        cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError> {
+    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
+        let Wanted { context, cell, scope, count } = *wanted;
         let length = context.own_length(cell.input_length)?;
         let made = prompts(context, scope, count, length)?;
         let notes = short_tag(context, length).into_iter().chain(inexact(context, &made, length));

@@ -14,7 +14,7 @@ use crate::error::WorkloadError;
 use crate::fit::require_plain_words;
 use crate::random::RandomWords;
 use crate::scope::PromptScope;
-use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
 use crate::{blocks, replay, sharegpt};
 
 /// The definition of a plan's workload.
@@ -63,7 +63,6 @@ impl OpenWorkload {
 
     /// The same context with the workload `random`: for requests beside the measurement, which no
     /// data set provides.
-    #[must_use]
     pub fn random_words(&self) -> Self {
         Self { workload: Arc::new(RandomWords), context: self.context.clone() }
     }
@@ -78,23 +77,20 @@ impl OpenWorkload {
         scope: &PromptScope,
         count: usize,
     ) -> Result<RequestBatch, WorkloadError> {
-        self.workload.requests(&self.context, cell, scope, count)
+        self.workload.requests(&Wanted { context: &self.context, cell, scope, count })
     }
 
     /// [`Workload::verbatim_prompts`]
-    #[must_use]
     pub fn verbatim_prompts(&self) -> Vec<&Prompt> {
         self.workload.verbatim_prompts()
     }
 
     /// The workload.
-    #[must_use]
     pub fn workload(&self) -> &dyn Workload {
         self.workload.as_ref()
     }
 
     /// [`Workload::findings`]
-    #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         self.workload.findings()
     }

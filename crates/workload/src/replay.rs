@@ -19,9 +19,8 @@ use serde_json::{Map, Value};
 use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::random::RandomWords;
-use crate::scope::PromptScope;
 use crate::workload::{
-    RequestBatch, Workload, WorkloadDefinition, one_of_each_form, write_instants,
+    RequestBatch, Wanted, Workload, WorkloadDefinition, one_of_each_form, write_instants,
 };
 
 /// The version of the format.
@@ -74,7 +73,6 @@ type Axis = (&'static str, fn(&CellPlan) -> u32);
 
 impl DumpHeader {
     /// The header of a plan with this salt.
-    #[must_use]
     pub fn of(plan: &Plan, salt: &str) -> Self {
         let mut keys = match serde_json::to_value(&plan.asked) {
             Ok(Value::Object(keys)) => keys,
@@ -264,13 +262,8 @@ impl Replay {
     }
 
     /// Requests outside of measured passes: random words of the length of the cell's requests.
-    fn unmeasured(
-        &self,
-        context: &PromptContext,
-        cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError> {
+    fn unmeasured(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
+        let Wanted { context, cell, .. } = *wanted;
         let here = self.passes.iter().find(|((name, ..), _)| *name == cell.to_string());
         let first = here.and_then(|(_, requests)| requests.first());
         let (input, output) = first.map_or((cell.input_length, cell.output_length), |first| {
@@ -278,20 +271,15 @@ impl Replay {
         });
         let input_length = input.max(context.reserve + 1);
         let cell = CellPlan { input_length, output_length: output.max(1) };
-        RandomWords.requests(context, cell, scope, count)
+        RandomWords.requests(&Wanted { cell, ..*wanted })
     }
 }
 
 impl Workload for Replay {
-    fn requests(
-        &self,
-        context: &PromptContext,
-        cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError> {
+    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
+        let Wanted { scope, count, .. } = *wanted;
         if UNMEASURED.contains(&scope.pass.as_str()) {
-            return self.unmeasured(context, cell, scope, count);
+            return self.unmeasured(wanted);
         }
         let key = (scope.cell.clone(), scope.pass.clone(), scope.repeat + 1);
         let requests = self.passes.get(&key).map_or(&[][..], Vec::as_slice);

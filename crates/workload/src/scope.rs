@@ -20,7 +20,6 @@ pub struct PromptScope {
 
 impl PromptScope {
     /// A scope with no prompts taken before it.
-    #[must_use]
     pub fn new(cell: impl Into<String>, pass: impl Into<String>, repeat: u32) -> Self {
         Self { cell: cell.into(), pass: pass.into(), repeat, taken: 0 }
     }

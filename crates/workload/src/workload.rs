@@ -44,20 +44,27 @@ impl<D: WorkloadDefinition + ?Sized> WorkloadDefinition for &D {
     }
 }
 
+/// The requests that a pass wants.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// What prompts have in common.
+    pub context: &'a PromptContext,
+    /// The cell.
+    pub cell: CellPlan,
+    /// The pass.
+    pub scope: &'a PromptScope,
+    /// How many.
+    pub count: usize,
+}
+
 /// A source of requests, opened.
 pub trait Workload: Send + Sync {
-    /// Makes the `count` requests of one pass. They are the same for the same context, cell and
+    /// Makes the requests of one pass. They are the same for the same context, cell and
     /// scope, on any number of threads.
     ///
     /// # Errors
     /// If they cannot be made.
-    fn requests(
-        &self,
-        context: &PromptContext,
-        cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError>;
+    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError>;
 
     /// One prompt of each form (text, token ids, messages) that is sent as the data set has it. A
     /// dialect that cannot send one of these forms is refused before the run.

@@ -38,7 +38,6 @@ pub struct BlockFigures {
 impl BlockFigures {
     /// Whole seconds between the whole seconds of the first send and the last end, as the log
     /// counts them.
-    #[must_use]
     pub fn duration_s(&self) -> u64 {
         const SECOND: u64 = 1_000_000_000;
         (self.ended_unix_ns / SECOND).saturating_sub(self.began_unix_ns / SECOND)
@@ -54,13 +53,11 @@ impl BlockFigures {
     }
 
     /// Output tokens of a completed request, on average.
-    #[must_use]
     pub fn completion_tokens_per_request(&self) -> Option<f64> {
         self.per_request(self.completion_tokens)
     }
 
     /// Output tokens per second of [`BlockFigures::duration_s`].
-    #[must_use]
     pub fn completion_tokens_per_s(&self) -> Option<f64> {
         self.per_second(self.completion_tokens)
     }

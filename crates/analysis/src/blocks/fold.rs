@@ -29,7 +29,6 @@ const CUT: [&str; 3] = ["length", "limit", "max_tokens"];
 
 impl BlockFold {
     /// A fold that has seen nothing.
-    #[must_use]
     pub fn new(pass: BlockPass) -> Self {
         Self {
             pass,
@@ -80,7 +79,6 @@ impl BlockFold {
     }
 
     /// The figures; `concurrency` is the load's, `seed` makes the resamples of intervals.
-    #[must_use]
     pub fn finish(self, concurrency: Option<u32>, seed: u64) -> BlockFigures {
         let wall = |at: Option<Nanos>| {
             let since = i128::from(at.unwrap_or(Nanos::ZERO).0);

@@ -175,7 +175,6 @@ impl Condition {
 
 impl Row {
     /// Where it stands, for people.
-    #[must_use]
     pub fn place(&self) -> String {
         let cell = self.cell.map_or_else(|| "all cells".to_owned(), |cell| cell.to_string());
         format!("{cell}, {}", self.load)

@@ -9,8 +9,7 @@ use crate::prediction::Columns;
 use crate::summary::Summary;
 use crate::verdict::Validity;
 use inferometer_load::PassKind;
-use inferometer_metrics::slo::Statistic;
-use inferometer_metrics::{Definition, e2e, tpot, ttft};
+use inferometer_metrics::{Definition, Statistic, registry};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Code, Severity, code};
 use inferometer_plan::Plan;
@@ -34,15 +33,12 @@ const OF_LENGTHS: [Code; 6] = [
     code::OUTPUT_CAPPED,
 ];
 
-/// The figures of each pass that are compared. Throughput is that of the table's columns.
-static OF_PASSES: [(&Definition, Statistic); 6] = [
-    (&ttft::FROM_SENT, Statistic::P50),
-    (&ttft::FROM_SENT, Statistic::P99),
-    (&tpot::DEFINITION, Statistic::P50),
-    (&tpot::DEFINITION, Statistic::P99),
-    (&e2e::FROM_SENT, Statistic::P50),
-    (&e2e::FROM_SENT, Statistic::P99),
-];
+/// The figures of each pass that are compared, with their names: of metrics with one value per request.
+/// Throughput is that of the table's columns.
+fn of_passes() -> impl Iterator<Item = (String, &'static Definition, Statistic)> {
+    let compared = registry::in_tables().filter(|(metric, _)| metric.of_classes);
+    compared.map(|(metric, of)| (format!("{}_{}", metric.name, of.name()), metric, of))
+}
 
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +77,6 @@ pub struct Series {
 
 impl Series {
     /// Whether it is the same figure of the same cell under the same load.
-    #[must_use]
     pub fn is_same_figure(&self, other: &Self) -> bool {
         (self.cell, &self.load, &self.figure) == (other.cell, &other.load, &other.figure)
     }
@@ -94,7 +89,6 @@ impl Series {
 
 impl Subject {
     /// The results of a run.
-    #[must_use]
     pub fn of_run(name: impl Into<String>, summary: &Summary) -> Self {
         let conditions = [
             // Where only lengths were made, as in a prediction, there is none.
@@ -232,8 +226,7 @@ fn identity(summary: &Summary) -> Option<String> {
 
 /// Whether a figure is one that a comparison can have.
 pub(super) fn is_compared(figure: &str) -> bool {
-    let of_passes = OF_PASSES.iter().map(|(metric, of)| format!("{}_{}", metric.name, of.name()));
-    Columns::NAMES.contains(&figure) || of_passes.into_iter().any(|known| known == figure)
+    Columns::NAMES.contains(&figure) || of_passes().any(|(known, _, _)| known == figure)
 }
 
 /// Why the figures of a run are to be taken with care.
@@ -286,8 +279,7 @@ fn of_cell(cell: &Cell) -> Vec<Series> {
     let several = loads.iter().filter(|(_, kind)| *kind != PassKind::OneByOne).count() > 1;
     for (load, kind) in loads {
         let passes = || cell.passes.iter().filter(|pass| pass.load == load);
-        for (metric, statistic) in &OF_PASSES {
-            let figure = format!("{}_{}", metric.name, statistic.name());
+        for (figure, metric, statistic) in of_passes() {
             let values = passes().filter_map(|pass| statistic.of(pass.latency(metric)?));
             series.push(of_pass(load, figure, false, values.collect()));
         }
@@ -311,8 +303,7 @@ fn of_stated(summary: &Summary, imported: &Imported) -> Vec<Series> {
         summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
     let mut series = Vec::new();
     for ((cell, pass), stated) in passes.zip(&imported.passes) {
-        for (metric, statistic) in &OF_PASSES {
-            let figure = format!("{}_{}", metric.name, statistic.name());
+        for (figure, metric, statistic) in of_passes() {
             let missing = pass.latency(metric).and_then(|of| statistic.of(of)).is_none();
             if let Some(value) = stated.agreeing.get(&figure).filter(|_| missing) {
                 let of_pass = of_pass(&pass.load, figure, false, vec![*value]);

@@ -84,7 +84,6 @@ pub struct LoadAnswer {
 
 impl SearchAnswer {
     /// The answer of the trials of a cell, in the order in which they were made.
-    #[must_use]
     pub fn of(plan: &SearchPlan, cell: CellPlan, trials: &[Trial]) -> Self {
         let mut search = Search::new(settings(plan));
         trials.iter().for_each(|trial| search.tell(trial.clone()));
@@ -92,7 +91,6 @@ impl SearchAnswer {
     }
 
     /// The answer as far as a search came.
-    #[must_use]
     pub fn of_search(plan: &SearchPlan, cell: CellPlan, search: &Search) -> Self {
         let (low, high) = search.interval();
         let upper = search.loads().iter().find(|load| Some(load.load) == high);
@@ -146,7 +144,6 @@ impl SearchAnswer {
     }
 
     /// The cell.
-    #[must_use]
     pub fn cell(&self) -> CellPlan {
         CellPlan { input_length: self.input_length, output_length: self.output_length }
     }

@@ -11,7 +11,6 @@ pub(super) const FEWEST_BLOCKS: usize = 12;
 /// Journal of Chemical Physics 91, 1989): neighbours are joined in pairs again and again, and where
 /// blocks have become longer than what ties their values together, the variance of their means
 /// stops to grow. The largest over all block lengths is taken, for each is an estimate.
-#[must_use]
 pub fn clustering(series: &[f64]) -> f64 {
     let mut blocks = series.to_vec();
     let Some(single) = variance(&blocks).filter(|variance| *variance > 0.0) else { return 1.0 };

@@ -48,7 +48,6 @@ pub struct Evidence {
 impl Evidence {
     /// The evidence of requests, pooled over the trials of a load in the order of time, with
     /// intervals at `z` standard errors on each side.
-    #[must_use]
     pub fn of(criteria: &[Criterion], judged: &[Vec<Judged>], z: f64) -> Self {
         // That one of several criteria is missed has as many occasions to be claimed wrongly; a part
         // is set aside for that claim by its other rule.
@@ -63,7 +62,6 @@ impl Evidence {
     }
 
     /// What all criteria claim together.
-    #[must_use]
     pub fn claim(&self) -> Claim {
         let claims = || self.measured.iter().map(|measured| measured.claim);
         if claims().any(|claim| claim == Claim::NotMet) {

@@ -18,7 +18,6 @@ pub const CODES: [Code; 4] = [
 ];
 
 /// The findings of the searches of a run, from their answers and the passes of their trials.
-#[must_use]
 pub fn findings(answers: &[SearchAnswer], cells: &[Cell]) -> Vec<Finding> {
     let of = |answer: &SearchAnswer| {
         let cell = cells.iter().find(|cell| cell.plan() == answer.cell());

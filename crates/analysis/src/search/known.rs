@@ -42,14 +42,12 @@ pub struct Load {
 
 impl Load {
     /// Requests that count.
-    #[must_use]
     pub fn counted(&self) -> u64 {
         self.judged.first().map_or(0, |judged| judged.len() as u64)
     }
 
     /// What is claimed of it. A server that gets ever more behind will miss every limit, however
     /// few requests have missed it by now.
-    #[must_use]
     pub fn claim(&self) -> Claim {
         if self.saturation.is_some() || self.is_hopeless {
             return Claim::NotMet;
@@ -94,7 +92,6 @@ impl Load {
     }
 
     /// Whether too few requests count to say anything.
-    #[must_use]
     pub fn is_blank(&self) -> bool {
         self.counted() < FEWEST && !self.is_beyond()
     }

@@ -36,7 +36,6 @@ pub struct Overwhelmed {
 /// If `planned` requests are worth at least n independent ones (twelve, or an eighth of them where
 /// that is fewer), M misses are worth the whole part of n M / planned of them, and those must be
 /// rarer, by the binomial law, than this claim's share of `level`.
-#[must_use]
 pub fn misses_to_claim(criteria: &[Criterion], planned: u64, level: f64) -> Vec<Option<u64>> {
     let level = level * EARLY_STOP_ALPHA_SHARE / criteria.len().max(1) as f64;
     let independent = INDEPENDENT.min(planned / IN_A_CROWD);
@@ -76,7 +75,6 @@ pub struct Watcher {
 
 impl Watcher {
     /// A watcher of a pass of so many requests; `level` is what one claim may be wrong.
-    #[must_use]
     pub fn new(criteria: &[Criterion], pass: &PassPlan, level: f64) -> Self {
         let planned = u64::from(pass.requests().unwrap_or(u32::MAX));
         Self {
@@ -93,7 +91,6 @@ impl Watcher {
     }
 
     /// Whether the claim is certain, with what requests in flight are at best: as if each ended now.
-    #[must_use]
     pub fn is_certain(&self, in_flight: impl Iterator<Item = RequestFigures>) -> bool {
         let mut missed = self.missed.clone();
         in_flight.for_each(|figures| add(&mut missed, &self.criteria, self.crowd, &figures));
@@ -104,7 +101,6 @@ impl Watcher {
 
 /// When the claim becomes certain in a trial of which it is known how each request would end, as in
 /// virtual time; none where it never does.
-#[must_use]
 pub fn certain_at(watcher: &Watcher, requests: &[RequestFigures]) -> Option<Nanos> {
     let is_certain = |at: Nanos| {
         watcher.is_certain(requests.iter().filter(|one| one.due <= at).map(|one| one.as_of(at)))

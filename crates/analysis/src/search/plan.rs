@@ -7,7 +7,6 @@ use super::overwhelmed::Watcher;
 use super::settings::{NextTrial, Settings};
 
 /// The settings of the procedure.
-#[must_use]
 pub fn settings(plan: &SearchPlan) -> Settings {
     Settings {
         criteria: plan.criteria.clone(),
@@ -25,7 +24,6 @@ pub fn settings(plan: &SearchPlan) -> Settings {
 }
 
 /// What ends the pass of a trial as soon as its claim is certain; none for a pass that is no trial.
-#[must_use]
 pub fn watcher(plan: &SearchPlan, pass: &PassPlan) -> Option<Watcher> {
     let watcher = || Watcher::new(&plan.criteria, pass, settings(plan).claim_level());
     pass.constant_load().map(|_| watcher())
@@ -33,7 +31,6 @@ pub fn watcher(plan: &SearchPlan, pass: &PassPlan) -> Option<Watcher> {
 
 /// The pass of a trial: that of the plan, at the load and with the requests that the procedure asks
 /// for.
-#[must_use]
 pub fn trial_pass(of_plan: &PassPlan, asked: NextTrial) -> PassPlan {
     let mut pass = of_plan.clone();
     if let PassPlan::Open { rate: level, bound, .. }

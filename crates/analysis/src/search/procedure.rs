@@ -34,37 +34,31 @@ pub struct Search {
 
 impl Search {
     /// A search that has tried nothing.
-    #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self { settings, loads: Vec::new(), requests: 0, trials: 0 }
     }
 
     /// What is known, in ascending order of loads.
-    #[must_use]
     pub fn loads(&self) -> &[Load] {
         &self.loads
     }
 
     /// What it is for.
-    #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
     /// Requests of all trials so far.
-    #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
     /// Trials so far.
-    #[must_use]
     pub fn trials(&self) -> u32 {
         self.trials
     }
 
     /// Standard errors of a claim on each side.
-    #[must_use]
     pub fn claim_z(&self) -> f64 {
         normal_quantile_above(self.settings.claim_level())
     }
@@ -113,7 +107,6 @@ impl Search {
     /// The ends of the interval as they can be claimed: the highest load that meets the objectives
     /// and the lowest that does not. Where claims contradict each other, the interval that holds
     /// all of the contradiction.
-    #[must_use]
     pub fn interval(&self) -> (Option<f64>, Option<f64>) {
         let of = |claim: Claim| {
             self.loads.iter().filter(move |load| load.claim() == claim).map(|load| load.load)
@@ -127,7 +120,6 @@ impl Search {
 
     /// Loads that were claimed to meet the objectives though a lower one does not: the server
     /// changed, or does not get slower with load.
-    #[must_use]
     pub fn contradicts(&self) -> bool {
         let first_bad = self.loads.iter().position(|load| load.claim() == Claim::NotMet);
         let last_good = self.loads.iter().rposition(|load| load.claim() == Claim::Met);
@@ -135,7 +127,6 @@ impl Search {
     }
 
     /// The best guess of the highest load that meets the objectives, without a confidence.
-    #[must_use]
     pub fn guess(&self) -> Option<f64> {
         match self.edge()? {
             Edge::Between { guess, .. } => Some(guess),
@@ -144,7 +135,6 @@ impl Search {
     }
 
     /// How it stands.
-    #[must_use]
     pub fn outcome(&self) -> Outcome {
         let (low, high) = self.interval();
         let settings = &self.settings;
@@ -167,7 +157,6 @@ impl Search {
     }
 
     /// The next trial; none when the search is over.
-    #[must_use]
     pub fn next(&self) -> Option<NextTrial> {
         if self.outcome() != Outcome::Unfinished {
             return None;

@@ -35,7 +35,6 @@ impl Settings {
     /// one side only, for a load meets the objectives or does not. What may go wrong in all of them
     /// together is shared out evenly (C. E. Bonferroni), so that it is right whatever load each trial
     /// is at and whatever was seen before.
-    #[must_use]
     pub fn claim_level(&self) -> f64 {
         (1.0 - self.confidence) / f64::from(self.max_trials.max(1))
     }

@@ -52,7 +52,6 @@ pub struct Trial {
 
 impl Trial {
     /// Requests that count.
-    #[must_use]
     pub fn counted(&self) -> u64 {
         self.judged.first().map_or(0, |judged| judged.len() as u64)
     }
@@ -87,7 +86,6 @@ const DRAIN_LATENCIES: f64 = 1.0;
 
 impl TrialFold {
     /// Nothing seen yet of a pass; none of one that holds no load.
-    #[must_use]
     pub fn of(pass: &PassPlan, criteria: &[Criterion]) -> Option<Self> {
         Some(Self {
             load: pass.constant_load()?,
@@ -107,7 +105,6 @@ impl TrialFold {
     }
 
     /// The trial.
-    #[must_use]
     pub fn finish(mut self) -> Trial {
         self.rows.sort_by_key(|row| (row.due, row.index));
         let counts = |row: &&Row| u64::from(row.index) >= self.crowd && row.fate != Fate::NeverSent;

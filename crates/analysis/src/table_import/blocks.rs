@@ -34,14 +34,12 @@ pub struct LoggedBlock {
 
 impl LoggedBlock {
     /// A figure by its name in the log.
-    #[must_use]
     pub fn stated(&self, name: &str) -> Option<f64> {
         self.stated.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 }
 
 /// The blocks of a text's logs, in their order. One that lacks a figure is left out.
-#[must_use]
 pub fn logged_blocks(text: &str) -> Vec<LoggedBlock> {
     let mut headings: Vec<(usize, String)> = Vec::new();
     let mut blocks: Vec<LoggedBlock> = Vec::new();

@@ -85,7 +85,6 @@ impl TableForm {
     }
 
     /// A table by its lines: headings, rule, rows.
-    #[must_use]
     pub fn of_lines(headings: &str, rule: &str, rows: &[&str]) -> Self {
         let mut form = Self::new(headings, rule, None);
         rows.iter().for_each(|row| form.row(row));
@@ -103,7 +102,6 @@ impl TableForm {
     }
 
     /// The table as lines of Markdown, the line above it first.
-    #[must_use]
     pub fn markdown(&self) -> String {
         let mut out = self.above.as_ref().map_or(String::new(), |above| format!("{above}\n\n"));
         let names = self.columns.iter().map(|column| column.heading.clone()).collect();

@@ -38,13 +38,11 @@ pub struct PublishedRow {
 
 impl PublishedTable {
     /// Whether a heading above the table has these words in it, letters and digits alone compared.
-    #[must_use]
     pub fn is_under(&self, words: &str) -> bool {
         is_under(&self.headings, words)
     }
 
     /// With how many decimals each figure is stated at most, in the order of [`Columns::NAMES`].
-    #[must_use]
     pub fn decimals(&self) -> [Option<u8>; 4] {
         let mut most = [None; 4];
         for form in &self.forms {
@@ -62,7 +60,6 @@ impl PublishedTable {
 }
 
 /// Whether one of some headings has these words in it, letters and digits alone compared.
-#[must_use]
 pub fn is_under(headings: &[String], words: &str) -> bool {
     let wanted = squeezed(words);
     headings.iter().any(|heading| squeezed(heading).contains(&wanted))

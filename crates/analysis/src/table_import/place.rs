@@ -74,7 +74,6 @@ pub fn place_of(text: &str, is_it: impl Fn(&str) -> bool) -> Option<Place> {
 
 /// The one engine that a text names anywhere, and the number of the first line that does; nothing
 /// where it names none or several.
-#[must_use]
 pub fn engine_in_prose(text: &str) -> Option<(&'static str, usize)> {
     let mut found: Option<(&str, usize)> = None;
     for (line, number) in text.lines().zip(1..) {

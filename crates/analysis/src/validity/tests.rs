@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::cell::cell;
+use crate::distributions::Distributions;
 use crate::fold::PassFold;
 use crate::instrument::Instrument;
 use inferometer_load::{Bound, PassPlan};
 use inferometer_load::{CountOf, Script};
-use inferometer_metrics::itl;
+use inferometer_metrics::{e2e, itl, tpot, ttft};
 use inferometer_model::fixture::{ms, steady};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::process::Process;
@@ -35,6 +36,15 @@ fn sent_late(delay_ms: f64) -> Vec<Record> {
     (0..100).map(late).collect()
 }
 
+fn bound(instrument: &Instrument, metric: &Definition) -> Distribution {
+    *instrument.bounds.bound(metric).expect("a bound")
+}
+
+/// Bounds of one metric, and of no other.
+fn only(metric: &Definition, bound: Distribution) -> Distributions {
+    Distributions::of_bounds(|other| (other.name == metric.name).then_some(bound))
+}
+
 #[test]
 fn a_run_whose_client_was_exact_is_valid() {
     let records = sent_late(0.0);
@@ -46,15 +56,14 @@ fn a_run_whose_client_was_exact_is_valid() {
 
 #[test]
 fn error_bounds_are_held_against_median_and_99th_percentile_of_each_latency() {
-    type Bound = fn(&mut Instrument) -> &mut Option<Distribution>;
     // Each request: TTFT 50 ms, three more tokens 10 ms apart, E2E 80 ms.
-    let figures: [(&str, f64, Bound); 4] = [
-        ("TTFT", 50.0, |of| &mut of.ttft_bound_us),
-        ("TPOT", 10.0, |of| &mut of.tpot_bound_us),
-        ("ITL", 10.0, |of| &mut of.itl_bound_us),
-        ("E2E", 80.0, |of| &mut of.e2e_bound_us),
+    let figures = [
+        ("TTFT", 50.0, &ttft::FROM_SENT),
+        ("TPOT", 10.0, &tpot::DEFINITION),
+        ("ITL", 10.0, &itl::DEFINITION),
+        ("E2E", 80.0, &e2e::FROM_SENT),
     ];
-    for (name, figure_ms, bound_of) in figures {
+    for (name, figure_ms, metric) in figures {
         let (of_p50, of_p99) = (10.0 * figure_ms, 50.0 * figure_ms);
         for (p50, p99, broken) in [
             (of_p50 - 1.0, of_p99 - 1.0, None),
@@ -64,8 +73,9 @@ fn error_bounds_are_held_against_median_and_99th_percentile_of_each_latency() {
             (of_p50 + 1.0, 9.0 * of_p99, Some("99th percentile")),
         ] {
             let mut cells = cells(&SATURATED, &sent_late(0.0));
-            let bound = bound_of(&mut cells[0].passes[0].instrument);
-            *bound = Some(Distribution { p50, p99, ..bound.expect("a bound") });
+            let instrument = &mut cells[0].passes[0].instrument;
+            instrument.bounds =
+                only(metric, Distribution { p50, p99, ..bound(instrument, metric) });
             let (validity, reasons) = judge(&cells);
             assert_eq!(validity == Validity::Valid, broken.is_none(), "{reasons:?}");
             assert_eq!(reasons.len(), usize::from(broken.is_some()), "{reasons:?}");
@@ -81,8 +91,8 @@ fn error_bounds_are_held_against_median_and_99th_percentile_of_each_latency() {
 fn a_figure_of_zero_has_no_share_to_hold_a_bound_against() {
     let mut cells = cells(&SATURATED, &sent_late(0.0));
     let pass = &mut cells[0].passes[0];
-    let bound = Distribution { p50: 100.0, ..pass.instrument.itl_bound_us.expect("a bound") };
-    pass.instrument.itl_bound_us = Some(bound);
+    let bound = Distribution { p50: 100.0, ..bound(&pass.instrument, &itl::DEFINITION) };
+    pass.instrument.bounds = only(&itl::DEFINITION, bound);
     *pass.latencies.entry(&itl::DEFINITION) =
         pass.latencies.get(&itl::DEFINITION).map(|itl| Distribution { p50: 0.0, ..*itl });
     assert_eq!(judge(&cells).0, Validity::Valid);

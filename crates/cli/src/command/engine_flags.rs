@@ -8,6 +8,7 @@ use inferometer_engine::profile::profile;
 use inferometer_engine::{Dtype, EngineConfig, model};
 use serde::Serialize;
 
+use super::run_flags::given;
 use crate::exit::Failure;
 
 /// The flags; what is absent is resolved as vLLM does.
@@ -16,49 +17,38 @@ pub struct EngineFlags {
     /// How the linear layers are stored: fp16, gptq, awq; uncalibrated: squeezellm, fp32 [default:
     /// the model's]
     #[arg(long, alias = "quantization", value_name = "KIND", help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     weights: Option<String>,
     /// Type of activations and of weights that are not quantised; float32 is uncalibrated
     #[arg(long, help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     dtype: Option<String>,
     /// The most tokens of a prompt and its output
     #[arg(long, value_name = "N", help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_model_len: Option<u32>,
     /// The most tokens of a step
     #[arg(long, value_name = "N", help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_num_batched_tokens: Option<u32>,
     /// The most sequences of a step
     #[arg(long, value_name = "N", help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_num_seqs: Option<u32>,
     /// The most padding of a prompt step
     #[arg(long, value_name = "N", help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_paddings: Option<u32>,
     /// Tokens of a KV block
     #[arg(long, value_name = "N", help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     block_size: Option<u32>,
     /// Share of the card's memory to use
     #[arg(long, value_name = "SHARE", help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     gpu_memory_utilization: Option<f64>,
     /// Cards that share each layer
     #[arg(long, value_name = "N", help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     tensor_parallel_size: Option<u32>,
     /// Stages of layers, which each step goes through in turn; more than one is uncalibrated
     #[arg(long, value_name = "N", help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pipeline_parallel_size: Option<u32>,
     /// Whether beginnings of prompts that are in memory are taken from there (vLLM since 0.8)
     /// [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     #[arg(help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     enable_prefix_caching: Option<bool>,
     /// Compute every prompt whole: --enable-prefix-caching false
     #[arg(long, conflicts_with = "enable_prefix_caching", help_heading = "Engine")]
@@ -69,9 +59,7 @@ pub struct EngineFlags {
 impl EngineFlags {
     /// The flags that were given, by name, as they are part of a plan.
     pub fn given(&self) -> BTreeMap<String, String> {
-        let Ok(serde_json::Value::Object(given)) = serde_json::to_value(self) else {
-            return BTreeMap::new();
-        };
+        let given = given(self).unwrap_or_default();
         let text = |value: serde_json::Value| match value {
             serde_json::Value::String(text) => text,
             other => other.to_string(),

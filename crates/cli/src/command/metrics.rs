@@ -46,11 +46,11 @@ pub fn metrics() -> Result<(), Failure> {
         let _ = writeln!(text, "{} ({})\n    = {}\n", field.name, field.unit, field.formula);
     }
     for (tool, definitions) in dialect::definitions() {
-        let name = tool.name();
+        let name = tool.name;
         let _ = writeln!(
             text,
             "As `report --dialect {name}` prints them, by that tool's definitions; {}\n",
-            tool.origin()
+            tool.origin
         );
         for definition in definitions {
             let _ = writeln!(

@@ -10,12 +10,13 @@ use inferometer_plan::TargetPlan;
 use inferometer_plan::spec::Spec;
 use inferometer_predict::{Against, predict as predict_plan, read_against, tables};
 use inferometer_report::{json, terminal};
-use inferometer_run::{resolve, too_many_failures};
+use inferometer_run::{missed_objectives, resolve, too_many_failures};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::engine_flags::{EngineFlags, config};
 use super::load_flags::LoadFlags;
+use super::run_flags::given;
 use super::workload_flags::WorkloadFlags;
 use crate::console::{colour, tell, variable};
 use crate::exit::{Failure, print};
@@ -49,34 +50,27 @@ pub struct PredictArgs {
 struct SpecArgs {
     /// Model by name, or the path of a config.json [default: chatglm3-6b]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     /// Profile by name or file [default: the model's]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<String>,
     /// Prompt lengths in tokens [default: 128,512]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     input_lengths: Option<Vec<u32>>,
     /// Output lengths in tokens [default: 32,128]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     output_lengths: Option<Vec<u32>>,
     #[command(flatten)]
     #[serde(flatten)]
     workload: WorkloadFlags,
     /// tokenizer.json, a folder that holds one, or a hub id [default: this program's own]
     #[arg(long, value_name = "PATH|ID", help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     tokenizer: Option<String>,
     /// Makes every random choice [default: 0]
     #[arg(long, value_name = "N", help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
     /// That of a run, to predict the very requests that it sent
     #[arg(long, value_name = "TEXT", help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     salt: Option<String>,
     #[command(flatten)]
     #[serde(flatten)]
@@ -84,28 +78,22 @@ struct SpecArgs {
     /// Requests that `run` sends before each cell and does not report: they are not played, but the
     /// prompts of a data set that they use are not used again [default: 1]
     #[arg(long, value_name = "N|TIME", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     warmup: Option<String>,
     /// Objectives judged on the prediction, such as 'ttft_p99<500ms,tpot_p99<50ms'
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     slo: Option<String>,
     /// The database [default: inferometer.db]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<String>,
     /// Folder for reports and plots [default: inferometer-out/RUN]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     out: Option<String>,
 }
 
 impl PredictArgs {
     /// The flags that were given, by the keys of a plan.
     fn keys(&self) -> Result<Map<String, Value>, Failure> {
-        let Ok(Value::Object(mut keys)) = serde_json::to_value(&self.spec) else {
-            return Err(Failure::usage("the flags cannot be read"));
-        };
+        let mut keys = given(&self.spec)?;
         if self.no_stream {
             keys.insert("stream".to_owned(), Value::Bool(false));
         }
@@ -188,13 +176,7 @@ fn files(folder: &Path, store: &Path, run: &str) -> String {
 }
 
 fn missed(summary: &Summary) -> Result<(), Failure> {
-    let missed: Vec<String> = summary
-        .verdict
-        .slo
-        .iter()
-        .filter(|objective| !objective.met)
-        .map(|objective| format!("{} ({})", objective.objective, objective.place))
-        .collect();
+    let missed = missed_objectives(summary);
     if missed.is_empty() {
         return Ok(());
     }

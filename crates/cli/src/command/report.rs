@@ -60,7 +60,7 @@ impl From<Colours> for Theme {
 }
 
 fn tools() -> PossibleValuesParser {
-    Tool::ALL.map(Tool::name).into()
+    Tool::ALL.map(|tool| tool.name).into()
 }
 
 fn warn(error: &StoreError) {

@@ -72,157 +72,130 @@ pub struct RunArgs {
 struct SpecArgs {
     /// Server under test, such as http://127.0.0.1:8000 [default: the embedded engine]
     #[arg(long, value_name = "URL", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<String>,
     /// How to speak with the server; `auto` asks it
     #[arg(long, value_name = "NAME", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     dialect: Option<String>,
     /// Path to send requests to, where it is not the dialect's own
     #[arg(long, value_name = "PATH", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     endpoint: Option<String>,
     /// Model as the server knows it, or the embedded engine's
     #[arg(long, value_name = "NAME", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     /// Profile of the embedded engine: a name or a file
     #[arg(long, value_name = "NAME|FILE", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<String>,
     /// How much faster than real time the embedded engine plays
     #[arg(long, value_name = "FACTOR", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     speed: Option<String>,
     /// Further header; may be given several times
     #[arg(long, value_name = "'NAME: VALUE'", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     header: Option<Vec<String>>,
     /// Where the server's metrics are, as an address or a path of the server [default: /metrics, if
     /// there is something]
     #[arg(long, value_name = "URL|PATH", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     metrics_url: Option<String>,
     /// How long to wait between two looks at the server's metrics and its cards [default: 1s]
     #[arg(long, value_name = "TIME", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     metrics_period: Option<String>,
     /// DCGM exporter of the server's machine, such as http://HOST:9400: clocks, power and energy
     #[arg(long, value_name = "URL", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     dcgm_url: Option<String>,
     /// Numbers of the cards that the server uses, such as 0,1: the only ones that are asked. Joules
     /// per token and request are given only of cards that are named
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     cards: Option<Vec<u32>>,
     /// Environment variable that holds the key [default: OPENAI_API_KEY]
     #[arg(long, value_name = "NAME", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     api_key_env: Option<String>,
     /// PEM file with further authorities whose certificates are trusted
     #[arg(long, value_name = "FILE", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     ca_cert: Option<String>,
     /// Take whoever answers for the server, whatever certificate it shows
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Target")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     insecure: Option<bool>,
     /// tokenizer.json, a folder that holds one, or a hub id [default: the server's own]
     #[arg(long, value_name = "PATH|ID", help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     tokenizer: Option<String>,
     #[command(flatten)]
     #[serde(flatten)]
     workload: WorkloadFlags,
     /// Prompt lengths in tokens [default: 128,512]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     input_lengths: Option<Vec<u32>>,
     /// Output lengths in tokens [default: 32,128]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     output_lengths: Option<Vec<u32>>,
     /// Fit prompt and chat template together to the input length
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     count_template: Option<bool>,
     /// Send prompts as token ids, exact by construction
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     token_ids: Option<bool>,
     /// Softmax temperature [default: 1]
     #[arg(long, value_name = "T", help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     /// Makes every random choice [default: 0]
     #[arg(long, value_name = "N", help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
     /// Keeps this run's prompts apart from every other's; give it to repeat a run exactly
     #[arg(long, value_name = "TEXT", help_heading = "Workload")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     salt: Option<String>,
     #[command(flatten)]
     #[serde(flatten)]
     load: LoadFlags,
     /// Sent before each cell, one by one, and not reported: a number of requests, or a time [default: 1]
     #[arg(long, value_name = "N|TIME", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     warmup: Option<String>,
     /// Rest between two passes, during which nothing is sent [default: none]
     #[arg(long, value_name = "TIME", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     cooldown: Option<String>,
     /// How often the passes of each cell are carried out, with prompts of their own [default: 1]
     #[arg(long, value_name = "N", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     repeat: Option<u32>,
     /// Repeat until figures are known this well, such as 'ttft_p50±2%' (or +-): half the 95 %
     /// interval over the repeats
     #[arg(long, value_name = "FIGURE±SHARE,...", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<String>,
     /// The most repeats of --until [default: 20]
     #[arg(long, value_name = "N", help_heading = "Load")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_repeats: Option<u32>,
     /// The most that one request may take [default: 6h]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     timeout: Option<String>,
     /// The most that opening a connection may take [default: 10s]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     connect_timeout: Option<String>,
     /// The most that may pass until the first token
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     first_token_timeout: Option<String>,
     /// The most that may pass between two events of a stream
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     event_timeout: Option<String>,
     /// Share of failed requests of a pass above which the run fails [default: 1%]
     #[arg(long, value_name = "SHARE", help_heading = "Limits")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_failures: Option<String>,
     /// Objectives judged on the run, such as 'ttft_p99<500ms,tpot_p99<50ms'
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     slo: Option<String>,
     /// Objectives judged on each request, such as 'ttft<500ms,tpot<50ms'
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     goodput: Option<String>,
     /// The database [default: inferometer.db]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<String>,
     /// Folder for reports and plots [default: inferometer-out/RUN]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     out: Option<String>,
+}
+
+/// The flags that were given, by their names with underscores: the others are null.
+pub fn given(flags: &impl Serialize) -> Result<Map<String, Value>, Failure> {
+    let Ok(Value::Object(mut keys)) = serde_json::to_value(flags) else {
+        return Err(Failure::usage("the flags cannot be read"));
+    };
+    keys.retain(|_, value| !value.is_null());
+    Ok(keys)
 }
 
 impl RunArgs {
@@ -253,9 +226,7 @@ impl RunArgs {
 
     /// The flags that were given, by the keys of a plan.
     pub fn keys(&self) -> Result<Map<String, Value>, Failure> {
-        let Ok(Value::Object(mut keys)) = serde_json::to_value(&self.spec) else {
-            return Err(Failure::usage("the flags cannot be read"));
-        };
+        let mut keys = given(&self.spec)?;
         if self.no_ignore_eos {
             keys.insert("ignore_eos".to_owned(), Value::Bool(false));
         }

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::engine_flags::{EngineFlags, config};
 use super::run::{form, run_with};
-use super::run_flags::RunArgs;
+use super::run_flags::{RunArgs, given};
 use crate::console::{colour, tell, variable};
 use crate::exit::{Failure, print};
 
@@ -48,52 +48,42 @@ struct SearchFlags {
     /// What is made higher and higher: rate (arrivals at a rate), concurrency (a closed loop)
     /// [default: rate]
     #[arg(long, value_name = "rate|concurrency")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     over: Option<String>,
     /// The share of requests that must meet all objectives of --goodput [default: 99%]
     #[arg(long, value_name = "SHARE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     attainment: Option<String>,
     /// The probability that the interval holds the highest load, at least [default: 95%]
     #[arg(long, value_name = "SHARE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     confidence: Option<String>,
     /// How close together the ends of the interval are to lie [default: 5%]
     #[arg(long, value_name = "SHARE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     precision: Option<String>,
     /// The lowest load that is tried [default: a thousandth of the first rate; 1 in flight]
     #[arg(long, value_name = "LOAD")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
     /// The highest load that is tried [default: none is too high]
     #[arg(long, value_name = "LOAD")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
     /// The load of the first trial [default: --from, else 1 request/s or 8 in flight]
     #[arg(long, value_name = "LOAD")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<String>,
     /// The factor from one load to the next, until one meets the objectives and one does not
     /// [default: 2]
     #[arg(long, value_name = "FACTOR")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     stride: Option<String>,
     /// The most requests of all trials of a cell; the interval is then as narrow as they allow
     /// [default: 20000]
     #[arg(long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_requests: Option<u64>,
     /// The most trials of a cell; the confidence is planned for as many [default: 40]
     #[arg(long, value_name = "N")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_trials: Option<u32>,
 }
 
 /// Searches.
 pub fn search(arguments: &SearchArgs) -> Result<(), Failure> {
     let mut keys = arguments.run.keys()?;
-    keys.insert("search".to_owned(), arguments.search.keys()?);
+    keys.insert("search".to_owned(), given(&arguments.search)?.into());
     if arguments.run.resume.is_some() {
         arguments.only_resumes()?;
         return run_with(&arguments.run, keys);
@@ -297,16 +287,6 @@ impl SearchArgs {
             Some((flag, _)) => Err(Failure::usage(format!(
                 "--resume: goes on with a search as it was begun; leave out {flag}"
             ))),
-        }
-    }
-}
-
-impl SearchFlags {
-    /// The flags that were given, by the keys of the table.
-    fn keys(&self) -> Result<Value, Failure> {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(keys)) => Ok(Value::Object(keys)),
-            Ok(_) | Err(_) => Err(Failure::usage("the flags cannot be read")),
         }
     }
 }

@@ -126,32 +126,10 @@ fn requests(out: &mut Exposition, totals: &Totals) {
 
 fn latencies(out: &mut Exposition, totals: &Totals) {
     let spans = &totals.spans;
+    for (_, live, of) in &spans.metrics {
+        out.histogram(&format!("inferometer_{}", live.family), live.help, &[], of);
+    }
     for (name, help, of) in [
-        (
-            "inferometer_time_to_first_token_seconds",
-            "From the send to the first visible output, of completed requests.",
-            &spans.ttft,
-        ),
-        (
-            "inferometer_inter_token_latency_seconds",
-            "Gaps between token events, once for each token that one stands for.",
-            &spans.itl,
-        ),
-        (
-            "inferometer_time_per_output_token_seconds",
-            "Time per output token after the first event, of completed requests.",
-            &spans.tpot,
-        ),
-        (
-            "inferometer_e2e_request_latency_seconds",
-            "From the send to the last token, of completed requests.",
-            &spans.e2e,
-        ),
-        (
-            "inferometer_send_delay_seconds",
-            "How late requests were sent, of all that were.",
-            &spans.send_delay,
-        ),
         (
             "inferometer_receive_lateness_seconds",
             "From the kernel's stamp of data to its reading.",

@@ -28,11 +28,12 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, lines: &[String]) {
     frame.render_widget(Paragraph::new(view.title.as_str()).style(bold), head);
     draw_progress(frame, view, progress);
     draw_rate(frame, view, rate);
-    let halves = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]);
-    for ((spread, area), colour) in view.spreads.iter().zip(halves.areas::<2>(spreads)).zip(SPREADS)
-    {
-        draw_spread(frame, spread, area, colour);
+    let parts = Layout::horizontal(view.spreads.iter().map(|_| Constraint::Fill(1))).split(spreads);
+    let places = view.spreads.iter().zip(parts.iter());
+    for ((spread, area), colour) in places.zip(SPREADS.into_iter().cycle()) {
+        draw_spread(frame, spread, *area, colour);
     }
+    let halves = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]);
     let [failed, server] = halves.areas(state);
     let (text, style) = match view.failed.is_empty() {
         true => ("none".to_owned(), Style::new()),

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use inferometer_analysis::so_far::SoFar;
 use inferometer_drive::LiveCounts;
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::sample::Quantity;
@@ -36,8 +37,8 @@ pub struct View {
     pub tokens_per_s: Option<f64>,
     /// Requests in flight.
     pub in_flight: u64,
-    /// How TTFT and ITL are spread.
-    pub spreads: [Spread; 2],
+    /// How latencies are spread.
+    pub spreads: Vec<Spread>,
     /// What failed, by outcome.
     pub failed: Vec<String>,
     /// What the server and the cards say.
@@ -66,7 +67,8 @@ impl Watcher {
     pub fn look(&mut self, state: &Snapshot, period: Duration) -> View {
         let title = state.run.as_ref().map(|run| run.title.clone()).unwrap_or_default();
         let Some(pass) = &state.pass else {
-            return View { title, ..View::default() };
+            let spreads = SoFar::new(true).drawn().map(|_| Spread::default()).collect();
+            return View { title, spreads, ..View::default() };
         };
         let passes = (pass.number, state.passes());
         let counts = pass.live.look();
@@ -82,7 +84,7 @@ impl Watcher {
             rates: self.rates.iter().copied().collect(),
             tokens_per_s: pass.so_far.output_tokens_per_s(),
             in_flight: counts.begun.saturating_sub(counts.ended),
-            spreads: [spread("TTFT", &pass.so_far.ttft), spread("ITL", &pass.so_far.itl)],
+            spreads: pass.so_far.drawn().map(|(of, spans)| spread(of.title, spans)).collect(),
             failed: failed(pass),
             metrics: metrics(state),
         }

@@ -61,7 +61,6 @@ pub struct Driver<R> {
 impl<R: Recorder> Driver<R> {
     /// A driver that has not started. Setting `stop` and waking it ends the pass: requests in flight
     /// are cancelled, requests not begun are skipped, and all are recorded.
-    #[must_use]
     pub fn new(mut job: Job, recorder: R, live: Arc<Live>, stop: Arc<AtomicBool>) -> Self {
         let streamed = job.encoder.is_streamed();
         let watch = job.watcher.take().map(|watcher| Watch::new(watcher, streamed));
@@ -83,20 +82,17 @@ impl<R: Recorder> Driver<R> {
     }
 
     /// When the pass started: the origin of the load model's offsets.
-    #[must_use]
     pub fn start(&self) -> Nanos {
         self.start
     }
 
     /// Whether connections may still carry one request after the other. False if the job did not
     /// allow it, or the server closed a connection that it had promised to keep.
-    #[must_use]
     pub fn reuses_connections(&self) -> bool {
         self.job.reuse_connections
     }
 
     /// The hash of the bodies that were encoded, and the recorder.
-    #[must_use]
     pub fn into_parts(self) -> (String, R) {
         (self.job.encoder.body_hash(), self.recorder)
     }

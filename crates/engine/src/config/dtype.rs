@@ -15,7 +15,6 @@ pub enum Dtype {
 
 impl Dtype {
     /// The type of this name, with vLLM's spellings (`auto`, `half`, `float` ...).
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "auto" | "half" | "float16" => Some(Self::Float16),

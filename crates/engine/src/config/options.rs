@@ -41,7 +41,6 @@ pub struct EngineConfig {
 
 impl EngineConfig {
     /// A model under a profile, everything else left to the engine.
-    #[must_use]
     pub fn new(model: ModelSpec, profile: Profile) -> Self {
         Self {
             model,

@@ -45,7 +45,6 @@ pub struct ResolvedConfig {
 
 impl ResolvedConfig {
     /// Operations per second that the card states for products of the activations' type.
-    #[must_use]
     pub fn flops_per_s(&self) -> f64 {
         match self.weights {
             Weights::Fp32 => self.card.single_flops_per_s,
@@ -56,7 +55,6 @@ impl ResolvedConfig {
     }
 
     /// Why its cost has a form for which no profile has measured rows, if it has one.
-    #[must_use]
     pub fn uncalibrated_form(&self) -> Option<String> {
         if self.pipeline_parallel_size > 1 {
             let stages = self.pipeline_parallel_size;
@@ -71,7 +69,6 @@ impl ResolvedConfig {
     }
 
     /// What of it no measured rows stand behind, as sentences for readers of predictions.
-    #[must_use]
     pub fn caveats(&self) -> Vec<String> {
         let mut caveats = Vec::new();
         let cards = self.tensor_parallel_size;

@@ -67,7 +67,6 @@ pub struct CostModel {
 
 impl CostModel {
     /// The cost under a resolved configuration.
-    #[must_use]
     pub fn new(config: &ResolvedConfig) -> Self {
         let (constants, card, model) = (&config.profile.constants, &config.card, &config.model);
         let cards = f64::from(config.tensor_parallel_size);
@@ -98,7 +97,6 @@ impl CostModel {
     }
 
     /// Seconds that a step takes.
-    #[must_use]
     pub fn seconds(&self, shape: StepShape) -> f64 {
         match shape {
             StepShape::Decode { sequences, context, generated } => {
@@ -120,7 +118,6 @@ impl CostModel {
     }
 
     /// The time that a step takes, in whole nanoseconds.
-    #[must_use]
     pub fn duration(&self, shape: StepShape) -> Duration {
         Duration::from_nanos(nanoseconds(self.seconds(shape)))
     }

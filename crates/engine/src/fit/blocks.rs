@@ -112,7 +112,6 @@ pub fn leave_blocks_out(
 }
 
 /// The distribution of absolute errors of the one column, in percent; there must be an error.
-#[must_use]
 pub fn block_error_percent(errors: &[f64]) -> ColumnErrors {
     let found = spread_of_errors(errors.iter().copied());
     ColumnErrors::from([("output_tokens_per_s".to_owned(), found)])

@@ -51,7 +51,6 @@ pub struct MeasuredTable {
 
 impl MeasuredTable {
     /// The table with only those rows that `keep` says.
-    #[must_use]
     pub fn only(&self, keep: impl Fn(&MeasuredRow) -> bool) -> Self {
         let rows = self.rows.iter().copied().filter(keep).collect();
         Self { config: self.config.clone(), rows, requests: self.requests }
@@ -153,7 +152,6 @@ fn residuals(
 /// The profile at which the search for the named constants starts: round numbers, so that no constant
 /// of a fit without some rows is taken from these rows. Constants that have no round number start at
 /// their values in `profile`.
-#[must_use]
 pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
     let mut start = profile.clone();
     start.provenance.clear();
@@ -167,7 +165,6 @@ pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
 }
 
 /// The constants that rows of these weights determine.
-#[must_use]
 pub fn constants_of(weights: Weights) -> &'static [&'static str] {
     match weights {
         Weights::Fp16 | Weights::Fp32 => &SHARED,
@@ -226,7 +223,6 @@ const AWQ: [&str; 4] = [
 ];
 
 /// The distribution of absolute errors per column, in percent; there must be an error.
-#[must_use]
 pub fn error_percent(errors: &[RowError]) -> ColumnErrors {
     let column = |share: fn(&RowError) -> f64| spread_of_errors(errors.iter().map(share));
     ColumnErrors::from([

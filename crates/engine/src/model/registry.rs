@@ -21,7 +21,6 @@ static MODELS: LazyLock<Vec<ModelSpec>> = LazyLock::new(|| {
 });
 
 /// The models that are known by name.
-#[must_use]
 pub fn models() -> &'static [ModelSpec] {
     &MODELS
 }

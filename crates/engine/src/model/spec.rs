@@ -35,7 +35,6 @@ pub struct Experts {
 impl Experts {
     /// The expected number of distinct experts of a layer that so many tokens pass through, each
     /// expert being as likely as any other.
-    #[must_use]
     pub fn distinct(&self, tokens: f64) -> f64 {
         let count = f64::from(self.count);
         count * (1.0 - (1.0 - f64::from(self.per_token) / count).powf(tokens))
@@ -83,14 +82,12 @@ pub struct ModelSpec {
 
 impl ModelSpec {
     /// Parameters of the linear layers of all blocks, whatever a token passes through.
-    #[must_use]
     pub fn linear_parameters(&self) -> f64 {
         let experts = self.experts.map_or(0.0, |experts| f64::from(experts.count));
         self.shared_parameters() + experts * self.expert_parameters()
     }
 
     /// Those that every token passes through: all of them but the experts that a router chooses.
-    #[must_use]
     pub fn shared_parameters(&self) -> f64 {
         let (hidden, head_dim) = (f64::from(self.hidden), f64::from(self.head_dim));
         let query = hidden * f64::from(self.heads) * head_dim;
@@ -112,7 +109,6 @@ impl ModelSpec {
     }
 
     /// Those of one expert in each of the layers that have experts.
-    #[must_use]
     pub fn expert_parameters(&self) -> f64 {
         self.experts.map_or(0.0, |experts| {
             let layers = f64::from(self.layers - experts.dense_layers);
@@ -129,13 +125,11 @@ impl ModelSpec {
     }
 
     /// Parameters of the output projection to the vocabulary.
-    #[must_use]
     pub fn head_parameters(&self) -> f64 {
         f64::from(self.vocabulary) * f64::from(self.hidden)
     }
 
     /// Bytes of all weights in memory; embeddings are never quantised.
-    #[must_use]
     pub fn weight_bytes(&self, weights: Weights) -> f64 {
         let embeddings = if self.tied_embeddings { 1.0 } else { 2.0 };
         self.linear_parameters() * weights.bytes_per_parameter()
@@ -143,13 +137,11 @@ impl ModelSpec {
     }
 
     /// Bytes of keys and values of one token, at sixteen bits.
-    #[must_use]
     pub fn kv_bytes_per_token(&self) -> f64 {
         2.0 * f64::from(self.layers) * f64::from(self.kv_heads) * f64::from(self.head_dim) * 2.0
     }
 
     /// Width of all query heads together.
-    #[must_use]
     pub fn attention_width(&self) -> f64 {
         f64::from(self.heads) * f64::from(self.head_dim)
     }

@@ -9,7 +9,7 @@ use crate::prefix_cache::Prefix;
 use crate::request::RequestId;
 
 /// A request inside the engine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
     /// The request.
     pub id: RequestId,
@@ -33,30 +33,17 @@ pub struct Sequence {
 
 impl Sequence {
     /// A waiting sequence that requests one output token.
-    #[must_use]
     pub fn new(id: RequestId, prompt: u32) -> Self {
-        Self {
-            id,
-            prompt,
-            generated: 0,
-            max_tokens: 1,
-            ends_after: 1,
-            blocks: 0,
-            computed: 0,
-            scheduled: 0,
-            prefix: None,
-        }
+        Self { id, prompt, max_tokens: 1, ends_after: 1, ..Self::default() }
     }
 
     /// Tokens, prompt and output.
-    #[must_use]
     pub fn tokens(&self) -> u32 {
         self.prompt + self.generated
     }
 
     /// Output tokens that it still gets when sequences end at `max_sequence_tokens`, prompt and
     /// output.
-    #[must_use]
     pub fn remaining(&self, max_sequence_tokens: u32) -> u32 {
         let requested = self.max_tokens.min(self.ends_after) - self.generated;
         requested.min(max_sequence_tokens - self.tokens())
@@ -86,7 +73,6 @@ pub struct Queues {
 
 impl Queues {
     /// Empty queues.
-    #[must_use]
     pub fn new(kv: BlockManager, limits: Limits) -> Self {
         Self {
             waiting: VecDeque::new(),

@@ -95,7 +95,6 @@ impl Fault {
     }
 
     /// Whether it applies to this request, counted from 1.
-    #[must_use]
     pub fn befalls(&self, request: u64) -> bool {
         self.request.is_none_or(|only| only == request)
     }

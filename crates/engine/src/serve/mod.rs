@@ -46,7 +46,6 @@ pub struct FrontConfig {
 
 impl FrontConfig {
     /// A front without faults, in real time.
-    #[must_use]
     pub fn new(served_model_name: impl Into<String>) -> Self {
         Self {
             served_model_name: served_model_name.into(),

@@ -55,7 +55,6 @@ pub enum Value {
 
 impl Printed {
     /// The value of a figure by its key, or of one of its statistics by `key.statistic`.
-    #[must_use]
     pub fn value(&self, name: &str) -> Option<f64> {
         self.lines.iter().find_map(|line| match line {
             Line::Figure { key, value, .. } if key == name => match value {
@@ -72,7 +71,6 @@ impl Printed {
     }
 
     /// As an object under the tool's own names.
-    #[must_use]
     pub fn json(&self) -> serde_json::Value {
         let mut object = Map::new();
         for line in &self.lines {
@@ -99,7 +97,6 @@ impl Printed {
     }
 
     /// As text: lines of figures as vLLM and SGLang print them, statistics as a table.
-    #[must_use]
     pub fn text(&self) -> String {
         const WIDTH: usize = 50;
         let mut out = format!("{:=^WIDTH$}\n", format!(" {} ", self.title));

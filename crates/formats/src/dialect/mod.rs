@@ -28,13 +28,12 @@ impl Tool {
         [vllm::TOOL, sglang::TOOL, guidellm::TOOL, aiperf::TOOL, inference_perf::TOOL, v02::TOOL];
 
     /// The tool of a name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tool| tool.name() == name)
+        Self::ALL.into_iter().find(|tool| tool.name == name)
     }
 }
 
 /// The definitions of every tool.
 pub fn definitions() -> impl Iterator<Item = (Tool, &'static [Definition])> {
-    Tool::ALL.into_iter().map(|tool| (tool, tool.definitions()))
+    Tool::ALL.into_iter().map(|tool| (tool, tool.definitions))
 }

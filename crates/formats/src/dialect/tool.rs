@@ -13,33 +13,17 @@ pub(super) const FROM_PICK: &str =
 /// A benchmark of another project.
 #[derive(Clone, Copy, Debug)]
 pub struct Tool {
-    pub(super) name: &'static str,
-    pub(super) origin: &'static str,
-    pub(super) definitions: &'static [Definition],
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The instant from which its latencies count.
+    pub origin: &'static str,
+    /// How it defines its figures.
+    pub definitions: &'static [Definition],
     pub(super) printed: fn(&Pass<'_>) -> Printed,
 }
 
 impl Tool {
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.name
-    }
-
-    /// The instant from which its latencies count.
-    #[must_use]
-    pub fn origin(self) -> &'static str {
-        self.origin
-    }
-
-    /// How it defines its figures.
-    #[must_use]
-    pub fn definitions(self) -> &'static [Definition] {
-        self.definitions
-    }
-
     /// What it would have printed of a pass.
-    #[must_use]
     pub fn printed(self, pass: &Pass<'_>) -> Printed {
         (self.printed)(pass)
     }

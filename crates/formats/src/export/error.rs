@@ -26,7 +26,6 @@ pub enum ExportError {
 
 impl ExportError {
     /// Whether the reader closed the pipe, which is not a failure.
-    #[must_use]
     pub fn is_closed_pipe(&self) -> bool {
         let closed = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
         matches!(self, Self::Io(error) if closed(error))

@@ -158,7 +158,6 @@ impl Run {
 }
 
 /// A text as part of a key: MLflow allows letters, digits, `_`, `-` and `.`.
-#[must_use]
 pub fn part(text: &str) -> String {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let words = text.split(|c| !is_allowed(c)).filter(|word| !word.is_empty());

@@ -7,7 +7,6 @@ use crate::export::value::{Field, Kind, Presence};
 
 /// The schema of a table: of the document with all its rows, and in `$defs/row` of one row, which
 /// is what a line of JSON Lines is.
-#[must_use]
 pub fn of(schema: &str, about: &str, fields: &[Field]) -> Json {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

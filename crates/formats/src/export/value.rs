@@ -15,18 +15,9 @@ pub enum Kind {
     Flag,
 }
 
-impl Kind {
-    /// The name in lists of columns.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Integer => "integer",
-            Self::Number => "number",
-            Self::Flag => "flag",
-        }
-    }
-}
+inferometer_model::names!(Kind {
+    Text => "text", Integer => "integer", Number => "number", Flag => "flag",
+});
 
 /// Whether every row has a value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,25 +58,21 @@ pub enum Value<'a> {
 
 impl<'a> Value<'a> {
     /// Text, where there is one.
-    #[must_use]
     pub fn text(value: Option<&'a str>) -> Self {
         value.map_or(Self::Absent, Self::Text)
     }
 
     /// A whole number, where there is one.
-    #[must_use]
     pub fn integer(value: Option<impl Into<i64>>) -> Self {
         value.map_or(Self::Absent, |value| Self::Integer(value.into()))
     }
 
     /// A number, where there is one and it is finite.
-    #[must_use]
     pub fn number(value: Option<f64>) -> Self {
         value.filter(|value| value.is_finite()).map_or(Self::Absent, Self::Number)
     }
 
     /// Whether the value is allowed in a field.
-    #[must_use]
     pub fn fits(&self, field: &Field) -> bool {
         match self {
             Self::Absent => field.presence == Presence::Sometimes,

@@ -14,13 +14,11 @@ pub struct KeepAliveClient {
 
 impl KeepAliveClient {
     /// Opens nothing yet.
-    #[must_use]
     pub fn new(client: &Client) -> Self {
         Self { client: client.clone(), idle: Mutex::default() }
     }
 
     /// The client without the pool.
-    #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
     }

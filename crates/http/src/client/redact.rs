@@ -1,7 +1,6 @@
 //! Removes secrets from texts that a server may have quoted.
 
 /// Replaces the values of headers that may be secret, and the token of an authorization, by `***`.
-#[must_use]
 pub fn redact(headers: &[(String, String)], text: &str) -> String {
     /// Shortest value in bytes: `1` is no secret, and replacing it would mangle every text.
     const MIN_SECRET_BYTES: usize = 6;

@@ -79,7 +79,6 @@ pub struct PageHandler<P> {
 
 impl<P: Pages> PageHandler<P> {
     /// The server ends in its next turn after `stop` was set.
-    #[must_use]
     pub fn new(pages: P, access: Access, stop: Arc<AtomicBool>) -> Self {
         Self { pages, access, stop }
     }

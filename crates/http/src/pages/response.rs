@@ -37,19 +37,16 @@ pub struct Event {
 
 impl Response {
     /// Status 200 with content of some type.
-    #[must_use]
     pub fn new(content_type: &'static str, content: Vec<u8>) -> Self {
         Self { status: 200, content_type, headers: Vec::new(), body: Body::Complete(content) }
     }
 
     /// A stream of events about a topic.
-    #[must_use]
     pub fn events(topic: String) -> Self {
         Self { body: Body::Events { topic }, ..Self::new("text/event-stream", Vec::new()) }
     }
 
     /// Status 303: the resource is at this link (RFC 9110, section 15.4.4).
-    #[must_use]
     pub fn redirect(link: String) -> Self {
         Self::new("text/plain; charset=utf-8", Vec::new())
             .with_status(303)
@@ -71,13 +68,11 @@ impl Response {
     }
 
     /// Whether it has a header field of this name.
-    #[must_use]
     pub fn has_header(&self, name: &str) -> bool {
         self.headers.iter().any(|(own, _)| *own == name)
     }
 
     /// The body as text; empty for events.
-    #[must_use]
     pub fn text(&self) -> String {
         match &self.body {
             Body::Complete(bytes) => String::from_utf8_lossy(bytes).into_owned(),

@@ -13,7 +13,6 @@ pub struct RequestTarget {
 impl RequestTarget {
     /// Parses a request target. Segments and values are percent-decoded, `+` is a space in a query,
     /// empty segments are left out; bytes that are no UTF-8 become U+FFFD.
-    #[must_use]
     pub fn parse(target: &str) -> Self {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let segments = path.split('/').filter(|segment| !segment.is_empty());
@@ -26,32 +25,27 @@ impl RequestTarget {
     }
 
     /// The segments of the path.
-    #[must_use]
     pub fn segments(&self) -> Vec<&str> {
         self.segments.iter().map(String::as_str).collect()
     }
 
     /// The segment at an index; empty if the path is shorter.
-    #[must_use]
     pub fn segment(&self, at: usize) -> &str {
         self.segments.get(at).map_or("", String::as_str)
     }
 
     /// The last value of a name, trimmed; `None` if it is empty.
-    #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
         self.values(&[name]).pop()
     }
 
     /// Every value of these names that is not empty, in the order of the query.
-    #[must_use]
     pub fn values(&self, names: &[&str]) -> Vec<&str> {
         let named = self.query.iter().filter(|(name, _)| names.contains(&name.as_str()));
         named.map(|(_, value)| value.trim()).filter(|value| !value.is_empty()).collect()
     }
 
     /// A link to the same path with some query values changed; `None` removes a name.
-    #[must_use]
     pub fn with(&self, changes: &[(&str, Option<&str>)]) -> String {
         let unchanged = self.query.iter().filter(|(name, value)| {
             !value.is_empty() && !changes.iter().any(|(changed, _)| changed == name)
@@ -64,7 +58,6 @@ impl RequestTarget {
 }
 
 /// A link within a site.
-#[must_use]
 pub fn link(segments: &[&str], query: &[(&str, &str)]) -> String {
     let mut out = String::new();
     for segment in segments {

@@ -13,7 +13,6 @@ pub struct Metric<'a> {
 
 impl<'a> Metric<'a> {
     /// The value of a label, escapes included.
-    #[must_use]
     pub fn label(&self, name: &str) -> Option<&'a str> {
         let mut rest = self.labels;
         while let Some((key, after)) = rest.split_once('=') {

@@ -68,7 +68,6 @@ impl Exposition {
     }
 
     /// The text.
-    #[must_use]
     pub fn finish(self) -> String {
         self.text
     }

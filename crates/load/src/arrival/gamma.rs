@@ -15,7 +15,6 @@ pub struct Gamma {
 
 impl Gamma {
     /// Arrivals with gaps of this shape, which is above 0, by a seed.
-    #[must_use]
     pub fn new(shape: f64, seed: u64) -> Self {
         Self { shape, second: 0.0, rng: rng(seed, &["arrival", "gamma"]) }
     }

@@ -35,7 +35,6 @@ pub enum Arrivals {
 impl Arrivals {
     /// The process of a burstiness in the meaning of vLLM: the shape of the gamma distribution
     /// of the gaps. 1 is Poisson, infinity is constant.
-    #[must_use]
     pub fn of_burstiness(burstiness: f64) -> Self {
         if burstiness == 1.0 {
             Self::Poisson
@@ -47,7 +46,6 @@ impl Arrivals {
     }
 
     /// The seconds of the arrivals, at one per second on average.
-    #[must_use]
     pub fn seconds(self, seed: u64) -> Box<dyn Iterator<Item = f64> + Send> {
         match self {
             Self::Poisson => Box::new(Poisson::new(seed)),

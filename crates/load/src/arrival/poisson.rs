@@ -14,7 +14,6 @@ pub struct Poisson {
 
 impl Poisson {
     /// Arrivals by a seed.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { second: 0.0, rng: rng(seed, &["arrival", "poisson"]) }
     }

@@ -51,13 +51,11 @@ pub fn realtime_ns() -> u64 {
 }
 
 /// Processor time that this process has used, user and system.
-#[must_use]
 pub fn process_cpu_time() -> Duration {
     Duration::from_nanos(clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID))
 }
 
 /// Processor time that this thread has used, user and system.
-#[must_use]
 pub fn thread_cpu_time() -> Duration {
     Duration::from_nanos(clock_ns(libc::CLOCK_THREAD_CPUTIME_ID))
 }

@@ -89,7 +89,6 @@ pub struct ProcUnits {
 }
 
 /// The units of `/proc/PID/stat` on this system.
-#[must_use]
 pub fn proc_units() -> ProcUnits {
     // SAFETY: takes numbers only.
     let of = |name| u64::try_from(unsafe { libc::sysconf(name) }).ok().filter(|&unit| unit > 0);

@@ -57,7 +57,6 @@ pub enum Distrust {
 }
 
 /// Why a server is not trusted, where that is what an error is about.
-#[must_use]
 pub fn distrust(error: &io::Error) -> Option<Distrust> {
     match error.get_ref()?.downcast_ref::<rustls::Error>()? {
         rustls::Error::InvalidCertificate(why) => Some(match why {

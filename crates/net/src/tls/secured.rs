@@ -24,7 +24,6 @@ pub struct Secured<A> {
 
 impl<A> Secured<A> {
     /// The actor over connections that speak TLS in this way.
-    #[must_use]
     pub fn new(actor: A, client: TlsClient) -> Self {
         let sessions = Sessions {
             client,
@@ -36,7 +35,6 @@ impl<A> Secured<A> {
     }
 
     /// The actor.
-    #[must_use]
     pub fn into_inner(self) -> A {
         self.actor
     }

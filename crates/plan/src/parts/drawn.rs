@@ -36,7 +36,6 @@ pub enum Lengths {
 
 impl Lengths {
     /// Whether the cell says nothing of them.
-    #[must_use]
     pub fn is_own(&self) -> bool {
         !matches!(self, Self::Around { .. })
     }

@@ -39,7 +39,6 @@ pub struct LaunchPlan {
 
 impl LaunchPlan {
     /// The address at which this machine reaches a server that listens on `host`.
-    #[must_use]
     pub fn reached_at(&self) -> &str {
         match self.host.as_str() {
             "0.0.0.0" => "127.0.0.1",

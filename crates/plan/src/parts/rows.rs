@@ -33,14 +33,4 @@ pub enum RowsFormat {
     Parquet,
 }
 
-impl RowsFormat {
-    /// The workload that reads it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Jsonl => "jsonl",
-            Self::Csv => "csv",
-            Self::Parquet => "parquet",
-        }
-    }
-}
+inferometer_model::names!(RowsFormat { Jsonl => "jsonl", Csv => "csv", Parquet => "parquet" });

@@ -63,13 +63,11 @@ impl std::fmt::Display for Url {
 
 impl Url {
     /// A server without TLS and without a path.
-    #[must_use]
     pub fn plain(host: impl Into<String>, port: u16) -> Self {
         Self { secure: false, host: host.into(), port, prefix: String::new() }
     }
 
     /// What the `host` field of a request says: the port only where it is not the usual one.
-    #[must_use]
     pub fn host_field(&self) -> String {
         let authority = self.authority();
         let usual = if self.secure { ":443" } else { ":80" };
@@ -77,7 +75,6 @@ impl Url {
     }
 
     /// `host:port`, with brackets around an IPv6 address.
-    #[must_use]
     pub fn authority(&self) -> String {
         let Self { host, port, .. } = self;
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }

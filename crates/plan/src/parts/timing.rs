@@ -24,7 +24,6 @@ pub enum Warmup {
 
 impl Warmup {
     /// When it ends; none where there is no warm-up.
-    #[must_use]
     pub fn bound(&self) -> Option<Bound> {
         match *self {
             Self::Requests(0) => None,

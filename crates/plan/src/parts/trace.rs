@@ -38,21 +38,9 @@ pub enum TraceFormat {
     Plain,
 }
 
-impl TraceFormat {
-    /// Every format.
-    pub const ALL: [Self; 4] = [Self::Mooncake, Self::Azure, Self::Burstgpt, Self::Plain];
-
-    /// The name that selects it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mooncake => "mooncake",
-            Self::Azure => "azure",
-            Self::Burstgpt => "burstgpt",
-            Self::Plain => "plain",
-        }
-    }
-}
+inferometer_model::names!(TraceFormat {
+    Mooncake => "mooncake", Azure => "azure", Burstgpt => "burstgpt", Plain => "plain",
+});
 
 impl fmt::Display for TraceFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,7 +61,6 @@ pub struct TraceWindow {
 
 impl TraceWindow {
     /// Whether what comes so long after the first row is inside.
-    #[must_use]
     pub fn holds(&self, after: Duration) -> bool {
         after >= self.from && self.to.is_none_or(|to| after < to)
     }

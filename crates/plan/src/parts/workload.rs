@@ -94,7 +94,6 @@ pub enum Grid {
 
 impl WorkloadPlan {
     /// The name that selects it.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Random | Self::Drawn(_) => "random",
@@ -109,7 +108,6 @@ impl WorkloadPlan {
     }
 
     /// What its cells are.
-    #[must_use]
     pub fn grid(&self) -> Grid {
         match self {
             Self::Random | Self::Sharegpt { .. } | Self::Prefix(_) => Grid::Tokens,
@@ -122,7 +120,6 @@ impl WorkloadPlan {
     }
 
     /// The data set's file, where it has one.
-    #[must_use]
     pub fn dataset(&self) -> Option<&str> {
         match self {
             Self::Random | Self::Drawn(_) | Self::Prefix(_) => None,
@@ -139,7 +136,6 @@ impl WorkloadPlan {
     }
 
     /// Whether input and output lengths are the requests' own, where the other is the grid's.
-    #[must_use]
     pub fn own_axes(&self) -> (bool, bool) {
         match self {
             Self::Drawn(plan) => (plan.input.is_own(), plan.output.is_own()),
@@ -148,7 +144,6 @@ impl WorkloadPlan {
     }
 
     /// Tokens of a prompt that others share by intention.
-    #[must_use]
     pub fn prefix_length(&self) -> u32 {
         match self {
             Self::Drawn(plan) => plan.prefix_length,
@@ -166,7 +161,6 @@ impl WorkloadPlan {
     }
 
     /// Requests in flight in a cell of text blocks, where they depend on the size of the block.
-    #[must_use]
     pub fn in_flight(&self, cell: CellPlan) -> Option<u32> {
         let Self::Blocks { in_flight, .. } = self else { return None };
         let of = in_flight.iter().find(|of| of.block_chars == cell.input_length)?;
@@ -175,7 +169,6 @@ impl WorkloadPlan {
 
     /// What records do not say of a pass over text blocks; nothing of another workload.
     /// `origin_unix_ns` is the wall time at which the monotonic axis of the run has its origin.
-    #[must_use]
     pub fn block_pass(&self, cell: CellPlan, origin_unix_ns: i64) -> Option<BlockPass> {
         let Self::Blocks { template, .. } = self else { return None };
         let (block_chars, wanted_chars) = (cell.input_length, cell.output_length);

@@ -191,7 +191,6 @@ impl Limit {
 
 impl Criterion {
     /// Judges one request; one that did not complete meets nothing.
-    #[must_use]
     pub fn judge(&self, figures: &RequestFigures) -> Judged {
         let failed = Judged { value: f64::INFINITY, met: false };
         if !figures.complete {
@@ -213,7 +212,6 @@ impl Criterion {
     }
 
     /// The share of requests that must meet it; absent for a mean.
-    #[must_use]
     pub fn needed(&self) -> Option<f64> {
         match self.kind {
             Kind::Share { needed, .. } | Kind::Completed { needed } => Some(needed),
@@ -222,7 +220,6 @@ impl Criterion {
     }
 
     /// The limit of a mean, in milliseconds; absent for a share.
-    #[must_use]
     pub fn mean_limit_ms(&self) -> Option<f64> {
         match &self.kind {
             Kind::Mean { limit } => Some(limit.limit_ms),
@@ -231,7 +228,6 @@ impl Criterion {
     }
 
     /// Whether it can only be judged on a stream.
-    #[must_use]
     pub fn needs_stream(&self) -> bool {
         let on_tokens =
             |limit: &Limit| limit.metric.on_requests().is_some_and(|how| how.needs_stream);

@@ -19,18 +19,10 @@ pub enum Over {
     Concurrency,
 }
 
-impl Over {
-    /// The name in plans and results.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Concurrency => "concurrency",
-        }
-    }
+inferometer_model::names!(Over { Rate => "rate", Concurrency => "concurrency" });
 
+impl Over {
     /// The unit of a load.
-    #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
             Self::Rate => "requests/s",

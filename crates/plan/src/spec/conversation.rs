@@ -39,6 +39,16 @@ const INPUT: f64 = 64.0;
 const OUTPUT: f64 = 128.0;
 
 impl ConversationKeys {
+    pub(crate) const NAMES: &[&str] = &[
+        "conversations",
+        "turns",
+        "think_time",
+        "first_turn_input",
+        "turn_input",
+        "turn_output",
+        "concurrency_of",
+    ];
+
     /// The conversations: of a file, or of seeded words.
     pub(crate) fn resolve(
         &self,
@@ -85,23 +95,6 @@ impl ConversationKeys {
                 let problem = format!("`{other}` is not one of conversations, requests");
                 mistakes.add("concurrency_of", problem);
                 CountOf::Conversations
-            }
-        }
-    }
-
-    /// Every key that was given, where the workload has no conversations.
-    pub(crate) fn refuse(&self, mistakes: &mut Mistakes) {
-        for (key, given) in [
-            ("conversations", self.conversations.is_some()),
-            ("turns", self.turns.is_some()),
-            ("think_time", self.think_time.is_some()),
-            ("first_turn_input", self.first_turn_input.is_some()),
-            ("turn_input", self.turn_input.is_some()),
-            ("turn_output", self.turn_output.is_some()),
-            ("concurrency_of", self.concurrency_of.is_some()),
-        ] {
-            if given {
-                mistakes.add(key, "belongs to --workload conversation");
             }
         }
     }

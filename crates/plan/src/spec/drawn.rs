@@ -33,6 +33,11 @@ pub struct DrawnKeys {
 const GROUPS: u32 = 8;
 
 impl DrawnKeys {
+    pub(crate) const OF_RANDOM: &[&str] =
+        &["range_ratio", "input_distribution", "output_distribution", "prefix_length"];
+    pub(crate) const OF_PREFIX: &[&str] =
+        &["prefix_length", "prefix_groups", "prompts_per_group", "prefix_zipf", "warm_share"];
+
     /// Words of other lengths than the grid's, if that was asked for.
     pub(crate) fn random(&self, mistakes: &mut Mistakes) -> Option<DrawnPlan> {
         let Self { range_ratio, input_distribution, output_distribution, prefix_length, .. } = self;
@@ -93,26 +98,6 @@ impl DrawnKeys {
     pub(crate) fn requests(&self) -> Option<u32> {
         let groups = self.prefix_groups.unwrap_or(GROUPS);
         self.prompts_per_group.map(|prompts| prompts.saturating_mul(groups))
-    }
-
-    /// Every key that was given, where this workload does not use it.
-    pub(crate) fn refuse(&self, workload: &str, mistakes: &mut Mistakes) {
-        let random = ["random"].as_slice();
-        let prefix = ["prefix"].as_slice();
-        for (key, given, users) in [
-            ("range_ratio", self.range_ratio.is_some(), random),
-            ("input_distribution", self.input_distribution.is_some(), random),
-            ("output_distribution", self.output_distribution.is_some(), random),
-            ("prefix_length", self.prefix_length.is_some(), ["random", "prefix"].as_slice()),
-            ("prefix_groups", self.prefix_groups.is_some(), prefix),
-            ("prompts_per_group", self.prompts_per_group.is_some(), prefix),
-            ("prefix_zipf", self.prefix_zipf.is_some(), prefix),
-            ("warm_share", self.warm_share.is_some(), prefix),
-        ] {
-            if given && !users.contains(&workload) {
-                mistakes.add(key, format!("belongs to --workload {}", users.join(" and ")));
-            }
-        }
     }
 }
 

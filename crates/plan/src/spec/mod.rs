@@ -30,7 +30,7 @@ pub use serving::ServingKeys;
 pub use trace::TraceKeys;
 pub use values::{Value, url as parse_url};
 pub use variants::{TargetSpec, Variant, variants};
-pub use workload::{WORKLOADS, WorkloadKeys};
+pub use workload::WorkloadKeys;
 
 pub(crate) use mistakes::Mistakes;
 pub use mistakes::SpecError;

@@ -24,6 +24,8 @@ pub struct RowsKeys {
 const FIELDS: [&str; 6] = ["prompt", "messages", "token_ids", "output_tokens", "body", "timestamp"];
 
 impl RowsKeys {
+    pub(crate) const NAMES: &[&str] = &["columns", "output_length", "replay_rows"];
+
     /// The rows of this file.
     pub(crate) fn resolve(
         &self,
@@ -64,19 +66,6 @@ impl RowsKeys {
     /// Whether the rows' own instants are the load.
     pub(crate) fn is_replayed(&self) -> bool {
         self.replay_rows == Some(true)
-    }
-
-    /// Every key that was given, where the workload has no rows.
-    pub(crate) fn refuse(&self, mistakes: &mut Mistakes) {
-        for (key, given) in [
-            ("columns", self.columns.is_some()),
-            ("output_length", self.output_length.is_some()),
-            ("replay_rows", self.is_replayed()),
-        ] {
-            if given {
-                mistakes.add(key, "belongs to --workload jsonl, csv and parquet");
-            }
-        }
     }
 }
 

@@ -18,6 +18,8 @@ pub struct ServingKeys {
 }
 
 impl ServingKeys {
+    pub(crate) const NAMES: &[&str] = &["min_tokens", "max_prompt_tokens", "max_total_tokens"];
+
     /// The limits.
     pub(crate) fn resolve(&self, mistakes: &mut Mistakes) -> ServingLimits {
         let of_vllm = ServingLimits::VLLM;
@@ -33,16 +35,5 @@ impl ServingKeys {
             mistakes.add("max_total_tokens", "is below twice min_tokens: none is left");
         }
         limits
-    }
-
-    /// The keys that were given.
-    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
-        [
-            ("min_tokens", self.min_tokens.is_some()),
-            ("max_prompt_tokens", self.max_prompt_tokens.is_some()),
-            ("max_total_tokens", self.max_total_tokens.is_some()),
-        ]
-        .into_iter()
-        .filter_map(|(key, given)| given.then_some(key))
     }
 }

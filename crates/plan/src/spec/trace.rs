@@ -24,6 +24,9 @@ pub struct TraceKeys {
 }
 
 impl TraceKeys {
+    pub(crate) const NAMES: &[&str] =
+        &["trace_format", "trace_window", "trace_scale", "trace_max_tokens"];
+
     /// The trace of this file.
     pub(crate) fn resolve(&self, dataset: String, mistakes: &mut Mistakes) -> TracePlan {
         let scale = mistakes.read("trace_scale", self.trace_scale.as_ref(), values::positive);
@@ -59,20 +62,6 @@ impl TraceKeys {
             mistakes.add("trace_window", format!("`{text}` {problem}"));
             TraceWindow::default()
         })
-    }
-
-    /// Every key that was given, where the workload is no trace.
-    pub(crate) fn refuse(&self, mistakes: &mut Mistakes) {
-        for (key, given) in [
-            ("trace_format", self.trace_format.is_some()),
-            ("trace_window", self.trace_window.is_some()),
-            ("trace_scale", self.trace_scale.is_some()),
-            ("trace_max_tokens", self.trace_max_tokens.is_some()),
-        ] {
-            if given {
-                mistakes.add(key, "belongs to --workload trace");
-            }
-        }
     }
 }
 

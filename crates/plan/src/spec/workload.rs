@@ -1,7 +1,8 @@
-//! The workload and its options, from what was asked for. A further workload is a name, its keys,
-//! and an arm here.
+//! The workload and its options, from what was asked for. A further workload is an entry of
+//! `WORKLOADS`, and a field with its keys, if it has any.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use super::blocks::BlockKeys;
 use super::serving::ServingKeys;
@@ -14,7 +15,7 @@ use inferometer_model::suggest::did_you_mean;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkloadKeys {
-    /// Where prompts come from: one of [`WORKLOADS`].
+    /// Where prompts come from: `random`, `trace`, ...
     pub workload: Option<String>,
     /// The data set's file.
     pub dataset: Option<String>,
@@ -51,82 +52,111 @@ pub(crate) struct Asked {
     pub is_demonstration: bool,
 }
 
-/// Every workload by name.
-pub const WORKLOADS: [&str; 10] = [
-    "random",
-    "prefix",
-    "sharegpt",
-    "jsonl",
-    "csv",
-    "parquet",
-    "replay",
-    "trace",
-    "conversation",
-    "blocks",
+/// A workload, as it is asked for.
+struct WorkloadDefinition {
+    name: &'static str,
+    /// The keys that it listens to, of those that not every workload does.
+    keys: &'static [&'static str],
+    resolve: fn(&WorkloadKeys, Asked, &mut Mistakes) -> WorkloadPlan,
+}
+
+/// Every workload, in the order in which messages list them.
+static WORKLOADS: [WorkloadDefinition; 10] = [
+    WorkloadDefinition {
+        name: "random",
+        keys: DrawnKeys::OF_RANDOM,
+        resolve: |keys, _, mistakes| {
+            keys.no_dataset(mistakes);
+            keys.drawn.random(mistakes).map_or(WorkloadPlan::Random, WorkloadPlan::Drawn)
+        },
+    },
+    WorkloadDefinition {
+        name: "prefix",
+        keys: DrawnKeys::OF_PREFIX,
+        resolve: |keys, _, mistakes| {
+            keys.no_dataset(mistakes);
+            WorkloadPlan::Prefix(keys.drawn.prefix(mistakes))
+        },
+    },
+    WorkloadDefinition {
+        name: "sharegpt",
+        keys: ServingKeys::NAMES,
+        resolve: |keys, asked, mistakes| {
+            for key in ServingKeys::NAMES.iter().filter(|key| asked.lengths && keys.gives(key)) {
+                mistakes.add(key, "chooses among lengths of their own; leave input_lengths out");
+            }
+            let dataset = keys.dataset("a ShareGPT JSON file", mistakes);
+            match asked.lengths {
+                true => WorkloadPlan::Sharegpt { dataset },
+                false => {
+                    let limits = keys.serving.resolve(mistakes);
+                    WorkloadPlan::ServingRun { dataset, limits }
+                }
+            }
+        },
+    },
+    WorkloadDefinition {
+        name: "jsonl",
+        keys: RowsKeys::NAMES,
+        resolve: |keys, _, mistakes| keys.rows(RowsFormat::Jsonl, "a file of JSON lines", mistakes),
+    },
+    WorkloadDefinition {
+        name: "csv",
+        keys: RowsKeys::NAMES,
+        resolve: |keys, _, mistakes| keys.rows(RowsFormat::Csv, "a CSV file of rows", mistakes),
+    },
+    WorkloadDefinition {
+        name: "parquet",
+        keys: RowsKeys::NAMES,
+        resolve: |keys, _, told| keys.rows(RowsFormat::Parquet, "a Parquet file of rows", told),
+    },
+    WorkloadDefinition {
+        name: "replay",
+        keys: &[],
+        resolve: |keys, _, mistakes| WorkloadPlan::Replay {
+            dataset: keys.dataset("a file that --dump-workload wrote", mistakes),
+        },
+    },
+    WorkloadDefinition {
+        name: "trace",
+        keys: TraceKeys::NAMES,
+        resolve: |keys, _, mistakes| {
+            let dataset = keys.dataset("a trace: Mooncake, Azure, BurstGPT, plain", mistakes);
+            WorkloadPlan::Trace(keys.trace.resolve(dataset, mistakes))
+        },
+    },
+    WorkloadDefinition {
+        name: "conversation",
+        keys: ConversationKeys::NAMES,
+        resolve: |keys, _, mistakes| {
+            WorkloadPlan::Conversation(keys.conversation.resolve(keys.dataset.as_deref(), mistakes))
+        },
+    },
+    WorkloadDefinition {
+        name: "blocks",
+        keys: BlockKeys::NAMES,
+        resolve: |keys, asked, mistakes| {
+            let corpus = keys.dataset.as_deref();
+            keys.blocks.resolve(corpus, asked.own_load, asked.is_demonstration, mistakes)
+        },
+    },
 ];
 
 impl WorkloadKeys {
     /// The workload; where it is not one, the mistakes are noted and a stand-in is returned.
     pub(crate) fn resolve(&self, asked: Asked, mistakes: &mut Mistakes) -> WorkloadPlan {
-        self.unused(asked, mistakes);
         let name = self.name();
-        self.drawn.refuse(name, mistakes);
-        if !["jsonl", "csv", "parquet"].contains(&name) {
-            self.rows.refuse(mistakes);
-        }
-        match name {
-            "random" => {
-                self.no_dataset("random", mistakes);
-                self.drawn.random(mistakes).map_or(WorkloadPlan::Random, WorkloadPlan::Drawn)
-            }
-            "prefix" => {
-                self.no_dataset("prefix", mistakes);
-                WorkloadPlan::Prefix(self.drawn.prefix(mistakes))
-            }
-            "jsonl" | "csv" | "parquet" => {
-                let (format, what) = match name {
-                    "csv" => (RowsFormat::Csv, "a CSV file of rows"),
-                    "parquet" => (RowsFormat::Parquet, "a Parquet file of rows"),
-                    _ => (RowsFormat::Jsonl, "a file of JSON lines"),
-                };
-                let dataset = self.dataset(what, mistakes);
-                WorkloadPlan::Rows(self.rows.resolve(format, dataset, mistakes))
-            }
-            "replay" => WorkloadPlan::Replay {
-                dataset: self.dataset("a file that --dump-workload wrote", mistakes),
-            },
-            "sharegpt" => {
-                let dataset = self.dataset("a ShareGPT JSON file", mistakes);
-                if asked.lengths {
-                    return WorkloadPlan::Sharegpt { dataset };
-                }
-                WorkloadPlan::ServingRun { dataset, limits: self.serving.resolve(mistakes) }
-            }
-            "blocks" => {
-                let (own_load, demonstration) = (asked.own_load, asked.is_demonstration);
-                let corpus = self.dataset.as_deref();
-                self.blocks.resolve(corpus, own_load, demonstration, mistakes)
-            }
-            "trace" => {
-                let dataset = self.dataset("a trace: Mooncake, Azure, BurstGPT, plain", mistakes);
-                WorkloadPlan::Trace(self.trace.resolve(dataset, mistakes))
-            }
-            "conversation" => {
-                let dataset = self.dataset.as_deref();
-                WorkloadPlan::Conversation(self.conversation.resolve(dataset, mistakes))
-            }
-            other => {
-                mistakes.add(
-                    "workload",
-                    format!(
-                        "`{other}` is not a workload{}; there are {}",
-                        did_you_mean(other, WORKLOADS),
-                        WORKLOADS.join(", ")
-                    ),
-                );
-                WorkloadPlan::Random
-            }
-        }
+        let workload = WORKLOADS.iter().find(|workload| workload.name == name);
+        self.refuse_others(workload.map_or(&[], |workload| workload.keys), mistakes);
+        let Some(workload) = workload else {
+            let names = WORKLOADS.each_ref().map(|workload| workload.name);
+            let meant = did_you_mean(name, names);
+            let names = names.join(", ");
+            let problem = format!("`{name}` is not a workload{meant}; there are {names}");
+            mistakes.add("workload", problem);
+            return WorkloadPlan::Random;
+        };
+        (workload.resolve)(self, asked, mistakes)
     }
 
     /// The workload by name.
@@ -135,38 +165,45 @@ impl WorkloadKeys {
     }
 
     /// A key that the workload does not listen to is a mistake.
-    fn unused(&self, asked: Asked, mistakes: &mut Mistakes) {
-        if self.name() != "trace" {
-            self.trace.refuse(mistakes);
-        }
-        if self.name() != "conversation" {
-            self.conversation.refuse(mistakes);
-        }
-        if self.name() != "blocks" {
-            for key in self.blocks.given() {
-                mistakes.add(key, "belongs to --workload blocks");
+    fn refuse_others(&self, own: &[&str], mistakes: &mut Mistakes) {
+        let mut told = Vec::new();
+        for key in WORKLOADS.iter().flat_map(|workload| workload.keys) {
+            if !own.contains(key) && !told.contains(key) && self.gives(key) {
+                told.push(*key);
+                let users = WORKLOADS.iter().filter(|workload| workload.keys.contains(key));
+                let users: Vec<&str> = users.map(|workload| workload.name).collect();
+                let names = match users.split_last() {
+                    Some((last, [])) => (*last).to_owned(),
+                    Some((last, others)) => format!("{} and {last}", others.join(", ")),
+                    None => continue,
+                };
+                mistakes.add(key, format!("belongs to --workload {names}"));
             }
         }
-        for key in self.serving.given() {
-            if self.name() != "sharegpt" {
-                mistakes.add(key, "belongs to --workload sharegpt");
-            } else if asked.lengths {
-                mistakes.add(key, "chooses among lengths of their own; leave input_lengths out");
-            }
-        }
+    }
+
+    /// Whether a key was given; one that says no is as if it were not there.
+    fn gives(&self, key: &str) -> bool {
+        let keys = serde_json::to_value(self).unwrap_or_default();
+        !matches!(keys.get(key), None | Some(Json::Null | Json::Bool(false)))
+    }
+
+    fn rows(&self, format: RowsFormat, what: &str, mistakes: &mut Mistakes) -> WorkloadPlan {
+        let dataset = self.dataset(what, mistakes);
+        WorkloadPlan::Rows(self.rows.resolve(format, dataset, mistakes))
     }
 
     /// The data set, which this workload must have.
     fn dataset(&self, what: &str, mistakes: &mut Mistakes) -> String {
         self.dataset.clone().unwrap_or_else(|| {
-            let name = self.workload.as_deref().unwrap_or("random");
-            mistakes.add("dataset", format!("is missing: {name} reads {what}"));
+            mistakes.add("dataset", format!("is missing: {} reads {what}", self.name()));
             String::new()
         })
     }
 
-    fn no_dataset(&self, name: &str, mistakes: &mut Mistakes) {
+    fn no_dataset(&self, mistakes: &mut Mistakes) {
         if self.dataset.is_some() {
+            let name = self.name();
             let problem = format!("is not used by {name}; choose a --workload that reads one");
             mistakes.add("dataset", problem);
         }

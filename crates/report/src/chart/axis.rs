@@ -53,7 +53,6 @@ pub struct Tick {
 
 impl Axis {
     /// A linear axis of this quantity in this unit, from zero on, with round ticks.
-    #[must_use]
     pub fn new(title: &str, unit: &str) -> Self {
         Self {
             title: title.to_owned(),
@@ -84,7 +83,6 @@ impl Axis {
     }
 
     /// `Throughput (requests/s)`.
-    #[must_use]
     pub fn label(&self) -> String {
         format!("{} ({})", self.title, self.unit)
     }

@@ -91,7 +91,6 @@ pub struct Band {
 
 impl Chart {
     /// A chart of stacked panels without notes.
-    #[must_use]
     pub fn new(id: impl Into<String>, title: impl Into<String>, x: Axis) -> Self {
         Self {
             id: id.into(),
@@ -114,7 +113,6 @@ impl Chart {
     }
 
     /// Whether nothing would be seen.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.series().all(|series| series.x.is_empty())
     }
@@ -140,7 +138,6 @@ impl Chart {
 
 impl Panel {
     /// A panel without bands whose axis says what it shows.
-    #[must_use]
     pub fn new(y: Axis, height: f64, series: Vec<Series>) -> Self {
         Self { title: String::new(), y, height, series, bands: Vec::new() }
     }

@@ -7,7 +7,6 @@
 ///
 /// # Panics
 /// If there are not as many values as positions.
-#[must_use]
 pub fn largest_triangles(x: &[f64], y: &[f64], most: usize) -> Vec<usize> {
     assert_eq!(x.len(), y.len(), "invariant: a point has a position and a value");
     let n = x.len();
@@ -50,7 +49,6 @@ pub struct Bands {
 }
 
 /// The bands of points over `bins` equal parts of their axis.
-#[must_use]
 pub fn bands(points: &[(f64, f64)], bins: usize) -> Bands {
     let ends = points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (x, _)| {
         (low.min(*x), high.max(*x))

@@ -2,7 +2,7 @@
 
 use inferometer_analysis::pass::PassSummary;
 
-use super::latency::{distribution, tail, tail_heading};
+use super::latency::{tail, tail_heading};
 use crate::chart::{Axis, Chart, Extent, Scale, Series, Shape};
 use crate::number::{count, significant};
 use crate::trace::Latency;
@@ -26,7 +26,7 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
         bars.y.push(bins.iter().map(|bin| bin.share).sum::<f64>() * 100.0);
     }
     let mut series = vec![bars];
-    if let Some(values) = distribution(pass, latency.kind) {
+    if let Some(values) = pass.latency(latency.metric) {
         for (look, name, value) in [
             (1, "p50", Some(values.p50)),
             (4, "mean", Some(values.mean)),
@@ -44,7 +44,7 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
             });
         }
     }
-    let kind = latency.kind;
+    let metric = latency.metric;
     let is_log = latency.curve.growing;
     let width = if is_log {
         "Columns widen by the same factor each; the first holds everything below its end."
@@ -52,7 +52,7 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
         "Columns of one width."
     };
     let mut notes = vec![format!("n = {}. {width}", count(latency.curve.n))];
-    if let Some(values) = distribution(pass, kind) {
+    if let Some(values) = pass.latency(latency.metric) {
         let interval = |ends: Option<[f64; 2]>| {
             ends.map_or(String::new(), |ends| {
                 format!(" (95 % interval {} ms)", ends.map(significant).join(" to "))
@@ -68,11 +68,11 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
             interval(values.p99_ci)
         ));
     }
-    notes.push(format!("{}: {}.", tail_heading(kind), tail(latency)));
+    notes.push(format!("{}: {}.", tail_heading(metric), tail(latency)));
     let scale = if is_log { Scale::Log } else { Scale::Linear };
-    let x = Axis::new(kind.title(), "ms").scaled(scale).reaching(Extent::Values);
-    let title = format!("{}, distribution", kind.title());
-    let mut chart = Chart::new(format!("{id}-{}-chart", kind.name()), title, x);
+    let x = Axis::new(metric.title, "ms").scaled(scale).reaching(Extent::Values);
+    let title = format!("{}, distribution", metric.title);
+    let mut chart = Chart::new(format!("{id}-{}-chart", metric.name), title, x);
     chart.notes = notes;
     chart.panels = vec![super::panel("Share of values", "%", 170.0, series)];
     chart

@@ -2,14 +2,14 @@
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{e2e, itl, tpot, ttft};
+use inferometer_metrics::{Definition, Statistic, Value, registry};
 use inferometer_stats::CurvePoint;
 use inferometer_stats::Distribution;
 
 use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
 use crate::number::{count, significant};
 use crate::text_table::{Align, Table};
-use crate::trace::{Latency, LatencyKind, PassTrace, Traces};
+use crate::trace::{Latency, PassTrace, Traces};
 
 /// Points of a curve in the chart of several passes.
 const OF_SEVERAL: usize = 80;
@@ -19,17 +19,7 @@ const MOST_PASSES: usize = 7;
 const MOST_LEFT_OUT_NAMED: usize = 3;
 
 /// The percentiles that are marked on a cumulative distribution.
-const MARKED: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)];
-
-/// A latency's distribution in a summary.
-pub(super) fn distribution(pass: &PassSummary, kind: LatencyKind) -> Option<&Distribution> {
-    match kind {
-        LatencyKind::Ttft => pass.latencies.get(&ttft::FROM_SENT),
-        LatencyKind::Tpot => pass.latencies.get(&tpot::DEFINITION),
-        LatencyKind::Itl => pass.latencies.get(&itl::DEFINITION),
-        LatencyKind::E2e => pass.latencies.get(&e2e::FROM_SENT),
-    }
-}
+const MARKED: [Statistic; 4] = [Statistic::P50, Statistic::P90, Statistic::P95, Statistic::P99];
 
 /// The points of a cumulative distribution, at most about so many: a quarter of them from the
 /// largest tenth of the values, for the tail is what is looked at. The first and the last are always
@@ -86,19 +76,14 @@ fn ranks_note(latencies: &[&Latency], most: usize) -> Option<String> {
 
 /// The percentiles that tables quote, as points on the curve.
 fn marks(name: &str, look: usize, values: &Distribution) -> Series {
-    let value = |q: f64| match q {
-        0.5 => Some(values.p50),
-        0.9 => Some(values.p90),
-        0.95 => values.p95,
-        _ => Some(values.p99),
-    };
     let mut series =
         Series { name: name.to_owned(), look, shape: Shape::Dots, ..Series::default() };
-    for (text, q) in MARKED {
-        if let Some(value) = value(q).filter(|value| value.is_finite()) {
+    for statistic in MARKED {
+        let value = statistic.of(values).filter(|value| value.is_finite());
+        if let (Some(value), Some(share)) = (value, statistic.share()) {
             series.x.push(value);
-            series.y.push(q * 100.0);
-            series.texts.push(text.to_owned());
+            series.y.push(share * 100.0);
+            series.texts.push(statistic.name().to_owned());
         }
     }
     series
@@ -166,15 +151,15 @@ fn exactness(latencies: &[&Latency]) -> Option<String> {
 
 /// A chart for each latency.
 pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
-    LatencyKind::ALL.iter().filter_map(|kind| over_passes(summary, traces, *kind)).collect()
+    registry::drawn().filter_map(|metric| over_passes(summary, traces, metric)).collect()
 }
 
 /// One latency, a line for each of the passes.
-fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind) -> Option<Chart> {
+fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Option<Chart> {
     let all: Vec<(String, &Latency, &PassSummary)> = traces
         .beside(summary)
         .filter_map(|(cell, pass, trace)| {
-            let latency = trace.latencies.iter().find(|latency| latency.kind == kind)?;
+            let latency = trace.latencies.iter().find(|latency| latency.metric == metric)?;
             Some((cell.place(pass), latency, pass))
         })
         .collect();
@@ -191,7 +176,7 @@ fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind) -> Option<
     let mut series = Vec::new();
     for (look, (place, latency, pass)) in shown.iter().enumerate() {
         series.push(line(place.clone(), look, latency, OF_SEVERAL, shown.len() <= 2));
-        series.extend(distribution(pass, kind).map(|values| marks(place, look, values)));
+        series.extend(pass.latency(metric).map(|values| marks(place, look, values)));
     }
     let mut notes = vec![
         "Of the completed requests, the share of values that are not above each one. Points mark \
@@ -203,9 +188,9 @@ fn over_passes(summary: &Summary, traces: &Traces, kind: LatencyKind) -> Option<
     let latencies: Vec<&Latency> = shown.iter().map(|(_, latency, _)| *latency).collect();
     notes.extend(ranks_note(&latencies, OF_SEVERAL));
     notes.extend(exactness(&latencies));
-    let title = format!("{} of each pass, cumulative", kind.title());
-    let x = across(kind.title(), latencies.iter().copied());
-    let mut chart = Chart::new(format!("cdf-{}", kind.name()), title, x);
+    let title = format!("{} of each pass, cumulative", metric.title);
+    let x = across(metric.title, latencies.iter().copied());
+    let mut chart = Chart::new(format!("cdf-{}", metric.name), title, x);
     (chart.notes, chart.panels) = (notes, vec![shares(series, 260.0)]);
     Some(on_axis(chart, &latencies))
 }
@@ -229,7 +214,7 @@ fn left_out_note(left_out: &[&str], all: usize) -> Option<String> {
     ))
 }
 
-/// The four latencies of one pass.
+/// The latencies of one pass.
 pub(super) fn cumulative(
     id: &str,
     pass: &PassSummary,
@@ -241,10 +226,10 @@ pub(super) fn cumulative(
     }
     let mut series = Vec::new();
     for (look, latency) in trace.latencies.iter().enumerate() {
-        let name = latency.kind.title();
+        let name = latency.metric.title;
         let n = count(latency.curve.n);
         series.push(line(format!("{name} (n = {n})"), look, latency, points, true));
-        if let Some(values) = distribution(pass, latency.kind) {
+        if let Some(values) = pass.latency(latency.metric) {
             series.push(marks(&format!("{name} (n = {n})"), look, values));
         }
     }
@@ -262,9 +247,9 @@ pub(super) fn cumulative(
     Some(on_axis(chart, &latencies))
 }
 
-pub(super) fn tail_heading(kind: LatencyKind) -> &'static str {
-    match kind {
-        LatencyKind::Itl => "Requests with the largest gap",
+pub(super) fn tail_heading(metric: &Definition) -> &'static str {
+    match metric.value {
+        Value::Pooled(_) => "Requests with the largest gap",
         _ => "Largest, by request",
     }
 }
@@ -285,11 +270,9 @@ pub(crate) fn tail_table(trace: &PassTrace) -> Table {
         ("By index in the pass, with the value", Align::Left),
     ]);
     for latency in &trace.latencies {
-        let name = match latency.kind {
-            LatencyKind::Itl => "ITL (largest gap)",
-            kind => kind.title(),
-        };
-        table.push(vec![name.to_owned(), tail(latency)]);
+        let of =
+            if matches!(latency.metric.value, Value::Pooled(_)) { " (largest gap)" } else { "" };
+        table.push(vec![format!("{}{of}", latency.metric.title), tail(latency)]);
     }
     table
 }

@@ -1,13 +1,12 @@
 //! How throughput and latency move with the load, where a run has several loads of one kind.
 
-use inferometer_metrics::{e2e, tpot, ttft};
 use std::collections::BTreeSet;
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
-use inferometer_stats::Distribution;
+use inferometer_metrics::{Definition, registry};
 
 use crate::chart::{Axis, Chart, Scale, Series, Shape};
 use crate::trace::Traces;
@@ -16,14 +15,10 @@ use crate::trace::Traces;
 type Load = fn(&PassSummary) -> Option<f64>;
 /// A figure and its interval.
 type Figure = (Option<f64>, Option<[f64; 2]>);
-/// A latency of a pass.
-type Of = fn(&PassSummary) -> Option<&Distribution>;
-
-const LATENCIES: [(&str, Of); 3] = [
-    ("TTFT", |pass| pass.latencies.get(&ttft::FROM_SENT)),
-    ("TPOT", |pass| pass.latencies.get(&tpot::DEFINITION)),
-    ("E2E", |pass| pass.latencies.get(&e2e::FROM_SENT)),
-];
+/// The latencies that are drawn over the load: those with one value per request.
+fn latencies() -> impl Iterator<Item = &'static Definition> {
+    registry::drawn().filter(|metric| metric.of_classes)
+}
 
 /// A curve over the load for closed and for open passes, and latencies over throughput; only where
 /// a cell has at least two loads of the kind.
@@ -70,15 +65,15 @@ fn over_load(id: &str, axis: Axis, cells: &[(String, Vec<(f64, &PassSummary)>)])
     };
     let tokens = of(&|pass| (pass.output_tokens_per_s, None));
     let mut panels = vec![super::panel("Throughput", "output tokens/s", 150.0, tokens)];
-    for (name, latency) in LATENCIES {
+    for metric in latencies() {
         for (word, percentile) in [("p50", 0), ("p99", 1)] {
             let series = of(&|pass| {
-                latency(pass).map_or((None, None), |values| match percentile {
+                pass.latency(metric).map_or((None, None), |values| match percentile {
                     0 => (Some(values.p50), values.p50_ci),
                     _ => (Some(values.p99), values.p99_ci),
                 })
             });
-            panels.push(super::panel(&format!("{name} {word}"), "ms", 90.0, series));
+            panels.push(super::panel(&format!("{} {word}", metric.title), "ms", 90.0, series));
         }
     }
     let loads: BTreeSet<u64> =
@@ -93,7 +88,7 @@ fn over_load(id: &str, axis: Axis, cells: &[(String, Vec<(f64, &PassSummary)>)])
 }
 
 fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Chart {
-    let panels = LATENCIES.map(|(name, latency)| {
+    let panels = latencies().map(|metric| {
         let series = cells.iter().enumerate().map(|(look, (cell, passes))| {
             // In the order of the loads: past saturation a curve turns back.
             let points: Vec<(f64, (f64, &PassSummary))> = passes
@@ -104,21 +99,21 @@ fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Ch
                 cell.clone(),
                 look,
                 points.iter().map(|(x, (_, pass))| {
-                    let values = latency(pass);
+                    let values = pass.latency(metric);
                     (*x, (values.map(|v| v.p50), values.and_then(|v| v.p50_ci)))
                 }),
             );
             series.texts = points.iter().map(|(_, (_, pass))| pass.load.clone()).collect();
             series
         });
-        super::panel(&format!("{name} p50"), "ms", 120.0, series.collect())
+        super::panel(&format!("{} p50", metric.title), "ms", 120.0, series.collect())
     });
     let x = Axis::new("Throughput", "output tokens/s");
     let mut chart = Chart::new(format!("load-{id}-latency"), "Latency over throughput", x);
     let note = "Each point is a load: to the right is better, and so is further down. Whiskers: 95 % \
                 order-statistic intervals of the median.";
     chart.notes = vec![note.to_owned()];
-    chart.panels = panels.into();
+    chart.panels = panels.collect();
     chart
 }
 

@@ -19,11 +19,12 @@ mod timeline;
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_metrics::Definition;
 
 use crate::chart::{Axis, Chart, Extent, Panel, Series};
 use crate::comparison::Comparison;
 use crate::label;
-use crate::trace::{LatencyKind, PassTrace, Traces};
+use crate::trace::{PassTrace, Traces};
 
 pub(crate) use histogram::histogram;
 pub(crate) use latency::tail_table;
@@ -45,14 +46,12 @@ const OF_RUN: [OfRun; 6] =
 const OF_PASS: [OfPass; 2] = [latency::cumulative, course::course];
 
 /// The charts of a run as a whole, each of which is a file too.
-#[must_use]
 pub fn of_run(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     let charts = OF_RUN.iter().flat_map(|charts| charts(summary, traces)).collect();
     of(charts, std::slice::from_ref(summary))
 }
 
 /// The charts of a grid for several runs together.
-#[must_use]
 pub fn of_several(summaries: &[Summary]) -> Vec<Chart> {
     match summaries {
         [summary] => of_run(summary, &Traces::default()),
@@ -61,7 +60,6 @@ pub fn of_several(summaries: &[Summary]) -> Vec<Chart> {
 }
 
 /// The charts of a plan with several servers: what each argument does.
-#[must_use]
 pub fn of_comparison(comparison: &Comparison) -> Vec<Chart> {
     effects::charts(comparison)
 }
@@ -92,8 +90,8 @@ pub(crate) fn pass_id(cell: usize, pass: usize) -> String {
 }
 
 /// The name of the place of a latency's distribution in a page.
-pub(crate) fn latency_id(cell: usize, pass: usize, kind: LatencyKind) -> String {
-    format!("{}-{}", pass_id(cell, pass), kind.name())
+pub(crate) fn latency_id(cell: usize, pass: usize, metric: &Definition) -> String {
+    format!("{}-{}", pass_id(cell, pass), metric.name)
 }
 
 /// How many points a line of a pass may have, so that a page of many passes stays small.

@@ -5,10 +5,12 @@ use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
+use inferometer_metrics::{Definition, registry};
 
 use crate::charts;
+use crate::table::LATENCIES_FROM;
 use crate::text_table::Table;
-use crate::trace::{LatencyKind, Traces};
+use crate::trace::Traces;
 
 /// The parts of a page that tables link to.
 #[derive(Clone, Copy)]
@@ -43,17 +45,9 @@ impl PageLinks<'_> {
                     continue;
                 }
                 table.set_link(row, 2, format!("#{}", charts::pass_id(at, index)));
-                for (column, kind) in [
-                    (7, LatencyKind::Ttft),
-                    (8, LatencyKind::Ttft),
-                    (9, LatencyKind::Tpot),
-                    (10, LatencyKind::Tpot),
-                    (11, LatencyKind::Itl),
-                    (12, LatencyKind::E2e),
-                    (13, LatencyKind::E2e),
-                ] {
-                    if self.has(cell, index, kind) {
-                        let place = format!("#{}", charts::latency_id(at, index, kind));
+                for (column, (metric, _)) in (LATENCIES_FROM..).zip(registry::in_tables()) {
+                    if self.has(cell, index, metric) {
+                        let place = format!("#{}", charts::latency_id(at, index, metric));
                         table.set_link(row, column, place);
                     }
                 }
@@ -63,9 +57,9 @@ impl PageLinks<'_> {
     }
 
     /// Whether the distribution of a latency is drawn.
-    pub fn has(&self, cell: &Cell, pass: usize, kind: LatencyKind) -> bool {
+    pub fn has(&self, cell: &Cell, pass: usize, metric: &Definition) -> bool {
         let trace = self.traces.of(cell.plan(), pass);
-        trace.is_some_and(|trace| trace.latencies.iter().any(|latency| latency.kind == kind))
+        trace.is_some_and(|trace| trace.latencies.iter().any(|latency| latency.metric == metric))
     }
 }
 

@@ -4,7 +4,7 @@
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::send_delay;
+use inferometer_metrics::{registry, send_delay};
 use inferometer_stats::Distribution;
 
 use super::ReportInput;
@@ -52,10 +52,10 @@ fn drawn(out: &mut Vec<Block<'_>>, id: &str, pass: &PassSummary, trace: &PassTra
     for latency in &trace.latencies {
         let heading = format!(
             "{}: how it is distributed (n = {})",
-            latency.kind.title(),
+            latency.metric.title,
             count(latency.curve.n)
         );
-        let place = format!("{id}-{}", latency.kind.name());
+        let place = format!("{id}-{}", latency.metric.name);
         out.push(Block::PageCharts(
             place,
             heading,
@@ -124,8 +124,8 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
             count(values.n),
         ]);
         let drawn = trace.into_iter().flat_map(|trace| &trace.latencies);
-        for latency in drawn.filter(|latency| latency.kind.name() == measure.name) {
-            let place = format!("#{}", charts::latency_id(cell, index, latency.kind));
+        for latency in drawn.filter(|latency| latency.metric.name == measure.name) {
+            let place = format!("#{}", charts::latency_id(cell, index, latency.metric));
             table.set_link(table.rows().len() - 1, 0, place);
         }
     }
@@ -141,19 +141,15 @@ pub(super) fn instrument(out: &mut Vec<Block<'_>>, summary: &Summary) {
          instant are at which an event can have arrived; an error bound is how far a request's \
          TTFT, TPOT or E2E, or a token's ITL, can be from the truth. Each as p50 / p99 / max.",
     )));
-    let mut table = Table::new([
-        ("Pass", Align::Left),
-        ("Send delay (ms)", Align::Right),
-        ("Receive lateness (us)", Align::Right),
-        ("Arrival width (us)", Align::Right),
-        ("TTFT error bound (us)", Align::Right),
-        ("TPOT", Align::Right),
-        ("ITL", Align::Right),
-        ("E2E", Align::Right),
-        ("Reads", Align::Right),
-        ("Kernel-stamped", Align::Right),
-        ("Coalesced events", Align::Right),
-    ]);
+    let bounds = registry::bounded().enumerate().map(|(at, (metric, _))| match at {
+        0 => format!("{} error bound (us)", metric.title),
+        _ => metric.title.to_owned(),
+    });
+    let before = ["Send delay (ms)", "Receive lateness (us)", "Arrival width (us)"];
+    let after = ["Reads", "Kernel-stamped", "Coalesced events"];
+    let names = before.map(str::to_owned).into_iter().chain(bounds).chain(after.map(str::to_owned));
+    let numbers = names.map(|name| (name, Align::Right));
+    let mut table = Table::new([("Pass".to_owned(), Align::Left)].into_iter().chain(numbers));
     for cell in &summary.cells {
         for pass in &cell.passes {
             table.push(instrument_row(cell, pass));

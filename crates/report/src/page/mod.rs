@@ -40,7 +40,6 @@ pub struct Page<'a> {
 }
 
 /// The whole document.
-#[must_use]
 pub fn document(page: &Page<'_>) -> String {
     format!(
         concat!(
@@ -64,7 +63,6 @@ pub fn document(page: &Page<'_>) -> String {
 
 /// The content security policy of a page, with further directives: what a server of pages sends
 /// as a header too.
-#[must_use]
 pub fn policy(further: &str) -> String {
     let [style, script] = [style(), script()].map(source);
     let mut out = format!(
@@ -84,7 +82,6 @@ fn source(text: &str) -> String {
 }
 
 /// The style sheet, light and dark.
-#[must_use]
 pub fn style() -> &'static str {
     static STYLE_SHEET: OnceLock<String> = OnceLock::new();
     STYLE_SHEET.get_or_init(|| {

@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 
 /// The script, without comments and without the spaces at the beginning of its lines.
-#[must_use]
 pub fn script() -> &'static str {
     static SCRIPT: OnceLock<String> = OnceLock::new();
     SCRIPT.get_or_init(|| {

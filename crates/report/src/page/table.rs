@@ -10,7 +10,6 @@ use crate::text_table::{Align, Table};
 const LONG: usize = 44;
 
 /// The table, in a frame that scrolls.
-#[must_use]
 pub fn table(table: &Table) -> String {
     let columns = table.columns();
     let classes: Vec<&str> = (0..columns.len())

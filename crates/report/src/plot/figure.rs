@@ -15,7 +15,6 @@ use crate::chart::{Chart, Legend, Series};
 use crate::escape::xml;
 
 /// The chart as a part of a page of [`crate::page`].
-#[must_use]
 pub fn figure(chart: &Chart) -> String {
     let mut chart = chart.on_its_axes();
     if let Legend::LineEnds(heading) = &chart.legend {

@@ -21,7 +21,6 @@ const LINE: f64 = 19.0;
 const LEGEND_GAPS: (f64, f64) = (6.0, 20.0);
 
 /// The chart as an SVG document that needs nothing else but fonts.
-#[must_use]
 pub fn file(chart: &Chart, theme: Theme) -> String {
     let chart = &chart.on_its_axes();
     // Its width does not depend on where it begins.

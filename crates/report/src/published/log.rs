@@ -18,7 +18,6 @@ const LINE_RETURNED: u32 = 247;
 const LINE_RULE: u32 = 248;
 
 /// The log of every pass over text blocks; nothing where the workload is another.
-#[must_use]
 pub fn log(summary: &Summary) -> Option<String> {
     let mut out = String::new();
     for (_, _, figures) in super::passes(summary) {

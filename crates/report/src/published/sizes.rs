@@ -14,7 +14,6 @@ use crate::text_table::{Align, Table};
 /// A table per input size in the form of the published record, `**input 100**` above each: the
 /// tokens of an answer, and the output tokens per second, cut after four decimals. Nothing where
 /// the workload is another.
-#[must_use]
 pub fn tables(summary: &Summary) -> Option<String> {
     let passes = passes(summary);
     let mut sizes: Vec<u32> = passes.iter().map(|(_, _, figures)| figures.block_chars).collect();

@@ -62,7 +62,6 @@ impl Level {
     }
 
     /// The same in at most about so many points.
-    #[must_use]
     pub fn within(&self, most: usize, end_s: f64) -> Self {
         match self {
             Self::Changes(changes) if changes.len() > most && end_s > 0.0 => {

@@ -10,7 +10,7 @@ mod tail;
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{InFlight, Span, Timeline, TokenCurve, e2e, itl, tpot, ttft};
+use inferometer_metrics::{Definition, InFlight, Span, Timeline, TokenCurve, Value, registry};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::record::{CUT_OFF, Record};
@@ -41,7 +41,7 @@ pub struct PassTrace {
     /// When the first byte of its first request was sent, and when its last request ended; absent
     /// where nothing was sent.
     pub window: Option<(Nanos, Nanos)>,
-    /// TTFT, TPOT, ITL and E2E, as far as the pass has them.
+    /// The metrics that are drawn, as far as the pass has them.
     pub latencies: Vec<Latency>,
     /// What happened at which time.
     pub course: Course,
@@ -63,56 +63,15 @@ pub struct PassTrace {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
     /// Which.
-    pub kind: LatencyKind,
+    pub metric: &'static Definition,
     /// Its shape.
     pub curve: Curve,
-    /// The requests with the largest values, by index; of ITL each request's largest gap.
+    /// The requests with the largest values, by index; of gaps each request's largest.
     pub tail: Vec<(u32, f64)>,
-}
-
-/// A latency that is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LatencyKind {
-    /// First visible output after the send.
-    Ttft,
-    /// Time per output token after the first event.
-    Tpot,
-    /// Gaps between tokens, pooled over tokens.
-    Itl,
-    /// Last token event after the send.
-    E2e,
-}
-
-impl LatencyKind {
-    /// All of them, in the order in which people read them.
-    pub const ALL: [Self; 4] = [Self::Ttft, Self::Tpot, Self::Itl, Self::E2e];
-
-    /// `TTFT`, ...
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Ttft => "TTFT",
-            Self::Tpot => "TPOT",
-            Self::Itl => "ITL",
-            Self::E2e => "E2E",
-        }
-    }
-
-    /// `ttft`, ...: part of the ids of elements of a page.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ttft => "ttft",
-            Self::Tpot => "tpot",
-            Self::Itl => "itl",
-            Self::E2e => "e2e",
-        }
-    }
 }
 
 impl PassTrace {
     /// From the first send to the last end, in seconds.
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.window.map_or(0.0, |(begin, end)| end.seconds_after(begin))
     }
@@ -144,22 +103,61 @@ impl Traces {
     }
 
     /// The trace of the `index`th pass of a cell.
-    #[must_use]
     pub fn of(&self, cell: CellPlan, index: usize) -> Option<&PassTrace> {
         self.0.iter().filter(|trace| trace.cell == cell).nth(index)
     }
 }
 
-/// Takes in the records of one pass, in any order.
+/// The values of a metric that is drawn.
 #[derive(Clone, Debug)]
+enum Values {
+    OfRequests(Sample),
+    Pooled(Pool),
+}
+
+impl Values {
+    fn of(metric: &Definition) -> Self {
+        match metric.value {
+            Value::Pooled(_) => Self::Pooled(Pool::default()),
+            Value::Request(_) | Value::Pass(_) => Self::OfRequests(Sample::default()),
+        }
+    }
+
+    /// Takes in a request, and returns the largest of its values.
+    fn add(&mut self, metric: &Definition, timeline: &Timeline<'_>) -> Option<f64> {
+        match (self, metric.value) {
+            (Self::OfRequests(sample), Value::Request(of)) => {
+                let value = of(timeline);
+                sample.extend(value);
+                value
+            }
+            (Self::Pooled(pool), Value::Pooled(append)) => {
+                let mut largest = None;
+                pool.add_request(|all| {
+                    let before = all.len();
+                    append(timeline, all);
+                    largest = all[before..].iter().map(|of| of.value).max_by(f64::total_cmp);
+                });
+                largest
+            }
+            _ => None,
+        }
+    }
+
+    fn curve(self) -> Option<Curve> {
+        match self {
+            Self::OfRequests(sample) => sample.curve(POINTS, COLUMNS),
+            Self::Pooled(pool) => pool.curve(POINTS, COLUMNS),
+        }
+    }
+}
+
+/// Takes in the records of one pass, in any order.
+#[derive(Clone, Debug, Default)]
 pub struct PassTracer {
     cell: CellPlan,
     streamed: bool,
-    ttft: Sample,
-    tpot: Sample,
-    e2e: Sample,
-    itl: Pool,
-    tails: [Tail; 4],
+    drawn: Vec<(&'static Definition, Values, Tail)>,
     in_flight: InFlight,
     tokens: TokenCurve,
     sample: RequestSample,
@@ -171,22 +169,14 @@ pub struct PassTracer {
 impl PassTracer {
     /// Nothing seen yet. `streamed` is the plan's
     /// [`inferometer_model::request::Sampling::stream`].
-    #[must_use]
     pub fn new(cell: CellPlan, streamed: bool) -> Self {
         Self {
             cell,
             streamed,
-            ttft: Sample::default(),
-            tpot: Sample::default(),
-            e2e: Sample::default(),
-            itl: Pool::default(),
-            tails: Default::default(),
-            in_flight: InFlight::default(),
-            tokens: TokenCurve::default(),
-            sample: RequestSample::default(),
-            failures: FailureSample::default(),
-            cut_off: 0,
-            observed: Observed::default(),
+            drawn: registry::drawn()
+                .map(|metric| (metric, Values::of(metric), Tail::default()))
+                .collect(),
+            ..Self::default()
         }
     }
 
@@ -210,20 +200,9 @@ impl PassTracer {
             return;
         }
         self.tokens.add(&timeline.events);
-        let one = |sample: &mut Sample, tail: &mut Tail, value: Option<f64>| {
-            sample.extend(value);
-            tail.add(record.index, value);
-        };
-        let [to_first, per_token, gaps, to_end] = &mut self.tails;
-        one(&mut self.ttft, to_first, ttft::from_sent(&timeline));
-        one(&mut self.tpot, per_token, tpot::tpot_ms(&timeline));
-        one(&mut self.e2e, to_end, e2e::from_sent(&timeline));
-        self.itl.add_request(|all| {
-            let before = all.len();
-            itl::itl_ms(&timeline, all);
-            let largest = all[before..].iter().map(|gap| gap.value).max_by(f64::total_cmp);
-            gaps.add(record.index, largest);
-        });
+        for (metric, values, tail) in &mut self.drawn {
+            tail.add(record.index, values.add(metric, &timeline));
+        }
     }
 
     /// Takes in samples of the metrics of the server and its cards.
@@ -232,18 +211,10 @@ impl PassTracer {
     }
 
     /// The trace of the pass.
-    #[must_use]
     pub fn finish(self) -> PassTrace {
         let window = self.in_flight.first_send().zip(self.in_flight.last_end());
-        let [to_first, per_token, gaps, to_end] = self.tails;
-        let all = [
-            (LatencyKind::Ttft, self.ttft.curve(POINTS, COLUMNS), to_first),
-            (LatencyKind::Tpot, self.tpot.curve(POINTS, COLUMNS), per_token),
-            (LatencyKind::Itl, self.itl.curve(POINTS, COLUMNS), gaps),
-            (LatencyKind::E2e, self.e2e.curve(POINTS, COLUMNS), to_end),
-        ];
-        let latencies = all.into_iter().filter_map(|(kind, curve, tail)| {
-            Some(Latency { kind, curve: curve?, tail: tail.finish() })
+        let latencies = self.drawn.into_iter().filter_map(|(metric, values, tail)| {
+            Some(Latency { metric, curve: values.curve()?, tail: tail.finish() })
         });
         let begin = window.map_or(Nanos::ZERO, |(begin, _)| begin);
         let (failures, failed) = self.failures.finish(begin);

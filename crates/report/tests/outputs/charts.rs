@@ -11,7 +11,7 @@ use inferometer_model::time::Nanos;
 use inferometer_plan::search::Over;
 use inferometer_report::chart::{Axis, Chart, Panel, Scale, Series, Shape};
 use inferometer_report::plot::{self, Theme};
-use inferometer_report::trace::{LatencyKind, Level, PassTracer, Traces};
+use inferometer_report::trace::{Level, PassTracer, Traces};
 use inferometer_report::{ReportInput, charts, html, markdown};
 use resvg::usvg::roxmltree::Document;
 use serde_json::Value;
@@ -108,11 +108,11 @@ fn a_cumulative_distribution_is_that_of_the_records_and_its_marks_those_of_the_t
     let trace = traces.all().next().unwrap();
     assert_eq!((trace.failed, trace.step), (2, 1));
     for latency in &trace.latencies {
-        let expected = if latency.kind == LatencyKind::Itl { 198 * 7 } else { 198 };
-        assert_eq!(latency.curve.n, expected, "{:?}", latency.kind);
+        let expected = if latency.metric.name == "itl" { 198 * 7 } else { 198 };
+        assert_eq!(latency.curve.n, expected, "{:?}", latency.metric);
         assert!(latency.curve.points.windows(2).all(|pair| pair[0].value <= pair[1].value));
         let largest = latency.curve.points.last().unwrap().value;
-        assert_eq!(latency.tail[0].1, largest, "{:?}", latency.kind);
+        assert_eq!(latency.tail[0].1, largest, "{:?}", latency.metric);
     }
     // The slowest are those that wait eight times as long.
     let ttft = &trace.latencies[0];

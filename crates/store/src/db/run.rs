@@ -65,23 +65,10 @@ pub enum RunState {
     Failed,
 }
 
-impl RunState {
-    /// Every state.
-    pub const ALL: [Self; 5] =
-        [Self::Running, Self::Killed, Self::Complete, Self::Interrupted, Self::Failed];
-
-    /// The name in the database and in lists.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Killed => "killed",
-            Self::Complete => "complete",
-            Self::Interrupted => "interrupted",
-            Self::Failed => "failed",
-        }
-    }
-}
+inferometer_model::names!(RunState {
+    Running => "running", Killed => "killed", Complete => "complete",
+    Interrupted => "interrupted", Failed => "failed",
+});
 
 /// The origin of a run's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,20 +81,9 @@ pub enum RunKind {
     Imported,
 }
 
-impl RunKind {
-    /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Measured, Self::Predicted, Self::Imported];
-
-    /// The name in the database and in lists.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Measured => "measured",
-            Self::Predicted => "predicted",
-            Self::Imported => "imported",
-        }
-    }
-}
+inferometer_model::names!(RunKind {
+    Measured => "measured", Predicted => "predicted", Imported => "imported",
+});
 
 /// One line of the list of runs.
 #[derive(Clone, Debug, PartialEq)]

@@ -60,16 +60,15 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
     drawn(&chart)
 }
 
-/// How TTFT and ITL are distributed, each on a log axis.
+/// How latencies are distributed, each on a log axis.
 pub(crate) fn distributions(pass: &SoFar) -> Html {
     let mut out = Html::new();
-    for (look, id, title, spans) in
-        [(2, "live-ttft", "TTFT", &pass.ttft), (3, "live-itl", "ITL", &pass.itl)]
-    {
+    for (look, (metric, spans)) in (2..).zip(pass.drawn()) {
+        let title = metric.title;
         let Some(columns) = columns(title, look, spans) else { continue };
         let x = Axis::new(title, "ms").scaled(Scale::Log).reaching(Extent::Values);
         let heading = format!("{title}, {} values so far", spans.count());
-        let mut chart = Chart::new(id, heading, x);
+        let mut chart = Chart::new(format!("live-{}", metric.name), heading, x);
         chart.panels = vec![Panel::new(Axis::new("Share", "%"), HEIGHT, vec![columns])];
         out.append(&drawn(&chart));
     }

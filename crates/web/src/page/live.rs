@@ -2,6 +2,7 @@
 //! for those with scripts are the same markup. Its numbers are approximate; a report's are exact.
 
 use inferometer_analysis::so_far::SoFar;
+use inferometer_metrics::Statistic;
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::sample::{Quantity, ServerSample};
 use inferometer_net::wall_clock_ns;
@@ -224,31 +225,38 @@ fn server_metrics(sample: &ServerSample) -> Vec<(&'static str, String)> {
     known.collect()
 }
 
-fn list(out: &mut Html, tiles: Vec<(&str, String)>) {
+fn list(out: &mut Html, tiles: Vec<(impl AsRef<str>, String)>) {
     out.raw("<ul class=\"tiles\">\n");
     for (name, value) in tiles {
-        out.raw("<li><b>").text(&value).raw("</b> <span>").text(name).raw("</span></li>\n");
+        out.raw("<li><b>")
+            .text(&value)
+            .raw("</b> <span>")
+            .text(name.as_ref())
+            .raw("</span></li>\n");
     }
     out.raw("</ul>\n");
 }
 
+fn at(spans: &Histogram, statistic: Statistic) -> String {
+    match statistic.share().filter(|_| spans.count() > 0) {
+        Some(share) => ms(spans.quantile(share)),
+        None => "-".to_owned(),
+    }
+}
+
 fn tiles(out: &mut Html, pass: &SoFar) {
     let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.1}"));
-    let at = |spans: &Histogram, q: f64| match spans.count() {
-        0 => "-".to_owned(),
-        _ => ms(spans.quantile(q)),
-    };
     let mut tiles = vec![
-        ("output tokens/s", rate(pass.output_tokens_per_s())),
-        ("requests/s", rate(pass.requests_per_s())),
-        ("failed", pass.outcomes.failed().to_string()),
-        ("TTFT p50", at(&pass.ttft, 0.5)),
-        ("TTFT p99", at(&pass.ttft, 0.99)),
-        ("ITL p50", at(&pass.itl, 0.5)),
-        ("ITL p99", at(&pass.itl, 0.99)),
-        ("E2E p50", at(&pass.e2e, 0.5)),
+        ("output tokens/s".to_owned(), rate(pass.output_tokens_per_s())),
+        ("requests/s".to_owned(), rate(pass.requests_per_s())),
+        ("failed".to_owned(), pass.outcomes.failed().to_string()),
     ];
-    tiles.extend(pass.server.as_ref().map_or_else(Vec::new, server_metrics));
+    for (metric, live, spans) in &pass.watched {
+        let tile = |of: &Statistic| (format!("{} {}", metric.title, of.name()), at(spans, *of));
+        tiles.extend(live.watched.iter().map(tile));
+    }
+    let server = pass.server.as_ref().map_or_else(Vec::new, server_metrics);
+    tiles.extend(server.into_iter().map(|(name, value)| (name.to_owned(), value)));
     list(out, tiles);
 }
 
@@ -282,24 +290,19 @@ fn passes(out: &mut Html, passes: &[PassSoFar]) {
     out.raw("</tr></thead>\n<tbody>\n");
     for pass in passes {
         let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.2}"));
-        let half = |spans: &Histogram| match spans.count() {
-            0 => "-".to_owned(),
-            _ => ms(spans.quantile(0.5)),
-        };
         let so_far = &pass.so_far;
         out.raw("<tr><th scope=\"row\">").text(&pass.name);
         if pass.ending.is_none() {
             out.raw(" <span class=\"badge\">in progress</span>");
         }
         out.raw("</th>");
-        for text in [
+        let counts = [
             so_far.outcomes.complete.to_string(),
             so_far.outcomes.failed().to_string(),
             rate(so_far.requests_per_s()),
             rate(so_far.output_tokens_per_s()),
-            half(&so_far.ttft),
-            half(&so_far.itl),
-        ] {
+        ];
+        for text in counts.into_iter().chain(so_far.drawn().map(|(_, of)| at(of, Statistic::P50))) {
             out.raw("<td class=\"n\">").text(&text).raw("</td>");
         }
         out.raw("</tr>\n");

@@ -67,13 +67,11 @@ pub(super) const DEFAULT: Dialect = Dialect {
 
 impl Dialect {
     /// The path that requests are posted to; `{model}` in it stands for the model's name.
-    #[must_use]
     pub fn path(&self, stream: bool) -> &'static str {
         if stream && !self.stream_path.is_empty() { self.stream_path } else { self.whole_path }
     }
 
     /// The header field that carries a key, and its value.
-    #[must_use]
     pub fn key_header(&self, key: &str) -> (&'static str, String) {
         let (name, before) = self.key_field;
         (name, format!("{before}{key}"))

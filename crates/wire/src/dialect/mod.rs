@@ -34,13 +34,11 @@ static DIALECTS: [&Dialect; 9] = [
 ];
 
 /// Every dialect, in the order in which they are listed.
-#[must_use]
 pub fn dialects() -> &'static [&'static Dialect] {
     &DIALECTS
 }
 
 /// The dialect of that name.
-#[must_use]
 pub fn dialect(name: &str) -> Option<&'static Dialect> {
     DIALECTS.into_iter().find(|dialect| dialect.name == name)
 }

@@ -27,9 +27,7 @@ pub(super) static DIALECT: Dialect = Dialect {
 };
 
 fn fields(request: &Request, sampling: &Sampling, _model: &str) -> Option<Value> {
-    let Prompt::Text(text) = &request.prompt else {
-        return None;
-    };
+    let Prompt::Text(text) = &request.prompt else { return None };
     let body = json!({
         "text_input": text,
         "max_tokens": request.output_tokens,

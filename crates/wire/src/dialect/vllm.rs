@@ -25,9 +25,7 @@ pub(super) static DIALECT: Dialect = Dialect {
 };
 
 fn fields(request: &Request, sampling: &Sampling, _model: &str) -> Option<Value> {
-    let Prompt::Text(text) = &request.prompt else {
-        return None;
-    };
+    let Prompt::Text(text) = &request.prompt else { return None };
     let mut body = json!({
         "prompt": text,
         "max_tokens": request.output_tokens,

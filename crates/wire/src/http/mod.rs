@@ -31,7 +31,6 @@ pub struct Head {
 
 impl Head {
     /// The value of the first header field of that name, whatever its case.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)
     }

@@ -25,7 +25,6 @@ pub struct Request {
 
 impl Request {
     /// The value of the first header field of that name, whatever its case.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)
     }
@@ -56,13 +55,11 @@ impl Default for RequestParser {
 
 impl RequestParser {
     /// A parser for a new connection, with the limits of an inference server.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// A parser that takes heads and bodies of so many bytes at the most.
-    #[must_use]
     pub fn with_limits(most_head_bytes: usize, most_body_bytes: usize) -> Self {
         Self {
             most_head_bytes,
@@ -116,7 +113,6 @@ impl RequestParser {
     }
 
     /// Whether a request has begun and is not complete.
-    #[must_use]
     pub fn is_inside_request(&self) -> bool {
         self.open.is_some() || !self.buffer.is_empty()
     }

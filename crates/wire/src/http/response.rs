@@ -52,14 +52,12 @@ impl Default for ResponseParser {
 
 impl ResponseParser {
     /// A parser for the answer to any method but HEAD.
-    #[must_use]
     pub fn new() -> Self {
         let partial = Vec::new();
         Self { state: State::Head, partial, to_head_request: false, keep_alive: false }
     }
 
     /// A parser for the answer to a HEAD request, which has no body whatever its fields say.
-    #[must_use]
     pub fn to_head_request() -> Self {
         Self { to_head_request: true, ..Self::new() }
     }
@@ -116,13 +114,11 @@ impl ResponseParser {
     }
 
     /// Whether the message has ended.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         matches!(self.state, State::Done)
     }
 
     /// Whether the connection may carry another request, once this message has ended.
-    #[must_use]
     pub fn keep_alive(&self) -> bool {
         self.keep_alive
     }

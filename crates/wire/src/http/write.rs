@@ -11,7 +11,6 @@ pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// The head of a request. `authority` is host and port for the `Host` field. With a
 /// `content_length` it announces a body, as JSON unless `headers` says otherwise. Names and
 /// values are written as they are: [`check_header`] says which can be sent.
-#[must_use]
 pub fn request_head(
     method: &str,
     path: &str,
@@ -60,7 +59,6 @@ pub fn check_header(name: &str, value: &str) -> Result<(), HttpError> {
 }
 
 /// The head of a response, with the usual reason phrase.
-#[must_use]
 pub fn response_head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status));
     for (name, value) in headers {

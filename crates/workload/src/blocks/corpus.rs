@@ -51,7 +51,6 @@ impl LeftOut {
     }
 
     /// The number of rows and files.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.0.values().map(|(count, _)| count).sum()
     }
@@ -97,19 +96,16 @@ impl Corpus {
     }
 
     /// Its characters.
-    #[must_use]
     pub fn chars(&self) -> usize {
         self.chars
     }
 
     /// Rows and files that cannot be used.
-    #[must_use]
     pub fn left_out(&self) -> &LeftOut {
         &self.left_out
     }
 
     /// `length` characters from this one on; behind the last the first follows.
-    #[must_use]
     pub fn block(&self, start: usize, length: usize) -> String {
         let mut block = String::new();
         let (mut start, mut missing) = (start % self.chars, length);

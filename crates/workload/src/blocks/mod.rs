@@ -18,8 +18,8 @@ use inferometer_plan::template::Template;
 use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::note::Note;
-use crate::scope::{PromptForm, PromptScope};
-use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
+use crate::scope::PromptForm;
+use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
 
 pub use corpus::{Corpus, LeftOut};
 use order::BlockOrder;
@@ -83,13 +83,8 @@ fn budget(wanted_chars: u32) -> u32 {
 }
 
 impl Workload for TextBlocks {
-    fn requests(
-        &self,
-        context: &PromptContext,
-        cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError> {
+    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
+        let Wanted { context, cell, scope, count } = *wanted;
         let (chars, block) = (self.corpus.chars(), cell.input_length as usize);
         if block > chars {
             let corpus = self.name.clone();

@@ -84,7 +84,6 @@ pub struct Dialogue {
 
 impl Dialogue {
     /// Conversations with these turns of their users, at least one each.
-    #[must_use]
     pub fn new(turns: Vec<Vec<Turn>>, history: History) -> Self {
         let transcript = || match history {
             History::Messages => Transcript::Messages(Vec::new()),

@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use inferometer_load::PassPlan;
 use inferometer_load::conversation::{ConversationPlan, TurnPlan, TurnsFrom};
-use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::Finding;
 use inferometer_model::request::{Prompt, Request};
 use inferometer_stats::seed;
@@ -22,7 +21,7 @@ use crate::error::WorkloadError;
 use crate::fetch;
 use crate::fit::{self, Words};
 use crate::scope::{PromptForm, PromptScope};
-use crate::workload::{RequestBatch, Turn, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, Turn, Wanted, Workload, WorkloadDefinition};
 
 pub use dialogue::{Dialogue, History};
 use sharegpt::ConversationFile;
@@ -131,13 +130,8 @@ impl Conversations {
 
 impl Workload for Conversations {
     /// First turns only, which is what a warm-up sends.
-    fn requests(
-        &self,
-        context: &PromptContext,
-        _cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError> {
+    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
+        let Wanted { context, scope, count, .. } = *wanted;
         let turn = |number: usize| -> Result<Request, WorkloadError> {
             let number = number as u32;
             let plan = self.plans(context.seed, number)[0];

@@ -9,13 +9,11 @@ mod words;
 
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
 use inferometer_plan::DrawnPlan;
 
 use crate::context::PromptContext;
 use crate::error::WorkloadError;
-use crate::scope::PromptScope;
-use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
 use lengths::{Axis, LengthSampler};
 use words::Shape;
 
@@ -39,13 +37,8 @@ impl WorkloadDefinition for DrawnPlan {
 }
 
 impl Workload for Drawn {
-    fn requests(
-        &self,
-        context: &PromptContext,
-        cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError> {
+    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
+        let Wanted { context, cell, scope, count } = *wanted;
         // The drawn length is that of the words behind the prefix: one token at least.
         let least = self.prefix_length + context.reserve + 1;
         let around = cell.input_length.saturating_sub(self.prefix_length);

@@ -15,7 +15,7 @@ use super::words::{self, Shape};
 use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::scope::PromptScope;
-use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
 
 /// The workload `prefix`.
 struct PrefixGroups(PrefixPlan);
@@ -78,13 +78,8 @@ fn zipf_shares(groups: u32, zipf: f64) -> Vec<f64> {
 }
 
 impl Workload for PrefixGroups {
-    fn requests(
-        &self,
-        context: &PromptContext,
-        cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError> {
+    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
+        let Wanted { context, cell, scope, count } = *wanted;
         let mut seen = vec![false; self.0.groups as usize];
         let shape = |group: Option<u32>| {
             let before = group.map(|group| std::mem::replace(&mut seen[group as usize], true));

@@ -36,7 +36,6 @@ pub enum Origin {
 
 impl DataSet {
     /// The name of its file.
-    #[must_use]
     pub fn file(&self) -> &'static str {
         let path = match self.origin {
             Origin::Hub { file, .. } => file,
@@ -164,7 +163,6 @@ pub static DATA_SETS: [DataSet; 13] = [
 ];
 
 /// The data set of a name.
-#[must_use]
 pub fn data_set(name: &str) -> Option<&'static DataSet> {
     DATA_SETS.iter().find(|data_set| data_set.name == name)
 }

@@ -28,7 +28,6 @@ pub struct FetchConfig {
 impl FetchConfig {
     /// The configuration of the environment: `INFEROMETER_CACHE`, else `XDG_CACHE_HOME`;
     /// `INFEROMETER_MIRROR`; for the hub the variables that all Hugging Face tools read.
-    #[must_use]
     pub fn from_env() -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let home = || std::env::home_dir().unwrap_or_default().join(".cache");
@@ -42,13 +41,11 @@ impl FetchConfig {
     }
 
     /// The path of a data set's file in the cache.
-    #[must_use]
     pub fn path(&self, data_set: &DataSet) -> PathBuf {
         self.cache.join(data_set.name).join(data_set.file())
     }
 
     /// The address that a data set is downloaded from.
-    #[must_use]
     pub fn address(&self, data_set: &DataSet) -> String {
         match data_set.origin {
             Origin::Hub { repository, revision, file } => {

@@ -15,7 +15,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use inferometer_load::PassPlan;
-use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::request::{Message, Prompt, Request};
 use inferometer_model::time::Nanos;
@@ -26,9 +25,8 @@ use serde_json::Value;
 use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::note::Note;
-use crate::scope::PromptScope;
 use crate::workload::{
-    RequestBatch, Workload, WorkloadDefinition, one_of_each_form, write_instants,
+    RequestBatch, Wanted, Workload, WorkloadDefinition, one_of_each_form, write_instants,
 };
 
 pub use row::{LeftOut, Loaded, Row, RowReason};
@@ -129,13 +127,8 @@ fn texts(message: &Message) -> Vec<&str> {
 }
 
 impl Workload for Rows {
-    fn requests(
-        &self,
-        context: &PromptContext,
-        _cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError> {
+    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
+        let Wanted { context, scope, count, .. } = *wanted;
         let rows = self.loaded.rows.len();
         // A replay starts at the first row, as its instants do.
         let taken = if self.timed { 0 } else { scope.taken };

@@ -126,7 +126,6 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// The number of rows that are left out.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.by_reason.values().map(|(count, _)| count).sum()
     }

@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::Finding;
 use inferometer_model::request::Prompt;
 
@@ -16,8 +15,8 @@ use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::fetch;
 use crate::fit::{self, SizedPrompt, Words, inexact, short_tag};
-use crate::scope::{PromptForm, PromptScope};
-use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
+use crate::scope::PromptForm;
+use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
 
 /// The workload as a plan configures it.
 pub(crate) struct Cut<'a> {
@@ -70,13 +69,8 @@ impl CutTurns {
 }
 
 impl Workload for CutTurns {
-    fn requests(
-        &self,
-        context: &PromptContext,
-        cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError> {
+    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
+        let Wanted { context, cell, scope, count } = *wanted;
         let length = context.own_length(cell.input_length)?;
         let tokenizer = context.tokenizer.as_ref();
         let least = cell.input_length;

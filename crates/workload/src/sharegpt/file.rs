@@ -54,7 +54,6 @@ pub struct Rejected {
 
 impl Rejected {
     /// The number of rows that cannot be used.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.by_reason.values().sum()
     }

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::Finding;
 use inferometer_model::request::{Prompt, Request};
 use inferometer_plan::ServingLimits;
@@ -14,8 +13,8 @@ use super::pool::ConversationPool;
 use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::fetch;
-use crate::scope::{PromptForm, PromptScope};
-use crate::workload::{RequestBatch, Workload, WorkloadDefinition};
+use crate::scope::PromptForm;
+use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
 
 /// The workload as a plan configures it.
 pub(crate) struct Whole<'a> {
@@ -52,13 +51,8 @@ impl WholeTurns {
 }
 
 impl Workload for WholeTurns {
-    fn requests(
-        &self,
-        context: &PromptContext,
-        _cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError> {
+    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
+        let Wanted { context, scope, count, .. } = *wanted;
         let picked = self.pool.pick(scope.taken, count, |lengths| self.fits(lengths))?;
         let picked = picked.ok_or_else(|| WorkloadError::NoneWithinLimits {
             path: self.pool.path.clone(),

@@ -16,7 +16,6 @@ static EMBEDDED: LazyLock<Arc<HfTokenizer>> = LazyLock::new(|| {
 });
 
 /// The binary's own tokenizer, named `embedded`.
-#[must_use]
 pub fn embedded() -> Arc<dyn Tokenizer> {
     EMBEDDED.clone()
 }

@@ -35,7 +35,6 @@ pub enum HubAccess {
 impl HubConfig {
     /// The configuration of the environment: `HF_ENDPOINT`, `HF_HUB_CACHE`, `HF_HOME`, `XDG_CACHE_HOME`,
     /// `HF_HUB_OFFLINE`, `HF_TOKEN`, as the Python library reads them.
-    #[must_use]
     pub fn from_env() -> Self {
         Self::from_variables(&|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
@@ -66,7 +65,6 @@ impl HubConfig {
 }
 
 /// Whether a text has the form of a hub id, `org/name`, and not that of a path.
-#[must_use]
 pub fn is_id(text: &str) -> bool {
     let part = |part: &str| {
         part.starts_with(|first: char| first.is_ascii_alphanumeric())

@@ -21,7 +21,7 @@ use crate::fit::{self, Words};
 use crate::note::Note;
 use crate::scope::PromptScope;
 use crate::workload::{
-    ChunkedRequests, RequestBatch, Workload, WorkloadDefinition, write_instants,
+    ChunkedRequests, RequestBatch, Wanted, Workload, WorkloadDefinition, write_instants,
 };
 
 /// Largest number of requests of a scaled trace; their instants alone take a gigabyte.
@@ -123,13 +123,8 @@ impl Trace {
 }
 
 impl Workload for Trace {
-    fn requests(
-        &self,
-        context: &PromptContext,
-        _cell: CellPlan,
-        scope: &PromptScope,
-        count: usize,
-    ) -> Result<RequestBatch, WorkloadError> {
+    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
+        let Wanted { context, scope, count, .. } = *wanted;
         self.chunk(context, scope, 0, count)
     }
 

@@ -39,7 +39,6 @@ pub struct LeftOut(BTreeMap<RowReason, (u64, u64)>);
 
 impl LeftOut {
     /// The number of rows that are left out.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.0.values().map(|(count, _)| count).sum()
     }
@@ -106,14 +105,12 @@ pub(super) struct ParsedRow {
 
 impl Rows {
     /// The hashes of a row's blocks, the last of which may be shorter; empty if the trace has none.
-    #[must_use]
     pub fn blocks(&self, row: &Row) -> &[u64] {
         let (first, count) = row.blocks;
         &self.blocks[first as usize..(first + count) as usize]
     }
 
     /// Whether the trace has hashes, which tell which prompts share a prefix.
-    #[must_use]
     pub fn has_blocks(&self) -> bool {
         !self.blocks.is_empty()
     }

@@ -46,7 +46,6 @@ pub struct Timeline {
 impl Timeline {
     /// The requests that are played. A window counts from the first row's instant; if it holds no
     /// row, nothing is played.
-    #[must_use]
     pub fn of(rows: &Rows, window: TraceWindow, scale: f64) -> Self {
         let mut order: Vec<Row> = rows.rows.clone();
         let mut latest = i64::MIN;

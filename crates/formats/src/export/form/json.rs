@@ -16,7 +16,6 @@ pub struct JsonLines<W> {
 
 impl<W: Write> JsonLines<W> {
     /// A writer; nothing is written before the first row.
-    #[must_use]
     pub fn new(out: W, fields: Vec<Field>) -> Self {
         Self { rows: Rows { out, fields, count: 0 } }
     }

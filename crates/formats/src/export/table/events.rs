@@ -48,6 +48,7 @@ pub static EVENTS: Table<EventRow> = Table {
     schema: "inferometer.events/1",
     about: "One row for each event of each stream, in order.",
     columns: &COLUMNS,
+    of_metrics: None,
 };
 
 type C = Column<EventRow>;

@@ -1,11 +1,13 @@
 //! Tables: the columns of a row, and how each is taken from a record.
 //!
-//! To add a column, add its line to the table; every form, the schema and the documentation of
+//! To add a column, add its line to the table, or give a metric its `exported`; every form, the schema and the documentation of
 //! columns follow from it. Columns are never renamed, and never change what they mean.
 
 mod events;
 mod requests;
 mod source;
+
+use inferometer_metrics::{Definition, Exported, registry};
 
 use crate::export::value::{Field, Kind, Presence, Value};
 
@@ -51,11 +53,12 @@ pub struct Table<R: 'static> {
     /// What a row is, in a sentence.
     pub about: &'static str,
     columns: &'static [Column<R>],
+    /// The figures of a row by metrics, in the order of [`registry::exported`]: columns behind the others.
+    of_metrics: Option<fn(&R) -> &[Option<f64>]>,
 }
 
 impl<R> Table<R> {
     /// The columns, without how they are filled.
-    #[must_use]
     pub fn fields(&self) -> Vec<Field> {
         let field = |column: &Column<R>| Field {
             name: column.name.into(),
@@ -63,12 +66,20 @@ impl<R> Table<R> {
             presence: column.presence,
             about: column.about.into(),
         };
-        self.columns.iter().map(field).collect()
+        let of_metric = |(metric, column): (&'static Definition, &'static Exported)| Field {
+            name: metric.result_key.unwrap_or(metric.name).into(),
+            kind: Kind::Number,
+            presence: Presence::Sometimes,
+            about: column.about.into(),
+        };
+        let metrics = self.of_metrics.map_or_else(Vec::new, |_| registry::exported());
+        self.columns.iter().map(field).chain(metrics.into_iter().map(of_metric)).collect()
     }
 
     /// The values of a row, in the order of the columns.
-    #[must_use]
     pub fn values<'r>(&self, row: &'r R) -> Vec<Value<'r>> {
-        self.columns.iter().map(|column| (column.get)(row)).collect()
+        let figures = self.of_metrics.map_or(&[][..], |of| of(row));
+        let columns = self.columns.iter().map(|column| (column.get)(row));
+        columns.chain(figures.iter().map(|figure| Value::number(*figure))).collect()
     }
 }

@@ -3,16 +3,14 @@
 
 use std::rc::Rc;
 
-use inferometer_metrics::{
-    Timeline, e2e, latency_per_output_token, latency_per_token, send_delay, tpot, ttft,
-};
+use inferometer_metrics::{Timeline, registry};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Record, TokensFrom};
 use inferometer_model::time::Nanos;
 
 use super::source::PassSource;
 use super::{Column, Table};
-use crate::export::value::Kind::{Flag, Integer, Number, Text};
+use crate::export::value::Kind::{Flag, Integer, Text};
 use crate::export::value::Value;
 
 /// A request with what follows from its record.
@@ -31,19 +29,12 @@ struct Figures {
     last_token: Option<Nanos>,
     output_tokens: u32,
     tokens_from: Option<TokensFrom>,
-    ttft_ms: Option<f64>,
-    ttft_from_due_ms: Option<f64>,
-    tpot_ms: Option<f64>,
-    e2e_ms: Option<f64>,
-    e2e_from_due_ms: Option<f64>,
-    send_delay_ms: Option<f64>,
-    latency_per_token_ms: Option<f64>,
-    latency_per_output_token_ms: Option<f64>,
+    /// Of the metrics that are exported, in their order.
+    of_metrics: Vec<Option<f64>>,
 }
 
 impl RequestRow {
     /// The row of a record.
-    #[must_use]
     pub fn new(pass: Rc<PassSource>, record: Record) -> Self {
         let timeline = Timeline::new(&record, pass.run.streamed);
         let figures = Figures {
@@ -51,16 +42,10 @@ impl RequestRow {
             last_token: timeline.events.last().map(|event| event.arrival),
             output_tokens: timeline.output_tokens,
             tokens_from: timeline.tokens_from,
-            ttft_ms: ttft::from_sent(&timeline),
-            ttft_from_due_ms: ttft::from_due(&timeline),
-            tpot_ms: tpot::tpot_ms(&timeline),
-            e2e_ms: e2e::from_sent(&timeline),
-            e2e_from_due_ms: e2e::from_due(&timeline),
-            send_delay_ms: send_delay::send_delay_ms(&timeline),
-            latency_per_token_ms: latency_per_token::latency_ms_per_token(&timeline),
-            latency_per_output_token_ms: latency_per_output_token::latency_ms_per_output_token(
-                &timeline,
-            ),
+            of_metrics: registry::exported()
+                .into_iter()
+                .map(|(metric, _)| metric.value.of_request(&timeline))
+                .collect(),
         };
         Self { pass, record, figures }
     }
@@ -91,11 +76,12 @@ pub static REQUESTS: Table<RequestRow> = Table {
     schema: "inferometer.requests/1",
     about: "One row for each planned request, whatever became of it.",
     columns: &COLUMNS,
+    of_metrics: Some(|row| &row.figures.of_metrics),
 };
 
 type C = Column<RequestRow>;
 
-static COLUMNS: [C; 52] = [
+static COLUMNS: [C; 44] = [
     C::always("run_id", Text, "The run's name in the store.", |r| Value::Text(&r.pass.run.run_id)),
     C::always("model", Text, "The model, as the server knows it.", |r| {
         Value::Text(&r.pass.run.target.model)
@@ -217,29 +203,5 @@ static COLUMNS: [C; 52] = [
     }),
     C::sometimes("ended_ns", Integer, "When the answer ended, or was given up.", |r| {
         at(r.record.ended)
-    }),
-    C::sometimes("ttft_ms", Number, "Time to first token, from the send.", |r| {
-        Value::number(r.figures.ttft_ms)
-    }),
-    C::sometimes("ttft_from_due_ms", Number, "The same from the due time.", |r| {
-        Value::number(r.figures.ttft_from_due_ms)
-    }),
-    C::sometimes("tpot_ms", Number, "Time per output token after the first event.", |r| {
-        Value::number(r.figures.tpot_ms)
-    }),
-    C::sometimes("e2e_ms", Number, "Latency to the last output, from the send.", |r| {
-        Value::number(r.figures.e2e_ms)
-    }),
-    C::sometimes("e2e_from_due_ms", Number, "The same from the due time.", |r| {
-        Value::number(r.figures.e2e_from_due_ms)
-    }),
-    C::sometimes("send_delay_ms", Number, "Send after the due time: the client's share.", |r| {
-        Value::number(r.figures.send_delay_ms)
-    }),
-    C::sometimes("latency_per_token_ms", Number, "Latency / (input + output tokens).", |r| {
-        Value::number(r.figures.latency_per_token_ms)
-    }),
-    C::sometimes("latency_per_output_token_ms", Number, "Latency / output tokens.", |r| {
-        Value::number(r.figures.latency_per_output_token_ms)
     }),
 ];

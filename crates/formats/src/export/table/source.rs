@@ -38,7 +38,6 @@ pub struct PassSource {
 
 impl PassSource {
     /// A pass of a run.
-    #[must_use]
     pub fn new(run: Rc<RunSource>, cell: CellPlan, repeat: u32, plan: &PassPlan) -> Self {
         Self { run, cell, repeat, kind: plan.kind().name(), load: plan.to_string() }
     }

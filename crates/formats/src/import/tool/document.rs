@@ -1,7 +1,5 @@
 //! Access to the JSON of another tool by field name. Errors name the field. Nothing is converted.
 
-use std::collections::BTreeMap;
-
 use inferometer_analysis::imported::Stated;
 use inferometer_model::target::Target;
 use inferometer_stats::Distribution;
@@ -105,12 +103,8 @@ pub(super) fn target(model: &str, url: Option<&str>, dialect: &str) -> Target {
     Target {
         url: url.unwrap_or("unknown").to_owned(),
         dialect: dialect.to_owned(),
-        engine: None,
-        engine_version: None,
         model: without_folders(model),
-        simulated: false,
-        profile: None,
-        facts: BTreeMap::new(),
+        ..Target::default()
     }
 }
 

@@ -1,0 +1,56 @@
+//! The statistics of a distribution, by the names that tables and objectives give them.
+
+use inferometer_stats::Distribution;
+use serde::{Deserialize, Serialize};
+
+/// The statistics of a distribution that objectives can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// Arithmetic mean.
+    Mean,
+    /// Median.
+    P50,
+    /// 90th percentile.
+    P90,
+    /// 95th percentile.
+    P95,
+    /// 99th percentile.
+    P99,
+    /// 99.9th percentile.
+    P999,
+    /// Largest value.
+    Max,
+}
+
+inferometer_model::names!(Statistic {
+    Mean => "mean", P50 => "p50", P90 => "p90", P95 => "p95", P99 => "p99", P999 => "p999",
+    Max => "max",
+});
+
+impl Statistic {
+    /// The share of values that are not above it; absent for what is no percentile.
+    pub fn share(self) -> Option<f64> {
+        match self {
+            Self::P50 => Some(0.50),
+            Self::P90 => Some(0.90),
+            Self::P95 => Some(0.95),
+            Self::P99 => Some(0.99),
+            Self::P999 => Some(0.999),
+            Self::Mean | Self::Max => None,
+        }
+    }
+
+    /// The statistic of a distribution. Absent where the results are of a version that did not have it.
+    pub fn of(self, values: &Distribution) -> Option<f64> {
+        match self {
+            Self::Mean => Some(values.mean),
+            Self::P50 => Some(values.p50),
+            Self::P90 => Some(values.p90),
+            Self::P95 => values.p95,
+            Self::P99 => Some(values.p99),
+            Self::P999 => values.p999,
+            Self::Max => Some(values.max),
+        }
+    }
+}
