@@ -19,9 +19,8 @@ use inferometer_plan::search::SearchPlan;
 use inferometer_report::plot::Theme;
 use inferometer_run::Context;
 use inferometer_run::outputs::Outputs;
-use inferometer_run::traces;
 use inferometer_stats::seed::of_repeat;
-use inferometer_store::{PassBegin, RunId, Store};
+use inferometer_store::{PassBegin, RunId};
 
 use crate::error::PredictError;
 use crate::play::{CHUNKS_ARE_NOT_TOKENS, PlayTime, check_plan, span};
@@ -187,9 +186,7 @@ pub fn search(
     stored.findings.extend(requests.map(Requests::findings).into_iter().flatten());
     // Where only their lengths were made there is nothing to tell two of them apart by.
     let hash = requests.map_or_else(String::new, Requests::hash);
-    let (summary, run) = stored.finish(&rows, hash)?;
-    let store = Store::open(&context.store)?;
-    let traces = traces::of_log(&store.log_path(&run), plan)?;
+    let (summary, run, traces) = stored.finish(&rows, hash)?;
     let folder = outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
     Ok(PredictedSearch { summary, run, folder, time })
 }

@@ -16,6 +16,7 @@ use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 use inferometer_model::target::{Environment, Target};
 use inferometer_plan::Plan;
+use inferometer_report::trace::Traces;
 use inferometer_run::Context;
 use inferometer_run::grid::Grid;
 use inferometer_run::header::{self, Origin};
@@ -37,7 +38,7 @@ pub fn store(
     config: &EngineConfig,
     played: Played<'_>,
     against: Option<&str>,
-) -> Result<(Summary, RunId), PredictError> {
+) -> Result<(Summary, RunId, Traces), PredictError> {
     let mut stored = StoredPrediction::begin(plan, context, config, against)?;
     stored.findings.extend(played.findings);
     // That tokens come in bundles is how predictions are kept, not how a server streams; outputs of
@@ -110,10 +111,10 @@ impl StoredPrediction {
         self,
         rows: &[(CellPlan, Row, Option<&Columns>)],
         workload_hash: String,
-    ) -> Result<(Summary, RunId), PredictError> {
+    ) -> Result<(Summary, RunId, Traces), PredictError> {
         let Self { header, recording, grid, findings } = self;
         let facts = RunFacts {
-            run_id: recording.run.to_string(),
+            run_id: recording.run().to_string(),
             started_at: rfc3339(header.started_unix_ns),
             plan: &header.plan,
             target: &header.target,
@@ -128,7 +129,7 @@ impl StoredPrediction {
         add_predictions(&mut summary, rows)?;
         summary.errors = error_summaries(&summary.cells);
         let run = recording.finish(&summary, Ending::Complete, RunState::Complete)?;
-        Ok((summary, run))
+        Ok((summary, run, grid.traces))
     }
 }
 

@@ -27,7 +27,6 @@ pub mod recording;
 pub mod summarise;
 
 pub mod log_summary;
-pub mod traces;
 
 pub mod outputs;
 pub mod resume;

@@ -13,6 +13,7 @@ use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 use inferometer_plan::search::SearchPlan;
 use inferometer_plan::{Plan, WorkloadPlan};
+use inferometer_report::trace::{PassTrace, PassTracer};
 use inferometer_store::PassBegin;
 
 /// What came out of a pass.
@@ -23,6 +24,8 @@ pub struct PassResult {
     pub findings: Vec<Finding>,
     /// The same as a trial, where the plan searches.
     pub trial: Option<Trial>,
+    /// What the charts of single requests are drawn from.
+    pub trace: PassTrace,
 }
 
 /// Takes in the records of a pass.
@@ -31,6 +34,7 @@ pub struct PassFigures {
     inspector: Inspector,
     streamed: bool,
     trial: Option<TrialFold>,
+    tracer: PassTracer,
 }
 
 impl PassFigures {
@@ -54,6 +58,7 @@ impl PassFigures {
         Self {
             fold,
             streamed: plan.sampling.stream,
+            tracer: PassTracer::new(begin.cell, plan.sampling.stream),
             trial: plan.search.as_ref().and_then(trial),
             inspector: match plan.search {
                 Some(_) => inspector.of_trial(begin.repeat),
@@ -67,6 +72,7 @@ impl PassFigures {
     pub fn add(&mut self, record: &Record) {
         self.fold.add(record);
         self.inspector.add(record);
+        self.tracer.add(record);
         if let Some(trial) = &mut self.trial {
             trial.add(&RequestFigures::of(&Timeline::new(record, self.streamed)));
         }
@@ -74,6 +80,7 @@ impl PassFigures {
 
     /// Takes in the metrics of the server and the cards.
     pub fn observe(&mut self, observed: Observed) {
+        self.tracer.observe(&observed);
         self.fold.observe(observed);
     }
 
@@ -86,6 +93,7 @@ impl PassFigures {
         let mut findings = self.inspector.finish();
         let observed = server_findings(&summary).into_iter().chain(card_findings(&summary));
         findings.extend(observed.map(|finding| finding.at(&place)));
-        PassResult { summary, findings, trial: self.trial.map(TrialFold::finish) }
+        let (trial, trace) = (self.trial.map(TrialFold::finish), self.tracer.finish());
+        PassResult { summary, findings, trial, trace }
     }
 }

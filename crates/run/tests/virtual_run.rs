@@ -123,7 +123,7 @@ fn a_run_over_a_network_in_memory_has_a_log_a_row_and_a_report() {
     }
     assert_eq!(state(&context.store, &finished), RunState::Complete);
     let stored = Store::open_existing(&context.store).unwrap().run(finished.run.as_str()).unwrap();
-    let again = summarise_log(&stored, &plan, |_| ()).unwrap();
+    let again = summarise_log(&stored, &plan).unwrap();
     assert!(again.cut.is_none());
     assert_eq!(again.summary, finished.summary, "the results follow from the log");
 }

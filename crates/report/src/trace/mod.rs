@@ -31,7 +31,7 @@ const COLUMNS: usize = 40;
 /// The courses and distributions of the passes of a run, in the order in which they were carried
 /// out.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Traces(Vec<PassTrace>);
+pub struct Traces(pub Vec<PassTrace>);
 
 /// The distributions and the course of one pass.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,13 +115,6 @@ impl PassTrace {
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.window.map_or(0.0, |(begin, end)| end.seconds_after(begin))
-    }
-}
-
-/// In the order in which the passes were carried out.
-impl FromIterator<PassTrace> for Traces {
-    fn from_iter<I: IntoIterator<Item = PassTrace>>(passes: I) -> Self {
-        Self(passes.into_iter().collect())
     }
 }
 

@@ -90,5 +90,5 @@ pub fn traces(summary: &Summary, requests: u32, tokens: u32) -> Traces {
             begin = Nanos(end.0 + 1_000 * MS);
         }
     }
-    traces.into_iter().collect()
+    Traces(traces)
 }

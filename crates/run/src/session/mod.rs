@@ -126,7 +126,7 @@ struct Session<'a, N> {
 
 impl<N: Network> Session<'_, N> {
     fn play(mut self) -> Result<Finished, RunError> {
-        self.servers.keep_files_in(&self.outputs.of(&self.recording.run)?)?;
+        self.servers.keep_files_in(&self.outputs.of(self.recording.run())?)?;
         for &cell in &self.request.plan.cells {
             // What goes wrong in a cell ends the run, and what was measured before is kept.
             if let Err(error) = self.cell(cell) {
@@ -150,7 +150,7 @@ impl<N: Network> Session<'_, N> {
             None => self.repeats(cell)?,
         }
         // A crash later on loses nothing of this cell.
-        self.outputs.write_figures(&self.summary(), &self.recording.run)?;
+        self.outputs.write_figures(&self.summary(), self.recording.run())?;
         Ok(())
     }
 
@@ -209,7 +209,7 @@ impl<N: Network> Session<'_, N> {
 
     fn summary(&self) -> Summary {
         let facts = RunFacts {
-            run_id: self.recording.run.to_string(),
+            run_id: self.recording.run().to_string(),
             started_at: rfc3339(self.header.started_unix_ns),
             plan: &self.header.plan,
             target: &self.header.target,

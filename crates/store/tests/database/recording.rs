@@ -70,7 +70,7 @@ fn a_recording_that_is_dropped_is_a_killed_run_with_what_was_flushed() {
     assert_eq!(passes.header().origin_unix_ns, stored.origin_unix_ns);
     let pass = passes.next().unwrap().unwrap();
     assert_eq!((pass.records, pass.end), (vec![as_stored(&streamed(0, 0, 8))], None));
-    assert!(passes.next().is_none() && passes.cut().is_some());
+    assert!(passes.next().is_none() && passes.cut.is_some());
     assert_eq!(ask(&folder, "SELECT request FROM requests"), ["0"]);
 }
 
