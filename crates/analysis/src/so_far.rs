@@ -38,14 +38,12 @@ pub struct SoFar {
     pub in_flight: InFlight,
     /// What the server said of itself last.
     pub server: Option<ServerSample>,
-    streamed: bool,
     gaps: Vec<Weighted>,
 }
 
-impl SoFar {
-    /// Nothing yet. `streamed` is the plan's [`inferometer_model::request::Sampling::stream`].
-    #[must_use]
-    pub fn new(streamed: bool) -> Self {
+/// Nothing yet.
+impl Default for SoFar {
+    fn default() -> Self {
         Self {
             outcomes: OutcomeCounts::default(),
             output_tokens: 0,
@@ -56,14 +54,15 @@ impl SoFar {
             tokens: TokenCurve::default(),
             in_flight: InFlight::keeping(SPANS_KEPT),
             server: None,
-            streamed,
             gaps: Vec::new(),
         }
     }
+}
 
+impl SoFar {
     /// Takes in the record of a request that is over.
     pub fn add(&mut self, record: &Record) {
-        let timeline = Timeline::new(record, self.streamed);
+        let timeline = Timeline::new(record);
         self.outcomes.add(record.outcome);
         self.tokens.add(&timeline.events);
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
@@ -71,7 +70,7 @@ impl SoFar {
             self.in_flight.add(Span { send_start, ended, completed });
         }
         self.gaps.clear();
-        if self.streamed && record.outcome.is_complete() {
+        if record.streamed && record.outcome.is_complete() {
             itl_ms(&timeline, &mut self.gaps);
         }
         self.spans.add(&timeline, &self.gaps);
@@ -128,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_is_over_counts_and_what_failed_is_not_in_the_latencies() {
-        let mut so_far = SoFar::new(true);
+        let mut so_far = SoFar::default();
         assert_eq!((so_far.window(), so_far.requests_per_s()), (None, None));
         so_far.add(&steady(0.0, 50.0, 10.0, 6));
         so_far.add(&steady(100.0, 70.0, 10.0, 4));

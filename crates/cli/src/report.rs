@@ -45,7 +45,6 @@ impl From<PassesError> for ReportError {
         match error {
             PassesError::Missing(why) => Self::Missing(why),
             PassesError::Store(error) => Self::Store(error),
-            PassesError::OtherVersion(error) => Self::OtherVersion(error),
         }
     }
 }

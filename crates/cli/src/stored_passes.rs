@@ -8,8 +8,6 @@ use inferometer_load::arrival::Arrivals;
 use inferometer_model::record::Record;
 use inferometer_store::{PassBegin, PassItem, StoreError, StoredRun};
 
-use crate::stored::{OtherVersion, plan_of};
-
 /// Why the passes of a stored run cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum PassesError {
@@ -19,9 +17,6 @@ pub enum PassesError {
     /// Its log cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Its plan cannot be read.
-    #[error(transparent)]
-    OtherVersion(#[from] OtherVersion),
 }
 
 /// Refuses a run without a single record: of what other programs read there would be nothing.
@@ -57,7 +52,7 @@ pub fn expect_streams(run: &StoredRun) -> Result<(), PassesError> {
              chunks cannot be said of it"
         )));
     }
-    if !streamed(run)? {
+    if !run.streamed() {
         return Err(PassesError::Missing(format!(
             "run {id} was measured without streaming: other tools' TTFT, TPOT and ITL are of \
              streams; measure it without --no-stream"
@@ -95,16 +90,5 @@ pub fn burstiness(plan: &PassPlan) -> f64 {
         PassPlan::Open { arrivals: Arrivals::Constant, .. } => f64::INFINITY,
         PassPlan::Open { arrivals: Arrivals::Gamma { shape }, .. } => *shape,
         _ => 1.0,
-    }
-}
-
-/// Whether answers were streamed; those of other tools are.
-///
-/// # Errors
-/// When the plan of the run cannot be read.
-pub fn streamed(run: &StoredRun) -> Result<bool, OtherVersion> {
-    match run.row.imported_from {
-        Some(_) => Ok(true),
-        None => Ok(plan_of(run)?.sampling.stream),
     }
 }

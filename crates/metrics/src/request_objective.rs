@@ -111,7 +111,7 @@ mod tests {
     use inferometer_model::record::EventKind::Text;
 
     fn met(objectives: &str, record: &inferometer_model::record::Record) -> bool {
-        let timeline = Timeline::new(record, true);
+        let timeline = Timeline::new(record);
         parse(objectives).unwrap().iter().all(|objective| objective.is_met(&timeline))
     }
 
@@ -139,7 +139,8 @@ mod tests {
         let single = stream(0.0, &[(5.0, Text, Some(1))]);
         assert!(met("tpot<1ms", &single));
         let objective = &parse("tpot<1ms").unwrap()[0];
-        assert!(!objective.is_met(&Timeline::new(&single, false)) && objective.needs_stream());
+        let whole = Record { streamed: false, ..single };
+        assert!(!objective.is_met(&Timeline::new(&whole)) && objective.needs_stream());
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl<'a> Player<'a> {
             let records = self.pass(&begin)?;
             let records = self.cut_off(search_plan, &begin, records);
             let Some(mut trial) = TrialFold::of(&begin.plan, &search_plan.criteria) else { break };
-            self.figures(&records).iter().for_each(|figures| trial.add(figures));
+            figures(&records).iter().for_each(|figures| trial.add(figures));
             let trials = search.trials();
             search.tell(trial.finish());
             keep(&begin, records)?;
@@ -84,15 +84,10 @@ impl<'a> Player<'a> {
         Ok(search)
     }
 
-    fn figures(&self, records: &[Record]) -> Vec<RequestFigures> {
-        let streamed = self.plan.sampling.stream;
-        records.iter().map(|record| RequestFigures::of(&Timeline::new(record, streamed))).collect()
-    }
-
     /// The records as they are of a pass that ends as soon as its claim is certain.
     fn cut_off(&self, plan: &SearchPlan, begin: &PassBegin, records: Vec<Record>) -> Vec<Record> {
         let watcher = inferometer_analysis::search::watcher(plan, &begin.plan);
-        match watcher.and_then(|watcher| certain_at(&watcher, &self.figures(&records))) {
+        match watcher.and_then(|watcher| certain_at(&watcher, &figures(&records))) {
             None => records,
             Some(at) => records.into_iter().map(|record| record.cut_off(at)).collect(),
         }
@@ -189,4 +184,8 @@ pub fn search(
     let (summary, run, traces) = stored.finish(&rows, hash)?;
     let folder = outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
     Ok(PredictedSearch { summary, run, folder, time })
+}
+
+fn figures(records: &[Record]) -> Vec<RequestFigures> {
+    records.iter().map(|record| RequestFigures::of(&Timeline::new(record))).collect()
 }

@@ -32,7 +32,6 @@ pub struct PassResult {
 pub struct PassFigures {
     fold: PassFold,
     inspector: Inspector,
-    streamed: bool,
     trial: Option<TrialFold>,
     tracer: PassTracer,
 }
@@ -42,8 +41,7 @@ impl PassFigures {
     /// `origin_unix_ns` the wall time at which the instants of records begin.
     #[must_use]
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
-        let fold =
-            PassFold::new(&begin.plan, plan.sampling.stream, plan.seed).judging(&plan.goodput);
+        let fold = PassFold::new(&begin.plan, plan.seed).judging(&plan.goodput);
         let fold = match plan.search {
             Some(_) => fold.of_trial(begin.repeat),
             None => fold.of_repeat(begin.repeat),
@@ -57,8 +55,7 @@ impl PassFigures {
         let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling);
         Self {
             fold,
-            streamed: plan.sampling.stream,
-            tracer: PassTracer::new(begin.cell, plan.sampling.stream),
+            tracer: PassTracer::new(begin.cell),
             trial: plan.search.as_ref().and_then(trial),
             inspector: match plan.search {
                 Some(_) => inspector.of_trial(begin.repeat),
@@ -74,7 +71,7 @@ impl PassFigures {
         self.inspector.add(record);
         self.tracer.add(record);
         if let Some(trial) = &mut self.trial {
-            trial.add(&RequestFigures::of(&Timeline::new(record, self.streamed)));
+            trial.add(&RequestFigures::of(&Timeline::new(record)));
         }
     }
 

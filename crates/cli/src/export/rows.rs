@@ -21,7 +21,7 @@ use super::error::ExportRunError;
 use super::job::{Job, What};
 use super::out::{Failed, Out};
 use crate::stored::plan_of;
-use crate::stored_passes::{expect_records, streamed};
+use crate::stored_passes::expect_records;
 
 /// Name and version of the rows of cells.
 const CELLS_SCHEMA: &str = "inferometer.cells/1";
@@ -175,7 +175,6 @@ fn records(
         run_id: run.row.id.to_string(),
         target: run.target.clone(),
         predicted: run.row.predicted,
-        streamed: streamed(run).map_err(ExportRunError::from)?,
         origin_unix_ns: passes.header().origin_unix_ns,
     });
     while let Some(pass) = passes.next_pass() {

@@ -63,8 +63,7 @@ impl<R: Recorder> Driver<R> {
     /// are cancelled, requests not begun are skipped, and all are recorded.
     #[must_use]
     pub fn new(mut job: Job, recorder: R, live: Arc<Live>, stop: Arc<AtomicBool>) -> Self {
-        let streamed = job.encoder.is_streamed();
-        let watch = job.watcher.take().map(|watcher| Watch::new(watcher, streamed));
+        let watch = job.watcher.take().map(Watch::new);
         Self {
             job,
             recorder,

@@ -147,7 +147,6 @@ impl Traces {
 #[derive(Clone, Debug)]
 pub struct PassTracer {
     cell: CellPlan,
-    streamed: bool,
     ttft: Sample,
     tpot: Sample,
     e2e: Sample,
@@ -162,13 +161,11 @@ pub struct PassTracer {
 }
 
 impl PassTracer {
-    /// Nothing seen yet. `streamed` is the plan's
-    /// [`inferometer_model::request::Sampling::stream`].
+    /// Nothing seen yet.
     #[must_use]
-    pub fn new(cell: CellPlan, streamed: bool) -> Self {
+    pub fn new(cell: CellPlan) -> Self {
         Self {
             cell,
-            streamed,
             ttft: Sample::default(),
             tpot: Sample::default(),
             e2e: Sample::default(),
@@ -188,7 +185,7 @@ impl PassTracer {
     /// # Panics
     /// If an event names a read that the record does not have: such a record cannot be decoded.
     pub fn add(&mut self, record: &Record) {
-        let timeline = Timeline::new(record, self.streamed);
+        let timeline = Timeline::new(record);
         let completed = record.outcome.is_complete();
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.in_flight.add(Span { send_start, ended, completed });

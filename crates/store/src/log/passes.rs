@@ -40,7 +40,13 @@ pub struct LoggedPass {
 /// # Errors
 /// As [`LogReader::open`].
 pub fn passes(log: impl AsRef<Path>) -> Result<Passes, StoreError> {
-    Ok(Passes { log: LogReader::open(log)?, cut: None })
+    LogReader::open(log).map(Passes::from)
+}
+
+impl From<LogReader> for Passes {
+    fn from(log: LogReader) -> Self {
+        Self { log, cut: None }
+    }
 }
 
 /// What a log holds within a pass.
