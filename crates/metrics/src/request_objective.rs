@@ -109,8 +109,9 @@ mod tests {
     use inferometer_model::fixture::{ms, steady, stream};
     use inferometer_model::outcome::Outcome;
     use inferometer_model::record::EventKind::Text;
+    use inferometer_model::record::Record;
 
-    fn met(objectives: &str, record: &inferometer_model::record::Record) -> bool {
+    fn met(objectives: &str, record: &Record) -> bool {
         let timeline = Timeline::new(record);
         parse(objectives).unwrap().iter().all(|objective| objective.is_met(&timeline))
     }

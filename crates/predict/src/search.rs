@@ -180,7 +180,7 @@ pub fn search(
     let requests = player.requests.as_ref();
     stored.findings.extend(requests.map(Requests::findings).into_iter().flatten());
     // Where only their lengths were made there is nothing to tell two of them apart by.
-    let hash = requests.map_or_else(String::new, Requests::hash);
+    let hash = requests.map(Requests::hash);
     let (summary, run, traces) = stored.finish(&rows, hash)?;
     let folder = outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
     Ok(PredictedSearch { summary, run, folder, time })

@@ -110,7 +110,7 @@ impl StoredPrediction {
     pub fn finish(
         self,
         rows: &[(CellPlan, Row, Option<&Columns>)],
-        workload_hash: String,
+        workload_hash: Option<String>,
     ) -> Result<(Summary, RunId, Traces), PredictError> {
         let Self { header, recording, grid, findings } = self;
         let facts = RunFacts {
@@ -123,7 +123,7 @@ impl StoredPrediction {
             predicted: true,
             workload_hash,
             // No body is made.
-            body_hash: String::new(),
+            body_hash: None,
         };
         let mut summary = summarise(facts, &grid, findings);
         add_predictions(&mut summary, rows)?;

@@ -51,9 +51,6 @@ pub fn summarise_log(stored: &StoredRun, plan: &Plan) -> Result<FromLog, StoreEr
 /// the data set) and the hashes are those of the run itself, if it lived to write them.
 fn of_stored(stored: &StoredRun, plan: &Plan, grid: &Grid, findings: Vec<Finding>) -> Summary {
     let before = stored.summary.as_ref();
-    let hash = |of: fn(&Summary) -> &String| {
-        before.map_or_else(|| "unknown: the run did not end".to_owned(), |done| of(done).clone())
-    };
     let facts = RunFacts {
         run_id: stored.row.id.to_string(),
         started_at: stored.row.started_at.clone(),
@@ -62,8 +59,8 @@ fn of_stored(stored: &StoredRun, plan: &Plan, grid: &Grid, findings: Vec<Finding
         environment: &stored.environment,
         tool_version: &stored.tool_version,
         predicted: stored.row.predicted,
-        workload_hash: hash(|done| &done.workload_hash),
-        body_hash: hash(|done| &done.body_hash),
+        workload_hash: before.and_then(|done| done.workload_hash.clone()),
+        body_hash: before.and_then(|done| done.body_hash.clone()),
     };
     let findings = before.map_or_else(
         || {

@@ -103,7 +103,7 @@ fn params(run: &StoredRun, plan: Option<&Plan>, summary: &Summary) -> Vec<(Strin
         ("model".to_owned(), target.model.clone()),
         ("dialect".to_owned(), target.dialect.clone()),
         ("plan_hash".to_owned(), summary.plan_hash.clone()),
-        ("workload_hash".to_owned(), summary.workload_hash.clone()),
+        ("workload_hash".to_owned(), summary.workload_hash.clone().unwrap_or_default()),
     ];
     let known = [
         ("engine", &target.engine),

@@ -216,11 +216,8 @@ impl<N: Network> Session<'_, N> {
             environment: &self.header.environment,
             tool_version: &self.header.tool_version,
             predicted: self.header.predicted,
-            workload_hash: self.workload_hash.hash(),
-            body_hash: match self.bodies_are_known {
-                true => self.body_hasher.clone().finish(),
-                false => "unknown: some passes are those of an earlier run".to_owned(),
-            },
+            workload_hash: Some(self.workload_hash.hash()),
+            body_hash: self.bodies_are_known.then(|| self.body_hasher.clone().finish()),
         };
         summarise(facts, &self.grid, self.findings.clone())
     }

@@ -21,10 +21,6 @@ pub struct RunHeader {
     pub origin_unix_ns: i64,
     /// What it measures. A plan holds no key and no header value.
     pub plan: Plan,
-    /// SHA-256 over the canonical requests, where it is known before the run.
-    pub workload_hash: Option<String>,
-    /// SHA-256 over their bytes, where it is known before the run.
-    pub body_hash: Option<String>,
     /// What is measured, as far as it is known.
     pub target: Target,
     /// Where.
