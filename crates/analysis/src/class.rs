@@ -142,7 +142,7 @@ mod tests {
             failed,
         ];
         let mut fold = ClassFold::default();
-        records.iter().for_each(|record| fold.add(&Timeline::new(record, true)));
+        records.iter().for_each(|record| fold.add(&Timeline::new(record)));
         let classes = fold.finish(1);
         let names: Vec<_> = classes.iter().map(|class| class.class.as_str()).collect();
         assert_eq!(names, ["turn 2", "turn 10"]);
@@ -166,7 +166,7 @@ mod tests {
             record.class = Some("cold".into());
             record.usage.prompt = counted;
             record.prompt_tokens_tokenizer = None;
-            fold.add(&Timeline::new(&record, true));
+            fold.add(&Timeline::new(&record));
         }
         let classes = fold.finish(1);
         assert_eq!((classes[0].input_tokens, classes[0].output_tokens), (None, 9));

@@ -34,7 +34,6 @@ pub struct PassFold {
     concurrency: Option<u32>,
     rate: Option<f64>,
     objectives: Vec<RequestObjective>,
-    streamed: bool,
     seed: u64,
     outcomes: OutcomeCounts,
     tokens_from: Option<TokensFrom>,
@@ -55,9 +54,8 @@ enum Dialect {
 }
 
 impl PassFold {
-    /// A fold that has seen nothing. `streamed` is the plan's
-    /// [`inferometer_model::request::Sampling::stream`]; `seed` makes the resamples of intervals.
-    pub fn new(pass: &PassPlan, streamed: bool, seed: u64) -> Self {
+    /// A fold that has seen nothing. `seed` makes the resamples of intervals.
+    pub fn new(pass: &PassPlan, seed: u64) -> Self {
         let load = pass.load();
         let plateau = match (load.kind(), load.concurrency(), load.rate()) {
             (PassKind::Closed, Some(concurrency), _) => Plateau::Of(concurrency),
@@ -72,11 +70,10 @@ impl PassFold {
             concurrency: load.concurrency(),
             rate: load.rate(),
             objectives: Vec::new(),
-            streamed,
             seed,
             outcomes: OutcomeCounts::default(),
             tokens_from: None,
-            window: Window { plateau, streamed, ..Window::default() },
+            window: Window { plateau, ..Window::default() },
             latencies: PerRequest::new(|_| true),
             classes: ClassFold::default(),
             dialect: Dialect::None,
@@ -131,9 +128,10 @@ impl PassFold {
     /// # Panics
     /// If an event names a read that the record does not have: such a record cannot be decoded.
     pub fn add(&mut self, record: &Record) {
-        let timeline = Timeline::new(record, self.streamed);
+        let timeline = Timeline::new(record);
         self.outcomes.add(record.outcome);
         self.window.planned += 1;
+        self.window.streamed |= record.streamed;
         self.instrument.add(&timeline);
         self.classes.add(&timeline);
         match &mut self.dialect {

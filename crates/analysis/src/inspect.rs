@@ -54,7 +54,7 @@ impl Inspector {
         Self {
             place: format!("{cell}, {pass}"),
             ignore_eos: sampling.ignore_eos,
-            streamed: sampling.stream,
+            streamed: false,
             completed: 0,
             arrivals: ArrivalRate::of(pass),
             failures: Failures::default(),
@@ -122,7 +122,8 @@ impl Inspector {
         self.reasons.add(record);
         self.inputs.add(record);
         self.outputs.add(record);
-        self.counts.add(record, self.streamed);
+        self.counts.add(record);
+        self.streamed |= record.streamed;
     }
 
     /// What was found: at most a dozen findings and one per kind of failure.

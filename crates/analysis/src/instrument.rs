@@ -89,7 +89,7 @@ impl InstrumentFold {
         let lateness = record.reads.iter().filter_map(late_us);
         let lateness = lateness.map(|value| Weighted { value, weight: 1.0 });
         self.lateness_us.add_request(|pool| pool.extend(lateness));
-        if !timeline.streamed {
+        if !timeline.record.streamed {
             return;
         }
         let mut read_before = None;
@@ -187,7 +187,7 @@ mod tests {
         failed.reads[0].kernel = None;
         let mut fold = InstrumentFold::default();
         for record in [&coalesced, &hidden, &failed] {
-            fold.add(&Timeline::new(record, true));
+            fold.add(&Timeline::new(record));
         }
         let got = fold.finish(1);
         assert_eq!((got.reads, got.kernel_stamped_reads, got.coalesced_events), (6, 5, 3));
@@ -203,8 +203,9 @@ mod tests {
     #[test]
     fn a_whole_body_has_reads_and_no_arrivals() {
         let mut fold = InstrumentFold::default();
-        let record = stream(0.0, &[(5.0, Text, None), (5.0, Text, None)]);
-        fold.add(&Timeline::new(&record, false));
+        let mut record = stream(0.0, &[(5.0, Text, None), (5.0, Text, None)]);
+        record.streamed = false;
+        fold.add(&Timeline::new(&record));
         let got = fold.finish(1);
         assert_eq!((got.reads, got.coalesced_events), (1, 0));
         assert_eq!((got.arrival_width_us, got.bounds), (None, Instrument::default().bounds));
@@ -218,7 +219,7 @@ mod tests {
         record.usage.completion = Some(4);
         record.reads[3].kernel = None;
         let mut fold = InstrumentFold::default();
-        fold.add(&Timeline::new(&record, true));
+        fold.add(&Timeline::new(&record));
         let got = fold.finish(1);
         let max = |metric| got.bounds.bound(metric).expect("a bound").max.round();
         let unstamped = 10.0 * 1e3;

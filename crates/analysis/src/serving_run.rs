@@ -216,7 +216,7 @@ mod tests {
         failed.ended = Some(Nanos(5_000_000_000));
         let mut fold = ServingRunFold::default();
         for record in records.iter().chain([&failed]) {
-            fold.add(&Timeline::new(record, true));
+            fold.add(&Timeline::new(record));
         }
         let run = fold.finish();
         let column = |by: &ByTokens| FIELDS.map(|field| (field.value)(&run, by).unwrap());
@@ -235,7 +235,7 @@ mod tests {
         let mut uncounted = steady(0.0, 10.0, 10.0, 2);
         uncounted.usage.prompt = None;
         let mut fold = ServingRunFold::default();
-        fold.add(&Timeline::new(&uncounted, true));
+        fold.add(&Timeline::new(&uncounted));
         let run = fold.finish();
         assert_eq!(run.measured.latency_per_token_s, None);
         assert!(run.measured.latency_per_output_token_s.is_some());

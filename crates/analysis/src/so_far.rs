@@ -17,7 +17,7 @@ use inferometer_stats::histogram::Histogram;
 const SPANS_KEPT: usize = 1 << 14;
 
 /// The records of a pass so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SoFar {
     /// What became of requests that are over.
     pub outcomes: OutcomeCounts,
@@ -34,13 +34,12 @@ pub struct SoFar {
     pub in_flight: InFlight,
     /// What the server said of itself last.
     pub server: Option<ServerSample>,
-    streamed: bool,
     values: Vec<Weighted>,
 }
 
-impl SoFar {
-    /// Nothing yet. `streamed` is the plan's [`inferometer_model::request::Sampling::stream`].
-    pub fn new(streamed: bool) -> Self {
+/// Nothing yet.
+impl Default for SoFar {
+    fn default() -> Self {
         Self {
             watched: registry::live()
                 .into_iter()
@@ -48,14 +47,20 @@ impl SoFar {
                 .map(|(metric, live)| (metric, live, Histogram::default()))
                 .collect(),
             in_flight: InFlight::keeping(SPANS_KEPT),
-            streamed,
-            ..Self::default()
+            outcomes: OutcomeCounts::default(),
+            output_tokens: 0,
+            spans: Spans::default(),
+            tokens: TokenCurve::default(),
+            server: None,
+            values: Vec::new(),
         }
     }
+}
 
+impl SoFar {
     /// Takes in the record of a request that is over.
     pub fn add(&mut self, record: &Record) {
-        let timeline = Timeline::new(record, self.streamed);
+        let timeline = Timeline::new(record);
         self.outcomes.add(record.outcome);
         self.tokens.add(&timeline.events);
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
@@ -116,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_is_over_counts_and_what_failed_is_not_in_the_latencies() {
-        let mut so_far = SoFar::new(true);
+        let mut so_far = SoFar::default();
         assert_eq!((so_far.window(), so_far.requests_per_s()), (None, None));
         so_far.add(&steady(0.0, 50.0, 10.0, 6));
         so_far.add(&steady(100.0, 70.0, 10.0, 4));

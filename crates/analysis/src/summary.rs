@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use inferometer_model::target::{Environment, Target, Tool};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::cell::Cell;
 
@@ -32,10 +32,12 @@ pub struct Summary {
     pub started_at: String,
     /// SHA-256 over the resolved plan.
     pub plan_hash: String,
-    /// SHA-256 over the canonical requests.
-    pub workload_hash: String,
-    /// SHA-256 over the bytes that the dialect made of them.
-    pub body_hash: String,
+    /// SHA-256 over the canonical requests; absent where they are not known.
+    #[serde(with = "empty_or_hash")]
+    pub workload_hash: Option<String>,
+    /// SHA-256 over the bytes that the dialect made of them; absent where not all were made.
+    #[serde(with = "empty_or_hash")]
+    pub body_hash: Option<String>,
     /// True when no server was measured: every figure is a model's.
     pub predicted: bool,
     /// What was measured.
@@ -57,4 +59,18 @@ pub struct Summary {
     /// Absolute errors per column, of a prediction that is compared with what was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<BTreeMap<String, ErrorSummary>>,
+}
+
+/// A hash in a document: empty where it is absent. Version 0.1.0 wrote there why it is.
+mod empty_or_hash {
+    use super::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(hash: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(hash.as_deref().unwrap_or_default())
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Option<String>, D::Error> {
+        let text = String::deserialize(from)?;
+        Ok(Some(text).filter(|text| !text.is_empty() && !text.contains(' ')))
+    }
 }

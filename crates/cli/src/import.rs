@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::import::Import;
 use inferometer_model::calendar;
+use inferometer_model::sample::Observed;
 use inferometer_net::wall_clock_ns;
 use inferometer_run::header;
 use inferometer_store::{
-    Ending, ImportHeader, LogHeader, LogWriter, PassBegin, RunId, RunState, Store, StoreError,
+    Ending, ImportHeader, PassBegin, RunId, RunRecording, RunState, Store, StoreError,
 };
 
 /// Why nothing, or not all, was imported.
@@ -81,27 +82,24 @@ fn enter(store: &mut Store, import: Import, number: u16) -> Result<Imported, Sto
         target: summary.target.clone(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let run = loop {
-        match store.begin_import(&header) {
+    let mut recording = loop {
+        match RunRecording::begin_import(&mut *store, &header) {
             Err(StoreError::RunExists { .. }) => header.suffix = header.suffix.wrapping_add(1),
             begun => break begun?,
         }
     };
+    let run = recording.run().clone();
     summary.run_id = run.to_string();
     summary.started_at = calendar::rfc3339(imported_unix_ns);
     header.tool_version.clone_into(&mut summary.tool.version);
-    let log_header = LogHeader::new(run.as_str(), imported_unix_ns);
-    let mut log = LogWriter::create(store.log_path(&run), &log_header)?;
     let cells = summary.cells.iter().flat_map(|cell| cell.passes.iter().map(|_| cell.plan()));
-    for ((pass, cell), of_pass) in (0_u32..).zip(cells).zip(&records) {
-        log.begin_pass(&PassBegin { pass, cell, plan: of_pass.plan.clone(), repeat: 1 })?;
-        for record in &of_pass.records {
-            log.append(record)?;
+    for ((pass, cell), of_pass) in (0_u32..).zip(cells).zip(records) {
+        recording.begin_pass(&PassBegin { pass, cell, plan: of_pass.plan, repeat: 1 })?;
+        for record in of_pass.records {
+            recording.append(record)?;
         }
-        log.end_pass(Ending::Complete)?;
-        store.index_requests(&run, &of_pass.records)?;
+        recording.end_pass(Ending::Complete, None, &Observed::default())?;
     }
-    log.finish(Ending::Complete)?;
-    store.finish_run(&run, &summary, RunState::Complete, imported_unix_ns)?;
+    recording.finish(Ending::Complete, &summary, RunState::Complete, imported_unix_ns)?;
     Ok(Imported { run, summary, was_there: false })
 }

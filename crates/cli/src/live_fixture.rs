@@ -46,7 +46,7 @@ pub fn run_started(id: &str, passes: usize) -> RunStarted {
 
 /// The beginning of a pass.
 pub fn pass_started(label: &str, begin: PassBegin, live: &Arc<Live>) -> PassStarted {
-    PassStarted { label: label.to_owned(), begin, streamed: true, live: Arc::clone(live) }
+    PassStarted { label: label.to_owned(), begin, live: Arc::clone(live) }
 }
 
 /// A pass of so many requests at once.

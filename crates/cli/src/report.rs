@@ -13,12 +13,12 @@ use inferometer_report::notice_of;
 use inferometer_report::plot::Theme;
 use inferometer_report::trace::Traces;
 use inferometer_run::outputs::Outputs;
-use inferometer_run::{RunError, summarise_log, traces::Tracer};
-use inferometer_store::{RunId, StoreError, StoredRun};
+use inferometer_run::{FromLog, RunError, summarise_log};
+use inferometer_store::{LoggedPass, RunId, StoreError, StoredRun};
 use serde_json::Value;
 
 use crate::stored::{OtherVersion, plan_of};
-use crate::stored_passes::{PassesError, expect_streams, for_each, seen};
+use crate::stored_passes::{PassesError, expect_streams, seen};
 
 /// Why a report cannot be made again.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,6 @@ impl From<PassesError> for ReportError {
         match error {
             PassesError::Missing(why) => Self::Missing(why),
             PassesError::Store(error) => Self::Store(error),
-            PassesError::OtherVersion(error) => Self::OtherVersion(error),
         }
     }
 }
@@ -77,10 +76,8 @@ impl Report {
             return Ok(Self { summary, run, plan: None, traces: Traces::default(), cut: None });
         }
         let plan = plan_of(stored)?;
-        let mut tracer = Tracer::new(&plan);
-        let made = summarise_log(stored, &plan, |entry| tracer.take(entry))?;
-        let (traces, plan) = (tracer.finish(), Some(plan));
-        Ok(Self { summary: made.summary, run, plan, traces, cut: made.cut })
+        let FromLog { summary, traces, cut } = summarise_log(stored, &plan)?;
+        Ok(Self { summary, run, plan: Some(plan), traces, cut })
     }
 
     /// Whether it is a prediction with intervals, whose tables are written beside it.
@@ -129,9 +126,10 @@ pub fn by_other_tool(
     let notice = notice_of(&run.target, run.row.predicted, imported)
         .map_or_else(String::new, |notice| format!("{notice}\n"));
     let is_search = run.summary.as_ref().is_some_and(|summary| !summary.searches.is_empty());
-    let mut passes = Vec::new();
-    for_each::<ReportError>(run, warn, |begin, records| {
-        let printed = tool.printed(&seen(run, begin, records));
+    let (mut logged, mut passes) = (run.passes()?, Vec::new());
+    for pass in &mut logged {
+        let LoggedPass { begin, records, .. } = pass?;
+        let printed = tool.printed(&seen(run, &begin, &records));
         let (cell, load) = (begin.cell, begin.plan.load().to_string());
         let nth = which(is_search, begin.repeat);
         let place = format!("{}: {cell}, {load}{nth}", run.row.id);
@@ -145,8 +143,8 @@ pub fn by_other_tool(
             "figures": printed.json(),
             "left_out": printed.left_out,
         }));
-        Ok(())
-    })?;
+    }
+    logged.cut.iter().for_each(warn);
     if passes.is_empty() {
         return Err(ReportError::Missing(format!(
             "run {} has no records, which other tools' figures are computed from",

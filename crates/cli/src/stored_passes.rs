@@ -6,9 +6,7 @@ use inferometer_formats::dialect::Pass;
 use inferometer_load::PassPlan;
 use inferometer_load::arrival::Arrivals;
 use inferometer_model::record::Record;
-use inferometer_store::{Entry, LogReader, PassBegin, StoreError, StoredRun};
-
-use crate::stored::{OtherVersion, plan_of};
+use inferometer_store::{PassBegin, PassItem, StoreError, StoredRun};
 
 /// Why the passes of a stored run cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -19,45 +17,6 @@ pub enum PassesError {
     /// Its log cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Its plan cannot be read.
-    #[error(transparent)]
-    OtherVersion(#[from] OtherVersion),
-}
-
-/// Hands over the passes of a run in the order in which they were measured. Of a log that was cut,
-/// those that it has; `warn` is told where it was cut.
-///
-/// # Errors
-/// When the log cannot be read, and what `take` fails with.
-pub fn for_each<E: From<StoreError>>(
-    run: &StoredRun,
-    warn: impl Fn(&StoreError),
-    mut take: impl FnMut(&PassBegin, &[Record]) -> Result<(), E>,
-) -> Result<(), E> {
-    let log = LogReader::open(&run.log)?;
-    let mut pass: Option<(PassBegin, Vec<Record>)> = None;
-    for entry in log {
-        match entry {
-            Ok(Entry::PassBegin(begin)) => pass = Some((begin, Vec::new())),
-            Ok(Entry::Record(record)) => {
-                if let Some((_, records)) = &mut pass {
-                    records.push(*record);
-                }
-            }
-            Ok(Entry::Observed(_)) => {}
-            Ok(Entry::PassEnd(_) | Entry::RunEnd(_)) => {
-                if let Some((begin, records)) = pass.take() {
-                    take(&begin, &records)?;
-                }
-            }
-            Err(error) if error.is_cut() => {
-                warn(&error);
-                break;
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    pass.map_or(Ok(()), |(begin, records)| take(&begin, &records))
 }
 
 /// Refuses a run without a single record: of what other programs read there would be nothing.
@@ -65,11 +24,12 @@ pub fn for_each<E: From<StoreError>>(
 /// # Errors
 /// When there is none, or the log cannot be read.
 pub fn expect_records(run: &StoredRun) -> Result<(), PassesError> {
-    for entry in LogReader::open(&run.log)? {
-        match entry {
-            Ok(Entry::Record(_)) => return Ok(()),
-            Err(error) if !error.is_cut() => return Err(error.into()),
-            Ok(_) | Err(_) => {}
+    let mut passes = run.passes()?;
+    while let Some(pass) = passes.next_pass() {
+        for item in pass? {
+            if let PassItem::Record(_) = item? {
+                return Ok(());
+            }
         }
     }
     Err(PassesError::Missing(format!(
@@ -92,7 +52,7 @@ pub fn expect_streams(run: &StoredRun) -> Result<(), PassesError> {
              chunks cannot be said of it"
         )));
     }
-    if !streamed(run)? {
+    if !run.streamed() {
         return Err(PassesError::Missing(format!(
             "run {id} was measured without streaming: other tools' TTFT, TPOT and ITL are of \
              streams; measure it without --no-stream"
@@ -130,16 +90,5 @@ pub fn burstiness(plan: &PassPlan) -> f64 {
         PassPlan::Open { arrivals: Arrivals::Constant, .. } => f64::INFINITY,
         PassPlan::Open { arrivals: Arrivals::Gamma { shape }, .. } => *shape,
         _ => 1.0,
-    }
-}
-
-/// Whether answers were streamed; those of other tools are.
-///
-/// # Errors
-/// When the plan of the run cannot be read.
-pub fn streamed(run: &StoredRun) -> Result<bool, OtherVersion> {
-    match run.row.imported_from {
-        Some(_) => Ok(true),
-        None => Ok(plan_of(run)?.sampling.stream),
     }
 }

@@ -18,14 +18,13 @@ const READ_MARGIN: Duration = Duration::from_millis(100);
 /// A watcher, and the time of its next check.
 pub(crate) struct Watch {
     watcher: Watcher,
-    streamed: bool,
     next: Nanos,
 }
 
 impl Watch {
-    /// `streamed` is the plan's [`inferometer_model::request::Sampling::stream`].
-    pub fn new(watcher: Watcher, streamed: bool) -> Self {
-        Self { watcher, streamed, next: Nanos::ZERO }
+    /// Nothing seen yet.
+    pub fn new(watcher: Watcher) -> Self {
+        Self { watcher, next: Nanos::ZERO }
     }
 
     /// The time of the next check.
@@ -35,7 +34,7 @@ impl Watch {
 
     /// Adds a request that ended or was never begun.
     pub fn ended(&mut self, record: &Record) {
-        self.watcher.ended(&RequestFigures::of(&Timeline::new(record, self.streamed)));
+        self.watcher.ended(&RequestFigures::of(&Timeline::new(record)));
     }
 
     /// Whether the outcome is certain, given the requests in flight: each one's record so far, and the

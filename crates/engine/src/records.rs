@@ -132,6 +132,7 @@ fn record(
     Record {
         asked_input: context.cell.input_length,
         asked_output: context.cell.output_length,
+        streamed: context.streamed,
         picked: Some(request.sent),
         send_start: Some(request.sent),
         sent: Some(request.sent),

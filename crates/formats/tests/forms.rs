@@ -25,7 +25,6 @@ fn pass() -> Rc<PassSource> {
         run_id: "20261120-051233-ab12".to_owned(),
         target,
         predicted: false,
-        streamed: true,
         origin_unix_ns: 1_795_151_553_000_000_000,
     };
     let cell = CellPlan { input_length: 128, output_length: 3 };

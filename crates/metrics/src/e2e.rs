@@ -66,8 +66,8 @@ pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
 }
 
 fn e2e_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
-    let end =
-        if timeline.streamed { timeline.events.last()?.arrival } else { timeline.record.ended? };
+    let record = timeline.record;
+    let end = if record.streamed { timeline.events.last()?.arrival } else { record.ended? };
     Some(end.ms_after(timeline.origin(origin)?))
 }
 

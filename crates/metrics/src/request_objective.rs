@@ -107,9 +107,10 @@ mod tests {
     use inferometer_model::fixture::{ms, steady, stream};
     use inferometer_model::outcome::Outcome;
     use inferometer_model::record::EventKind::Text;
+    use inferometer_model::record::Record;
 
-    fn met(objectives: &str, record: &inferometer_model::record::Record) -> bool {
-        let timeline = Timeline::new(record, true);
+    fn met(objectives: &str, record: &Record) -> bool {
+        let timeline = Timeline::new(record);
         parse(objectives).unwrap().iter().all(|objective| objective.is_met(&timeline))
     }
 
@@ -137,7 +138,8 @@ mod tests {
         let single = stream(0.0, &[(5.0, Text, Some(1))]);
         assert!(met("tpot<1ms", &single));
         let objective = &parse("tpot<1ms").unwrap()[0];
-        assert!(!objective.is_met(&Timeline::new(&single, false)) && objective.needs_stream());
+        let whole = Record { streamed: false, ..single };
+        assert!(!objective.is_met(&Timeline::new(&whole)) && objective.needs_stream());
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Spans {
             let late = read.kernel.map(|kernel| read.user.seconds_after(kernel));
             late.into_iter().for_each(|seconds| self.receive_lateness.add(seconds, 1.0));
         }
-        if timeline.streamed {
+        if timeline.record.streamed {
             for width in arrival_widths(timeline.record) {
                 self.arrival_width.add(width.as_secs_f64(), 1.0);
             }

@@ -145,7 +145,7 @@ mod tests {
         for record in records {
             let (send_start, ended) = (record.send_start.unwrap(), record.ended.unwrap());
             window.in_flight.add(Span { send_start, ended, completed: true });
-            window.tokens.add(&Timeline::new(record, true).events);
+            window.tokens.add(&Timeline::new(record).events);
         }
         window
     }

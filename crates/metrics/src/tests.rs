@@ -19,7 +19,7 @@ fn billionths(value: Option<f64>) -> Option<i64> {
 
 #[track_caller]
 fn expect(metric: &Definition, record: &Record, value: Option<f64>) {
-    let timeline = Timeline::new(record, true);
+    let timeline = Timeline::new(record);
     let Value::Request(compute) = metric.value else {
         panic!("{} is not per request", metric.name)
     };
@@ -30,7 +30,7 @@ fn expect(metric: &Definition, record: &Record, value: Option<f64>) {
 fn pooled(metric: &Definition, record: &Record) -> Vec<(f64, f64)> {
     let Value::Pooled(append) = metric.value else { panic!("{} is not pooled", metric.name) };
     let mut samples = Vec::new();
-    append(&Timeline::new(record, true), &mut samples);
+    append(&Timeline::new(record), &mut samples);
     let round = |value: f64| (value * 1e9).round() / 1e9;
     samples.iter().map(|sample| (round(sample.value), round(sample.weight))).collect()
 }
@@ -213,7 +213,8 @@ fn a_whole_body_has_its_end_and_nothing_about_its_tokens() {
     record.ended = Some(ms(200.0));
     record.usage.completion = Some(10);
     record.usage.prompt = Some(40);
-    let timeline = Timeline::new(&record, false);
+    record.streamed = false;
+    let timeline = Timeline::new(&record);
     assert_eq!(e2e::from_sent(&timeline), Some(100.0));
     assert_eq!(latency_per_token::latency_ms_per_token(&timeline), Some(2.0));
     assert_eq!(latency_per_output_token::latency_ms_per_output_token(&timeline), Some(10.0));
@@ -304,7 +305,7 @@ prop_compose! {
 proptest! {
     #[test]
     fn pooled_itl_sums_to_the_time_from_the_first_token_to_the_last(record in any_stream()) {
-        let timeline = Timeline::new(&record, true);
+        let timeline = Timeline::new(&record);
         let mut gaps = Vec::new();
         itl::itl_ms(&timeline, &mut gaps);
         let sum: f64 = gaps.iter().map(|gap| gap.value * gap.weight).sum();
@@ -318,7 +319,7 @@ proptest! {
 
     #[test]
     fn the_first_token_is_never_after_the_last(record in any_stream()) {
-        let timeline = Timeline::new(&record, true);
+        let timeline = Timeline::new(&record);
         let e2e = e2e::from_sent(&timeline).expect("a stream with tokens");
         if let Some(ttft) = ttft::from_sent(&timeline) {
             prop_assert!(ttft <= e2e);

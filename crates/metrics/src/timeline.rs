@@ -23,10 +23,7 @@ pub struct TokenEvent {
 pub struct Timeline<'a> {
     /// The record.
     pub record: &'a Record,
-    /// Whether a stream was asked for. A body that came as a whole tells nothing about its
-    /// tokens' arrivals: it has no token events here, and its E2E runs to the body's end.
-    pub streamed: bool,
-    /// The token events, in order; empty where nothing was streamed.
+    /// The token events, in order; empty where nothing was streamed: E2E then runs to the body's end.
     pub events: Vec<TokenEvent>,
     /// Output tokens by the record's best source; 0 where nobody counted them.
     pub output_tokens: u32,
@@ -36,13 +33,14 @@ pub struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    /// Resolves a record; `streamed` is the plan's [`inferometer_model::request::Sampling::stream`].
-    pub fn new(record: &'a Record, streamed: bool) -> Self {
+    /// Resolves a record.
+    pub fn new(record: &'a Record) -> Self {
+        let streamed = record.streamed;
         let (counted, from) = record.output_tokens();
         let tokens_from = (streamed || from != TokensFrom::Events).then_some(from);
         let output_tokens = tokens_from.map_or(0, |_| counted);
         let events = if streamed { token_events(record, output_tokens) } else { Vec::new() };
-        Self { record, streamed, events, output_tokens, tokens_from }
+        Self { record, events, output_tokens, tokens_from }
     }
 
     /// The instant from which a metric counts.

@@ -115,6 +115,9 @@ pub struct Record {
     pub asked_input: u32,
     /// Output tokens that the plan asked for.
     pub asked_output: u32,
+    /// Whether a stream was asked for ([`crate::request::Sampling::stream`]). A body that came as a
+    /// whole tells nothing about its tokens' arrivals. The log of a run does not hold it; its plan does.
+    pub streamed: bool,
     /// Prompt tokens as the run's own tokenizer counts them; absent where it had none to count.
     pub prompt_tokens_tokenizer: Option<u32>,
 
@@ -176,9 +179,9 @@ impl Record {
     pub fn cut_off(mut self, at: Nanos) -> Self {
         let detail = Some(CUT_OFF.to_owned());
         if self.due > at {
-            let Self { pass, index, class, asked_input, asked_output, .. } = self;
+            let Self { pass, index, class, asked_input, asked_output, streamed, .. } = self;
             let never = Self::planned(pass, index, at);
-            return Self { asked_input, asked_output, class, detail, ..never };
+            return Self { asked_input, asked_output, streamed, class, detail, ..never };
         }
         if self.ended.is_none_or(|ended| ended <= at) {
             return self;
@@ -198,10 +201,10 @@ impl Record {
         self
     }
 
-    /// A record of a request that has not begun. The outcome is [`Outcome::Skipped`] until
+    /// A record of a request for a stream that has not begun. The outcome is [`Outcome::Skipped`] until
     /// something better is known.
     pub fn planned(pass: u32, index: u32, due: Nanos) -> Self {
-        Self { pass, index, due, ..Self::default() }
+        Self { pass, index, due, streamed: true, ..Self::default() }
     }
 
     /// When an event arrived.

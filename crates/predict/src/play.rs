@@ -39,7 +39,7 @@ pub struct Played<'a> {
     /// Loads and lengths are those of a log.
     pub(crate) of_log: bool,
     /// The hash over the requests; empty where only their lengths were made.
-    pub(crate) workload_hash: String,
+    pub(crate) workload_hash: Option<String>,
     /// To play all passes.
     pub simulation: Duration,
     /// Requests of all passes.
@@ -123,7 +123,7 @@ pub fn play<'a>(
         rows: Vec::new(),
         findings: Vec::new(),
         of_log: against.is_some_and(|against| !against.blocks.is_empty()),
-        workload_hash: String::new(),
+        workload_hash: None,
         requests: 0,
         span: Duration::ZERO,
     };
@@ -157,7 +157,7 @@ pub fn play<'a>(
     played.findings.extend(against.and_then(|against| against.in_sample(config)));
     if let Some(requests) = &requests {
         played.findings.extend(requests.findings());
-        played.workload_hash = requests.hash();
+        played.workload_hash = Some(requests.hash());
     }
     played.findings.extend(no_room.findings());
     Ok(played)

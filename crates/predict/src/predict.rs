@@ -8,8 +8,7 @@ use inferometer_plan::Plan;
 use inferometer_report::plot::Theme;
 use inferometer_run::Context;
 use inferometer_run::outputs::Outputs;
-use inferometer_run::traces;
-use inferometer_store::{RunId, Store};
+use inferometer_store::RunId;
 
 use crate::against::Against;
 use crate::error::PredictError;
@@ -43,9 +42,7 @@ pub fn predict(
     let played = play(plan, context, config, against)?;
     let time = played.time();
     let origin = against.map(|against| against.origin.as_str());
-    let (summary, run) = store(plan, context, config, played, origin)?;
-    let store = Store::open(&context.store)?;
-    let traces = traces::of_log(&store.log_path(&run), plan)?;
+    let (summary, run, traces) = store(plan, context, config, played, origin)?;
     let folder = outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
     write_tables(&folder, &summary)?;
     Ok(Prediction { summary, run, folder, time })

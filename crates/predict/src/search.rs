@@ -20,9 +20,8 @@ use inferometer_plan::search::SearchPlan;
 use inferometer_report::plot::Theme;
 use inferometer_run::Context;
 use inferometer_run::outputs::Outputs;
-use inferometer_run::traces;
 use inferometer_stats::seed::of_repeat;
-use inferometer_store::{PassBegin, RunId, Store};
+use inferometer_store::{PassBegin, RunId};
 
 use crate::error::PredictError;
 use crate::play::{PlayTime, check_plan, span};
@@ -72,7 +71,7 @@ impl<'a> Player<'a> {
             let records = self.pass(&begin)?;
             let records = self.cut_off(search_plan, &begin, records);
             let Some(mut trial) = TrialFold::of(&begin.plan, &search_plan.criteria) else { break };
-            self.figures(&records).iter().for_each(|figures| trial.add(figures));
+            figures(&records).iter().for_each(|figures| trial.add(figures));
             let trials = search.trials();
             search.tell(trial.finish());
             keep(&begin, records)?;
@@ -86,15 +85,10 @@ impl<'a> Player<'a> {
         Ok(search)
     }
 
-    fn figures(&self, records: &[Record]) -> Vec<RequestFigures> {
-        let streamed = self.plan.sampling.stream;
-        records.iter().map(|record| RequestFigures::of(&Timeline::new(record, streamed))).collect()
-    }
-
     /// The records as they are of a pass that ends as soon as its claim is certain.
     fn cut_off(&self, plan: &SearchPlan, begin: &PassBegin, records: Vec<Record>) -> Vec<Record> {
         let watcher = inferometer_analysis::search::watcher(plan, &begin.plan);
-        match watcher.and_then(|watcher| certain_at(&watcher, &self.figures(&records))) {
+        match watcher.and_then(|watcher| certain_at(&watcher, &figures(&records))) {
             None => records,
             Some(at) => records.into_iter().map(|record| record.cut_off(at)).collect(),
         }
@@ -187,10 +181,12 @@ pub fn search(
     let requests = player.requests.as_ref();
     stored.findings.extend(requests.map(Requests::findings).into_iter().flatten());
     // Where only their lengths were made there is nothing to tell two of them apart by.
-    let hash = requests.map_or_else(String::new, Requests::hash);
-    let (summary, run) = stored.finish(&rows, hash)?;
-    let store = Store::open(&context.store)?;
-    let traces = traces::of_log(&store.log_path(&run), plan)?;
+    let hash = requests.map(Requests::hash);
+    let (summary, run, traces) = stored.finish(&rows, hash)?;
     let folder = outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
     Ok(PredictedSearch { summary, run, folder, time })
+}
+
+fn figures(records: &[Record]) -> Vec<RequestFigures> {
+    records.iter().map(|record| RequestFigures::of(&Timeline::new(record))).collect()
 }

@@ -16,6 +16,7 @@ use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 use inferometer_model::target::{Environment, Target};
 use inferometer_plan::Plan;
+use inferometer_report::trace::Traces;
 use inferometer_run::Context;
 use inferometer_run::grid::Grid;
 use inferometer_run::header::{self, Origin};
@@ -34,7 +35,7 @@ pub fn store(
     config: &EngineConfig,
     played: Played<'_>,
     against: Option<&str>,
-) -> Result<(Summary, RunId), PredictError> {
+) -> Result<(Summary, RunId, Traces), PredictError> {
     let mut stored = StoredPrediction::begin(plan, context, config, against)?;
     stored.findings.extend(played.findings);
     // That tokens come in bundles is how predictions are kept, not how a server streams; outputs of
@@ -106,11 +107,11 @@ impl StoredPrediction {
     pub fn finish(
         self,
         rows: &[(CellPlan, Row, Option<&Columns>)],
-        workload_hash: String,
-    ) -> Result<(Summary, RunId), PredictError> {
+        workload_hash: Option<String>,
+    ) -> Result<(Summary, RunId, Traces), PredictError> {
         let Self { header, recording, grid, findings } = self;
         let facts = RunFacts {
-            run_id: recording.run.to_string(),
+            run_id: recording.run().to_string(),
             started_at: rfc3339(header.started_unix_ns),
             plan: &header.plan,
             target: &header.target,
@@ -119,13 +120,13 @@ impl StoredPrediction {
             predicted: true,
             workload_hash,
             // No body is made.
-            body_hash: String::new(),
+            body_hash: None,
         };
         let mut summary = summarise(facts, &grid, findings);
         add_predictions(&mut summary, rows)?;
         summary.errors = error_summaries(&summary.cells);
         let run = recording.finish(&summary, Ending::Complete, RunState::Complete)?;
-        Ok((summary, run))
+        Ok((summary, run, grid.traces))
     }
 }
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use inferometer_model::cell::CellPlan;
 use inferometer_net::tls::Trust;
+use inferometer_store::LoggedPass;
 
 use crate::interrupt::Interrupt;
-use crate::resume::RecordedPass;
 
 /// What a run needs beside its plan.
 #[derive(Default)]
@@ -32,7 +32,7 @@ pub struct Context {
     /// Facts to store with the target: which of the servers of a plan it is.
     pub facts: BTreeMap<String, String>,
     /// Cells that an earlier run of this plan has completed. They are not measured again.
-    pub resumed: Vec<(CellPlan, Vec<RecordedPass>)>,
+    pub resumed: Vec<(CellPlan, Vec<LoggedPass>)>,
     /// A file for the requests as they are sent.
     pub dump: Option<PathBuf>,
 }

@@ -96,8 +96,6 @@ pub struct PassStarted {
     pub label: String,
     /// What it is.
     pub begin: PassBegin,
-    /// Whether answers are streamed.
-    pub streamed: bool,
     /// The load generator's counters.
     pub live: Arc<Live>,
 }

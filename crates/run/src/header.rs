@@ -28,8 +28,6 @@ pub fn of_run(plan: &Plan, target: Target, environment: Environment, origin: Ori
         suffix: suffix(wall_ns),
         origin_unix_ns,
         plan: plan.clone(),
-        workload_hash: None,
-        body_hash: None,
         target,
         environment,
         predicted,

@@ -27,7 +27,6 @@ pub mod recording;
 pub mod summarise;
 
 pub mod log_summary;
-pub mod traces;
 
 pub mod outputs;
 pub mod resume;
@@ -72,7 +71,7 @@ pub use interrupt::Interrupt;
 pub use live_state::{LivePass, LiveState, Snapshot, Totals};
 pub use log_summary::{FromLog, summarise_log};
 pub use network::{Network, VirtualNetwork};
-pub use resolve::resolve;
+pub use resolve::{CellChoice, Learned, resolve, resolve_with};
 pub use servers::{SERVER_GUARD, Servers, Start};
 pub use session::{Finished, RunRequest, carry_out, carry_out_over};
 pub use target::ReadyTarget;

@@ -126,7 +126,7 @@ impl Snapshot {
             begin: pass.begin.clone(),
             began: monotonic_now(),
             live: Arc::clone(&pass.live),
-            so_far: SoFar::new(pass.streamed),
+            so_far: SoFar::default(),
             has_ended: false,
         });
     }

@@ -4,7 +4,8 @@ use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::summary::Summary;
 use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;
-use inferometer_store::{Entry, LogReader, StoreError, StoredRun};
+use inferometer_report::trace::Traces;
+use inferometer_store::{PassItem, StoreError, StoredRun};
 
 use crate::grid::Grid;
 use crate::pass_figures::PassFigures;
@@ -14,71 +15,42 @@ use crate::summarise::{RunFacts, summarise};
 pub struct FromLog {
     /// The results.
     pub summary: Summary,
+    /// What the charts of single requests are drawn from.
+    pub traces: Traces,
     /// Where the log was cut, if it was: the results are those of what stands before.
     pub cut: Option<StoreError>,
 }
 
-/// The results of a run from the records in its log; `see` is shown every entry of it.
+/// The results of a run from the records in its log.
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn summarise_log(
-    stored: &StoredRun,
-    plan: &Plan,
-    mut see: impl FnMut(&Entry),
-) -> Result<FromLog, StoreError> {
-    let log = LogReader::open(&stored.log)?;
-    let origin_unix_ns = log.header().origin_unix_ns;
+pub fn summarise_log(stored: &StoredRun, plan: &Plan) -> Result<FromLog, StoreError> {
+    let mut passes = stored.passes()?;
+    let origin_unix_ns = passes.header().origin_unix_ns;
     let mut grid = Grid::default();
     let mut findings: Vec<Finding> = Vec::new();
-    let mut current = None;
-    let mut cut = None;
-    let mut close = |current: &mut Option<_>, process| {
-        if let Some((cell, figures)) = current.take() {
-            let result = PassFigures::finish(figures, process);
-            findings.extend(result.findings.iter().cloned());
-            grid.add(cell, result);
+    while let Some(pass) = passes.next_pass() {
+        let mut pass = pass?;
+        let mut figures = PassFigures::new(plan, pass.begin(), 0, origin_unix_ns);
+        for item in &mut pass {
+            match item? {
+                PassItem::Record(record) => figures.add(&record),
+                PassItem::Observed(observed) => figures.observe(*observed),
+            }
         }
-    };
-    for entry in log {
-        if let Ok(entry) = &entry {
-            see(entry);
-        }
-        match entry {
-            Ok(Entry::PassBegin(begin)) => {
-                close(&mut current, None);
-                current = Some((begin.cell, PassFigures::new(plan, &begin, 0, origin_unix_ns)));
-            }
-            Ok(Entry::Record(record)) => {
-                if let Some((_, figures)) = &mut current {
-                    figures.add(&record);
-                }
-            }
-            Ok(Entry::Observed(observed)) => {
-                if let Some((_, figures)) = &mut current {
-                    figures.observe(*observed);
-                }
-            }
-            Ok(Entry::PassEnd(end)) => close(&mut current, end.process),
-            Ok(Entry::RunEnd(_)) => close(&mut current, None),
-            Err(error) if error.is_cut() => {
-                cut = Some(error);
-                break;
-            }
-            Err(error) => return Err(error),
-        }
+        let result = figures.finish(pass.end().and_then(|end| end.process));
+        findings.extend(result.findings.iter().cloned());
+        grid.add(pass.begin().cell, result);
     }
-    close(&mut current, None);
-    Ok(FromLog { summary: of_stored(stored, plan, &grid, findings), cut })
+    let summary = of_stored(stored, plan, &grid, findings);
+    Ok(FromLog { summary, traces: grid.traces, cut: passes.cut })
 }
 
 /// The document of a stored run. Findings that no record shows (the server's answers before the run,
 /// the data set) and the hashes are those of the run itself, if it lived to write them.
 fn of_stored(stored: &StoredRun, plan: &Plan, grid: &Grid, findings: Vec<Finding>) -> Summary {
     let before = stored.summary.as_ref();
-    let hash = |of: fn(&Summary) -> &String| {
-        before.map_or_else(|| "unknown: the run did not end".to_owned(), |done| of(done).clone())
-    };
     let facts = RunFacts {
         run_id: stored.row.id.to_string(),
         started_at: stored.row.started_at.clone(),
@@ -87,8 +59,8 @@ fn of_stored(stored: &StoredRun, plan: &Plan, grid: &Grid, findings: Vec<Finding
         environment: &stored.environment,
         tool_version: &stored.tool_version,
         predicted: stored.row.predicted,
-        workload_hash: hash(|done| &done.workload_hash),
-        body_hash: hash(|done| &done.body_hash),
+        workload_hash: before.and_then(|done| done.workload_hash.clone()),
+        body_hash: before.and_then(|done| done.body_hash.clone()),
     };
     let findings = before.map_or_else(
         || {

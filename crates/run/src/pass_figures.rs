@@ -13,6 +13,7 @@ use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 use inferometer_plan::search::SearchPlan;
 use inferometer_plan::{Plan, WorkloadPlan};
+use inferometer_report::trace::{PassTrace, PassTracer};
 use inferometer_store::PassBegin;
 
 /// What came out of a pass.
@@ -23,14 +24,16 @@ pub struct PassResult {
     pub findings: Vec<Finding>,
     /// The same as a trial, where the plan searches.
     pub trial: Option<Trial>,
+    /// What the charts of single requests are drawn from.
+    pub trace: PassTrace,
 }
 
 /// Takes in the records of a pass.
 pub struct PassFigures {
     fold: PassFold,
     inspector: Inspector,
-    streamed: bool,
     trial: Option<TrialFold>,
+    tracer: PassTracer,
 }
 
 impl PassFigures {
@@ -38,8 +41,7 @@ impl PassFigures {
     /// `origin_unix_ns` the wall time at which the instants of records begin.
     #[must_use]
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
-        let fold =
-            PassFold::new(&begin.plan, plan.sampling.stream, plan.seed).judging(&plan.goodput);
+        let fold = PassFold::new(&begin.plan, plan.seed).judging(&plan.goodput);
         let fold = match plan.search {
             Some(_) => fold.of_trial(begin.repeat),
             None => fold.of_repeat(begin.repeat),
@@ -53,7 +55,7 @@ impl PassFigures {
         let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling);
         Self {
             fold,
-            streamed: plan.sampling.stream,
+            tracer: PassTracer::new(begin.cell),
             trial: plan.search.as_ref().and_then(trial),
             inspector: match plan.search {
                 Some(_) => inspector.of_trial(begin.repeat),
@@ -67,13 +69,15 @@ impl PassFigures {
     pub fn add(&mut self, record: &Record) {
         self.fold.add(record);
         self.inspector.add(record);
+        self.tracer.add(record);
         if let Some(trial) = &mut self.trial {
-            trial.add(&RequestFigures::of(&Timeline::new(record, self.streamed)));
+            trial.add(&RequestFigures::of(&Timeline::new(record)));
         }
     }
 
     /// Takes in the metrics of the server and the cards.
     pub fn observe(&mut self, observed: Observed) {
+        self.tracer.observe(&observed);
         self.fold.observe(observed);
     }
 
@@ -86,6 +90,7 @@ impl PassFigures {
         let mut findings = self.inspector.finish();
         let observed = server_findings(&summary).into_iter().chain(card_findings(&summary));
         findings.extend(observed.map(|finding| finding.at(&place)));
-        PassResult { summary, findings, trial: self.trial.map(TrialFold::finish) }
+        let (trial, trace) = (self.trial.map(TrialFold::finish), self.tracer.finish());
+        PassResult { summary, findings, trial, trace }
     }
 }

@@ -2,7 +2,7 @@
 //! figures of their pass. It runs on a thread of its own, so that the load generator writes nothing.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
 use inferometer_analysis::summary::Summary;
@@ -14,16 +14,13 @@ use inferometer_model::tokenizer::Tokenizer;
 use inferometer_net::wall_clock_ns;
 use inferometer_plan::Plan;
 use inferometer_store::{
-    Ending, LiveNote, LogHeader, LogWriter, PassBegin, RunHeader, RunId, RunState, Store,
-    StoreError, into_stored,
+    Ending, LiveNote, PassBegin, RunHeader, RunId, RunRecording, RunState, Store, StoreError,
+    into_stored,
 };
 
 use crate::event::Event;
 use crate::events::Events;
 use crate::pass_figures::{PassFigures, PassResult};
-
-/// Records that are entered into the index in one transaction.
-const INDEX_BATCH: usize = 1_024;
 
 /// A record on its way, with its output text where a tokenizer is to count it.
 pub type Message = (Record, Option<String>);
@@ -38,20 +35,14 @@ impl Recorder for ToWriter {
     }
 }
 
-/// The log and the store of a run.
+/// The log and the store of a run, and the figures of its passes.
 pub struct Recording {
-    /// The store.
-    pub store: Store,
-    /// The run.
-    pub run: RunId,
-    /// The log.
-    pub log: LogWriter,
-    /// Counts outputs.
-    pub counter: Counter,
+    stored: RunRecording,
+    counter: Counter,
     /// Tokens of a chat template that input lengths do not count.
     pub template: u32,
     /// Wall time at which the run's monotonic axis begins.
-    pub origin_unix_ns: i64,
+    origin_unix_ns: i64,
 }
 
 /// Which tokenizer counts the tokens of outputs, beside the server's usage and the events.
@@ -77,16 +68,14 @@ impl Recording {
     ///
     /// # Errors
     /// When either cannot be written.
-    pub fn begin(
-        mut store: Store,
-        header: &RunHeader,
-        counter: Counter,
-    ) -> Result<Self, StoreError> {
-        let run = store.begin_run(header)?;
-        let origin_unix_ns = header.origin_unix_ns;
-        let log_header = LogHeader::new(run.as_str(), origin_unix_ns);
-        let log = LogWriter::create(store.log_path(&run), &log_header)?;
-        Ok(Self { store, run, log, counter, template: 0, origin_unix_ns })
+    pub fn begin(store: Store, header: &RunHeader, counter: Counter) -> Result<Self, StoreError> {
+        let stored = RunRecording::begin(store, header)?;
+        Ok(Self { stored, counter, template: 0, origin_unix_ns: header.origin_unix_ns })
+    }
+
+    /// The run's identity.
+    pub fn run(&self) -> &RunId {
+        self.stored.run()
     }
 
     /// Takes in the records of a pass until the sender is gone, then ends the pass as `ending`
@@ -102,15 +91,8 @@ impl Recording {
         ending: impl FnOnce() -> (Ending, Option<Process>, Observed),
         give_up: impl FnOnce(),
     ) -> (PassResult, Option<StoreError>) {
-        let mut taken = Taken {
-            figures: PassFigures::new(plan, begin, self.template, self.origin_unix_ns),
-            events,
-            batch: Vec::new(),
-            note: None,
-            flushed_at_ns: wall_clock_ns(),
-            give_up: Some(give_up),
-            error: self.log.begin_pass(begin).err(),
-        };
+        let mut taken = self.begin_pass(plan, begin, events);
+        taken.give_up = Some(Box::new(give_up));
         let mut waiting = Vec::new();
         loop {
             match records.try_recv() {
@@ -137,13 +119,7 @@ impl Recording {
             }
         }
         self.flush(&mut taken);
-        let (ending, process, observed) = ending();
-        if taken.error.is_none() {
-            let written = self.log.observed(&observed);
-            taken.error = written.and_then(|()| self.log.end_pass_of(ending, process)).err();
-        }
-        taken.figures.observe(observed);
-        (taken.figures.finish(process), taken.error)
+        self.end_pass(taken, ending())
     }
 
     /// Records of a pass that is not in progress: of an earlier run, or of a prediction.
@@ -154,17 +130,11 @@ impl Recording {
         records: impl IntoIterator<Item = Record>,
         (process, observed): (Option<Process>, Observed),
     ) -> (PassResult, Option<StoreError>) {
-        let (sender, receiver) = channel();
+        let mut taken = self.begin_pass(plan, begin, None);
         for record in records {
-            // The receiver is there until all are sent.
-            let _ = sender.send((record, None));
+            self.take(&mut taken, record);
         }
-        drop(sender);
-        let counter = std::mem::replace(&mut self.counter, Counter::None);
-        let ending = || (Ending::Complete, process, observed);
-        let done = self.pass(plan, begin, &receiver, None, ending, || ());
-        self.counter = counter;
-        done
+        self.end_pass(taken, (Ending::Complete, process, observed))
     }
 
     /// Ends the log, and enters the results.
@@ -172,35 +142,58 @@ impl Recording {
     /// # Errors
     /// When either cannot be written.
     pub fn finish(
-        mut self,
+        self,
         summary: &Summary,
         ending: Ending,
         state: RunState,
     ) -> Result<RunId, StoreError> {
-        self.log.finish(ending)?;
+        let run = self.run().clone();
         let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
-        LiveNote::remove(&self.store.live_note(&self.run));
-        self.store.finish_run(&self.run, summary, state, now)?;
-        Ok(self.run)
+        self.stored.finish(ending, summary, state, now)?;
+        Ok(run)
     }
 
-    fn take(&mut self, taken: &mut Taken<'_, impl FnOnce()>, record: Record) {
-        if taken.error.is_none() {
-            taken.note(self.log.append(&record));
+    fn begin_pass<'a>(
+        &mut self,
+        plan: &Plan,
+        begin: &PassBegin,
+        events: Option<&'a Events>,
+    ) -> Taken<'a> {
+        Taken {
+            figures: PassFigures::new(plan, begin, self.template, self.origin_unix_ns),
+            events,
+            note: None,
+            flushed_at_ns: wall_clock_ns(),
+            give_up: None,
+            error: self.stored.begin_pass(begin).err(),
         }
+    }
+
+    fn end_pass(
+        &mut self,
+        mut taken: Taken<'_>,
+        (ending, process, observed): (Ending, Option<Process>, Observed),
+    ) -> (PassResult, Option<StoreError>) {
+        if taken.error.is_none() {
+            taken.error = self.stored.end_pass(ending, process, &observed).err();
+        }
+        taken.figures.observe(observed);
+        (taken.figures.finish(process), taken.error)
+    }
+
+    fn take(&mut self, taken: &mut Taken<'_>, record: Record) {
         // Figures are those of the stored record, so that a report made again is equal.
         let record = into_stored(record);
         taken.figures.add(&record);
         if let Some(events) = taken.events {
             events.emit(Event::Record(&record));
         }
-        taken.batch.push(record);
-        if taken.batch.len() >= INDEX_BATCH {
-            self.flush(taken);
+        if taken.error.is_none() {
+            taken.note(self.stored.append(record));
         }
     }
 
-    fn flush_if_due(&mut self, taken: &mut Taken<'_, impl FnOnce()>) {
+    fn flush_if_due(&mut self, taken: &mut Taken<'_>) {
         let since = wall_clock_ns().saturating_sub(taken.flushed_at_ns);
         if u128::from(since) > FLUSH_EVERY.as_nanos() {
             self.flush(taken);
@@ -208,7 +201,7 @@ impl Recording {
     }
 
     /// Writes the live note, for dashboards in other processes.
-    fn note_if_due(&self, taken: &mut Taken<'_, impl FnOnce()>, pass: u32) {
+    fn note_if_due(&self, taken: &mut Taken<'_>, pass: u32) {
         let now = wall_clock_ns();
         let since = taken.note.as_ref().map(|note| now.saturating_sub(note.at_unix_ns));
         if since.is_some_and(|since| u128::from(since) < NOTE_EVERY.as_nanos()) {
@@ -218,37 +211,32 @@ impl Recording {
         taken.note = live.and_then(|live| live.note(pass, now, taken.note.as_ref()));
         if let Some(note) = &taken.note {
             // Nothing is lost with it: dashboards then show what is recorded.
-            let _ = note.write(&self.store.live_note(&self.run));
+            let _ = note.write(&self.stored.live_note_path());
         }
     }
 
     /// Hands everything taken so far to the disk.
-    fn flush(&mut self, taken: &mut Taken<'_, impl FnOnce()>) {
+    fn flush(&mut self, taken: &mut Taken<'_>) {
         taken.flushed_at_ns = wall_clock_ns();
-        let batch = std::mem::take(&mut taken.batch);
-        if taken.error.is_none() && !batch.is_empty() {
-            taken.note(self.log.flush());
-        }
-        if taken.error.is_none() && !batch.is_empty() {
-            taken.note(self.store.index_requests(&self.run, batch));
+        if taken.error.is_none() {
+            taken.note(self.stored.flush());
         }
     }
 }
 
 /// What became of the records of a pass so far.
-struct Taken<'a, G> {
+struct Taken<'a> {
     figures: PassFigures,
     events: Option<&'a Events>,
-    batch: Vec<Record>,
     /// The live note that was written last.
     note: Option<LiveNote>,
     /// When everything taken before was last handed to the disk.
     flushed_at_ns: u64,
-    give_up: Option<G>,
+    give_up: Option<Box<dyn FnOnce() + 'a>>,
     error: Option<StoreError>,
 }
 
-impl<G: FnOnce()> Taken<'_, G> {
+impl Taken<'_> {
     fn note(&mut self, written: Result<(), StoreError>) {
         if let Err(error) = written {
             self.error = Some(error);

@@ -6,13 +6,26 @@ use std::path::PathBuf;
 
 use inferometer_load::PassPlan;
 use inferometer_load::Recording;
-use inferometer_plan::Plan;
+use inferometer_model::cell::CellPlan;
 use inferometer_plan::spec::{Known, Spec, SpecError};
 use inferometer_plan::template::Template;
+use inferometer_plan::{Plan, TargetPlan};
 
 use crate::context::{Context, Host, ReportFiles};
 use crate::credentials::{self, Variables};
 use crate::error::PlanError;
+
+/// What decides a plan beside what a plan file and flags say.
+#[derive(Default)]
+pub struct Learned<'a> {
+    /// Arguments of the embedded engine that were given, by name.
+    pub engine_flags: BTreeMap<String, String>,
+    /// Which cells of the grid are measured; absent: all.
+    pub cells: Option<&'a CellChoice<'a>>,
+}
+
+/// Chooses of the cells of a grid.
+pub type CellChoice<'a> = dyn Fn(Vec<CellPlan>) -> Result<Vec<CellPlan>, PlanError> + 'a;
 
 /// Resolves what a plan file and flags say into a plan with nothing left open, and what a run of it
 /// needs beside it. The calling program hands over its environment's `variables`, of which one may
@@ -21,6 +34,18 @@ use crate::error::PlanError;
 /// # Errors
 /// Every mistake of the spec, a file that cannot be read, or a key that is not in the variables.
 pub fn resolve(spec: &Spec, variables: Variables<'_>) -> Result<(Plan, Context), PlanError> {
+    resolve_with(spec, Learned::default(), variables)
+}
+
+/// As [`resolve`], with what is known beside the spec. The plan is final: nothing changes it later.
+///
+/// # Errors
+/// As [`resolve`], and what the choice of cells fails with.
+pub fn resolve_with(
+    spec: &Spec,
+    learned: Learned<'_>,
+    variables: Variables<'_>,
+) -> Result<(Plan, Context), PlanError> {
     let mut plan = with_known_names(|known| spec.resolve(known)).map_err(mistakes)?;
     inferometer_workload::prepare(&mut plan)
         .map_err(|error| PlanError::new(format!("workload (--workload): {error}")))?;
@@ -48,6 +73,12 @@ pub fn resolve(spec: &Spec, variables: Variables<'_>) -> Result<(Plan, Context),
         resumed: Vec::new(),
         dump: spec.dump_workload.clone().map(PathBuf::from),
     };
+    if let TargetPlan::Embedded { engine_flags, .. } = &mut plan.target {
+        *engine_flags = learned.engine_flags;
+    }
+    if let Some(choose) = learned.cells {
+        plan.cells = choose(plan.cells)?;
+    }
     Ok((plan, context))
 }
 

@@ -32,10 +32,10 @@ pub struct RunFacts<'a> {
     pub tool_version: &'a str,
     /// No server was measured.
     pub predicted: bool,
-    /// Identity of the workload.
-    pub workload_hash: String,
-    /// Identity of its bodies.
-    pub body_hash: String,
+    /// Identity of the workload, as far as it is known.
+    pub workload_hash: Option<String>,
+    /// Identity of its bodies, as far as it is known.
+    pub body_hash: Option<String>,
 }
 
 /// The document of a run, from its figures and what is known beside them.

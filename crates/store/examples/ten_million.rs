@@ -61,8 +61,6 @@ fn header(number: u32) -> Result<RunHeader, Box<dyn Error>> {
         suffix: 0xcafe,
         origin_unix_ns: started_unix_ns,
         plan: plan(&spec)?,
-        workload_hash: None,
-        body_hash: None,
         target: Target {
             url: "http://127.0.0.1:8000".to_owned(),
             dialect: "openai-completions".to_owned(),
@@ -98,7 +96,7 @@ fn write_run(store: &mut Store, number: u32, requests: u32) -> Result<(), Box<dy
             plan: plan.clone(),
             repeat: 1 + pass % 2,
         })?;
-        let mut fold = PassFold::new(&plan, true, 0).of_repeat(1 + pass % 2);
+        let mut fold = PassFold::new(&plan, 0).of_repeat(1 + pass % 2);
         for index in 0..count {
             let record = into_stored(record(number, pass, index, length));
             fold.add(&record);
@@ -113,8 +111,8 @@ fn write_run(store: &mut Store, number: u32, requests: u32) -> Result<(), Box<dy
         run_id: recording.run().to_string(),
         started_at: String::new(),
         plan_hash: header.plan.hash(),
-        workload_hash: "none".to_owned(),
-        body_hash: "none".to_owned(),
+        workload_hash: Some("none".to_owned()),
+        body_hash: Some("none".to_owned()),
         predicted: false,
         target: header.target,
         environment: header.environment,

@@ -3,7 +3,7 @@
 //! computes no figure.
 
 use std::borrow::BorrowMut;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use inferometer_analysis::summary::Summary;
 use inferometer_model::process::Process;
@@ -13,7 +13,7 @@ use inferometer_model::sample::Observed;
 use crate::db::{ImportHeader, RunHeader, RunId, RunState, Store};
 use crate::error::StoreError;
 use crate::live_note::LiveNote;
-use crate::log::{Ending, LogHeader, LogWriter, PassBegin, into_stored};
+use crate::log::{Ending, LogHeader, LogWriter, PassBegin};
 
 /// Records that are added to the index in one transaction, at most.
 const INDEX_BATCH: usize = 1_024;
@@ -62,12 +62,6 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         &self.run
     }
 
-    /// The run's log.
-    #[must_use]
-    pub fn log_path(&self) -> &Path {
-        self.log.path()
-    }
-
     /// Where its [`LiveNote`] belongs.
     #[must_use]
     pub fn live_note_path(&self) -> PathBuf {
@@ -89,7 +83,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// As [`LogWriter::append`] and [`RunRecording::flush`].
     pub fn append(&mut self, record: Record) -> Result<(), StoreError> {
         self.log.append(&record)?;
-        self.unindexed.push(into_stored(record));
+        self.unindexed.push(record);
         if self.unindexed.len() >= INDEX_BATCH { self.flush() } else { Ok(()) }
     }
 

@@ -1,7 +1,6 @@
 //! A run in progress, read from its log: each look reads on where the last one ended. It keeps no
 //! record and writes nothing.
 
-use std::path::Path;
 use std::time::Duration;
 
 use inferometer_analysis::so_far::SoFar;
@@ -18,8 +17,6 @@ const ENTRIES_PER_CLOCK: usize = 64;
 /// A log that grows.
 pub(crate) struct Follow {
     reader: LogReader,
-    /// Whether the run's responses are streams.
-    streamed: bool,
     /// Whether its passes are trials of a search.
     is_search: bool,
     passes: Vec<PassSoFar>,
@@ -40,21 +37,16 @@ pub(crate) struct PassSoFar {
 }
 
 impl Follow {
-    /// Opens a log.
-    ///
-    /// # Errors
-    /// As [`LogReader::open`].
-    pub(crate) fn open(log: &Path, streamed: bool, is_search: bool) -> Result<Self, StoreError> {
-        let reader = LogReader::open(log)?;
-        Ok(Self {
+    /// Nothing read yet.
+    pub(crate) fn of(reader: LogReader, is_search: bool) -> Self {
+        Self {
             reader,
-            streamed,
             is_search,
             passes: Vec::new(),
             ending: None,
             is_behind: false,
             looked_at: monotonic_now(),
-        })
+        }
     }
 
     /// Reads on to the end of the log, or up to the limits.
@@ -86,10 +78,9 @@ impl Follow {
     fn take(&mut self, entry: Entry) {
         match (entry, self.passes.last_mut()) {
             (Entry::PassBegin(begin), _) => {
-                let so_far = SoFar::new(self.streamed);
                 let nth = which(self.is_search, begin.repeat);
                 let name = format!("{}, {}{nth}", begin.cell, begin.plan.load());
-                self.passes.push(PassSoFar { begin, name, ending: None, so_far });
+                self.passes.push(PassSoFar { begin, name, ending: None, so_far: SoFar::default() });
             }
             (Entry::Record(record), Some(pass)) => pass.so_far.add(&record),
             (Entry::Observed(observed), Some(pass)) => {

@@ -6,7 +6,7 @@ use inferometer_plan::Plan;
 use inferometer_report::chart::Chart;
 use inferometer_report::trace::Traces;
 use inferometer_report::{ReportInput, charts, plan_toml};
-use inferometer_run::traces;
+use inferometer_run::summarise_log;
 use inferometer_store::StoredRun;
 
 use crate::error::PageError;
@@ -30,7 +30,7 @@ impl ReportParts {
         let known_plan = serde_json::from_str::<Plan>(&stored.plan_json).ok();
         // Runs without records of their own, such as imported ones, have no log.
         let traces = match known_plan.filter(|_| stored.log.exists()) {
-            Some(plan) => traces::of_log(&stored.log, &plan)?,
+            Some(plan) => summarise_log(stored, &plan)?.traces,
             None => Traces::default(),
         };
         Ok(Self {

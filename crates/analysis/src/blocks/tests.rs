@@ -128,7 +128,7 @@ fn a_pass_over_blocks_is_folded_into_the_logs_figures() {
         failed,
     ];
     let mut fold = BlockFold::new(pass);
-    records.iter().for_each(|record| fold.add(&Timeline::new(record, true)));
+    records.iter().for_each(|record| fold.add(&Timeline::new(record)));
     let figures = fold.finish(Some(32), 1);
     assert_eq!((figures.planned, figures.completed), (4, 3));
     assert_eq!(figures.completion_tokens, Some(87));
@@ -151,7 +151,7 @@ fn one_request_that_nobody_counted_leaves_the_sums_absent() {
     uncounted.usage.prompt = None;
     let mut fold = BlockFold::new(pass);
     for record in [answer(1, 0.0, 5, "stop"), uncounted] {
-        fold.add(&Timeline::new(&record, true));
+        fold.add(&Timeline::new(&record));
     }
     let figures = fold.finish(None, 1);
     assert_eq!((figures.prompt_tokens, figures.completion_tokens), (None, Some(10)));

@@ -92,7 +92,7 @@ impl Subject {
     pub fn of_run(name: impl Into<String>, summary: &Summary) -> Self {
         let conditions = [
             // Where only lengths were made, as in a prediction, there is none.
-            (WORKLOAD, Some(summary.workload_hash.clone()).filter(|hash| !hash.is_empty())),
+            (WORKLOAD, summary.workload_hash.clone()),
             ("tokenizer", summary.environment.tokenizer.clone()),
             ("predicted", Some(summary.predicted.to_string())),
             ("metric definitions", Some(summary.schema.clone())),

@@ -13,8 +13,8 @@ use inferometer_model::record::EventKind::Text;
 const SATURATED: PassPlan = PassPlan::Saturated { requests: 3 };
 
 fn fold(pass: &PassPlan, streamed: bool, records: &[Record]) -> PassSummary {
-    let mut fold = PassFold::new(pass, streamed, 1);
-    records.iter().for_each(|record| fold.add(record));
+    let mut fold = PassFold::new(pass, 1);
+    records.iter().for_each(|record| fold.add(&Record { streamed, ..record.clone() }));
     fold.finish()
 }
 
@@ -247,7 +247,7 @@ fn goodput_counts_what_completed_and_met_every_objective_of_all_that_was_planned
     let judged = |objectives: &str| {
         let objectives =
             inferometer_metrics::request_objective::parse(objectives).expect("objectives");
-        let mut fold = PassFold::new(&SATURATED, true, 1).judging(&objectives);
+        let mut fold = PassFold::new(&SATURATED, 1).judging(&objectives);
         records.iter().for_each(|record| fold.add(record));
         fold.finish().goodput.expect("asked for")
     };

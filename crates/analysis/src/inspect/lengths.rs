@@ -143,7 +143,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn add(&mut self, record: &Record, streamed: bool) {
+    pub(super) fn add(&mut self, record: &Record) {
         let tokenizer = record.tokens_tokenizer;
         if let (Some(usage), Some(tokenizer)) = (record.usage.completion, tokenizer) {
             self.compared += 1;
@@ -151,7 +151,7 @@ impl Counts {
             self.usage_tokens += u64::from(usage);
             self.tokenizer_tokens += u64::from(tokenizer);
         }
-        if let Some(tokens) = record.usage.completion.or(tokenizer).filter(|_| streamed) {
+        if let Some(tokens) = record.usage.completion.or(tokenizer).filter(|_| record.streamed) {
             let events = record.token_events().count();
             self.streams += 1;
             let bundled = differ(tokens, events as u32, EDGE_OF_STREAM);

@@ -14,7 +14,8 @@ fn sampling(ignore_eos: bool, stream: bool) -> Sampling {
 fn inspect_with(sampling: &Sampling, records: &[Record]) -> Vec<Finding> {
     let cell = CellPlan { input_length: 8, output_length: 100 };
     let mut inspector = Inspector::new(&cell, &PassPlan::Saturated { requests: 4 }, sampling);
-    records.iter().for_each(|record| inspector.add(record));
+    let streamed = sampling.stream;
+    records.iter().for_each(|record| inspector.add(&Record { streamed, ..record.clone() }));
     inspector.finish()
 }
 

@@ -15,9 +15,9 @@ use crate::fold::PassFold;
 /// twice as fast, one of four failed).
 fn cells() -> Vec<Cell> {
     let one = PassPlan::OneByOne { bound: Bound::requests(1) };
-    let mut alone = PassFold::new(&one, true, 1);
+    let mut alone = PassFold::new(&one, 1);
     alone.add(&steady(0.0, 40.0, 20.0, 4));
-    let mut loaded = PassFold::new(&PassPlan::Saturated { requests: 4 }, true, 1);
+    let mut loaded = PassFold::new(&PassPlan::Saturated { requests: 4 }, 1);
     for index in 0..4 {
         let mut record = steady(0.0, 400.0, 10.0, 4);
         record.outcome = if index == 0 { Outcome::Truncated } else { Outcome::Complete };

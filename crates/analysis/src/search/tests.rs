@@ -9,7 +9,7 @@ use inferometer_metrics::slo;
 use inferometer_metrics::{RequestFigures, Timeline, e2e, tpot, ttft};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::fixture::stream;
-use inferometer_model::record::EventKind;
+use inferometer_model::record::{EventKind, Record};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::{Criterion, Judged, Over, SearchPlan, criteria};
 use inferometer_stats::seed::{rng, unit};
@@ -241,7 +241,7 @@ fn a_percentile_is_a_share_of_requests_and_failures_miss_it() {
     assert!(!judged("ttft_p99<41ms", &failed) && !judged("failures<1%", &failed));
     // One event has no time between tokens; a whole body has no first token.
     let single = stream(0.0, &[(5.0, EventKind::Text, Some(1))]);
-    let of = |streamed| RequestFigures::of(&Timeline::new(&single, streamed));
+    let of = |streamed| RequestFigures::of(&Timeline::new(&Record { streamed, ..single.clone() }));
     assert!(judged("tpot_p90<1ms", &of(true)) && !judged("tpot_p90<1ms", &of(false)));
     let needed = |text: &str| of_slo(text)[0].needed();
     assert_eq!([needed("ttft_p99<1s"), needed("ttft_p50<1s")], [Some(0.99), Some(0.5)]);

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use inferometer::plan_file;
 use inferometer_analysis::summary::Summary;
-use inferometer_plan::TargetPlan;
+use inferometer_model::cell::CellPlan;
 use inferometer_plan::spec::Spec;
 use inferometer_predict::{Against, predict as predict_plan, read_against, tables};
 use inferometer_report::{json, terminal};
-use inferometer_run::{missed_objectives, resolve, too_many_failures};
+use inferometer_run::{Learned, missed_objectives, resolve_with, too_many_failures};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -121,16 +121,14 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     if let Some(against) = &against {
         against.ask_for_its_counts(&mut spec);
     }
-    let (mut plan, context) = resolve(&spec, &variable)?;
-    if let TargetPlan::Embedded { engine_flags, .. } = &mut plan.target {
-        *engine_flags = arguments.engine.given();
-    }
-    if let Some(against) = &against {
-        let common = against.common(&plan.cells)?;
-        if !own_lengths {
-            plan.cells = common;
+    let choose = |cells: Vec<CellPlan>| match &against {
+        Some(against) => {
+            against.common(&cells).map(|common| if own_lengths { cells } else { common })
         }
-    }
+        None => Ok(cells),
+    };
+    let learned = Learned { engine_flags: arguments.engine.given(), cells: Some(&choose) };
+    let (plan, context) = resolve_with(&spec, learned, &variable)?;
     let prediction = predict_plan(&plan, &context, &config, against.as_ref())?;
     if !arguments.quiet {
         eprintln!("{}", prediction.time);

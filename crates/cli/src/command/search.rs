@@ -5,12 +5,12 @@ use clap::Args;
 use inferometer::plan_file;
 use inferometer_analysis::search::SearchAnswer;
 use inferometer_engine::profile::profile;
+use inferometer_plan::Plan;
 use inferometer_plan::search::Over;
 use inferometer_plan::spec::Spec;
-use inferometer_plan::{Plan, TargetPlan};
 use inferometer_predict::{check_plan, expected_answers, search as predict_search};
 use inferometer_report::{json, terminal};
-use inferometer_run::{Clock, dry_run, resolve, search_text};
+use inferometer_run::{Clock, Learned, dry_run, resolve, resolve_with, search_text};
 use inferometer_store::Store;
 use serde::Serialize;
 use serde_json::Value;
@@ -139,10 +139,8 @@ fn in_virtual_time(spec: &Spec, arguments: &SearchArgs) -> Result<(), Failure> {
     if spec.target.is_some() || spec.server.is_some() {
         return Err(Failure::usage("--predict: nothing is sent; leave out target and [server]"));
     }
-    let (mut plan, context) = resolve(spec, &variable)?;
-    if let TargetPlan::Embedded { engine_flags, .. } = &mut plan.target {
-        *engine_flags = arguments.engine.given();
-    }
+    let learned = Learned { engine_flags: arguments.engine.given(), ..Learned::default() };
+    let (plan, context) = resolve_with(spec, learned, &variable)?;
     let config = config(spec.model.as_deref(), spec.profile.as_deref(), &arguments.engine)?;
     if run.dry_run && plan.search.is_some() {
         check_plan(&plan)?;

@@ -166,8 +166,8 @@ impl Shown<'_> {
         fact("salt", run.environment.salt.as_deref().unwrap_or(""));
         fact("plan", &run.plan_hash);
         if let Some(summary) = &run.summary {
-            fact("workload", &summary.workload_hash);
-            fact("bodies", &summary.body_hash);
+            fact("workload", summary.workload_hash.as_deref().unwrap_or(""));
+            fact("bodies", summary.body_hash.as_deref().unwrap_or(""));
         }
         let imported = run.summary.as_ref().and_then(|summary| summary.imported.as_ref());
         if let Some(imported) = imported {

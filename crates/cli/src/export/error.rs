@@ -43,7 +43,6 @@ impl From<PassesError> for ExportRunError {
         match error {
             PassesError::Missing(why) => Self::Request(why),
             PassesError::Store(error) => Self::Store(error),
-            PassesError::OtherVersion(error) => Self::OtherVersion(error),
         }
     }
 }

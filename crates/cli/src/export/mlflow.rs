@@ -14,7 +14,7 @@ use inferometer_report::csv::{self, Value};
 use inferometer_report::plot::Theme;
 use inferometer_report::trace::Traces;
 use inferometer_run::outputs::Outputs;
-use inferometer_run::{RunError, summarise_log, traces::Tracer};
+use inferometer_run::{RunError, summarise_log};
 use inferometer_store::{RunKind, RunState, StoredRun};
 
 use super::error::ExportRunError;
@@ -80,10 +80,9 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
 
 /// What a report draws beside the figures.
 fn traces(job: &Job<'_>, plan: &Plan) -> Result<Traces, ExportRunError> {
-    let mut tracer = Tracer::new(plan);
-    let made = summarise_log(job.run, plan, |entry| tracer.take(entry))?;
+    let made = summarise_log(job.run, plan)?;
     made.cut.iter().for_each(|error| (job.say)(&format!("warning: {error}")));
-    Ok(tracer.finish())
+    Ok(made.traces)
 }
 
 enum Failed {
@@ -104,7 +103,7 @@ fn params(run: &StoredRun, plan: Option<&Plan>, summary: &Summary) -> Vec<(Strin
         ("model".to_owned(), target.model.clone()),
         ("dialect".to_owned(), target.dialect.clone()),
         ("plan_hash".to_owned(), summary.plan_hash.clone()),
-        ("workload_hash".to_owned(), summary.workload_hash.clone()),
+        ("workload_hash".to_owned(), summary.workload_hash.clone().unwrap_or_default()),
     ];
     let known = [
         ("engine", &target.engine),

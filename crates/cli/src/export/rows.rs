@@ -14,14 +14,14 @@ use inferometer_formats::export::{ExportError, Field, Kind, Presence, Value};
 use inferometer_model::record::Record;
 use inferometer_report::csv::{self as cells_table, Value as CellValue};
 use inferometer_run::summarise_log;
-use inferometer_store::{Entry, LogReader, StoredRun};
+use inferometer_store::{PassItem, StoredRun};
 
 use super::Columns;
 use super::error::ExportRunError;
 use super::job::{Job, What};
 use super::out::{Failed, Out};
 use crate::stored::plan_of;
-use crate::stored_passes::{expect_records, streamed};
+use crate::stored_passes::expect_records;
 
 /// Name and version of the rows of cells.
 const CELLS_SCHEMA: &str = "inferometer.cells/1";
@@ -170,31 +170,25 @@ fn records(
 ) -> Result<(), Failed> {
     let run = job.run;
     let unread = |error| Failed::Source(ExportRunError::Store(error));
-    let log = LogReader::open(&run.log).map_err(unread)?;
+    let mut passes = run.passes().map_err(unread)?;
     let source = Rc::new(RunSource {
         run_id: run.row.id.to_string(),
         target: run.target.clone(),
         predicted: run.row.predicted,
-        streamed: streamed(run).map_err(ExportRunError::from)?,
-        origin_unix_ns: log.header().origin_unix_ns,
+        origin_unix_ns: passes.header().origin_unix_ns,
     });
-    let mut pass = None;
-    for entry in log {
-        match entry {
-            Ok(Entry::PassBegin(begin)) => {
-                let source = Rc::clone(&source);
-                let of = PassSource::new(source, begin.cell, begin.repeat, &begin.plan);
-                pass = Some(Rc::new(of));
+    while let Some(pass) = passes.next_pass() {
+        let pass = pass.map_err(unread)?;
+        let begin = pass.begin();
+        let source = PassSource::new(Rc::clone(&source), begin.cell, begin.repeat, &begin.plan);
+        let source = Rc::new(source);
+        for item in pass {
+            if let PassItem::Record(record) = item.map_err(unread)? {
+                take(&source, *record)?;
             }
-            Ok(Entry::Record(record)) => {
-                let pass = pass.as_ref().expect("invariant: a log has records in passes only");
-                take(pass, *record)?;
-            }
-            Ok(Entry::Observed(_) | Entry::PassEnd(_) | Entry::RunEnd(_)) => {}
-            Err(error) if error.is_cut() => (job.say)(&format!("warning: {error}")),
-            Err(error) => return Err(unread(error)),
         }
     }
+    passes.cut.iter().for_each(|error| (job.say)(&format!("warning: {error}")));
     Ok(())
 }
 
@@ -203,7 +197,7 @@ pub(super) fn summary_of(run: &StoredRun, say: &dyn Fn(&str)) -> Result<Summary,
     if let Some(summary) = &run.summary {
         return Ok(summary.clone());
     }
-    let made = summarise_log(run, &plan_of(run)?, |_| ())?;
+    let made = summarise_log(run, &plan_of(run)?)?;
     made.cut.iter().for_each(|error| say(&format!("warning: {error}")));
     Ok(made.summary)
 }

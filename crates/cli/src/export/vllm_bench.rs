@@ -6,12 +6,12 @@ use std::path::Path;
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::export::vllm_bench;
 use inferometer_report::table;
-use inferometer_store::StoreError;
+use inferometer_store::LoggedPass;
 
 use super::error::ExportRunError;
 use super::job::Job;
 use super::out::{Failed, Out};
-use crate::stored_passes::{burstiness, expect_records, expect_streams, for_each};
+use crate::stored_passes::{burstiness, expect_records, expect_streams};
 
 /// Writes the file of one pass, or those of all passes into a folder.
 pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
@@ -38,19 +38,22 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
         }
         (None, _) => None,
     };
-    let warn = |error: &StoreError| (job.say)(&format!("warning: {error}"));
-    for_each(run, warn, |begin, records| {
+    let mut logged = run.passes()?;
+    for pass in &mut logged {
+        let LoggedPass { begin, records, .. } = pass?;
         if chosen.is_some_and(|pass| pass != begin.pass) {
-            return Ok(());
+            continue;
         }
         let number = begin.pass as usize;
-        let file = vllm_bench(summary, number, records, burstiness(&begin.plan))
+        let file = vllm_bench(summary, number, &records, burstiness(&begin.plan))
             .map_err(|error| ExportRunError::write(format!("run {}: {error}", run.row.id)))?;
         let in_folder =
             folder.map(|folder| folder.join(format!("{}-pass-{number}.json", run.row.id)));
         let what = format!("pass {number} of run {}", run.row.id);
-        save(job, in_folder.as_deref().or(job.out), &format!("{file}\n"), what)
-    })
+        save(job, in_folder.as_deref().or(job.out), &format!("{file}\n"), what)?;
+    }
+    logged.cut.iter().for_each(|error| (job.say)(&format!("warning: {error}")));
+    Ok(())
 }
 
 /// Writes the table in the form in which such tables are published.

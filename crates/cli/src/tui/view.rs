@@ -67,7 +67,7 @@ impl Watcher {
     pub fn look(&mut self, state: &Snapshot, period: Duration) -> View {
         let title = state.run.as_ref().map(|run| run.title.clone()).unwrap_or_default();
         let Some(pass) = &state.pass else {
-            let spreads = SoFar::new(true).drawn().map(|_| Spread::default()).collect();
+            let spreads = SoFar::default().drawn().map(|_| Spread::default()).collect();
             return View { title, spreads, ..View::default() };
         };
         let passes = (pass.number, state.passes());

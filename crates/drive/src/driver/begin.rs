@@ -84,6 +84,7 @@ impl<R: Recorder> Driver<R> {
 
     pub(super) fn planned_record(&mut self, due: Nanos, info: Option<&RequestInfo>) -> Record {
         let mut record = Record::planned(self.job.pass, self.next_index, due);
+        record.streamed = self.job.encoder.is_streamed();
         self.next_index += 1;
         if let Some(info) = info {
             info.write_to(&mut record);

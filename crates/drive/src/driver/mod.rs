@@ -62,8 +62,7 @@ impl<R: Recorder> Driver<R> {
     /// A driver that has not started. Setting `stop` and waking it ends the pass: requests in flight
     /// are cancelled, requests not begun are skipped, and all are recorded.
     pub fn new(mut job: Job, recorder: R, live: Arc<Live>, stop: Arc<AtomicBool>) -> Self {
-        let streamed = job.encoder.is_streamed();
-        let watch = job.watcher.take().map(|watcher| Watch::new(watcher, streamed));
+        let watch = job.watcher.take().map(Watch::new);
         Self {
             job,
             recorder,

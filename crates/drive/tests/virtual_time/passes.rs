@@ -186,7 +186,7 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
             (300, 300 - skipped, skipped)
         );
         let mut fold = TrialFold::of(&evenly, &criteria).expect("a load");
-        records.iter().for_each(|one| fold.add(&RequestFigures::of(&Timeline::new(one, true))));
+        records.iter().for_each(|one| fold.add(&RequestFigures::of(&Timeline::new(one))));
         let mut search = Search::new(settings.clone());
         search.tell(fold.finish());
         let load = &search.loads()[0];
@@ -250,7 +250,7 @@ fn a_busy_client_sends_late_reads_exactly_and_is_not_vouched_for() {
         let mut setup = Setup::of(pass.clone(), 100);
         setup.client_acts_every = acts_every;
         let (records, start) = setup.play(Server::new(ms(20), ms(0), 1), true);
-        let mut fold = PassFold::new(&pass, true, 1);
+        let mut fold = PassFold::new(&pass, 1);
         for (k, record) in records.iter().enumerate() {
             let due = start + ms(10 * k as u64);
             let turn_ns = u64::try_from(acts_every.as_nanos()).expect("a short period");

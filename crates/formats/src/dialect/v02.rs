@@ -38,7 +38,7 @@ static DEFINITIONS: [Definition; 6] = [
 fn printed(pass: &Pass<'_>) -> Printed {
     let mut fold = ServingRunFold::default();
     for record in pass.records {
-        fold.add(&Timeline::new(record, true));
+        fold.add(&Timeline::new(record));
     }
     let run = fold.finish();
     let lines = FIELDS.iter().filter_map(|field| {

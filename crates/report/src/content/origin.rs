@@ -107,13 +107,13 @@ pub(super) fn identity(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     out.push(Block::Heading(2, "Identity, and how to do it again".to_owned()));
     // A prediction of lengths alone has no requests.
     let hashes = [
-        ("Run", &summary.run_id),
-        ("Plan (SHA-256)", &summary.plan_hash),
-        ("Workload (SHA-256)", &summary.workload_hash),
-        ("Bodies (SHA-256)", &summary.body_hash),
+        ("Run", Some(&summary.run_id)),
+        ("Plan (SHA-256)", Some(&summary.plan_hash)),
+        ("Workload (SHA-256)", summary.workload_hash.as_ref()),
+        ("Bodies (SHA-256)", summary.body_hash.as_ref()),
     ];
-    let known = hashes.into_iter().filter(|(_, hash)| !hash.is_empty());
-    out.push(Block::List(known.map(|(name, hash)| code_fact(name, hash)).collect()));
+    let known = hashes.into_iter().filter_map(|(name, hash)| Some(code_fact(name, hash?)));
+    out.push(Block::List(known.collect()));
     if !input.files.is_empty() {
         out.push(Block::Paragraph(plain("The same results for other programs, beside this file:")));
         let files = input.files.iter().map(|name| vec![Span::File((*name).to_owned())]);

@@ -31,7 +31,7 @@ const COLUMNS: usize = 40;
 /// The courses and distributions of the passes of a run, in the order in which they were carried
 /// out.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Traces(Vec<PassTrace>);
+pub struct Traces(pub Vec<PassTrace>);
 
 /// The distributions and the course of one pass.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,13 +74,6 @@ impl PassTrace {
     /// From the first send to the last end, in seconds.
     pub fn seconds(&self) -> f64 {
         self.window.map_or(0.0, |(begin, end)| end.seconds_after(begin))
-    }
-}
-
-/// In the order in which the passes were carried out.
-impl FromIterator<PassTrace> for Traces {
-    fn from_iter<I: IntoIterator<Item = PassTrace>>(passes: I) -> Self {
-        Self(passes.into_iter().collect())
     }
 }
 
@@ -156,7 +149,6 @@ impl Values {
 #[derive(Clone, Debug, Default)]
 pub struct PassTracer {
     cell: CellPlan,
-    streamed: bool,
     drawn: Vec<(&'static Definition, Values, Tail)>,
     in_flight: InFlight,
     tokens: TokenCurve,
@@ -167,12 +159,10 @@ pub struct PassTracer {
 }
 
 impl PassTracer {
-    /// Nothing seen yet. `streamed` is the plan's
-    /// [`inferometer_model::request::Sampling::stream`].
-    pub fn new(cell: CellPlan, streamed: bool) -> Self {
+    /// Nothing seen yet.
+    pub fn new(cell: CellPlan) -> Self {
         Self {
             cell,
-            streamed,
             drawn: registry::drawn()
                 .map(|metric| (metric, Values::of(metric), Tail::default()))
                 .collect(),
@@ -185,7 +175,7 @@ impl PassTracer {
     /// # Panics
     /// If an event names a read that the record does not have: such a record cannot be decoded.
     pub fn add(&mut self, record: &Record) {
-        let timeline = Timeline::new(record, self.streamed);
+        let timeline = Timeline::new(record);
         let completed = record.outcome.is_complete();
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.in_flight.add(Span { send_start, ended, completed });

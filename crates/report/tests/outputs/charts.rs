@@ -130,7 +130,7 @@ fn gaps_of_zero_leave_an_axis_of_ratios_its_lines_and_their_bands() {
     let mut summary = empty("m", "c", "e", "1");
     summary.cells.push(cell(128, 32, [Some(1.0); 4]));
     summary.cells[0].passes.push(pass(PassKind::Saturated, 400));
-    let mut tracer = PassTracer::new(summary.cells[0].plan(), true);
+    let mut tracer = PassTracer::new(summary.cells[0].plan());
     for index in 0..400 {
         let mut record = record(index, Nanos(0), 6);
         if let Some(event) = record.events.get_mut(3) {
@@ -142,7 +142,7 @@ fn gaps_of_zero_leave_an_axis_of_ratios_its_lines_and_their_bands() {
         }
         tracer.add(&record);
     }
-    let traces = Traces::from_iter([tracer.finish()]);
+    let traces = Traces(vec![tracer.finish()]);
     let charts = beyond_the_grid(&summary, &traces);
     let chart = charts.iter().find(|chart| chart.id == "cdf-itl").unwrap();
     let line = &chart.panels[0].series[0];
@@ -259,11 +259,11 @@ fn passes_without_a_common_clock_are_laid_one_after_another_and_it_is_said() {
     let at_zero = || {
         let mut all = Vec::new();
         for requests in [50, 100, 200] {
-            let mut tracer = PassTracer::new(summary.cells[0].plan(), true);
+            let mut tracer = PassTracer::new(summary.cells[0].plan());
             (0..requests).for_each(|index| tracer.add(&record(index, Nanos(0), 8)));
             all.push(tracer.finish());
         }
-        Traces::from_iter(all)
+        Traces(all)
     };
     let traces = at_zero();
     for predicted in [false, true] {
@@ -284,7 +284,7 @@ fn passes_without_a_common_clock_are_laid_one_after_another_and_it_is_said() {
 #[test]
 fn requests_that_a_search_cut_off_are_no_failures_in_any_chart() {
     let summary = loads();
-    let mut tracer = PassTracer::new(summary.cells[0].plan(), true);
+    let mut tracer = PassTracer::new(summary.cells[0].plan());
     for index in 0..99 {
         let mut record = record(index, Nanos(0), 8);
         if index >= 90 {
@@ -298,7 +298,7 @@ fn requests_that_a_search_cut_off_are_no_failures_in_any_chart() {
     tracer.add(&unsent);
     let trace = tracer.finish();
     assert_eq!((trace.failed, trace.cut_off, trace.failures.len()), (0, 10, 0));
-    let traces = Traces::from_iter([trace]);
+    let traces = Traces(vec![trace]);
     let charts = beyond_the_grid(&summary, &traces);
     let timeline = charts.last().unwrap();
     let notes = timeline.notes.concat();

@@ -38,8 +38,8 @@ pub fn empty(model: &str, card: &str, engine: &str, version: &str) -> Summary {
         run_id: format!("20260102-030405-{engine}"),
         started_at: "2026-01-02T03:04:05Z".to_owned(),
         plan_hash: "11".repeat(32),
-        workload_hash: "22".repeat(32),
-        body_hash: "33".repeat(32),
+        workload_hash: Some("22".repeat(32)),
+        body_hash: Some("33".repeat(32)),
         predicted: false,
         target: Target {
             url: "http://127.0.0.1:8000".to_owned(),

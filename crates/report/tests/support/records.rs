@@ -78,7 +78,7 @@ pub fn traces(summary: &Summary, requests: u32, tokens: u32) -> Traces {
     let mut begin = Nanos(5_000 * MS);
     for cell in &summary.cells {
         for _ in &cell.passes {
-            let mut tracer = PassTracer::new(cell.plan(), true);
+            let mut tracer = PassTracer::new(cell.plan());
             let mut end = begin;
             for index in 0..requests {
                 let record = record(index, begin, tokens);
@@ -90,5 +90,5 @@ pub fn traces(summary: &Summary, requests: u32, tokens: u32) -> Traces {
             begin = Nanos(end.0 + 1_000 * MS);
         }
     }
-    traces.into_iter().collect()
+    Traces(traces)
 }

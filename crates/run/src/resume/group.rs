@@ -5,9 +5,9 @@ use std::path::Path;
 use inferometer_analysis::summary::Summary;
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::Plan;
-use inferometer_store::{RunId, RunState, Store, StoredRun};
+use inferometer_store::{LoggedPass, RunId, RunState, Store, StoredRun};
 
-use super::{RecordedPass, check_plan, completed_cells, fact};
+use super::{check_plan, completed_cells, fact};
 use crate::error::RunError;
 
 /// How the name of a group begins.
@@ -29,7 +29,7 @@ pub enum EarlierAttempt {
     /// It is complete.
     Complete(Box<Summary>, RunId),
     /// It completed these cells, and is this run; nothing where it was never begun.
-    Partial(Vec<(CellPlan, Vec<RecordedPass>)>, Option<String>),
+    Partial(Vec<(CellPlan, Vec<LoggedPass>)>, Option<String>),
 }
 
 impl EarlierAttempt {

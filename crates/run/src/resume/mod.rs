@@ -9,27 +9,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use inferometer_model::cell::CellPlan;
-use inferometer_model::process::Process;
-use inferometer_model::record::Record;
-use inferometer_model::sample::Observed;
 use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, Repeat};
-use inferometer_store::{Ending, Entry, LogReader, PassBegin, RunState, Store, StoredRun};
+use inferometer_store::{Ending, LoggedPass, RunState, Store, StoredRun};
 use serde_json::{Map, Value};
 
 use crate::error::RunError;
-
-/// A pass as it is recorded.
-pub struct RecordedPass {
-    /// How it began.
-    pub begin: PassBegin,
-    /// Its records.
-    pub records: Vec<Record>,
-    /// What this process went through.
-    pub process: Option<Process>,
-    /// The metrics of the server and the cards.
-    pub observed: Observed,
-}
 
 /// A run that is resumed.
 pub struct EarlierRun {
@@ -92,7 +77,7 @@ impl EarlierRun {
     pub fn completed_cells(
         &self,
         plan: &Plan,
-    ) -> Result<Vec<(CellPlan, Vec<RecordedPass>)>, RunError> {
+    ) -> Result<Vec<(CellPlan, Vec<LoggedPass>)>, RunError> {
         completed_cells(&self.stored, plan)
     }
 }
@@ -101,44 +86,20 @@ impl EarlierRun {
 fn completed_cells(
     stored: &StoredRun,
     plan: &Plan,
-) -> Result<Vec<(CellPlan, Vec<RecordedPass>)>, RunError> {
+) -> Result<Vec<(CellPlan, Vec<LoggedPass>)>, RunError> {
     check_plan(stored, plan)?;
-    let mut cells: Vec<(CellPlan, Vec<RecordedPass>)> = Vec::new();
-    let mut current: Option<RecordedPass> = None;
+    let mut cells: Vec<(CellPlan, Vec<LoggedPass>)> = Vec::new();
     let mut last = None;
-    let log = LogReader::open(&stored.log)?;
-    for entry in log {
-        match entry {
-            Ok(Entry::PassBegin(begin)) => {
-                let observed = Observed::default();
-                last = Some(begin.cell);
-                current =
-                    Some(RecordedPass { begin, records: Vec::new(), process: None, observed });
+    for pass in stored.passes()? {
+        let pass = pass?;
+        let cell = pass.begin.cell;
+        last = Some(cell);
+        let is_whole = pass.end.is_some_and(|end| end.ending == Ending::Complete);
+        if is_whole && is_usable(&pass, plan) {
+            match cells.iter_mut().find(|(known, _)| *known == cell) {
+                Some((_, passes)) => passes.push(pass),
+                None => cells.push((cell, vec![pass])),
             }
-            Ok(Entry::Record(record)) => {
-                if let Some(pass) = &mut current {
-                    pass.records.push(*record);
-                }
-            }
-            Ok(Entry::Observed(observed)) => {
-                if let Some(pass) = &mut current {
-                    pass.observed.extend(*observed);
-                }
-            }
-            Ok(Entry::PassEnd(end)) => {
-                let whole = current.take().filter(|_| end.ending == Ending::Complete);
-                if let Some(mut pass) = whole.filter(|pass| is_usable(pass, plan)) {
-                    pass.process = end.process;
-                    let cell = pass.begin.cell;
-                    match cells.iter_mut().find(|(known, _)| *known == cell) {
-                        Some((_, passes)) => passes.push(pass),
-                        None => cells.push((cell, vec![pass])),
-                    }
-                }
-            }
-            Ok(Entry::RunEnd(_)) => break,
-            Err(error) if error.is_cut() => break,
-            Err(error) => return Err(error.into()),
         }
     }
     let broke_off = last.filter(|_| stored.row.state != RunState::Complete);
@@ -156,7 +117,7 @@ fn repeats_wanted(repeat: &Repeat, broke_off: bool) -> usize {
 
 /// Whether it brought something, and no more requests failed than the plan allows. Of a search every
 /// trial counts.
-fn is_usable(pass: &RecordedPass, plan: &Plan) -> bool {
+fn is_usable(pass: &LoggedPass, plan: &Plan) -> bool {
     // What a server refuses is what a search is to find out: no trial is left out by its outcome.
     if plan.search.is_some() {
         return true;
@@ -185,6 +146,9 @@ fn check_plan(stored: &StoredRun, plan: &Plan) -> Result<(), RunError> {
 #[cfg(test)]
 mod tests {
     use inferometer_model::outcome::Outcome;
+    use inferometer_model::record::Record;
+    use inferometer_model::sample::Observed;
+    use inferometer_store::PassBegin;
 
     use super::*;
 
@@ -222,7 +186,7 @@ mod tests {
             let rejected = Outcome::Rejected { status: 503 };
             let records = of(Outcome::Complete, complete).chain(of(rejected, failed)).collect();
             let observed = Observed::default();
-            let pass = RecordedPass { begin, records, process: None, observed };
+            let pass = LoggedPass { begin, records, observed, end: None };
             assert_eq!(is_usable(&pass, &plan), good, "{complete} and {failed}, {max_failures}");
         }
     }

@@ -1,7 +1,6 @@
 //! The end of a run: its report, the end of its log, its results in the store.
 
 use inferometer_report::plot::Theme;
-use inferometer_report::trace::Traces;
 use inferometer_store::{Ending, RunState};
 
 use super::{Finished, Session};
@@ -9,7 +8,6 @@ use crate::context::ReportFiles;
 use crate::error::RunError;
 use crate::event::Event;
 use crate::network::Network;
-use crate::traces;
 
 impl<N: Network> Session<'_, N> {
     pub(super) fn finish(mut self) -> Result<Finished, RunError> {
@@ -24,12 +22,12 @@ impl<N: Network> Session<'_, N> {
             (false, None) if is_missing_cells => (Ending::Complete, RunState::Failed),
             (false, None) => (Ending::Complete, RunState::Complete),
         };
-        let run = self.recording.run.clone();
+        let run = self.recording.run().clone();
         let folder = match self.request.context.files {
             ReportFiles::Figures => self.outputs.write_figures(&summary, &run)?,
             ReportFiles::All => {
-                let (plan, traces) = (&self.header.plan, self.traces());
-                self.outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?
+                let (plan, traces) = (&self.header.plan, &self.grid.traces);
+                self.outputs.write_all(&summary, plan, &run, traces, Theme::Light)?
             }
         };
         let ended = self.recording.finish(&summary, ending, state);
@@ -39,16 +37,5 @@ impl<N: Network> Session<'_, N> {
         ended?;
         self.request.events.emit(Event::RunEnded(&summary));
         Ok(Finished { summary, run, folder: Some(folder), interrupted })
-    }
-
-    /// What the charts of single requests are drawn from. The log may be what could not be written:
-    /// figures are kept, and people are told what is missing.
-    fn traces(&self) -> Traces {
-        traces::of_log(self.recording.log.path(), &self.header.plan).unwrap_or_else(|error| {
-            self.request.events.emit(Event::Warning(&format!(
-                "warning: the charts of single requests are left out: {error}"
-            )));
-            Traces::default()
-        })
     }
 }

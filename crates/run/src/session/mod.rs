@@ -124,7 +124,7 @@ struct Session<'a, N> {
 
 impl<N: Network> Session<'_, N> {
     fn play(mut self) -> Result<Finished, RunError> {
-        self.servers.keep_files_in(&self.outputs.of(&self.recording.run)?)?;
+        self.servers.keep_files_in(&self.outputs.of(self.recording.run())?)?;
         for &cell in &self.request.plan.cells {
             // What goes wrong in a cell ends the run, and what was measured before is kept.
             if let Err(error) = self.cell(cell) {
@@ -148,7 +148,7 @@ impl<N: Network> Session<'_, N> {
             None => self.repeats(cell)?,
         }
         // A crash later on loses nothing of this cell.
-        self.outputs.write_figures(&self.summary(), &self.recording.run)?;
+        self.outputs.write_figures(&self.summary(), self.recording.run())?;
         Ok(())
     }
 
@@ -205,18 +205,15 @@ impl<N: Network> Session<'_, N> {
 
     fn summary(&self) -> Summary {
         let facts = RunFacts {
-            run_id: self.recording.run.to_string(),
+            run_id: self.recording.run().to_string(),
             started_at: rfc3339(self.header.started_unix_ns),
             plan: &self.header.plan,
             target: &self.header.target,
             environment: &self.header.environment,
             tool_version: &self.header.tool_version,
             predicted: self.header.predicted,
-            workload_hash: self.workload_hash.hash(),
-            body_hash: match self.bodies_are_known {
-                true => self.body_hasher.clone().finish(),
-                false => "unknown: some passes are those of an earlier run".to_owned(),
-            },
+            workload_hash: Some(self.workload_hash.hash()),
+            body_hash: self.bodies_are_known.then(|| self.body_hasher.clone().finish()),
         };
         summarise(facts, &self.grid, self.findings.clone())
     }

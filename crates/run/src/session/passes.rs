@@ -143,7 +143,6 @@ impl<N: Network> Session<'_, N> {
         events.emit(Event::PassStarted(&PassStarted {
             label: label.to_owned(),
             begin: begin.clone(),
-            streamed: plan.sampling.stream,
             live: Arc::clone(&live),
         }));
         let (sender, receiver) = channel();

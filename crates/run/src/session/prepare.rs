@@ -284,7 +284,7 @@ fn header_of<N: Network>(
 /// Tells those who look on that the run begins.
 fn started(request: RunRequest<'_>, recording: &Recording, header: &RunHeader) {
     request.events.emit(Event::RunStarted(&RunStarted {
-        id: recording.run.to_string(),
+        id: recording.run().to_string(),
         title: messages::title(&header.target),
         target: header.target.clone(),
         started_unix_ns: header.started_unix_ns,

@@ -3,13 +3,12 @@
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::record::Record;
-use inferometer_store::PassBegin;
+use inferometer_store::{LoggedPass, PassBegin};
 
 use super::Session;
 use crate::error::RunError;
 use crate::network::Network;
 use crate::prompts;
-use crate::resume::RecordedPass;
 
 impl<N: Network> Session<'_, N> {
     /// Resumes a cell, if an earlier run has completed it. The cursor moves behind its prompts, so
@@ -25,11 +24,11 @@ impl<N: Network> Session<'_, N> {
         for pass in passes {
             self.resume_pass(pass)?;
         }
-        self.outputs.write_figures(&self.summary(), &self.recording.run)?;
+        self.outputs.write_figures(&self.summary(), self.recording.run())?;
         Ok(true)
     }
 
-    fn resume_pass(&mut self, pass: &RecordedPass) -> Result<(), RunError> {
+    fn resume_pass(&mut self, pass: &LoggedPass) -> Result<(), RunError> {
         let plan = self.request.plan;
         let begin = PassBegin { pass: self.pass_number, ..pass.begin.clone() };
         let cell = begin.cell;
@@ -40,7 +39,7 @@ impl<N: Network> Session<'_, N> {
         // Tokens that were counted are in the records; texts are not.
         let of_pass = |record: Record| Record { pass: begin.pass, ..record };
         let records = pass.records.iter().cloned().map(of_pass);
-        let beside = (pass.process, pass.observed.clone());
+        let beside = (pass.end.and_then(|end| end.process), pass.observed.clone());
         let (result, error) = self.recording.played_pass(plan, &begin, records, beside);
         if let Some(error) = error {
             return Err(RunError::OfServer { name: label, source: Box::new(error.into()) });

@@ -27,10 +27,9 @@ impl Store {
         let id = RunId::new(header.started_unix_ns, header.suffix);
         let inserted = self.connection.execute(
             "INSERT INTO runs (id, state, started_at, started_unix_ns, origin_unix_ns,
-                 tool_version, predicted, log_file, plan_hash, workload_hash, body_hash,
-                 plan, target, environment)
+                 tool_version, predicted, log_file, plan_hash, plan, target, environment)
              VALUES (:id, 'running', :started_at, :started, :origin, :tool, :predicted, :log,
-                 :plan_hash, :workload_hash, :body_hash, :plan, :target, :environment)",
+                 :plan_hash, :plan, :target, :environment)",
             named_params! {
                 ":id": id.as_str(),
                 ":started_at": calendar::rfc3339(header.started_unix_ns),
@@ -40,8 +39,6 @@ impl Store {
                 ":predicted": header.predicted,
                 ":log": log_file(&id),
                 ":plan_hash": header.plan.hash(),
-                ":workload_hash": header.workload_hash,
-                ":body_hash": header.body_hash,
                 ":plan": json(&header.plan),
                 ":target": json(&header.target),
                 ":environment": json(&header.environment),
@@ -149,8 +146,8 @@ impl Store {
                     ":state": state.name(),
                     ":finished_at": calendar::rfc3339(finished_unix_ns),
                     ":finished": finished_unix_ns,
-                    ":workload_hash": summary.workload_hash,
-                    ":body_hash": summary.body_hash,
+                    ":workload_hash": summary.workload_hash.as_deref().unwrap_or_default(),
+                    ":body_hash": summary.body_hash.as_deref().unwrap_or_default(),
                     ":target": json(&summary.target),
                     ":environment": json(&summary.environment),
                     ":verdict": json(&summary.verdict),

@@ -7,7 +7,7 @@ use inferometer_metrics::{Timeline, e2e, ttft};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
-use rusqlite::{OptionalExtension, Statement, Transaction, params};
+use rusqlite::{Statement, Transaction, params};
 
 use super::run_id::RunId;
 use crate::log::as_stored;
@@ -25,23 +25,18 @@ pub(super) fn insert(
     run: &RunId,
     records: impl IntoIterator<Item: Borrow<Record>>,
 ) -> rusqlite::Result<bool> {
-    let query = "SELECT plan ->> '$.sampling.stream' FROM runs WHERE id = ?";
-    let streamed = transaction.query_row(query, [run.as_str()], |row| row.get(0)).optional()?;
-    let Some(streamed) = streamed else { return Ok(false) };
+    if !transaction.prepare("SELECT 1 FROM runs WHERE id = ?")?.exists([run.as_str()])? {
+        return Ok(false);
+    }
     let mut statement = transaction.prepare(INSERT)?;
     for record in records {
-        insert_one(&mut statement, run, &as_stored(record.borrow()), streamed)?;
+        insert_one(&mut statement, run, &as_stored(record.borrow()))?;
     }
     Ok(true)
 }
 
-fn insert_one(
-    statement: &mut Statement<'_>,
-    run: &RunId,
-    record: &Record,
-    streamed: bool,
-) -> rusqlite::Result<()> {
-    let timeline = Timeline::new(record, streamed);
+fn insert_one(statement: &mut Statement<'_>, run: &RunId, record: &Record) -> rusqlite::Result<()> {
+    let timeline = Timeline::new(record);
     let first_visible = timeline.first_visible().map(|at| timeline.events[at].arrival);
     statement.execute(params![
         run.as_str(),

@@ -8,7 +8,7 @@ use inferometer_plan::Plan;
 
 use super::run_id::RunId;
 use crate::error::StoreError;
-use crate::log::{Passes, passes};
+use crate::log::{LogReader, Passes};
 
 /// What is known of a run at its start.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,10 +21,6 @@ pub struct RunHeader {
     pub origin_unix_ns: i64,
     /// What it measures. A plan holds no key and no header value.
     pub plan: Plan,
-    /// SHA-256 over the canonical requests, where it is known before the run.
-    pub workload_hash: Option<String>,
-    /// SHA-256 over their bytes, where it is known before the run.
-    pub body_hash: Option<String>,
     /// What is measured, as far as it is known.
     pub target: Target,
     /// Where.
@@ -183,8 +179,24 @@ impl StoredRun {
     /// The passes of the run, from its log.
     ///
     /// # Errors
-    /// As [`crate::LogReader::open`].
+    /// As [`LogReader::open`].
     pub fn passes(&self) -> Result<Passes, StoreError> {
-        passes(&self.log)
+        self.reader().map(Passes::from)
+    }
+
+    /// The run's log, which may still grow.
+    ///
+    /// # Errors
+    /// As [`LogReader::open`].
+    pub fn reader(&self) -> Result<LogReader, StoreError> {
+        Ok(LogReader::open(&self.log)?.streamed(self.streamed()))
+    }
+
+    /// Whether its answers were streamed. The plan says so, whichever version wrote it; of an import
+    /// that is all that it says.
+    #[must_use]
+    pub fn streamed(&self) -> bool {
+        let plan: serde_json::Value = serde_json::from_str(&self.plan_json).unwrap_or_default();
+        plan["sampling"]["stream"].as_bool().unwrap_or(true)
     }
 }

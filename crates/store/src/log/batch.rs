@@ -261,6 +261,7 @@ fn decode_record(
         class: strings.of(class)?.map(String::into_boxed_str),
         asked_input: small(asked_input)?,
         asked_output: small(asked_output)?,
+        streamed: true,
         prompt_tokens_tokenizer: undo_some(prompt_tokens)?,
         due: chain.take(due)?,
         picked: chain.take_some(picked)?,

@@ -18,7 +18,8 @@ use crate::error::StoreError;
 /// is being written, which can be read on after a cut, is [`LogReader`]'s.
 pub struct Passes {
     log: LogReader,
-    cut: Option<StoreError>,
+    /// Where the log was cut ([`StoreError::LogCut`]); known once the reading has come so far.
+    pub cut: Option<StoreError>,
 }
 
 /// A pass of a log with all its records.
@@ -39,7 +40,13 @@ pub struct LoggedPass {
 /// # Errors
 /// As [`LogReader::open`].
 pub fn passes(log: impl AsRef<Path>) -> Result<Passes, StoreError> {
-    Ok(Passes { log: LogReader::open(log)?, cut: None })
+    LogReader::open(log).map(Passes::from)
+}
+
+impl From<LogReader> for Passes {
+    fn from(log: LogReader) -> Self {
+        Self { log, cut: None }
+    }
 }
 
 /// What a log holds within a pass.
@@ -64,12 +71,6 @@ impl Passes {
     #[must_use]
     pub fn header(&self) -> &LogHeader {
         self.log.header()
-    }
-
-    /// Where the log was cut ([`StoreError::LogCut`]); known once the reading has come so far.
-    #[must_use]
-    pub fn cut(&self) -> Option<&StoreError> {
-        self.cut.as_ref()
     }
 
     /// The next pass as a stream; `None` at the end of the run or where the log was cut. What was

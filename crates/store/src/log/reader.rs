@@ -24,6 +24,7 @@ pub struct LogReader {
     file: BufReader<File>,
     path: PathBuf,
     header: LogHeader,
+    streamed: bool,
     /// Where the frame that was read last begins, and where it ends.
     offset: u64,
     next_offset: u64,
@@ -65,6 +66,7 @@ impl LogReader {
             file,
             path,
             header: LogHeader::new("", 0),
+            streamed: true,
             offset: 0,
             next_offset: MAGIC.len() as u64,
             records: Vec::new().into_iter(),
@@ -77,6 +79,13 @@ impl LogReader {
             None => return Err(reader.cut(0)),
         };
         Ok(reader)
+    }
+
+    /// Says whether the answers of the run were streamed: a log does not hold it, and takes it for so.
+    #[must_use]
+    pub fn streamed(mut self, streamed: bool) -> Self {
+        self.streamed = streamed;
+        self
     }
 
     /// After [`StoreError::LogCut`]: reads on from there, where the writer may have gone on since.
@@ -231,7 +240,7 @@ impl LogReader {
     }
 
     fn load(&mut self, payload: &[u8]) -> Result<(), StoreError> {
-        let records = batch::decode(payload, self.header.format)
+        let mut records = batch::decode(payload, self.header.format)
             .map_err(|malformed| self.corrupt(malformed.0))?;
         let Some((open, count)) = self.pass else {
             return Err(self.corrupt("its records belong to no pass".to_owned()));
@@ -240,6 +249,7 @@ impl LogReader {
             return Err(self.corrupt(format!("a record of pass {} in pass {open}", stray.pass)));
         }
         self.pass = Some((open, count + records.len() as u64));
+        records.iter_mut().for_each(|record| record.streamed = self.streamed);
         self.records = records.into_iter();
         Ok(())
     }

@@ -13,6 +13,7 @@ use inferometer_metrics::{itl, ttft};
 use std::path::PathBuf;
 
 use common::streamed;
+use inferometer_model::record::Record;
 use inferometer_plan::Plan;
 use inferometer_store::{RunHeader, RunId, RunState, Store, StoreError};
 use rusqlite::Connection;
@@ -194,7 +195,8 @@ fn a_body_that_came_as_a_whole_has_no_first_token_and_ends_with_its_body() {
     let mut store = Store::open(store_path(&folder)).unwrap();
     let header = RunHeader { plan: plan(false), ..run_header(0, 0) };
     let run = store.begin_run(&header).unwrap();
-    store.index_requests(&run, [streamed(0, 0, 8)]).unwrap();
+    let whole = Record { streamed: false, ..streamed(0, 0, 8) };
+    store.index_requests(&run, [whole]).unwrap();
     let query = "SELECT first_token_ns, ttft_ms, ended_ns, e2e_ms FROM requests";
     assert_eq!(ask(&folder, query), ["-|-|130040000|130.038"]);
 }

@@ -1,16 +1,18 @@
 //! A run is recorded in its log first and in the database after it.
 
 use inferometer_analysis::summary::Summary;
+use inferometer_model::record::Record;
 use inferometer_model::sample::{Observed, Sample};
 use inferometer_model::target::Target;
 use inferometer_store::log::as_stored;
 use inferometer_store::{
-    Ending, ImportHeader, LiveNote, LoggedPass, PassBegin, RunKind, RunRecording, RunState, Store,
+    Ending, ImportHeader, LiveNote, LoggedPass, PassBegin, RunHeader, RunKind, RunRecording,
+    RunState, Store,
 };
 use tempfile::TempDir;
 
 use super::common::streamed;
-use super::sample::{START_NS, records, run_header, summary};
+use super::sample::{START_NS, plan, records, run_header, summary};
 use super::{ask, store_path};
 
 /// The beginning of a pass of the sample plan.
@@ -70,7 +72,7 @@ fn a_recording_that_is_dropped_is_a_killed_run_with_what_was_flushed() {
     assert_eq!(passes.header().origin_unix_ns, stored.origin_unix_ns);
     let pass = passes.next().unwrap().unwrap();
     assert_eq!((pass.records, pass.end), (vec![as_stored(&streamed(0, 0, 8))], None));
-    assert!(passes.next().is_none() && passes.cut().is_some());
+    assert!(passes.next().is_none() && passes.cut.is_some());
     assert_eq!(ask(&folder, "SELECT request FROM requests"), ["0"]);
 }
 
@@ -84,6 +86,23 @@ fn records_reach_the_log_and_the_index_when_a_batch_is_full() {
         recording.append(streamed(0, index, 1)).unwrap();
     }
     assert_eq!(ask(&folder, "SELECT count(*) FROM requests"), ["1024"]);
+}
+
+#[test]
+fn records_of_a_stored_run_know_whether_they_were_streamed() {
+    let folder = TempDir::new().unwrap();
+    for stream in [false, true] {
+        let store = Store::open(store_path(&folder)).unwrap();
+        let header = RunHeader { plan: plan(stream), ..run_header(0, u16::from(stream)) };
+        let mut recording = RunRecording::begin(store, &header).unwrap();
+        let run = recording.run().to_string();
+        recording.begin_pass(&begin(0)).unwrap();
+        recording.append(Record { streamed: stream, ..streamed(0, 0, 8) }).unwrap();
+        recording.flush().unwrap();
+        let stored = Store::open_existing(store_path(&folder)).unwrap().run(&run).unwrap();
+        let pass = stored.passes().unwrap().next().unwrap().unwrap();
+        assert_eq!(pass.records[0].streamed, stream);
+    }
 }
 
 #[test]

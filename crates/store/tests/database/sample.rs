@@ -94,8 +94,6 @@ pub fn run_header(second: i64, suffix: u16) -> RunHeader {
         suffix,
         origin_unix_ns: START_NS - 7,
         plan: plan(true),
-        workload_hash: None,
-        body_hash: None,
         target: target(),
         environment: Environment { host: Some("bench-1".to_owned()), ..Environment::default() },
         predicted: false,
@@ -127,7 +125,7 @@ pub fn records() -> [Vec<Record>; 2] {
 }
 
 fn fold(plan: &PassPlan, records: &[Record]) -> PassSummary {
-    let mut fold = PassFold::new(plan, true, 1);
+    let mut fold = PassFold::new(plan, 1);
     records.iter().for_each(|record| fold.add(&as_stored(record)));
     fold.finish()
 }
@@ -143,8 +141,8 @@ pub fn summary(run: &RunId) -> Summary {
         run_id: run.to_string(),
         started_at: "2026-11-20T05:12:33.250Z".to_owned(),
         plan_hash: header.plan.hash(),
-        workload_hash: "aa".to_owned(),
-        body_hash: "bb".to_owned(),
+        workload_hash: Some("aa".to_owned()),
+        body_hash: Some("bb".to_owned()),
         predicted: false,
         target: Target { engine_version: Some("0.2.8".to_owned()), ..header.target },
         environment: header.environment,

@@ -143,8 +143,8 @@ fn records_of(log: &Path) -> (u32, Option<u64>) {
             count += 1;
         }
     }
-    let left = passes.cut().map(|error| match error {
-        StoreError::LogCut { left, .. } => *left,
+    let left = passes.cut.map(|error| match error {
+        StoreError::LogCut { left, .. } => left,
         other => panic!("{other}"),
     });
     (count, left)

@@ -81,6 +81,7 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 class: class.map(String::into_boxed_str),
                 asked_input,
                 asked_output,
+                streamed: true,
                 prompt_tokens_tokenizer,
                 due,
                 picked,

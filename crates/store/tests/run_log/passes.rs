@@ -49,7 +49,7 @@ fn a_whole_log_gives_its_passes_with_all_that_was_written() {
     assert_eq!(found.header(), &header());
     let whole: Vec<LoggedPass> = found.by_ref().map(Result::unwrap).collect();
     assert_eq!(whole, expected);
-    assert!(found.cut().is_none() && found.next().is_none());
+    assert!(found.cut.is_none() && found.next().is_none());
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_log_cut_at_any_byte_gives_the_passes_up_to_there_and_says_where_it_was_cut(
     for length in header_end..bytes.len() {
         let mut found = passes(file(&folder, &bytes[..length])).unwrap();
         let whole: Vec<LoggedPass> = found.by_ref().map(Result::unwrap).collect();
-        assert!(found.cut().is_some_and(StoreError::is_cut), "{length}");
+        assert!(found.cut.as_ref().is_some_and(StoreError::is_cut), "{length}");
         for (at, (found, expected)) in whole.iter().zip(&expected).enumerate() {
             if at + 1 < whole.len() || found.end.is_some() {
                 assert_eq!(found, expected, "{length}");
@@ -115,5 +115,5 @@ fn damage_is_an_error_and_nothing_follows_it() {
     assert_eq!(found.next().unwrap().unwrap(), expected[0]);
     assert_eq!(found.next().unwrap().unwrap(), expected[1]);
     assert!(matches!(found.next(), Some(Err(StoreError::LogCorrupt { .. }))));
-    assert!(found.next().is_none() && found.cut().is_none());
+    assert!(found.next().is_none() && found.cut.is_none());
 }

@@ -92,10 +92,8 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> 
             let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { break };
             site.followed.remove(&oldest);
         }
-        let streamed = plan.as_ref().is_none_or(|plan| plan.sampling.stream);
         let is_search = plan.as_ref().is_some_and(|plan| plan.search.is_some());
-        let follow = Follow::open(&stored.log, streamed, is_search)?;
-        site.followed.insert(id.to_owned(), follow);
+        site.followed.insert(id.to_owned(), Follow::of(stored.reader()?, is_search));
     }
     let follow = site.followed.get_mut(id).expect("invariant: it was just entered");
     if let Err(error) = follow.look() {

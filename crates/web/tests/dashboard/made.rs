@@ -58,8 +58,6 @@ impl Made {
             suffix,
             origin_unix_ns: START_NS + day * DAY_NS,
             plan: plan(),
-            workload_hash: None,
-            body_hash: None,
             target: target(model),
             environment: Environment::default(),
             predicted,
@@ -136,7 +134,7 @@ fn target(model: &str) -> Target {
 
 fn summary(id: &RunId, model: &str, slower: f64) -> Summary {
     let passes = (1..=5).map(|repeat| {
-        let mut fold = PassFold::new(&plan().passes[0], true, 1).of_repeat(repeat);
+        let mut fold = PassFold::new(&plan().passes[0], 1).of_repeat(repeat);
         for index in 0..8 {
             let jitter = 1.0 + 0.001 * f64::from(repeat);
             fold.add(&streamed(index, slower * jitter));
@@ -149,8 +147,8 @@ fn summary(id: &RunId, model: &str, slower: f64) -> Summary {
         run_id: id.to_string(),
         started_at: "2026-11-20T12:00:00.000Z".to_owned(),
         plan_hash: plan().hash(),
-        workload_hash: "22".repeat(32),
-        body_hash: "33".repeat(32),
+        workload_hash: Some("22".repeat(32)),
+        body_hash: Some("33".repeat(32)),
         predicted: false,
         target: target(model),
         environment: Environment::default(),

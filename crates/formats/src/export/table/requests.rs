@@ -36,7 +36,7 @@ struct Figures {
 impl RequestRow {
     /// The row of a record.
     pub fn new(pass: Rc<PassSource>, record: Record) -> Self {
-        let timeline = Timeline::new(&record, pass.run.streamed);
+        let timeline = Timeline::new(&record);
         let figures = Figures {
             first_token: timeline.first_visible().map(|at| timeline.events[at].arrival),
             last_token: timeline.events.last().map(|event| event.arrival),

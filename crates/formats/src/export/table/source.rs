@@ -15,8 +15,6 @@ pub struct RunSource {
     pub target: Target,
     /// Whether no server was measured.
     pub predicted: bool,
-    /// Whether a stream was asked for.
-    pub streamed: bool,
     /// The wall time at the origin of the run's axis, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,
 }
