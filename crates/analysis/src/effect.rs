@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
-use inferometer_stats::Spread;
-use inferometer_stats::spread;
+use inferometer_stats::{Spread, spread};
 
 /// A run with the arguments that were gone through.
 #[derive(Clone, Copy, Debug)]

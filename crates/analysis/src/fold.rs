@@ -9,8 +9,7 @@ use crate::observed::{HardwareUse, ServerSays};
 use crate::pass::{Goodput, PassSummary};
 use crate::per_request::PerRequest;
 use crate::serving_run::ServingRunFold;
-use inferometer_load::PassKind;
-use inferometer_load::PassPlan;
+use inferometer_load::{PassKind, PassPlan};
 use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::{
     Plateau, Span, Timeline, Window, concurrency, duration, goodput, steady_state, throughput,

@@ -49,7 +49,6 @@ pub struct Inspector {
 
 impl Inspector {
     /// An inspector that has seen nothing.
-    #[must_use]
     pub fn new(cell: &CellPlan, pass: &PassPlan, sampling: &Sampling) -> Self {
         Self {
             place: format!("{cell}, {pass}"),
@@ -96,7 +95,6 @@ impl Inspector {
     }
 
     /// What its findings are about: `128 x 32, saturated`.
-    #[must_use]
     pub fn place(&self) -> &str {
         &self.place
     }
@@ -127,7 +125,6 @@ impl Inspector {
     }
 
     /// What was found: at most a dozen findings and one per kind of failure.
-    #[must_use]
     pub fn finish(self) -> Vec<Finding> {
         let mut findings = Vec::new();
         if self.completed == 0 {

@@ -3,13 +3,12 @@
 
 use std::fmt::{Display, Write as _};
 
-use inferometer_engine::EngineConfig;
-use inferometer_engine::Weights;
 use inferometer_engine::fit::{
     MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, coverage, error_percent, errors,
     fit_scaled, fit_scales, leave_lengths_out,
 };
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role};
+use inferometer_engine::{EngineConfig, Weights};
 use inferometer_predict::{read_against, row};
 use inferometer_run::PlanError;
 

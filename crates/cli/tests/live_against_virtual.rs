@@ -4,15 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use inferometer_analysis::cell::Cell;
-use inferometer_analysis::cell::cell;
+use inferometer_analysis::cell::{Cell, cell};
 use inferometer_analysis::fold::PassFold;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig, table};
 use inferometer_http::Server;
-use inferometer_load::load_model;
-use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_load::{Bound, OverLimit, PassPlan, load_model};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::record::Record;
 use inferometer_model::request::Sampling;

@@ -3,8 +3,7 @@
 use std::net::SocketAddr;
 
 use inferometer_analysis::search::Watcher;
-use inferometer_load::OverLimit;
-use inferometer_load::{LoadModel, Stages};
+use inferometer_load::{LoadModel, OverLimit, Stages};
 use inferometer_model::record::Record;
 use inferometer_plan::Timeouts;
 

@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use inferometer_analysis::search::Watcher;
-use inferometer_metrics::RequestFigures;
-use inferometer_metrics::Timeline;
+use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 

@@ -5,8 +5,7 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use inferometer_engine::{Engine, EngineConfig, simulate, table};
 use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, OverLimit, PassPlan};
-use inferometer_load::{Level, load_model};
+use inferometer_load::{Bound, Level, OverLimit, PassPlan, load_model};
 use inferometer_model::cell::CellPlan;
 
 const LENGTHS: [u32; 4] = [128, 512, 1024, 2048];

@@ -6,8 +6,6 @@
 use std::error::Error;
 use std::fs;
 
-use inferometer_engine::EngineConfig;
-use inferometer_engine::Weights;
 use inferometer_engine::fit::{
     MeasuredBlock, MeasuredTable, Outputs, PARAMETERS, PUBLISHED, RowError, TGI_CONSTANTS,
     V100_CONSTANTS, block_error_percent, block_errors, constants_of, coverage, error_percent,
@@ -15,6 +13,7 @@ use inferometer_engine::fit::{
     parse_blocks, parse_rows, round_start, serving_run,
 };
 use inferometer_engine::profile::{ColumnErrors, Coverage, Profile, Provenance, Role, profile};
+use inferometer_engine::{EngineConfig, Weights};
 
 /// Requests of the passes, as documented for the tables.
 const REQUESTS: (u32, u32) = (399, 10);

@@ -1,8 +1,7 @@
 //! A pass in virtual time, as the records that a load generator would have written of it. Nothing is
 //! sent: instants are exact, and the client adds no delay.
 
-use inferometer_load::LoadModel;
-use inferometer_load::PassPlan;
+use inferometer_load::{LoadModel, PassPlan};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};

@@ -1,7 +1,6 @@
 //! Predictions in the form of published tables: a cell saturated, and its requests one by one.
 
-use inferometer_load::load_model;
-use inferometer_load::{Bound, PassPlan};
+use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::time::Nanos;
 

@@ -1,8 +1,7 @@
 //! The load of a text-block log: a closed loop over requests of one prompt length whose outputs end
 //! by themselves. It reads no log.
 
-use inferometer_load::load_model;
-use inferometer_load::{Bound, PassPlan};
+use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
 
 use crate::config::EngineConfig;

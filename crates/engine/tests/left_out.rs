@@ -1,14 +1,13 @@
 //! The errors that the profiles state of rows that were left out of a fit are those that a fit
 //! without them has today.
 
-use inferometer_engine::EngineConfig;
-use inferometer_engine::Weights;
 use inferometer_engine::fit::{
     MeasuredTable, Outputs, TGI_CONSTANTS, V100_CONSTANTS, block_error_percent, constants_of,
     error_percent, fit, leave_blocks_out, leave_lengths_out, leave_table_out, parse_blocks,
     parse_rows, round_start,
 };
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, profile};
+use inferometer_engine::{EngineConfig, Weights};
 
 /// Percent by which they may differ: fits end a little apart where floating point, or the constants
 /// that a search began with, do.

@@ -8,8 +8,7 @@ use inferometer_engine::{
     Engine, EngineConfig, EngineRequest, Finish, Lengths, RequestId, Step, StepKind, VirtualRecord,
     simulate, simulate_with, table,
 };
-use inferometer_load::Bound;
-use inferometer_load::{AtOnce, Closed, Level, Open};
+use inferometer_load::{AtOnce, Bound, Closed, Level, Open};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::time::Nanos;
 use proptest::prelude::*;

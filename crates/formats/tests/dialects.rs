@@ -11,8 +11,7 @@
 
 use inferometer_formats::dialect::{Pass, Printed, Tool};
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::EventKind;
-use inferometer_model::record::EventKind::{EmptyText, Role, Text, Usage};
+use inferometer_model::record::EventKind::{self, EmptyText, Role, Text, Usage};
 use inferometer_model::record::{Event, Read, Record};
 use inferometer_model::time::Nanos;
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_model::time::Nanos;
-use inferometer_model::time::nanoseconds;
+use inferometer_model::time::{Nanos, nanoseconds};
 use inferometer_stats::portable;
 
 use crate::bound::Bound;

@@ -5,8 +5,7 @@ use std::fmt;
 use crate::arrival::Arrivals;
 use crate::bound::Bound;
 use crate::kind::PassKind;
-use crate::level::Level;
-use crate::level::bounded_s;
+use crate::level::{Level, bounded_s};
 use crate::model::{Due, Ended, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 

@@ -52,7 +52,6 @@ const FAILED: [&str; 7] =
 
 impl FinishReason {
     /// The meaning of a server's word; case does not matter.
-    #[must_use]
     pub fn of(reason: &str) -> Self {
         let is_in = |list: &[&str]| list.iter().any(|known| reason.eq_ignore_ascii_case(known));
         if is_in(&ENDED) {

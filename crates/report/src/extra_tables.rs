@@ -5,10 +5,9 @@ use inferometer_analysis::summary::Summary;
 use inferometer_metrics::registry;
 use inferometer_stats::Spread;
 
-use crate::label;
 use crate::number::{MISSING, count, length, significant, two_decimals};
-use crate::published;
 use crate::text_table::{Align, Table};
+use crate::{label, published};
 
 /// The tables that the run has, with their headings.
 pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {

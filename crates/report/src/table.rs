@@ -10,11 +10,9 @@ use inferometer_analysis::table_import::TableForm;
 use inferometer_load::PassKind;
 use inferometer_metrics::{Statistic, registry};
 
-use crate::extra_tables;
-use crate::label;
 use crate::number::{MISSING, count, length, two_decimals};
-use crate::search;
 use crate::text_table::{Align, Table};
+use crate::{extra_tables, label, search};
 
 /// Where the latencies begin in the table of loads.
 pub(crate) const LATENCIES_FROM: usize = 7;

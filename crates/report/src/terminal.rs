@@ -7,12 +7,9 @@ use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Validity;
 use inferometer_model::finding::{Finding, Severity};
 
-use crate::extra_tables;
-use crate::label;
 use crate::number::significant;
-use crate::search;
-use crate::table;
 use crate::text_table::Table;
+use crate::{extra_tables, label, search, table};
 
 /// Whether the text carries ANSI colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

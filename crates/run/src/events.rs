@@ -14,7 +14,6 @@ pub struct Events {
 
 impl Events {
     /// Nobody hears them.
-    #[must_use]
     pub fn none() -> Self {
         Self::to(())
     }
@@ -25,7 +24,6 @@ impl Events {
     }
 
     /// The state of the run in progress, which the events make.
-    #[must_use]
     pub fn live(&self) -> &LiveState {
         &self.live
     }

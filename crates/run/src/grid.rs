@@ -1,7 +1,6 @@
 //! Passes gathered into the cells of the grid, and the trials of a search beside them.
 
-use inferometer_analysis::cell;
-use inferometer_analysis::cell::Cell;
+use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::{SearchAnswer, Trial};
 use inferometer_model::cell::CellPlan;

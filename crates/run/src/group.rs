@@ -10,8 +10,7 @@ use inferometer_launch::preset;
 use inferometer_load::PassPlan;
 use inferometer_model::finding::code;
 use inferometer_plan::Plan;
-use inferometer_plan::spec;
-use inferometer_plan::spec::{Spec, TargetSpec, Variant};
+use inferometer_plan::spec::{self, Spec, TargetSpec, Variant};
 use inferometer_report::comparison::{COMPARISON_SCHEMA, Comparison, VARIANT};
 
 use crate::context::{Context, Host};
@@ -138,7 +137,6 @@ impl Group {
     }
 
     /// Its servers.
-    #[must_use]
     pub fn members(&self) -> &[Member] {
         &self.members
     }
@@ -149,7 +147,6 @@ impl Group {
     }
 
     /// How often the servers are gone through.
-    #[must_use]
     pub fn rounds(&self) -> u32 {
         self.rounds
     }

@@ -15,7 +15,6 @@ pub enum Origin {
 }
 
 /// The header of a run that begins now.
-#[must_use]
 pub fn of_run(plan: &Plan, target: Target, environment: Environment, origin: Origin) -> RunHeader {
     let wall_ns = wall_clock_ns();
     let started_unix_ns = i64::try_from(wall_ns).unwrap_or(i64::MAX);
@@ -36,7 +35,6 @@ pub fn of_run(plan: &Plan, target: Target, environment: Environment, origin: Ori
 }
 
 /// The end of a run's name: two runs of one second differ in the nanosecond or in the process.
-#[must_use]
 pub fn suffix(wall_ns: u64) -> u16 {
     (wall_ns / 1_000) as u16 ^ (std::process::id() as u16).rotate_left(7)
 }

@@ -29,7 +29,6 @@ impl Interrupt {
     }
 
     /// Whether the end was asked for.
-    #[must_use]
     pub fn is_requested(&self) -> bool {
         self.0.requested.load(Ordering::Relaxed)
     }

@@ -94,7 +94,6 @@ impl Subscriber for LiveState {
 impl LiveState {
     /// What other processes may know of the pass in progress; `before` is the note that was written
     /// before.
-    #[must_use]
     pub fn note(&self, pass: u32, at_unix_ns: u64, before: Option<&LiveNote>) -> Option<LiveNote> {
         self.look(|state| {
             let LiveCounts { begun, ended, chunks, .. } = state.pass.as_ref()?.live.look();
@@ -141,19 +140,16 @@ impl Snapshot {
     }
 
     /// The most passes that the run can have.
-    #[must_use]
     pub fn passes(&self) -> usize {
         self.run.as_ref().map_or(0, |run| run.passes)
     }
 
     /// The pass, while it goes on.
-    #[must_use]
     pub fn current(&self) -> Option<&LivePass> {
         self.pass.as_ref().filter(|pass| !pass.has_ended)
     }
 
     /// Sums over all passes until now. They never shrink while this process lives.
-    #[must_use]
     pub fn totals(&self) -> Totals {
         let mut totals = self.before.clone();
         if let Some(pass) = self.current() {

@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
-use inferometer_load::PassPlan;
-use inferometer_load::load_model;
+use inferometer_load::{PassPlan, load_model};
 use inferometer_model::process::Process;
 use inferometer_model::source::Source;
 use inferometer_model::time::Nanos;

@@ -5,8 +5,7 @@ use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::inspect::{Inspector, card_findings, server_findings};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::{Trial, TrialFold};
-use inferometer_metrics::RequestFigures;
-use inferometer_metrics::Timeline;
+use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::finding::Finding;
 use inferometer_model::process::Process;
 use inferometer_model::record::Record;
@@ -39,7 +38,6 @@ pub struct PassFigures {
 impl PassFigures {
     /// No record yet. `template` is how many tokens of a chat template input lengths leave out;
     /// `origin_unix_ns` the wall time at which the instants of records begin.
-    #[must_use]
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
         let fold = PassFold::new(&begin.plan, plan.seed).judging(&plan.goodput);
         let fold = match plan.search {
@@ -82,7 +80,6 @@ impl PassFigures {
     }
 
     /// What came out. What the client's process went through is shown by no record.
-    #[must_use]
     pub fn finish(self, process: Option<Process>) -> PassResult {
         let mut summary = self.fold.finish();
         summary.instrument.process = process;

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use inferometer_load::PassPlan;
-use inferometer_load::Recording;
+use inferometer_load::{PassPlan, Recording};
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::spec::{Known, Spec, SpecError};
 use inferometer_plan::template::Template;

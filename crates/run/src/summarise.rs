@@ -1,10 +1,8 @@
 //! The document of a run: a pure function of its figures and what is known beside them.
 
-use inferometer_analysis::cell;
-use inferometer_analysis::cell::Cell;
+use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::search;
-use inferometer_analysis::search::SearchAnswer;
+use inferometer_analysis::search::{self, SearchAnswer};
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
 use inferometer_analysis::validity;
 use inferometer_analysis::verdict::{Validity, Verdict};

@@ -5,8 +5,7 @@ use super::curve::{Curve, Dependence, Ordered};
 use super::parts::Parts;
 use super::sketch::Sketch;
 use super::weighted_percentile;
-use crate::Distribution;
-use crate::Weighted;
+use crate::{Distribution, Weighted};
 
 /// How many samples (token events) are kept as they are: 32 MiB of them.
 pub const SAMPLES_KEPT: usize = 1 << 21;

@@ -4,8 +4,7 @@ use proptest::prelude::*;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::*;
-use crate::Weighted;
-use crate::seed;
+use crate::{Weighted, seed};
 
 #[test]
 fn percentiles_interpolate_between_the_nearest_ranks() {

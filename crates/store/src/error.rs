@@ -229,7 +229,6 @@ impl StoreError {
     }
 
     /// Whether a log ended early and all entries before its end are good.
-    #[must_use]
     pub fn is_cut(&self) -> bool {
         matches!(self, Self::LogCut { .. })
     }

@@ -43,7 +43,6 @@ impl LiveNote {
     }
 
     /// Reads it; `None` where there is none, or one of another version of this program.
-    #[must_use]
     pub fn read(path: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(path).ok()?).ok()
     }

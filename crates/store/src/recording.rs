@@ -57,13 +57,11 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     }
 
     /// The run's identity.
-    #[must_use]
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
     /// Where its [`LiveNote`] belongs.
-    #[must_use]
     pub fn live_note_path(&self) -> PathBuf {
         self.store.borrow().live_note(&self.run)
     }

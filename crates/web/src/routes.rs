@@ -1,6 +1,6 @@
 //! The table of routes: which page responds to which path. It makes no page but refusals.
 
-use inferometer_http::pages::{Event, Pages};
+use inferometer_http::pages::{Event, Pages, RequestTarget, Response};
 use inferometer_report::page as report;
 
 use crate::error::PageError;
@@ -8,8 +8,6 @@ use crate::layout::{Layout, SCRIPT, STYLE, Section, html_response};
 use crate::markup::Html;
 use crate::page;
 use crate::site::Site;
-use inferometer_http::pages::RequestTarget;
-use inferometer_http::pages::Response;
 
 /// The function that makes a page.
 type Page = fn(&mut Site, &RequestTarget) -> Result<Response, PageError>;

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use inferometer_load::PassPlan;
-use inferometer_load::Recording;
+use inferometer_load::{PassPlan, Recording};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::Finding;
 use inferometer_model::request::{Prompt, Request};

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_stats::Distribution;
-use inferometer_stats::Sample;
+use inferometer_stats::{Distribution, Sample};
 
 /// What is known of a completed answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! The interval of one difference, by resampling repeats.
 
 use super::mean;
-use inferometer_stats::seed;
-use inferometer_stats::{percentile, student_975};
+use inferometer_stats::{percentile, seed, student_975};
 
 /// Resamples: the tails that few repeats need are far out.
 const RESAMPLES: usize = 4_000;

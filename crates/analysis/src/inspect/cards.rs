@@ -6,7 +6,6 @@ use crate::pass::PassSummary;
 use inferometer_model::finding::{Finding, code};
 
 /// Where what the cards said of a pass is incomplete or too old to be of it.
-#[must_use]
 pub fn card_findings(pass: &PassSummary) -> Vec<Finding> {
     let Some(hardware) = &pass.hardware else { return Vec::new() };
     missing(hardware).into_iter().chain(stale(hardware)).collect()

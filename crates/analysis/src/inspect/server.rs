@@ -19,7 +19,6 @@ const SAME_COUNT: f64 = 0.02;
 
 /// Where the server's account of a pass differs from the client's by more than what the network
 /// and the bounds of its histograms explain, and where it is incomplete.
-#[must_use]
 pub fn server_findings(pass: &PassSummary) -> Vec<Finding> {
     let Some(says) = &pass.server else { return Vec::new() };
     let mut findings = Vec::new();

@@ -4,8 +4,7 @@
 
 use super::clustering::FEWEST_BLOCKS;
 use super::evidence::{EARLY_STOP_ALPHA_SHARE, as_many_or_more};
-use inferometer_load::Level;
-use inferometer_load::PassPlan;
+use inferometer_load::{Level, PassPlan};
 use inferometer_metrics::{Fate, RequestFigures};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Criterion;

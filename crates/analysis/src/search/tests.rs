@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::*;
 use inferometer_load::{Bound, PassPlan};
-use inferometer_metrics::request_objective as goodput;
-use inferometer_metrics::slo;
-use inferometer_metrics::{RequestFigures, Timeline, e2e, tpot, ttft};
+use inferometer_metrics::{
+    RequestFigures, Timeline, e2e, request_objective as goodput, slo, tpot, ttft,
+};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::fixture::stream;
 use inferometer_model::record::{EventKind, Record};

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use inferometer_engine::Weights;
 use inferometer_engine::profile::profile;
-use inferometer_engine::{Dtype, EngineConfig, model};
+use inferometer_engine::{Dtype, EngineConfig, Weights, model};
 use serde::Serialize;
 
 use super::run_flags::given;

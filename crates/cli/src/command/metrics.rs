@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use inferometer_analysis::blocks;
-use inferometer_analysis::serving_run;
+use inferometer_analysis::{blocks, serving_run};
 use inferometer_formats::dialect;
 use inferometer_metrics::{Direction, Origin, definitions};
 

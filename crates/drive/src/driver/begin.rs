@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_load::Due;
-use inferometer_load::OverLimit;
+use inferometer_load::{Due, OverLimit};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;

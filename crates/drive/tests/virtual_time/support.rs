@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use inferometer_analysis::search::Watcher;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
-use inferometer_load::PassPlan;
-use inferometer_load::load_model;
+use inferometer_load::{PassPlan, load_model};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request, Sampling};

@@ -2,8 +2,7 @@
 //! requests at 32 per second, many more than the engine can run at once. The data set is not here;
 //! its lengths are made of what is known of them.
 
-use inferometer_load::load_model;
-use inferometer_load::{Bound, PassPlan};
+use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
 
 use crate::config::EngineConfig;

@@ -4,11 +4,10 @@ use inferometer_analysis::search::{
     Claim, Evidence, NextTrial, Search, Settings, Trial, TrialFold, Watcher, certain_at,
 };
 use inferometer_engine::{Engine, EngineConfig, Finish, VirtualRecord, simulate};
-use inferometer_load::load_model;
-use inferometer_load::{Bound, PassPlan};
-use inferometer_metrics::{Fate, RequestFigures};
-use inferometer_metrics::{e2e, send_delay, tpot, ttft};
-use inferometer_metrics::{request_objective as goodput, slo};
+use inferometer_load::{Bound, PassPlan, load_model};
+use inferometer_metrics::{
+    Fate, RequestFigures, e2e, request_objective as goodput, send_delay, slo, tpot, ttft,
+};
 use inferometer_plan::search::{Criterion, criteria};
 use inferometer_stats::normal_quantile_above;
 use inferometer_stats::seed::of_repeat;

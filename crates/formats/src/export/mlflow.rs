@@ -6,9 +6,8 @@
 //! run; `params/KEY` and `tags/KEY` with the value, `metrics/KEY` with a line `TIME VALUE STEP` for
 //! each value; a slash in a key is a folder.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use inferometer_model::request::sha256_hex;
 use serde_json::json;

@@ -9,8 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::dialect::vllm::{Figures, Request};
 use crate::dialect::{Numbers, Stream};
 use crate::export::error::ExportError;
-use crate::failure;
-use crate::simulation;
+use crate::{failure, simulation};
 
 /// Makes the file of a pass; passes are numbered from 0 in the order of the summary's cells.
 ///

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::arrival::Arrivals;
-use crate::{Bound, OverLimit};
-use crate::{Level, load_model};
+use crate::{Bound, Level, OverLimit, load_model};
 
 fn span(value: u64) -> Duration {
     Duration::from_millis(value)

@@ -44,7 +44,6 @@ pub struct Finding {
 
 impl Finding {
     /// A finding about the whole run, with the severity and the advice of its code.
-    #[must_use]
     pub fn of(code: Code, message: impl Into<String>) -> Self {
         Self {
             code: code.name.to_owned(),
@@ -56,13 +55,11 @@ impl Finding {
     }
 
     /// Whether it has this code.
-    #[must_use]
     pub fn is(&self, code: Code) -> bool {
         self.code == code.name
     }
 
     /// Whether it has one of these codes.
-    #[must_use]
     pub fn is_one_of(&self, codes: &[Code]) -> bool {
         codes.iter().any(|code| self.is(*code))
     }

@@ -1,9 +1,8 @@
 //! Epoll with nanosecond timeouts, and the event counter that wakes it.
 
-use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::ptr;
 use std::time::Duration;
+use std::{io, ptr};
 
 use libc::c_long;
 

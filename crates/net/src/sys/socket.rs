@@ -1,10 +1,8 @@
 //! Sockets: connecting without waiting, options, and receives with the kernel's time stamps.
 
-use std::io;
-use std::mem;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::ptr;
+use std::{io, mem, ptr};
 
 use libc::c_long;
 

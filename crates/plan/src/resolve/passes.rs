@@ -7,8 +7,7 @@ use crate::search::SearchPlan;
 use crate::spec::levels::{self, Staged};
 use crate::spec::{Mistakes, Spec, values};
 use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, OverLimit, PassPlan};
-use inferometer_load::{CountOf, Level, Recording, Script};
+use inferometer_load::{Bound, CountOf, Level, OverLimit, PassPlan, Recording, Script};
 use inferometer_model::suggest::did_you_mean;
 
 /// Requests of the published tables: one by one, and saturated.

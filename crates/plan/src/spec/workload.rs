@@ -7,8 +7,7 @@ use serde_json::Value as Json;
 use super::blocks::BlockKeys;
 use super::serving::ServingKeys;
 use super::{ConversationKeys, DrawnKeys, Mistakes, RowsKeys, TraceKeys};
-use crate::parts::RowsFormat;
-use crate::parts::WorkloadPlan;
+use crate::parts::{RowsFormat, WorkloadPlan};
 use inferometer_model::suggest::did_you_mean;
 
 /// The keys of a plan that say where prompts come from.

@@ -3,8 +3,7 @@
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_metrics::{Definition, Statistic, Value, registry};
-use inferometer_stats::CurvePoint;
-use inferometer_stats::Distribution;
+use inferometer_stats::{CurvePoint, Distribution};
 
 use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
 use crate::number::{count, significant};

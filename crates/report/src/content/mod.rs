@@ -14,14 +14,10 @@ use inferometer_model::finding::{Finding, Severity};
 use crate::chart::Chart;
 use crate::charts::SEARCH;
 use crate::document::{Block, Span, Text, Tone, code_fact, fact, plain};
-use crate::extra_tables;
-use crate::label;
 use crate::number::{MISSING, significant};
-use crate::published;
-use crate::search;
-use crate::table;
 use crate::text_table::{Align, Table};
 use crate::trace::Traces;
+use crate::{extra_tables, label, published, search, table};
 
 /// What a report is made of.
 #[derive(Clone, Copy, Debug)]

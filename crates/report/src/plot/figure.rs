@@ -3,14 +3,11 @@
 
 use std::fmt::Write as _;
 
-use super::axes;
-use super::data;
-use super::ink;
 use super::layout::Layout;
-use super::legend;
 use super::look::{SAMPLE, sample};
 use super::svg::{Svg, coordinate};
 use super::theme::Theme;
+use super::{axes, data, ink, legend};
 use crate::chart::{Chart, Legend, Series};
 use crate::escape::xml;
 

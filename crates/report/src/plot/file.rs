@@ -1,14 +1,11 @@
 //! A chart as an SVG file: title, subject, notes and legend stand in the picture.
 
-use super::axes;
 use super::font::{Font, LEGEND, NOTE, NOTICE, SUBJECT, TITLE};
-use super::ink;
 use super::layout::{Layout, MARGIN};
-use super::legend;
-use super::line_ends;
 use super::look::{SAMPLE, sample};
 use super::svg::{Anchor, Svg};
 use super::theme::Theme;
+use super::{axes, ink, legend, line_ends};
 use crate::chart::{Chart, Legend, Series};
 
 /// Baselines of the title and of the line below it.

@@ -60,7 +60,6 @@ impl Prompts {
     }
 
     /// The tokenizer that gives them their lengths.
-    #[must_use]
     pub fn tokenizer(&self) -> &PromptTokenizer {
         &self.tokenizer
     }

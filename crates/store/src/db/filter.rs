@@ -29,7 +29,6 @@ pub struct RunFilter {
 
 impl RunFilter {
     /// `since` and `until`, where no run can fit because `since` is after `until`.
-    #[must_use]
     pub fn never(&self) -> Option<(&str, &str)> {
         let (since, until) = (self.since.as_deref()?, self.until.as_deref()?);
         // Only the digits that both have can be compared.
@@ -38,7 +37,6 @@ impl RunFilter {
     }
 
     /// Whether a run meets all conditions. The limit is none of them.
-    #[must_use]
     pub fn fits(&self, run: &RunRow) -> bool {
         let lower = |text: &str| text.to_lowercase();
         let holds = |wanted: &Option<String>, text: Option<&str>| {

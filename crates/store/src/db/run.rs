@@ -194,7 +194,6 @@ impl StoredRun {
 
     /// Whether its answers were streamed. The plan says so, whichever version wrote it; of an import
     /// that is all that it says.
-    #[must_use]
     pub fn streamed(&self) -> bool {
         let plan: serde_json::Value = serde_json::from_str(&self.plan_json).unwrap_or_default();
         plan["sampling"]["stream"].as_bool().unwrap_or(true)

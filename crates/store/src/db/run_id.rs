@@ -15,7 +15,6 @@ pub struct RunId(String);
 impl RunId {
     /// The identity of a run that began at a wall time, in nanoseconds since the Unix epoch.
     /// `suffix` should be random: two runs of one second must not share it.
-    #[must_use]
     pub fn new(started_unix_ns: i64, suffix: u16) -> Self {
         Self(format!("{}-{suffix:04x}", calendar::compact(started_unix_ns)))
     }
@@ -25,7 +24,6 @@ impl RunId {
     }
 
     /// The identity as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

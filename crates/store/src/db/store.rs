@@ -51,13 +51,11 @@ impl Store {
     }
 
     /// The path of the log of a run. [`Store::begin_run`] creates its folder.
-    #[must_use]
     pub fn log_path(&self, run: &RunId) -> PathBuf {
         self.sibling_path(&log_file(run))
     }
 
     /// The path of the [`crate::LiveNote`] of a run.
-    #[must_use]
     pub fn live_note(&self, run: &RunId) -> PathBuf {
         self.log_path(run).with_extension("live")
     }

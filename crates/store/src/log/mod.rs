@@ -48,7 +48,6 @@ pub struct LogHeader {
 
 impl LogHeader {
     /// The header of a log of this program's version.
-    #[must_use]
     pub fn new(run_id: impl Into<String>, origin_unix_ns: i64) -> Self {
         Self {
             format: LOG_VERSION,

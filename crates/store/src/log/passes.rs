@@ -68,7 +68,6 @@ pub struct PassStream<'a> {
 
 impl Passes {
     /// The header of the log.
-    #[must_use]
     pub fn header(&self) -> &LogHeader {
         self.log.header()
     }
@@ -102,13 +101,11 @@ impl Iterator for Passes {
 
 impl PassStream<'_> {
     /// The cell, the load and the number of the pass.
-    #[must_use]
     pub fn begin(&self) -> &PassBegin {
         &self.begin
     }
 
     /// How the pass ended: known after its last item, and absent where the log was cut within it.
-    #[must_use]
     pub fn end(&self) -> Option<&PassEnd> {
         self.end.as_ref()
     }

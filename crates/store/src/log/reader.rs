@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use inferometer_model::record::{RECORD_VERSION, Record};
 use serde::de::DeserializeOwned;
 
-use super::batch;
 use super::frame::{HEAD_BYTES, Head, Kind, MAGIC};
 use super::resolution::TICK_NS;
-use super::{Entry, LOG_VERSION, LogHeader, PassBegin, PassEnd};
+use super::{Entry, LOG_VERSION, LogHeader, PassBegin, PassEnd, batch};
 use crate::error::StoreError;
 
 /// The reader of one run's log: an iterator of its entries.
@@ -100,7 +99,6 @@ impl LogReader {
     }
 
     /// What stands at the head of the log.
-    #[must_use]
     pub fn header(&self) -> &LogHeader {
         &self.header
     }

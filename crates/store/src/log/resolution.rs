@@ -61,13 +61,11 @@ pub(super) fn read_width_code(read: &Read) -> u64 {
 /// begins gets width zero). Everything else stays as it is.
 ///
 /// Storing is idempotent: `as_stored(as_stored(r)) == as_stored(r)`.
-#[must_use]
 pub fn as_stored(record: &Record) -> Record {
     into_stored(record.clone())
 }
 
 /// As [`as_stored`], without a copy.
-#[must_use]
 pub fn into_stored(mut record: Record) -> Record {
     let cut = |at: Nanos| Nanos(ticks(at) * TICK_NS);
     for read in &mut record.reads {

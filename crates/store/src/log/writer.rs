@@ -178,7 +178,6 @@ impl LogWriter {
     }
 
     /// The file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -226,7 +225,6 @@ impl LogWriter {
 
 /// Whether a process, this one included, is writing a log: a lock on it ends with its writer,
 /// however that ends. `None` where the file cannot be opened or the file system has no locks.
-#[must_use]
 pub fn is_being_written(path: &Path) -> Option<bool> {
     match File::open(path) {
         Ok(file) => match file.try_lock_shared() {

@@ -10,8 +10,7 @@ use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::page::lines::lines;
 use crate::site::Site;
-use inferometer_http::pages::Response;
-use inferometer_http::pages::{RequestTarget, link};
+use inferometer_http::pages::{RequestTarget, Response, link};
 
 /// Most runs in one comparison: plots name each of them.
 const MAX_RUNS: usize = 8;

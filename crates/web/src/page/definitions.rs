@@ -1,15 +1,13 @@
 //! The definitions of the metrics. The texts come from the metrics themselves.
 
-use inferometer_analysis::blocks;
-use inferometer_analysis::serving_run;
+use inferometer_analysis::{blocks, serving_run};
 use inferometer_metrics::{Direction, Origin, Over, definitions as metrics};
 
 use crate::error::PageError;
 use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::site::Site;
-use inferometer_http::pages::RequestTarget;
-use inferometer_http::pages::Response;
+use inferometer_http::pages::{RequestTarget, Response};
 
 /// `/metrics`
 pub(crate) fn definitions(_: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {

@@ -5,8 +5,7 @@ use inferometer_report::{page, plot};
 use crate::error::PageError;
 use crate::files;
 use crate::site::Site;
-use inferometer_http::pages::RequestTarget;
-use inferometer_http::pages::Response;
+use inferometer_http::pages::{RequestTarget, Response};
 
 /// Pixels per unit of a plot's drawing.
 const PNG_SCALE: f32 = 2.0;

@@ -17,9 +17,7 @@ use crate::markup::Html;
 use crate::page::charts::{distributions, ms, over_time};
 use crate::page::lines::{Line, lines};
 use crate::site::Site;
-use inferometer_http::pages::Event;
-use inferometer_http::pages::Response;
-use inferometer_http::pages::{RequestTarget, link};
+use inferometer_http::pages::{Event, RequestTarget, Response, link};
 
 /// How long a note about requests in flight is valid. A run writes one every second.
 const NOTE_VALID_NS: u64 = 10_000_000_000;

@@ -6,8 +6,7 @@ use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::page::lines::{Line, lines};
 use crate::site::Site;
-use inferometer_http::pages::Response;
-use inferometer_http::pages::{RequestTarget, link};
+use inferometer_http::pages::{RequestTarget, Response, link};
 
 /// `/records`
 pub(crate) fn records(site: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {

@@ -9,8 +9,7 @@ use crate::markup::Html;
 use crate::page::lines::Line;
 use crate::report::plan_text;
 use crate::site::Site;
-use inferometer_http::pages::Response;
-use inferometer_http::pages::{RequestTarget, link};
+use inferometer_http::pages::{RequestTarget, Response, link};
 
 /// `/runs/RUN`
 pub(crate) fn run(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {

@@ -5,8 +5,7 @@ use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::page::lines::{Filter, Line};
 use crate::site::Site;
-use inferometer_http::pages::Response;
-use inferometer_http::pages::{RequestTarget, link};
+use inferometer_http::pages::{RequestTarget, Response, link};
 
 /// Runs on a page by default, and at most.
 const PAGE_SIZE: usize = 50;

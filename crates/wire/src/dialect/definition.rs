@@ -5,9 +5,8 @@ use inferometer_model::request::{Prompt, Request, Sampling};
 use serde_json::Value;
 
 use super::json::merge;
-use crate::ParsedResponse;
-use crate::WireError;
 use crate::http::Head;
+use crate::{ParsedResponse, WireError};
 
 /// One kind of server.
 pub struct Dialect {

@@ -3,9 +3,8 @@
 //! files that cannot be used are counted by reason and reported; nothing is repaired.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use serde_json::Value;
 

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::PrefixPlan;
 use inferometer_stats::portable;
-use inferometer_stats::seed;
-use inferometer_stats::seed::{below, unit};
+use inferometer_stats::seed::{self, below, unit};
 
 use super::words::{self, Shape};
 use crate::context::PromptContext;

@@ -6,8 +6,7 @@ use inferometer_stats::seed;
 
 use crate::context::PromptContext;
 use crate::error::WorkloadError;
-use crate::fit::short_tag;
-use crate::fit::{self, SizedPrompt, Words};
+use crate::fit::{self, SizedPrompt, Words, short_tag};
 use crate::note::Note;
 use crate::parallel;
 use crate::scope::{PromptForm, PromptScope};

@@ -16,8 +16,7 @@ use super::timeline::{Arrival, Timeline};
 use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::fetch;
-use crate::fit::short_tag;
-use crate::fit::{self, Words};
+use crate::fit::{self, Words, short_tag};
 use crate::note::Note;
 use crate::scope::PromptScope;
 use crate::workload::{

@@ -3,8 +3,7 @@
 use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
 use inferometer_load::distribution::Distribution;
 use inferometer_plan::WorkloadPlan;
-use inferometer_workload::Turn;
-use inferometer_workload::embedded;
+use inferometer_workload::{Turn, embedded};
 
 use crate::support::{SHAREGPT, cell, place, spec};
 

@@ -3,8 +3,7 @@
 
 use inferometer_model::request::{Prompt, Request};
 use inferometer_plan::WorkloadPlan;
-use inferometer_workload::PromptForm;
-use inferometer_workload::Turn;
+use inferometer_workload::{PromptForm, Turn};
 
 use crate::conversation::conversations;
 use crate::support::{cell, compare_with_golden, place, sources, spec};

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use inferometer_load::RECORDED;
-use inferometer_load::{Due, load_model};
+use inferometer_load::{Due, RECORDED, load_model};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::request::{Request, Sampling, WorkloadHasher};
 use inferometer_plan::WorkloadPlan;

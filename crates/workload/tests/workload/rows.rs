@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_load::Due;
-use inferometer_load::PassPlan;
+use inferometer_load::{Due, PassPlan};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::request::Prompt;
 use inferometer_plan::spec::{Known, RowsKeys, Spec, Value, WorkloadKeys};

@@ -7,8 +7,7 @@ use inferometer_analysis::imported::Stated;
 use inferometer_analysis::prediction::CellPrediction;
 use inferometer_analysis::serving_run::FIELDS;
 use inferometer_analysis::table_import::place_of;
-use inferometer_load::Level;
-use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_load::{Bound, Level, OverLimit, PassPlan};
 use inferometer_model::outcome::OutcomeCounts;
 
 use super::{Page, target};

@@ -1,7 +1,6 @@
 //! AIPerf's `profile_export_aiperf.json`, and the requests of its `profile_export.jsonl`.
 
-use inferometer_load::Recording;
-use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_load::{Bound, OverLimit, PassPlan, Recording};
 use inferometer_metrics::{e2e, tpot, ttft};
 use inferometer_model::finding::{Finding, code};
 use serde_json::Value;

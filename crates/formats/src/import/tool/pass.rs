@@ -3,15 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use inferometer_analysis::cell;
-use inferometer_analysis::cell::Cell;
+use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::imported::Stated;
 use inferometer_analysis::instrument::Instrument;
 use inferometer_analysis::pass::PassSummary;
-use inferometer_load::Level;
 use inferometer_load::arrival::Arrivals;
-use inferometer_load::{Bound, OverLimit, PassPlan};
+use inferometer_load::{Bound, Level, OverLimit, PassPlan};
 use inferometer_metrics::{e2e, send_delay, ttft};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::OutcomeCounts;
