@@ -81,7 +81,7 @@ impl SoFar {
         }
     }
 
-    /// The metrics of which not a single statistic only is watched: their distributions are drawn.
+    /// The metrics whose distributions are drawn: those with several watched statistics.
     pub fn drawn(&self) -> impl Iterator<Item = (&'static Definition, &Histogram)> {
         let drawn = self.watched.iter().filter(|(_, live, _)| live.watched.len() > 1);
         drawn.map(|(metric, _, histogram)| (*metric, histogram))
