@@ -16,7 +16,7 @@ pub struct Definition {
     pub name: &'static str,
     /// The formula, in the words of the record.
     pub formula: &'static str,
-    /// The unit of its values.
+    /// The unit of its values: of those that results hold milliseconds, or milliseconds per token.
     pub unit: Unit,
     /// The instant from which it counts; absent where it counts from none.
     pub origin: Option<Origin>,
@@ -37,7 +37,7 @@ pub struct Definition {
     #[serde(skip)]
     pub title: &'static str,
     /// The key of its distribution in the results of a pass, such as `ttft_ms`; absent where
-    /// results hold none.
+    /// results hold none. `schema/summary.schema.json` names it too, and is written by hand.
     #[serde(skip)]
     pub result_key: Option<&'static str>,
     /// Whether it is one by which requests are told apart: the results of each class of requests hold
@@ -107,7 +107,7 @@ pub struct ErrorBound {
 /// The column of a metric in exported rows of requests, under its `result_key`.
 #[derive(Clone, Copy, Debug)]
 pub struct Exported {
-    /// Its place among the columns of metrics.
+    /// Its place among the columns of metrics. Columns are never moved: a new one comes last.
     pub place: u8,
     /// What it means, in a sentence.
     pub about: &'static str,
@@ -144,7 +144,7 @@ pub enum Judged {
 pub struct OnRequests {
     /// The value of a completed request; a request without one does not meet an upper limit.
     pub value: fn(&Timeline<'_>) -> Option<f64>,
-    /// The least that the value of a request in flight can come to.
+    /// The least that the value of a request in flight can come to; 0 where nothing is known of it.
     pub at_least: fn(&Pending) -> f64,
     /// Whether it can only be judged on a stream.
     pub needs_stream: bool,

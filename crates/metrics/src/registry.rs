@@ -1,4 +1,5 @@
-//! Every metric, in one list: a further one is its file and a line here.
+//! Every metric, in one list: a further one is its file, its `mod` line in `lib.rs`, and a line
+//! here. Schemas and the store name keys of their own: ARCHITECTURE.md, "The key of a metric".
 //!
 //! What a metric is used for stands in its [`Definition`]: whether results hold its distribution,
 //! whether objectives may name it, where it is shown. Folding, objectives, goodput, searches,

@@ -64,7 +64,7 @@ impl ParsedResponse {
         self.events.push(Event { read: self.read, kind, chars, tokens });
     }
 
-    /// ParsedResponse text; empty text is half a character.
+    /// A part of the answer's text; empty text is half a character.
     pub fn text(&mut self, text: &str, tokens: Option<u32>) {
         let kind = if text.is_empty() { EventKind::EmptyText } else { EventKind::Text };
         self.token(kind, chars(text), tokens);
@@ -111,7 +111,8 @@ impl ParsedResponse {
         self.usage.cached = usage.cached.or(self.usage.cached);
     }
 
-    /// The dialect's end mark.
+    /// The dialect's end mark, where it is a message of its own. Where the last message with content
+    /// is the end, a dialect sets the field `done`, for there is no further event.
     pub fn done(&mut self) {
         self.event(EventKind::Done);
         self.done = true;

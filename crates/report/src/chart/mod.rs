@@ -14,7 +14,7 @@ pub use series::{Series, Shape, Tint};
 /// Panels with one horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// Its name within a page, and that of its file: letters, digits and dashes.
+    /// Its name within a page, and that of its file: letters, digits, `-` and `_`.
     pub id: String,
     /// What is shown.
     pub title: String,

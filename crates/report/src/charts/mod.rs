@@ -2,9 +2,9 @@
 //! results and traces. Nothing here is drawn, and what is thinned out or left out is named in the
 //! notes of the chart.
 //!
-//! A chart of a run is a file here and a line in `OF_RUN`; a chart of a pass a file and a line in
-//! `OF_PASS`. Files, report and pages show it then, for they go through what [`of_run`] and
-//! `of_pass` return.
+//! A chart of a run is a file here, its `mod` line and a line in `OF_RUN`; a chart of a pass likewise
+//! in `OF_PASS`. A chart of passes shows at most seven lines and names the others, as `latency` does.
+//! Files, report and pages show it then, for they go through what [`of_run`] and `of_pass` return.
 
 mod blocks;
 mod course;
@@ -38,7 +38,7 @@ type OfRun = fn(&Summary, &Traces) -> Vec<Chart>;
 /// A chart of a pass, from the pass's id in the page and the most points of a line.
 type OfPass = fn(&str, &PassSummary, &PassTrace, usize) -> Option<Chart>;
 
-/// The charts of a run, in the order in which they are shown.
+/// The charts of a run, in the order in which they are shown: the time line last.
 const OF_RUN: [OfRun; 6] =
     [search::charts, blocks::charts, grid::charts, load::charts, latency::charts, timeline::charts];
 

@@ -45,7 +45,8 @@ pub struct PassTrace {
     pub latencies: Vec<Latency>,
     /// What happened at which time.
     pub course: Course,
-    /// A sample of its requests, to be drawn one by one.
+    /// A sample of its requests, in the order of their indices, to be drawn one by one; a count over it
+    /// is to be multiplied by `step`.
     pub requests: Vec<RequestSpan>,
     /// The sample has every `step`th request by index.
     pub step: u32,

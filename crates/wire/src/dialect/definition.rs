@@ -14,9 +14,10 @@ pub struct Dialect {
     pub name: &'static str,
     /// What it is, in one line.
     pub description: &'static str,
-    /// Where it is specified.
+    /// Where it is specified, as an `https` address.
     pub source: &'static str,
-    /// The path for responses in one body; `{model}` in it stands for the model's name.
+    /// The path for responses in one body, and for streams unless `stream_path` is given; `{model}`
+    /// in it stands for the model's name.
     pub whole_path: &'static str,
     /// The path for streams; empty if it is the same.
     pub stream_path: &'static str,
@@ -112,13 +113,19 @@ impl Dialect {
 pub enum Framing {
     /// Server-sent events.
     Sse,
-    /// Messages that end with NUL or LF.
+    /// Messages that end with NUL or LF, such as a JSON object per line, the last one too. A
+    /// stream of media type `application/json` is malformed: that is one body.
     NulDelimited,
     /// One message: the whole body.
     WholeBody,
 }
 
 /// Decodes the messages of one response.
+///
+/// It reports to the [`ParsedResponse`] what comes: output by `text`, `reasoning` or `tool_call`,
+/// each with its tokens if the message states them; the counts of the whole by `usage`; the reason
+/// to stop by `finish`. Without `finish`, and without `proper_end` where a server gives no reason,
+/// the response counts as truncated.
 pub(crate) trait Decode: Send {
     /// The head of a successful response, before any message.
     fn head(&mut self, _head: &Head, _response: &mut ParsedResponse) {}
@@ -126,7 +133,8 @@ pub(crate) trait Decode: Send {
     /// One message of a stream.
     fn message(&mut self, data: &str, response: &mut ParsedResponse);
 
-    /// A whole body that is not streamed. By default it is one message.
+    /// A whole body that is not streamed. By default it is one message; a body of several lines is
+    /// to be taken apart here.
     fn body(&mut self, body: &[u8], response: &mut ParsedResponse) {
         self.message(&String::from_utf8_lossy(body), response);
     }
