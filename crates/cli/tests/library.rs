@@ -129,7 +129,7 @@ fn predictions_are_values_that_compare_and_search() {
 
     let keys = json!({
         "model": "chatglm3-6b", "input_lengths": [128], "output_lengths": [32],
-        "search": {"over": "rate", "from": 1, "to": 8}, "slo": "p99(ttft)<1s",
+        "search": {"over": "rate", "from": 1, "to": 8}, "slo": "ttft_p99<1s",
     });
     let config = EngineConfig::of_model("chatglm3-6b").expect("a model");
     let (plan, context) = planned(keys, folder.path());

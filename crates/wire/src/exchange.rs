@@ -5,6 +5,7 @@ use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{EventKind, detail};
 use inferometer_model::request::Prompt;
 use memchr::memchr2;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::ParsedResponse;
@@ -225,7 +226,7 @@ impl Body {
             self.decode.head(head, &mut self.parsed);
             match self.framing {
                 Framing::Sse => Content::Sse(Decoder::new()),
-                Framing::NulDelimited => Content::Delimited(Vec::new()),
+                Framing::Delimited => Content::Delimited(Vec::new()),
                 Framing::WholeBody => Content::Whole(Vec::new()),
             }
         };
@@ -243,8 +244,11 @@ impl Body {
             }
             Content::Delimited(partial) => {
                 let left = delimited(partial, bytes, |data| {
-                    parsed.begin_message();
-                    decode.message(data, parsed);
+                    // A line that ends with CR LF may be empty but for the CR.
+                    if !data.trim().is_empty() {
+                        parsed.begin_message();
+                        decode.message(data, parsed);
+                    }
                 });
                 if left > MAX_MESSAGE_BYTES {
                     self.give_up(format!("a message of more than {MAX_MESSAGE_BYTES} bytes"));
@@ -268,7 +272,15 @@ impl Body {
         match &mut self.content {
             Content::Unknown | Content::Rejected(_) => {}
             Content::Sse(decoder) => self.cut_message = decoder.finish(),
-            Content::Delimited(partial) => self.cut_message = !partial.is_empty(),
+            Content::Delimited(partial) => {
+                let last = String::from_utf8_lossy(partial);
+                if serde_json::from_str::<IgnoredAny>(&last).is_ok() {
+                    self.parsed.begin_message();
+                    self.decode.message(&last, &mut self.parsed);
+                } else {
+                    self.cut_message = !last.trim().is_empty();
+                }
+            }
             Content::Whole(body) => {
                 let body = std::mem::take(body);
                 self.parsed.begin_message();
@@ -338,7 +350,7 @@ fn mismatch(framing: Framing, head: &Head) -> Option<String> {
     let media_type = head.header("content-type")?.split(';').next()?.trim().to_ascii_lowercase();
     let (requested, fits) = match framing {
         Framing::Sse => ("a stream of server-sent events", media_type == "text/event-stream"),
-        Framing::NulDelimited => (
+        Framing::Delimited => (
             "a stream of JSON messages",
             !["text/html", "text/event-stream", "application/json"].contains(&&*media_type),
         ),

@@ -277,6 +277,19 @@ fn views_answer_the_common_questions() {
 }
 
 #[test]
+fn the_view_of_latencies_has_every_metric_that_results_have() {
+    let folder = TempDir::new().unwrap();
+    let _store = finished(&folder);
+    let [view] = ask(&folder, "SELECT sql FROM sqlite_master WHERE name = 'v_latencies'")
+        .try_into()
+        .unwrap();
+    let view: String = view;
+    for (key, _) in inferometer_metrics::registry::in_results() {
+        assert!(view.contains(&format!("\"{key}\"")), "{key}: a step of the schema has to add it");
+    }
+}
+
+#[test]
 fn two_runs_stand_beside_each_other_in_sql() {
     let folder = TempDir::new().unwrap();
     let (mut store, first) = finished(&folder);

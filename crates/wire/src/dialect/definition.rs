@@ -113,9 +113,9 @@ impl Dialect {
 pub enum Framing {
     /// Server-sent events.
     Sse,
-    /// Messages that end with NUL or LF, such as a JSON object per line, the last one too. A
-    /// stream of media type `application/json` is malformed: that is one body.
-    NulDelimited,
+    /// Messages that end with NUL or LF, such as a JSON object per line; the last one may end with the
+    /// body. A stream of media type `application/json` is malformed: that is one body.
+    Delimited,
     /// One message: the whole body.
     WholeBody,
 }

@@ -17,7 +17,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     description: "vLLM's native /generate (vllm.entrypoints.api_server): cumulative text, no usage",
     source: "https://github.com/vllm-project/vllm/blob/v0.2.7/vllm/entrypoints/api_server.py",
     whole_path: "/generate",
-    stream_framing: Framing::NulDelimited,
+    stream_framing: Framing::Delimited,
     reports_usage: false,
     fields,
     decoder,

@@ -207,6 +207,14 @@ fn vllm_native_streams_repeat_the_prompt_and_the_text() {
     let cases: &[(&str, Vec<String>, &str, &str, Outcome)] = &[
         ("NUL", all(three, "\0"), "TeT", "a bc", Outcome::Complete),
         ("LF", all(three, "\n"), "TeT", "a bc", Outcome::Complete),
+        ("CR LF and empty lines", all(three, "\r\n\r\n"), "TeT", "a bc", Outcome::Complete),
+        (
+            "no last end",
+            vec![message("Say 1: ab") + "\n", message("Say 1: abc")],
+            "TT",
+            "abc",
+            Outcome::Complete,
+        ),
         ("cut", vec![message("Say 1: a") + "\0", "{\"te".into()], "T", "a", Outcome::Truncated),
         ("other prompt", all(&["Say 2: a"], "\0"), "", "", Outcome::Malformed),
         ("shorter", all(&["Say 1: ab", "Say 1: a"], "\0"), "T", "ab", Outcome::Malformed),
