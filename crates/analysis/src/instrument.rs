@@ -55,9 +55,9 @@ pub(crate) struct InstrumentFold {
     widths_us: Pool,
     bounds_us: Vec<(&'static Definition, Column)>,
     coalesced: u64,
-    /// Widths of one record's arrivals in microseconds, kept for its room.
+    /// Widths of one record's arrivals in microseconds, kept to use its memory again.
     widths: Vec<f64>,
-    /// Bounds of one request, kept for their room.
+    /// Bounds of one request, kept to use their memory again.
     bounds: Vec<Weighted>,
 }
 

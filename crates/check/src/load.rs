@@ -1,27 +1,28 @@
-//! What the client and the bare reader of a check are asked to do.
+//! The load that the client and the bare reader of a check play. Values only.
 
 use std::net::SocketAddr;
 
-/// Requests to a server of known truth.
+/// Requests to the server of known truth.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Where the server listens.
+    /// The address on which the server listens.
     pub server: SocketAddr,
-    /// Streams at a time.
+    /// The number of streams that are open at the same time.
     pub streams: u32,
-    /// Requests in all.
+    /// The total number of requests.
     pub requests: u32,
-    /// Tokens of each.
+    /// Tokens of each stream.
     pub tokens: u32,
 }
 
-/// What the client is asked to do.
+/// The load that the client plays, and how.
 #[derive(Clone, Debug)]
 pub struct ClientLoad {
-    /// The requests.
+    /// The requests, as for the bare reader.
     pub load: Load,
-    /// Requests per second, instead of a closed loop.
+    /// The arrival rate of an open loop, in requests per second; absent: a closed loop.
     pub rate: Option<f64>,
-    /// Play them once more and compare every event with the truth.
+    /// Whether the client plays the requests once more to measure its errors: it compares the arrival
+    /// of every event with the truth.
     pub errors: bool,
 }

@@ -9,9 +9,9 @@ pub struct RequestId(pub u64);
 pub struct Lengths {
     /// Prompt tokens.
     pub prompt: u32,
-    /// Output tokens that are requested at most.
+    /// The most output tokens that the request allows.
     pub max_tokens: u32,
-    /// Output tokens after which the text ends by itself, if that is less.
+    /// The number of output tokens after which the model ends the text, if less than `max_tokens`.
     pub ends_after: u32,
 }
 

@@ -1,15 +1,15 @@
-//! How far before its stamp a token may have arrived. Never a judgement.
+//! The width of the arrival interval of each token event. It does not judge a width.
 
 use std::time::Duration;
 
 use inferometer_model::record::Record;
 
-/// How far before its stamp each token event may have arrived, in the order of the events.
+/// How long before its stamp each token event may have arrived, in the order of the events.
 ///
-/// The kernel keeps one stamp for data that queued up while nobody read: the last one's. So the
-/// last token event of a read is exact, and the others arrived between the last look that found
-/// nothing and the stamp. Where the kernel gave no stamp, every event of the read lies in that
-/// interval, for nobody knows how long it lay there.
+/// If several segments wait in the socket's buffer, the kernel gives only the stamp of the last one.
+/// So the stamp is exact for the last token event of a read. The others arrived between the last
+/// instant at which the socket was seen to be empty and the stamp. Without a kernel stamp this holds
+/// for every event of the read, also for the last one: it may have waited in the buffer.
 pub fn arrival_widths(record: &Record) -> impl Iterator<Item = Duration> {
     let mut events = record.token_events().peekable();
     std::iter::from_fn(move || {

@@ -16,7 +16,7 @@ pub struct Spans {
     pub receive_lateness: Buckets,
     /// How far before its stamp each token event may have arrived.
     pub arrival_width: Buckets,
-    /// Values of one request, kept for its room.
+    /// Values of one request, kept to use its memory again.
     values: Vec<Weighted>,
 }
 

@@ -130,7 +130,8 @@ fn a_first_event_without_visible_text_is_not_the_first_token() {
 
 #[test]
 fn the_tokens_up_to_ttft_are_not_in_tpot() {
-    // Half a character at 10 ms is a token, but nobody sees it before 20 ms: 2 of 4 tokens.
+    // The token at 10 ms does not complete a character: its text is visible only at 20 ms. So 2 of 4
+    // tokens.
     let record = stream(
         0.0,
         &[(10.0, EmptyText, None), (20.0, Text, None), (30.0, Text, None), (50.0, Text, None)],

@@ -40,7 +40,8 @@ pub enum EventKind {
     Role,
     /// Answer text.
     Text,
-    /// An empty text where the dialect sends one message per token: half of a character.
+    /// An empty text, where the dialect sends one message per token: the token does not complete a
+    /// character.
     EmptyText,
     /// Text of the model's reasoning, before its answer.
     Reasoning,
@@ -65,7 +66,7 @@ crate::names!(EventKind {
 });
 
 impl EventKind {
-    /// Whether the event brings output of the model: text, reasoning, a tool call or half a
+    /// Whether the event brings output of the model: text, reasoning, a tool call or an incomplete
     /// character.
     pub fn is_token(self) -> bool {
         matches!(self, Self::Text | Self::EmptyText | Self::Reasoning | Self::ToolCall)

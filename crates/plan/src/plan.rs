@@ -1,4 +1,4 @@
-//! A resolved plan: everything that decides what is measured, nothing left to default.
+//! A resolved plan: everything that decides what is measured. No value is left to a default.
 //!
 //! A plan is made by [`Spec::resolve`] and cannot be built from an invalid spec.
 
@@ -23,8 +23,8 @@ use crate::spec::Spec;
 pub struct Plan {
     /// The server under test.
     pub target: TargetPlan,
-    /// How it is started, where the run does that; its address in `target` has then port 0 if a
-    /// free one is to be chosen.
+    /// How the run starts the server; absent if the run does not start it. If the run is to choose a
+    /// free port, the address in `target` has port 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch: Option<LaunchPlan>,
     /// The tokenizer that the user named: a file, a folder or a hub id.
@@ -35,51 +35,51 @@ pub struct Plan {
     pub cells: Vec<CellPlan>,
     /// The passes of each cell, in order.
     pub passes: Vec<PassPlan>,
-    /// What is sent before each cell and not reported.
+    /// The requests that are sent before each cell and are not reported.
     pub warmup: Warmup,
-    /// The rest after each pass, during which nothing is sent, so that one pass does not reach
-    /// into the next.
+    /// The pause after each pass. No request is sent in it, so that a pass does not affect the next
+    /// one.
     #[serde(default, with = "optional_nanoseconds", skip_serializing_if = "Option::is_none")]
     pub cooldown: Option<Duration>,
-    /// How often the passes of each cell are carried out.
+    /// How many times the passes of each cell are carried out.
     #[serde(default)]
     pub repeat: Repeat,
-    /// How output is chosen and delivered.
+    /// How the server chooses output tokens, and whether it streams them.
     pub sampling: Sampling,
-    /// Send prompts as token ids.
+    /// Whether prompts are sent as token ids.
     pub token_ids: bool,
-    /// Empty the server's prefix cache before each pass.
+    /// Whether the server's prefix cache is emptied before each pass.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reset_prefix_cache: bool,
-    /// Fit the prompt and the chat template around it, together, to the input length.
+    /// Whether the input length includes the tokens of the chat template.
     pub count_template: bool,
-    /// When to give a request up.
+    /// The times after which a request is given up.
     pub timeouts: Timeouts,
-    /// The share of failed requests of a pass above which the run fails.
+    /// The run fails if a larger share of the requests of a pass fails; from 0 to 1.
     pub max_failures: f64,
-    /// What is asked of the server and its cards while passes run.
+    /// Which metrics of the server and its GPUs are sampled while passes run.
     #[serde(default, skip_serializing_if = "ObservePlan::is_default")]
     pub observe: ObservePlan,
-    /// Objectives judged on the run.
+    /// Objectives on statistics of the run.
     pub slo: Vec<Objective>,
-    /// Objectives judged on each request; those that meet all of them are the goodput.
+    /// Objectives on each request. The goodput counts the requests that meet all of them.
     #[serde(default)]
     pub goodput: Vec<RequestObjective>,
-    /// The highest load is looked for that meets the objectives: there is one pass then, which
-    /// its trials vary.
+    /// The search for the highest load that meets the objectives; absent if the run is no search. A
+    /// search has one pass, and each trial plays it at another load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchPlan>,
-    /// Makes every random choice.
+    /// The seed of every random choice.
     pub seed: u64,
-    /// What was asked for, as a plan file would say it: for a reader who wants to do it again.
-    /// No header, no key, no place for files.
+    /// The spec that the plan was resolved from, for a reader who wants to measure the same again. It
+    /// has no headers, no keys, no store and no file for a dump.
     #[serde(default)]
     pub asked: Box<Spec>,
 }
 
 impl Plan {
-    /// The passes of a cell: those of the plan, with as many in flight as the workload says for
-    /// the cell, where it does.
+    /// The passes of a cell. If the workload sets a number of requests in flight for the cell, closed
+    /// loops have that concurrency.
     pub fn passes_of(&self, cell: CellPlan) -> Vec<PassPlan> {
         let mut passes = self.passes.clone();
         if let Some(in_flight) = self.workload.in_flight(cell) {
@@ -94,7 +94,7 @@ impl Plan {
 
     /// The plan's identity: SHA-256 over its JSON.
     pub fn hash(&self) -> String {
-        // Two ways of asking for the same are the same plan.
+        // Specs that resolve to the same measurement have the same hash.
         let measured = Self { asked: Box::default(), ..self.clone() };
         sha256_hex(&serde_json::to_vec(&measured).expect("invariant: a plan is plain data"))
     }

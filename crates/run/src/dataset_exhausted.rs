@@ -4,8 +4,8 @@
 use inferometer_load::PassPlan;
 use inferometer_model::finding::{Finding, code};
 
-/// What a reader should know of a pass that had `requests`, where the data has `plays` of them and
-/// begins again behind the last.
+/// What a reader should know of a pass that had `requests` requests, where the data has `plays` of
+/// them and starts again from the first after the last.
 pub fn findings(
     pass: &PassPlan,
     requests: u64,

@@ -1,11 +1,12 @@
-//! Where the events of a run go: to the state of the run in progress, and to whoever subscribed.
+//! Sends the events of a run to the state of the run in progress and to a subscriber.
 
 use std::sync::Arc;
 
 use crate::event::{Event, Subscriber};
 use crate::live_state::LiveState;
 
-/// Where the events of a run go; clones go to the same place.
+/// The receivers of a run's events: the state of the run in progress, and one subscriber. Clones have
+/// the same receivers.
 #[derive(Clone)]
 pub struct Events {
     live: LiveState,
@@ -13,28 +14,28 @@ pub struct Events {
 }
 
 impl Events {
-    /// Nobody hears them.
+    /// Events without a subscriber.
     pub fn none() -> Self {
         Self::to(())
     }
 
-    /// To a subscriber.
+    /// Events for a subscriber.
     pub fn to(subscriber: impl Subscriber + 'static) -> Self {
         Self { live: LiveState::default(), subscriber: Arc::new(subscriber) }
     }
 
-    /// The state of the run in progress, which the events make.
+    /// The state of the run in progress, which follows from the events.
     pub fn live(&self) -> &LiveState {
         &self.live
     }
 
-    /// Tells everybody.
+    /// Sends an event to the state and to the subscriber.
     pub fn emit(&self, event: Event<'_>) {
         self.live.on_event(&event);
         self.subscriber.on_event(&event);
     }
 
-    /// Tells people something.
+    /// Sends a line of text for people, as [`Event::Message`].
     pub fn say(&self, line: &str) {
         self.emit(Event::Message(line));
     }

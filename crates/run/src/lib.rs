@@ -1,10 +1,10 @@
-//! The order of a measurement: a plan is resolved, its server is started or asked, its passes are
-//! played and recorded, and what was found is written.
+//! The steps of a measurement in their order: resolve a plan, start the server or ask a running one
+//! what it is, play and record the passes, write the results.
 //!
-//! [`resolve()`] makes a plan, [`carry_out()`] measures it, [`Group`] measures it on several servers,
-//! [`summarise_log()`] makes the results of a stored run again. A run tells what happens as
-//! [`Event`]s. Nothing here prints, reads environment variables or knows exit codes, and the same
-//! order is played over sockets and over a [`VirtualNetwork`].
+//! [`resolve()`] makes a plan. [`carry_out()`] measures it. [`Group`] measures it on several servers.
+//! [`summarise_log()`] makes the results of a stored run again from its log. A run reports what
+//! happens as [`Event`]s. Nothing here prints, reads environment variables or knows exit codes. The
+//! same code runs over sockets and over a [`VirtualNetwork`].
 
 mod error;
 

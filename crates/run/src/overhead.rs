@@ -1,5 +1,6 @@
-//! What the server adds to a prompt: a beginning-of-sequence token, a chat template. Measured by
-//! two short requests before the run, so that lengths are what the *server* counts.
+//! Measures how many tokens the server adds to a prompt: a beginning-of-sequence token, a chat
+//! template. Two short requests before the first pass show it, so that input lengths can be those
+//! that the *server* counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,21 +21,23 @@ use crate::network::Network;
 use crate::pass::{PassRunner, PlayedPass};
 use crate::prompts::Prompts;
 
-/// Prompt lengths of the two requests: what is added must not depend on the length.
+/// Prompt lengths of the two requests, in tokens. They differ, to see that the server adds the same
+/// number of tokens at each length.
 const PROBE_LENGTHS: [u32; 2] = [24, 48];
-/// Output tokens of each: enough to see how long one takes.
+/// Output tokens of each of the two requests: enough to estimate the time per output token.
 const PROBE_OUTPUT: u32 = 8;
 
 /// What the two requests showed.
 pub struct Overhead {
-    /// Tokens that the server adds, where that is known.
+    /// Tokens that the server adds to each prompt; absent if not known.
     pub tokens: Option<u32>,
-    /// What a reader must know of it.
+    /// What a reader of the results must know about these tokens.
     pub findings: Vec<Finding>,
-    /// The last that completed, for an estimate of the run's time.
-    pub record: Option<Record>,
+    /// The record of the last completed request, to estimate how long the run takes.
+    pub last_complete: Option<Record>,
 }
 
+/// Keeps the records of a pass in memory.
 #[derive(Default)]
 struct Records(Vec<Record>);
 
@@ -44,17 +47,17 @@ impl Recorder for Records {
     }
 }
 
-/// Sends two requests and compares the server's counts with ours.
+/// Sends two requests and compares the server's counts of prompt tokens with those of the tokenizer.
 ///
 /// # Errors
-/// When they cannot be made or sent. A server that refuses them is no error here: the passes
-/// will say so.
+/// If the requests cannot be made or sent. If the server refuses them, that is no error here: the
+/// passes report it.
 pub fn measure(
     passes: &mut PassRunner<impl Network>,
     plan: &Plan,
     prompts: &Prompts,
 ) -> Result<Overhead, RunError> {
-    let requests = probes(prompts, &PROBE_LENGTHS, "overhead")?;
+    let requests = probe_requests(prompts, &PROBE_LENGTHS, "overhead")?;
     let counted: Vec<Option<u32>> = requests.iter().map(|request| request.counted_tokens).collect();
     let records = one_by_one(passes, plan, requests)?;
     let differences: Option<Vec<i64>> = records
@@ -66,38 +69,44 @@ pub fn measure(
     Ok(Overhead {
         tokens,
         findings,
-        record: records.into_iter().rfind(|record| record.outcome.is_complete()),
+        last_complete: records.into_iter().rfind(|record| record.outcome.is_complete()),
     })
 }
 
-/// Sends one short request and says how long it took; none where it did not complete. The prompt is one
-/// of its own for each name.
+/// Sends one short request and returns its latency, or `None` if the request did not complete. Each
+/// `name` gives another prompt.
 ///
 /// # Errors
-/// When it cannot be made or sent.
+/// If the request cannot be made or sent.
 pub fn latency(
     passes: &mut PassRunner<impl Network>,
     plan: &Plan,
     prompts: &Prompts,
     name: &str,
 ) -> Result<Option<Duration>, RunError> {
-    let records = one_by_one(passes, plan, probes(prompts, &PROBE_LENGTHS[..1], name)?)?;
+    let records = one_by_one(passes, plan, probe_requests(prompts, &PROBE_LENGTHS[..1], name)?)?;
     let complete = records.iter().find(|record| record.outcome.is_complete());
     Ok(complete.and_then(|record| Some(record.ended?.since(record.send_start?))))
 }
 
-/// Requests of random words, whatever the workload: a data set may have nothing of these lengths.
-fn probes(prompts: &Prompts, lengths: &[u32], name: &str) -> Result<Vec<Request>, RunError> {
+/// Makes one request for each length. The prompts are random words for every workload: a data set may
+/// have no prompts of these lengths.
+fn probe_requests(
+    prompts: &Prompts,
+    lengths: &[u32],
+    name: &str,
+) -> Result<Vec<Request>, RunError> {
     let words = prompts.random_words();
     let mut requests = Vec::new();
     for &length in lengths {
         let cell = CellPlan { input_length: length, output_length: PROBE_OUTPUT };
-        let place = PromptScope::new(cell.to_string(), name, 0);
-        requests.extend(words.build(cell, &place, 1)?.requests);
+        let scope = PromptScope::new(cell.to_string(), name, 0);
+        requests.extend(words.build(cell, &scope, 1)?.requests);
     }
     Ok(requests)
 }
 
+/// Sends the requests one after the other and returns their records.
 fn one_by_one(
     passes: &mut PassRunner<impl Network>,
     plan: &Plan,
@@ -113,18 +122,19 @@ fn one_by_one(
     Ok(records)
 }
 
+/// Concludes how many tokens the server adds, and what there is to say about it, from the differences
+/// between the server's counts and the tokenizer's. `None` if a count is missing.
 fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>) {
     match differences {
-        Some([a, b]) if a == b && *a > 0 => {
-            let counts = plan.count_template;
-            let message = format!("the server adds {a} tokens to each prompt");
-            let advice = if counts {
+        Some([first, second]) if first == second && *first > 0 => {
+            let message = format!("the server adds {first} tokens to each prompt");
+            let advice = if plan.count_template {
                 "prompts are shorter by as many, so that the total has the length asked for"
             } else {
                 "a chat template is not counted in the input length; --count-template counts it"
             };
             let finding = Finding::of(code::PROMPT_OVERHEAD, message).advise(advice);
-            (u32::try_from(*a).ok(), vec![finding])
+            (u32::try_from(*first).ok(), vec![finding])
         }
         Some([0, 0]) => (Some(0), Vec::new()),
         Some(differences) => {
@@ -139,7 +149,7 @@ fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>
     }
 }
 
-/// The finding of a template that was to be counted and could not be.
+/// The finding that a chat template is not counted, although `--count-template` asks for it.
 pub fn template_not_counted() -> Finding {
     Finding::of(
         code::TEMPLATE_NOT_COUNTED,

@@ -1,5 +1,5 @@
-//! The content of a response so far, in the terms of a record. It knows no time: an event carries the
-//! index of the read that completed it.
+//! What has been decoded of a response so far, in the terms of a record. It has no instants: each
+//! event holds the index of the socket read that completed it.
 
 use inferometer_model::finish_reason::{FinishReason, MAX_CHARS};
 use inferometer_model::outcome::Outcome;
@@ -7,64 +7,66 @@ use inferometer_model::record::{Event, EventKind, Usage};
 
 use crate::http::Ended;
 
-/// The content of a response so far.
+/// What has been decoded of a response so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParsedResponse {
     /// The events, in order.
     pub events: Vec<Event>,
-    /// The answer's text, if text is kept.
+    /// The answer's text; absent if text is not kept.
     pub text: Option<String>,
-    /// The reasoning before the answer, if text is kept.
+    /// The text of the reasoning before the answer; absent if text is not kept.
     pub reasoning: Option<String>,
-    /// Why the model stopped, in the server's own term.
+    /// The finish reason, as the server names it.
     pub finish_reason: Option<String>,
-    /// Token counts by the server.
+    /// The token counts that the server states.
     pub usage: Usage,
     /// The message of the first error event.
     pub error: Option<String>,
-    /// The first part that could not be decoded: which message, and why.
+    /// The first message that could not be decoded: its number, and why.
     pub malformed: Option<String>,
     /// Whether the response ended as the dialect requires, for example with a finish reason.
     pub proper_end: bool,
-    /// Whether the dialect's end mark was seen, such as `[DONE]`: nothing can be missing after it.
+    /// Whether the dialect's end mark was seen, such as `[DONE]`. After it nothing can be missing.
     pub done: bool,
-    read: u32,
+    /// The index of the current socket read.
+    read_index: u32,
+    /// Messages that have begun.
     messages: u32,
 }
 
 impl ParsedResponse {
-    /// An empty response. With `keep_text`, text is kept, which costs a copy per event.
+    /// An empty response. `keep_text` says whether text is kept, which costs a copy for each event.
     pub fn new(keep_text: bool) -> Self {
         let text = keep_text.then(String::new);
         Self { reasoning: text.clone(), text, ..Self::default() }
     }
 
-    /// Further events belong to this read.
+    /// Begins a socket read: the events that follow belong to it. `read` is its index.
     pub fn begin_read(&mut self, read: u32) {
-        self.read = read;
+        self.read_index = read;
     }
 
-    /// Another message begins. Errors name it by its number, from 1.
+    /// Begins the next message. Errors name a message by its number, from 1.
     pub fn begin_message(&mut self) {
         self.messages += 1;
     }
 
-    /// Messages so far.
+    /// The number of messages that have begun.
     pub fn messages(&self) -> u32 {
         self.messages
     }
 
-    /// An event without text.
+    /// Adds an event without text.
     pub fn event(&mut self, kind: EventKind) {
         self.token(kind, 0, None);
     }
 
-    /// An event with its number of characters and, if the dialect states it, of tokens.
+    /// Adds an event with its number of characters and, if the dialect states it, its number of tokens.
     pub fn token(&mut self, kind: EventKind, chars: u32, tokens: Option<u32>) {
-        self.events.push(Event { read: self.read, kind, chars, tokens });
+        self.events.push(Event { read: self.read_index, kind, chars, tokens });
     }
 
-    /// A part of the answer's text; empty text is half a character.
+    /// Adds a part of the answer's text. An empty part is a token that does not complete a character.
     pub fn text(&mut self, text: &str, tokens: Option<u32>) {
         let kind = if text.is_empty() { EventKind::EmptyText } else { EventKind::Text };
         self.token(kind, chars(text), tokens);
@@ -73,7 +75,7 @@ impl ParsedResponse {
         }
     }
 
-    /// A part of the reasoning's text.
+    /// Adds a part of the reasoning's text.
     pub fn reasoning(&mut self, text: &str, tokens: Option<u32>) {
         self.token(EventKind::Reasoning, chars(text), tokens);
         if let Some(all) = &mut self.reasoning {
@@ -81,13 +83,13 @@ impl ParsedResponse {
         }
     }
 
-    /// A part of a tool call; its arguments are counted and not kept.
+    /// Adds a part of a tool call. The characters of its arguments are counted, but not kept.
     pub fn tool_call(&mut self, arguments: &str, tokens: Option<u32>) {
         self.token(EventKind::ToolCall, chars(arguments), tokens);
     }
 
-    /// A reason to finish, of which at most [`MAX_CHARS`] characters are kept. One that says that the
-    /// server gave the request up is an error.
+    /// Adds the finish reason, of which at most [`MAX_CHARS`] characters are kept. A reason such as
+    /// `abort`, with which the server gives the request up, is also an error.
     pub fn finish(&mut self, reason: &str) {
         self.event(EventKind::Finish);
         let kept: String = reason.chars().take(MAX_CHARS).collect();
@@ -98,47 +100,47 @@ impl ParsedResponse {
         self.proper_end = true;
     }
 
-    /// Token counts that came as an event; a count that is absent leaves the earlier one.
+    /// Adds an event with token counts. A count that is absent leaves the earlier one in place.
     pub fn usage(&mut self, usage: Usage) {
         self.event(EventKind::Usage);
         self.set_usage(usage);
     }
 
-    /// Token counts that did not come as an event, such as in header fields.
+    /// Sets token counts that did not come as an event, but for example in header fields.
     pub fn set_usage(&mut self, usage: Usage) {
         self.usage.prompt = usage.prompt.or(self.usage.prompt);
         self.usage.completion = usage.completion.or(self.usage.completion);
         self.usage.cached = usage.cached.or(self.usage.cached);
     }
 
-    /// The dialect's end mark, where it is a message of its own. Where the last message with content
-    /// is the end, a dialect sets the field `done`, for there is no further event.
+    /// Adds the dialect's end mark, where it is a message of its own. Where the last message with
+    /// content is the end, a dialect sets the field `done`, for there is no further event.
     pub fn done(&mut self) {
         self.event(EventKind::Done);
         self.done = true;
     }
 
-    /// An error event; the message of the first one is kept.
+    /// Adds an error event. Only the message of the first one is kept.
     pub fn server_error(&mut self, message: String) {
         self.event(EventKind::Error);
         self.error.get_or_insert(message);
     }
 
-    /// Something that cannot be decoded; the first one is kept.
+    /// Notes a message that cannot be decoded. Only the first one is kept.
     pub fn malformed(&mut self, what: String) {
         self.malformed.get_or_insert(what);
     }
 
-    /// Whether output came: text, half a character, reasoning or a tool call.
+    /// Whether any output came: text, an incomplete character, reasoning or a tool call.
     pub fn has_token(&self) -> bool {
         self.events.iter().any(|event| event.kind.is_token())
     }
 
-    /// The outcome of the request, given whether the HTTP message was complete.
+    /// The outcome of the request. `http` says how the HTTP message ended.
     ///
-    /// An error event is a server error whatever follows it. A stream is complete when its
-    /// proper end was seen, and either HTTP or the dialect's end mark shows that nothing is
-    /// missing. A complete response without output is malformed unless the usage states zero.
+    /// An error event is a server error whatever follows it. A stream is complete if its proper end
+    /// was seen, and either HTTP or the dialect's end mark shows that nothing is missing. A complete
+    /// response without output is malformed, unless the usage states zero output tokens.
     pub fn outcome(&self, http: Ended) -> Outcome {
         if self.error.is_some() {
             Outcome::ServerError
@@ -154,6 +156,7 @@ impl ParsedResponse {
     }
 }
 
+/// The number of characters of a text.
 fn chars(text: &str) -> u32 {
     u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
 }

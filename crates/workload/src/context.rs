@@ -1,4 +1,5 @@
-//! What all prompts of a run have in common.
+//! What all prompts of a run have in common: tokenizer, seed, form. Prompts themselves are made by the
+//! workloads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,19 +17,19 @@ pub struct PromptContext {
     pub tokenizer: Arc<dyn Tokenizer>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// Makes this run's prompts differ from those of every other run.
+    /// A text that goes into every random stream, so that each run has prompts of its own.
     pub salt: String,
     /// The form in which prompts are sent.
     pub form: PromptForm,
-    /// Tokens that the server adds to a prompt, such as a beginning-of-sequence token or a chat
-    /// template; prompts are made shorter by this number.
+    /// Tokens that the server adds to each prompt, such as a beginning-of-sequence token or a chat
+    /// template. Prompts are made shorter by this number.
     pub reserve: u32,
-    /// Prompts made so far.
+    /// The number of prompts made so far.
     made: Arc<AtomicU64>,
 }
 
 impl PromptContext {
-    /// A context of text prompts with nothing reserved.
+    /// A context for text prompts to which the server adds no tokens.
     pub fn new(tokenizer: Arc<dyn Tokenizer>, seed: u64, salt: impl Into<String>) -> Self {
         let (salt, form, made) = (salt.into(), PromptForm::Text, Arc::default());
         Self { tokenizer, seed, salt, form, reserve: 0, made }
@@ -39,26 +40,28 @@ impl PromptContext {
         Arc::clone(&self.made)
     }
 
-    /// Makes prompts `0` to `count - 1` on several threads, in order.
+    /// Calls `make` for each index from `0` to `count - 1` on several threads, and returns the prompts
+    /// in the order of their indexes.
     ///
     /// # Errors
-    /// The error of the lowest index that failed.
+    /// The error of the lowest index for which `make` failed.
     pub(crate) fn make<T: Send, E: Send>(
         &self,
         count: usize,
         make: impl Fn(usize) -> Result<T, E> + Sync,
     ) -> Result<Vec<T>, E> {
-        parallel::in_order(self.tokenizer.as_ref(), count, |at| {
-            let made = make(at);
+        parallel::in_order(self.tokenizer.as_ref(), count, |index| {
+            let prompt = make(index);
             self.made.fetch_add(1, Ordering::Relaxed);
-            made
+            prompt
         })
     }
 
-    /// The tokens that a prompt of `input_length` has without those that the server adds.
+    /// The number of tokens that a prompt is made of, so that it has `input_length` tokens together
+    /// with those that the server adds.
     ///
     /// # Errors
-    /// If none are left.
+    /// If that leaves no tokens for the prompt.
     pub fn own_length(&self, input_length: u32) -> Result<u32, WorkloadError> {
         let reserve = self.reserve;
         let length = input_length.checked_sub(reserve).filter(|length| *length > 0);

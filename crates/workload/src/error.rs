@@ -202,9 +202,9 @@ pub enum WorkloadError {
     BlockBeyondCorpus {
         /// The corpus.
         corpus: String,
-        /// Its characters.
+        /// The number of its characters.
         chars: usize,
-        /// Those of a block.
+        /// The number of characters of a block.
         block: usize,
     },
     /// A data set that a plan names and the cache does not hold.

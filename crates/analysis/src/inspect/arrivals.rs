@@ -1,5 +1,5 @@
-//! The rate at which requests came against the one that was asked for. Never a course of a rate:
-//! only a rate that is one number is judged.
+//! Compares the arrival rate of a pass, and the rate at which the client sent, with the rate asked for.
+//! A rate that changes within the pass is not judged.
 
 use inferometer_load::PassPlan;
 use inferometer_model::finding::{Finding, code};
@@ -7,16 +7,17 @@ use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
-/// Arrivals that differ by a larger share from the rate asked for are told.
-const TOLD: f64 = 0.1;
-/// Sending that is slower than the arrivals by a larger share is a warning.
-const BEHIND: f64 = 0.02;
-/// Only where more than this share of the requests went out late is the client behind.
+/// A finding reports an arrival rate that differs from the rate asked for by a larger share.
+const RATE_TOLERANCE: f64 = 0.1;
+/// A finding reports a sending rate that is below the arrival rate by a larger share.
+const SENDING_TOLERANCE: f64 = 0.02;
+/// The client counts as behind only if a larger share of the requests was sent late.
 const LATE_SHARE: f64 = 0.01;
-/// Later than this is late: as much as a client on a busy machine may lose at any one request.
+/// A request is sent late if it is sent more than this after it was due, in seconds. On a busy machine
+/// a client may lose that much at any single request.
 const LATE_S: f64 = 0.01;
 
-/// The first and the last of some instants.
+/// The first and the last of a set of instants; absent if the set is empty.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span(Option<(Nanos, Nanos)>);
 
@@ -26,7 +27,8 @@ impl Span {
         self.0 = Some((first.min(at), last.max(at)));
     }
 
-    /// Of so many instants, how many there are per second; absent where all are the same.
+    /// The rate of `count` instants, per second; absent if there is no time between the first and the
+    /// last.
     fn rate(self, count: u64) -> Option<f64> {
         let (first, last) = self.0?;
         let span_s = last.seconds_after(first);
@@ -34,33 +36,39 @@ impl Span {
     }
 }
 
-/// Arrivals of a pass at a constant rate.
+/// Collects the arrivals of a pass and judges their rate.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ArrivalRate {
-    /// Requests per second asked for, where that is one number.
-    asked: Option<f64>,
-    /// Whether requests may wait for others by the user's wish.
-    limited: bool,
+    /// The rate asked for, in requests per second; absent if it is not constant.
+    asked_rate: Option<f64>,
+    /// Whether the user limits the requests in flight, so that requests may wait for others to end.
+    is_limited: bool,
+    /// Requests that were begun.
     count: u64,
+    /// When they were due.
     due: Span,
+    /// Requests that were sent.
     sent_count: u64,
+    /// When they were sent.
     sent: Span,
-    /// When those that were sent were due: one that nobody took is not the client's delay.
+    /// When the requests that were sent were due. A request that was never sent, because no connection
+    /// took it, is no delay of the client.
     sent_due: Span,
-    late: u64,
+    /// Requests that were sent late.
+    late_count: u64,
 }
 
 impl ArrivalRate {
     pub(super) fn of(pass: &PassPlan) -> Self {
-        let asked = match pass {
+        let asked_rate = match pass {
             PassPlan::Open { .. } => pass.load().rate().filter(|rate| rate.is_finite()),
             _ => None,
         };
-        Self { asked, limited: pass.limit().0.is_some(), ..Self::default() }
+        Self { asked_rate, is_limited: pass.limit().0.is_some(), ..Self::default() }
     }
 
     pub(super) fn add(&mut self, record: &Record) {
-        // What was never begun was due when the pass ended, and not when the plan says.
+        // A request that was never begun has the end of the pass as its due instant, not the plan's.
         if record.outcome == Outcome::Skipped {
             return;
         }
@@ -70,16 +78,16 @@ impl ArrivalRate {
             self.sent_count += 1;
             self.sent.add(sent);
             self.sent_due.add(record.due);
-            self.late += u64::from(sent.seconds_after(record.due) > LATE_S);
+            self.late_count += u64::from(sent.seconds_after(record.due) > LATE_S);
         }
     }
 
     pub(super) fn findings(&self) -> Vec<Finding> {
-        let Some((asked, due)) = self.asked.zip(self.due.rate(self.count)) else {
+        let Some((asked, due)) = self.asked_rate.zip(self.due.rate(self.count)) else {
             return Vec::new();
         };
         let mut findings = Vec::new();
-        if (due / asked - 1.0).abs() > TOLD {
+        if (due / asked - 1.0).abs() > RATE_TOLERANCE {
             let message = format!(
                 "{} requests were due at {due:.3} per second where {asked} were asked for: so few \
                  arrivals are drawn that their rate is not the one asked for.",
@@ -91,12 +99,12 @@ impl ArrivalRate {
         findings
     }
 
-    /// The client that did not keep its own schedule.
+    /// The finding that the client did not keep its own schedule, if it did not.
     fn behind(&self) -> Option<Finding> {
         let [due, sent] = [self.sent_due, self.sent].map(|span| span.rate(self.sent_count));
         let (due, sent) = due.zip(sent)?;
-        let is_late = self.late as f64 > LATE_SHARE * self.sent_count as f64;
-        if self.limited || !is_late || sent >= due * (1.0 - BEHIND) {
+        let is_late = self.late_count as f64 > LATE_SHARE * self.sent_count as f64;
+        if self.is_limited || !is_late || sent >= due * (1.0 - SENDING_TOLERANCE) {
             return None;
         }
         let message = format!(
@@ -113,8 +121,9 @@ mod tests {
     use inferometer_load::Bound;
     use inferometer_model::fixture::steady;
 
-    /// Requests due each `due_ms` and sent each `sent_ms`, at 10 per second asked for.
-    fn found(due_ms: u64, sent_ms: u64) -> Vec<String> {
+    /// The codes of the findings when a request is due every `due_ms` and sent every `sent_ms`, and 10
+    /// per second are asked for.
+    fn codes_of_steady(due_ms: u64, sent_ms: u64) -> Vec<String> {
         let mut rate = ArrivalRate::of(&PassPlan::open(10.0, Bound::requests(50)));
         for number in 0..50 {
             let mut record = steady(0.0, 40.0, 10.0, 2);
@@ -127,11 +136,11 @@ mod tests {
 
     #[test]
     fn a_rate_that_was_not_drawn_and_one_that_was_not_kept_are_told() {
-        assert_eq!(found(100, 100), Vec::<String>::new());
-        assert_eq!(found(100, 101), Vec::<String>::new());
-        assert_eq!(found(120, 120), ["arrival_rate_differs"]);
-        assert_eq!(found(85, 85), ["arrival_rate_differs"]);
-        assert_eq!(found(100, 110), ["sent_below_the_rate"]);
+        assert_eq!(codes_of_steady(100, 100), Vec::<String>::new());
+        assert_eq!(codes_of_steady(100, 101), Vec::<String>::new());
+        assert_eq!(codes_of_steady(120, 120), ["arrival_rate_differs"]);
+        assert_eq!(codes_of_steady(85, 85), ["arrival_rate_differs"]);
+        assert_eq!(codes_of_steady(100, 110), ["sent_below_the_rate"]);
     }
 
     #[test]
@@ -149,15 +158,16 @@ mod tests {
         assert!(rate.findings().is_empty(), "{:?}", rate.findings());
     }
 
-    /// Requests at an even rate, each sent when it was due but for those that `sent` says
-    /// otherwise of, in microseconds.
-    fn sent(rate: u64, sent: impl Fn(u64, u64) -> Option<u64>) -> Vec<String> {
+    /// The codes of the findings when requests are due at an even rate. `sent_us` gives the instant at
+    /// which a request is sent from its number and the instant at which it is due, both instants in
+    /// microseconds; `None` if it is not sent.
+    fn codes_of_sent(rate: u64, sent_us: impl Fn(u64, u64) -> Option<u64>) -> Vec<String> {
         let mut arrivals = ArrivalRate::of(&PassPlan::open(rate as f64, Bound::requests(100)));
         for number in 0..100 {
             let mut record = steady(0.0, 40.0, 10.0, 2);
             let due_us = number * 1_000_000 / rate;
             record.due = Nanos(due_us * 1_000);
-            record.send_start = sent(number, due_us).map(|us| Nanos(us * 1_000));
+            record.send_start = sent_us(number, due_us).map(|us| Nanos(us * 1_000));
             arrivals.add(&record);
         }
         arrivals.findings().into_iter().map(|finding| finding.code).collect()
@@ -165,10 +175,10 @@ mod tests {
 
     #[test]
     fn a_client_is_not_behind_for_requests_that_nobody_took_or_one_that_was_late() {
-        assert_eq!(sent(10, |number, due| (number % 20 != 3).then_some(due)), [""; 0]);
-        assert_eq!(sent(1_000, |number, due| Some(due + 3_000 * (number / 99))), [""; 0]);
-        assert_eq!(sent(1_000, |number, due| Some(due + 30_000 * (number / 99))), [""; 0]);
-        assert_eq!(sent(1_000, |_, due| Some(due * 3 / 2)), ["sent_below_the_rate"]);
+        assert_eq!(codes_of_sent(10, |number, due| (number % 20 != 3).then_some(due)), [""; 0]);
+        assert_eq!(codes_of_sent(1_000, |number, due| Some(due + 3_000 * (number / 99))), [""; 0]);
+        assert_eq!(codes_of_sent(1_000, |number, due| Some(due + 30_000 * (number / 99))), [""; 0]);
+        assert_eq!(codes_of_sent(1_000, |_, due| Some(due * 3 / 2)), ["sent_below_the_rate"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod size;
 
-use super::edge::{Curve, Edge, Seen, edge};
+use super::edge::{Curve, Edge, Observed, edge};
 use super::evidence::{Claim, Evidence};
 use super::known::{FEWEST, Load};
 use super::overwhelmed::{Overwhelmed, misses_to_claim};
@@ -19,7 +19,7 @@ const BRACKET: f64 = 0.25;
 const WIDEST: f64 = std::f64::consts::LN_2;
 /// Loads are rounded, so that a little less than the precision is aimed at.
 const ROUNDING: f64 = 0.97;
-/// How bad a load without a steady state is.
+/// The ratio to what is allowed that a load without a steady state has at least.
 const HOPELESS: f64 = 100.0;
 
 /// A search in progress: asks for trials, takes them in.
@@ -310,47 +310,52 @@ impl Search {
         format!("{load:.digits$e}").parse().unwrap_or(load)
     }
 
+    /// Where the objectives stop to hold; `None` before the first trial that shows anything.
     fn edge(&self) -> Option<Edge> {
-        let seen: Vec<Seen> = self.loads.iter().filter_map(|load| self.seen(load)).collect();
-        if seen.is_empty() {
+        let observed: Vec<Observed> =
+            self.loads.iter().filter_map(|load| self.observed(load)).collect();
+        if observed.is_empty() {
             return None;
         }
-        match edge(&seen) {
-            Edge::Between { holds, fails, guess } => {
-                Some(Edge::Between { holds, fails, guess: self.fitted(guess).unwrap_or(guess) })
-            }
+        match edge(&observed) {
+            Edge::Between { holds, fails, guess } => Some(Edge::Between {
+                holds,
+                fails,
+                guess: self.fitted_edge(guess).unwrap_or(guess),
+            }),
             other => Some(other),
         }
     }
 
     /// The lowest edge of any criterion, by the curves through all loads around a first guess,
     /// between the ends that were claimed.
-    fn fitted(&self, first: f64) -> Option<f64> {
-        let criteria = self.settings.criteria.iter().zip(self.curves(first));
+    fn fitted_edge(&self, first_guess: f64) -> Option<f64> {
+        let criteria = self.settings.criteria.iter().zip(self.curves(first_guess));
         let of = |(criterion, curve): (&Criterion, Option<Curve>)| {
-            curve?.passes(1.0 - criterion.needed()?)
+            curve?.load_at(1.0 - criterion.needed()?)
         };
         let lowest = criteria.filter_map(of).min_by(f64::total_cmp)?;
         let (low, high) = self.interval();
         Some(lowest.max(low.unwrap_or(0.0)).min(high.unwrap_or(f64::INFINITY)))
     }
 
-    fn seen(&self, load: &Load) -> Option<Seen> {
+    /// What the trials at a load showed; `None` if the load is to be tried again first.
+    fn observed(&self, load: &Load) -> Option<Observed> {
         let hopeless = load.is_beyond() || load.is_blank();
         if self.is_tried_again(load) {
             return None;
         }
-        let badness = self.settings.criteria.iter().zip(&load.evidence.measured).map(
+        let ratios = self.settings.criteria.iter().zip(&load.evidence.measured).map(
             |(criterion, measured)| {
                 let weight = measured.independent.max(1.0);
-                let badness = match criterion.needed() {
+                let ratio = match criterion.needed() {
                     Some(needed) => (1.0 - measured.value) / (1.0 - needed).max(1e-9),
                     None => measured.value / measured.limit,
                 };
-                (if hopeless { badness.max(HOPELESS) } else { badness }, weight)
+                (if hopeless { ratio.max(HOPELESS) } else { ratio }, weight)
             },
         );
-        Some(Seen { load: load.load, badness: badness.collect() })
+        Some(Observed { load: load.load, ratios: ratios.collect() })
     }
 }
 

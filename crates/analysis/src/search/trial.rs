@@ -80,8 +80,8 @@ struct Row {
 /// latencies: in the first of them the number in flight rises to what the load holds there, in the
 /// second the server meets it.
 const STARTUP_LATENCIES: f64 = 2.0;
-/// Behind the last arrival the load ends: requests that were due so many latencies before it meet
-/// fewer others than the load has.
+/// After the last arrival the number in flight falls. Requests that were due less than so many
+/// latencies before the last arrival run beside fewer others than the load holds.
 const DRAIN_LATENCIES: f64 = 1.0;
 
 impl TrialFold {

@@ -1,5 +1,5 @@
-//! The structure of the workspace: which crate leans on which, that no modules import each other in
-//! a cycle, and what must not be found in a file. A wrong arrow fails here.
+//! The structure of the workspace: which crate may depend on which, that no modules import each other
+//! in a cycle, and what must not be found in a file. A dependency that is not allowed fails here.
 
 mod modules;
 
@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use modules::Modules;
 
-/// Which room may lean on which, and on which crates of others that bring I/O or a runtime.
-const MAY_LEAN_ON: [(&str, &[&str]); 23] = [
+/// Which crates of the workspace each crate may depend on.
+const MAY_DEPEND_ON: [(&str, &[&str]); 23] = [
     ("model", &[]),
     ("stats", &[]),
     ("load", &["model", "stats"]),
@@ -67,7 +67,7 @@ const MAY_LEAN_ON: [(&str, &[&str]); 23] = [
     ),
 ];
 
-/// What is read or opened in one room only, and the files that may, by room and path.
+/// Code that only the listed files may contain, each file by its crate and its path in it.
 const ONLY_IN: [(&str, &[&str]); 6] = [
     ("Instant::now", &[]),
     ("SystemTime::now", &[]),
@@ -106,7 +106,7 @@ fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the crates")
 }
 
-/// The dependencies of each room, those of its tests left out.
+/// The dependencies of each crate, without those of its tests.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
@@ -123,12 +123,13 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
                 .iter()
                 .filter(|dependency| dependency["kind"].is_null())
                 .filter_map(|dependency| dependency["name"].as_str().map(str::to_owned));
-            (room(package["name"].as_str().expect("a name")), names.collect())
+            (short_name(package["name"].as_str().expect("a name")), names.collect())
         })
         .collect()
 }
 
-fn room(package: &str) -> String {
+/// The name of a crate without the prefix of the workspace.
+fn short_name(package: &str) -> String {
     if package == "inferometer" {
         return "cli".to_owned();
     }
@@ -136,28 +137,28 @@ fn room(package: &str) -> String {
 }
 
 #[test]
-fn every_room_leans_on_what_it_may_and_on_nothing_else() {
+fn every_crate_depends_only_on_what_it_may() {
     let found = dependencies();
-    let allowed: BTreeMap<&str, &[&str]> = MAY_LEAN_ON.into_iter().collect();
+    let allowed: BTreeMap<&str, &[&str]> = MAY_DEPEND_ON.into_iter().collect();
     for (name, needed) in &found {
-        let may = allowed.get(name.as_str()).unwrap_or_else(|| panic!("{name}: an unknown room"));
+        let may = allowed.get(name.as_str()).unwrap_or_else(|| panic!("{name}: an unknown crate"));
         for dependency in needed.iter().filter(|name| name.starts_with("inferometer-")) {
-            let other = room(dependency);
-            assert!(may.contains(&other.as_str()), "{name} must not lean on {other}");
+            let other = short_name(dependency);
+            assert!(may.contains(&other.as_str()), "{name} must not depend on {other}");
         }
         for runtime in ["tokio", "async-std", "smol", "reqwest", "hyper"] {
-            assert!(!needed.contains(runtime), "{name} must not lean on {runtime}");
+            assert!(!needed.contains(runtime), "{name} must not depend on {runtime}");
         }
     }
-    assert_eq!(found.len(), allowed.len(), "rooms that are gone: {allowed:?}");
+    assert_eq!(found.len(), allowed.len(), "crates that are gone: {allowed:?}");
 }
 
 #[test]
 fn clocks_sockets_and_unsafe_code_are_where_they_belong() {
     let crates = crates();
     let mut looked_at = 0;
-    for (room, _) in MAY_LEAN_ON {
-        for file in rust_files(&crates.join(room).join("src")) {
+    for (package, _) in MAY_DEPEND_ON {
+        for file in rust_files(&crates.join(package).join("src")) {
             looked_at += 1;
             let text = fs::read_to_string(&file).expect("a source file");
             let name = file.strip_prefix(&crates).expect("below the crates").display().to_string();
@@ -173,7 +174,7 @@ fn clocks_sockets_and_unsafe_code_are_where_they_belong() {
 #[test]
 fn no_modules_of_a_crate_import_each_other_in_a_cycle() {
     let crates = crates();
-    for (name, _) in MAY_LEAN_ON {
+    for (name, _) in MAY_DEPEND_ON {
         let cycles = Modules::read(&crates.join(name).join("src")).cycles();
         assert!(cycles.is_empty(), "{name}: {}", cycles.join("\n"));
     }
@@ -195,8 +196,8 @@ fn a_cycle_is_found_through_a_reexport_and_a_parent_with_its_own_children_is_non
 #[test]
 fn every_file_says_what_it_is_and_none_is_too_long() {
     let crates = crates();
-    for (room, _) in MAY_LEAN_ON {
-        for file in rust_files(&crates.join(room).join("src")) {
+    for (package, _) in MAY_DEPEND_ON {
+        for file in rust_files(&crates.join(package).join("src")) {
             let text = fs::read_to_string(&file).expect("a source file");
             let name = file.strip_prefix(&crates).expect("below the crates").display().to_string();
             assert!(text.starts_with("//!"), "{name}: does not open with what it is");

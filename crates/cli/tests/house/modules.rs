@@ -118,7 +118,7 @@ fn cycle_below(parent: &[String], arrows: &[(&Module, Module)]) -> Option<String
             next.entry(a).or_default().entry(b).or_insert(example);
         }
     }
-    // Those that lean on nobody are taken away until none is left, or only cycles are.
+    // Modules that import no other are taken away until none is left, or only cycles are.
     loop {
         let free = next.keys().find(|name| next[*name].is_empty()).cloned();
         let leaf = next.values().flat_map(BTreeMap::keys).find(|name| !next.contains_key(*name));

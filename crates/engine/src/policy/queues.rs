@@ -1,5 +1,5 @@
-//! The state that a scheduler works on: sequences, the waiting and the running queue, KV memory.
-//! Never decides what runs.
+//! The state that a scheduler works on: sequences, the waiting and the running queue, KV memory. It
+//! does not decide which sequences run.
 
 use std::collections::VecDeque;
 
@@ -11,23 +11,24 @@ use crate::request::RequestId;
 /// A request inside the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
-    /// The request.
+    /// The caller's number of the request.
     pub id: RequestId,
-    /// Prompt tokens.
+    /// The number of prompt tokens.
     pub prompt: u32,
-    /// Output tokens so far.
+    /// The number of output tokens so far.
     pub generated: u32,
-    /// Output tokens that were requested at most.
+    /// The most output tokens that the request allows.
     pub max_tokens: u32,
-    /// Output tokens after which the text ends by itself, if that is less.
+    /// The number of output tokens after which the model ends the text, if less than `max_tokens`.
     pub ends_after: u32,
-    /// KV blocks held.
+    /// The number of KV blocks that the sequence holds.
     pub blocks: u32,
-    /// Tokens whose keys and values are in memory; used by engines with chunked prefill.
+    /// The number of tokens whose keys and values are in memory. Only engines with chunked prefill use
+    /// it.
     pub computed: u32,
-    /// Tokens that the current step computes; used by engines with chunked prefill.
+    /// The number of tokens that the current step computes. Only engines with chunked prefill use it.
     pub scheduled: u32,
-    /// The hashed blocks of its prompt, where the engine caches prefixes.
+    /// The hashed blocks of the prompt; absent if the engine caches no prefixes.
     pub prefix: Option<Box<Prefix>>,
 }
 
@@ -37,13 +38,13 @@ impl Sequence {
         Self { id, prompt, max_tokens: 1, ends_after: 1, ..Self::default() }
     }
 
-    /// Tokens, prompt and output.
+    /// The number of tokens so far, prompt and output together.
     pub fn tokens(&self) -> u32 {
         self.prompt + self.generated
     }
 
-    /// Output tokens that it still gets when sequences end at `max_sequence_tokens`, prompt and
-    /// output.
+    /// The number of output tokens that are still to come. A sequence ends at the latest when it has
+    /// `max_sequence_tokens` tokens, prompt and output together.
     pub fn remaining(&self, max_sequence_tokens: u32) -> u32 {
         let requested = self.max_tokens.min(self.ends_after) - self.generated;
         requested.min(max_sequence_tokens - self.tokens())
@@ -53,21 +54,21 @@ impl Sequence {
 /// What a scheduler works on.
 #[derive(Clone, Debug)]
 pub struct Queues {
-    /// Not yet admitted, or preempted; the front is next.
+    /// Sequences that are not admitted yet, or were preempted. The front one is next.
     pub waiting: VecDeque<Sequence>,
-    /// Holding KV blocks, in order of arrival.
+    /// Sequences that hold KV blocks, in the order of their arrival.
     pub running: Vec<Sequence>,
     /// The KV memory.
     pub kv: BlockManager,
-    /// Limits of the configuration.
+    /// The limits that the engine's configuration sets.
     pub limits: Limits,
-    /// Preemptions so far.
+    /// The number of preemptions so far.
     pub preemptions: u64,
-    /// Decode steps since the last prompt step.
+    /// The number of decode steps since the last prompt step.
     pub decodes_since_prompt: u32,
-    /// Prompt tokens of admitted sequences that were looked up in the prefix cache so far.
+    /// The number of prompt tokens that were looked up in the prefix cache so far, of admitted sequences.
     pub prefix_queries: u64,
-    /// Those of them that were found there.
+    /// The number of these tokens that were found in the prefix cache.
     pub prefix_hits: u64,
 }
 
@@ -86,7 +87,7 @@ impl Queues {
         }
     }
 
-    /// Frees the KV blocks of a sequence that was taken out of its queue.
+    /// Frees the KV blocks of a sequence and returns it. The caller has taken it out of its queue.
     pub fn release(&mut self, mut sequence: Sequence) -> Sequence {
         let blocks = std::mem::take(&mut sequence.blocks);
         match &mut sequence.prefix {
@@ -96,8 +97,8 @@ impl Queues {
         sequence
     }
 
-    /// Preempts a running sequence by recomputation: it frees its KV blocks and goes back to the
-    /// front of the waiting queue.
+    /// Preempts a running sequence, to compute it again later: frees its KV blocks and puts it at the
+    /// front of the waiting queue. The caller has taken it out of `running`.
     pub fn preempt(&mut self, victim: Sequence) {
         let mut victim = self.release(victim);
         (victim.computed, victim.scheduled) = (0, 0);

@@ -1,26 +1,26 @@
-//! Errors of imports.
+//! The errors of imports. Values and their texts only.
 
-/// Why the results of a file cannot be imported.
+/// Why a file of results cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The format is not recognised.
+    /// The format of the file is not recognised.
     #[error("{file}: {what}; known are {known}")]
     Unknown {
-        /// The file.
+        /// The file's name without its folder.
         file: String,
-        /// What was found.
+        /// What the file is instead, as the rest of a sentence: `is no UTF-8 text`.
         what: String,
-        /// The formats that are recognised.
+        /// The names of the formats that can be recognised.
         known: String,
     },
-    /// The format is recognised, and a part of the file does not follow it.
+    /// The format is recognised, but a part of the file does not conform to it.
     #[error("{file}: as {format}: {what}")]
     Malformed {
-        /// The file.
+        /// The file's name without its folder.
         file: String,
-        /// The format.
+        /// The name of the recognised format.
         format: &'static str,
-        /// What is wrong, and where.
+        /// What does not conform, and where in the file.
         what: String,
     },
 }

@@ -6,32 +6,34 @@ use crate::import::error::ImportError;
 use crate::import::source::{Import, Source};
 use crate::import::{published, tool};
 
-/// Returns the runs that a file holds; `file` is its name without a folder.
+/// Returns the runs that a file of results contains. `file` is the file's name without its folder.
 ///
 /// # Errors
 /// [`ImportError::Unknown`] if the format is not recognised, [`ImportError::Malformed`] if it is
 /// recognised and a part of the file does not follow it.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
-    let mut runs = parts(file, bytes)?;
-    // The section identifies a run of the file, so equal sections get a number.
+    let mut runs = parse_runs(file, bytes)?;
+    // A run is identified by its section of the file. Runs of equal sections are numbered.
     let sections: Vec<Vec<String>> = runs.iter().map(section).collect();
-    for (at, run) in runs.iter_mut().enumerate() {
-        let is_same = |known: &&Vec<String>| **known == sections[at];
+    for (index, run) in runs.iter_mut().enumerate() {
+        let is_same = |other: &&Vec<String>| **other == sections[index];
         if sections.iter().filter(is_same).count() > 1
             && let Some(imported) = &mut run.summary.imported
         {
-            let number = sections[..=at].iter().filter(is_same).count();
+            let number = sections[..=index].iter().filter(is_same).count();
             imported.section.push(format!("part {number}"));
         }
     }
     Ok(runs)
 }
 
+/// The headings of the file under which the run stands.
 fn section(run: &Import) -> Vec<String> {
     run.summary.imported.as_ref().map_or_else(Vec::new, |imported| imported.section.clone())
 }
 
-fn parts(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
+/// Recognises the format of a file and parses its runs, not numbered yet.
+fn parse_runs(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
     let source = Source::new(file, bytes);
     let unknown = |what: &str| ImportError::Unknown {
         file: file.to_owned(),
@@ -59,10 +61,10 @@ fn parts(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
     }
 }
 
-/// Parses one JSON document, or one per line.
+/// Parses a text that is one JSON document, or that has one JSON document per line.
 fn documents(text: &str) -> Result<Vec<Value>, String> {
-    let text = python_numbers(text);
-    let whole = match serde_json::from_str(&text) {
+    let text = quote_python_numbers(text);
+    let document_error = match serde_json::from_str(&text) {
         Ok(document) => return Ok(vec![document]),
         Err(error) => error,
     };
@@ -71,20 +73,21 @@ fn documents(text: &str) -> Result<Vec<Value>, String> {
         .map(|(number, line)| {
             serde_json::from_str(line).map_err(|error| {
                 format!(
-                    "is neither a JSON document ({whole}) nor JSON lines (line {number}: {error})"
+                    "is neither a JSON document ({document_error}) nor JSON lines (line {number}: \
+                     {error})"
                 )
             })
         })
         .collect()
 }
 
-/// Puts `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON does not have, in quotes;
-/// those that stand within a string are left.
-fn python_numbers(text: &str) -> String {
+/// Puts `NaN`, `Infinity` and `-Infinity` in quotes: Python writes them, and JSON does not have them.
+/// Inside of JSON strings they stay as they are.
+fn quote_python_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let (mut rest, mut quoted, mut escaped) = (text, false, false);
+    let (mut rest, mut in_string, mut escaped) = (text, false, false);
     while let Some(c) = rest.chars().next() {
-        if !quoted {
+        if !in_string {
             let word =
                 ["-Infinity", "Infinity", "NaN"].iter().find(|word| rest.starts_with(**word));
             if let Some(word) = word {
@@ -93,8 +96,8 @@ fn python_numbers(text: &str) -> String {
                 continue;
             }
         }
-        quoted ^= c == '"' && !escaped;
-        escaped = quoted && c == '\\' && !escaped;
+        in_string ^= c == '"' && !escaped;
+        escaped = in_string && c == '\\' && !escaped;
         out.push(c);
         rest = &rest[c.len_utf8()..];
     }

@@ -1,4 +1,4 @@
-//! Who is trusted, by what name.
+//! Which certificates are trusted, and for which host name.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -13,15 +13,15 @@ use rustls::{
     SignatureScheme, StreamOwned,
 };
 
-/// Whose word is taken for who a server is.
+/// Which certificate authorities are trusted to identify a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
     /// The authorities that Mozilla trusts.
     #[default]
     Known,
-    /// Those, and the ones in this PEM text.
+    /// The authorities that Mozilla trusts, and those in this PEM text.
     Also(Vec<u8>),
-    /// Anybody's: what is sent can be read and changed by whoever stands between.
+    /// Any certificate is accepted: somebody between client and server can read and change what is sent.
     Anybody,
 }
 

@@ -1,6 +1,8 @@
-//! TLS for those who connect: who is trusted, and an actor's connections made secret.
+//! TLS for clients: which certificates are trusted, and an adapter that runs an actor's connections
+//! over TLS. It has no server side.
 //!
-//! An arrival under TLS is that of the read that completed its record: stamps are the socket's.
+//! Stamps are taken at the socket. Decrypted bytes have the arrival of the socket read that completed
+//! their TLS record.
 
 mod client;
 mod secured;

@@ -15,7 +15,7 @@ const READ_BUFFER: usize = 64 << 10;
 /// How much is encrypted at a time: a few records.
 const WRITE_PART: usize = 64 << 10;
 
-/// Plays an actor over TLS.
+/// Runs an actor over TLS: the actor's connections are encrypted, and the actor does not notice.
 pub struct Secured<A> {
     actor: A,
     sessions: Sessions,
@@ -23,7 +23,7 @@ pub struct Secured<A> {
 }
 
 impl<A> Secured<A> {
-    /// The actor over connections that speak TLS in this way.
+    /// The actor, with TLS on all of its connections. `client` says which certificates are trusted.
     pub fn new(actor: A, client: TlsClient) -> Self {
         let sessions = Sessions {
             client,
@@ -34,7 +34,7 @@ impl<A> Secured<A> {
         Self { actor, sessions, ready: Vec::new() }
     }
 
-    /// The actor.
+    /// Returns the actor.
     pub fn into_inner(self) -> A {
         self.actor
     }
@@ -57,7 +57,7 @@ impl<N: Net, A: for<'a> Actor<Secret<'a, N>>> Actor<N> for Secured<A> {
     }
 }
 
-/// A [`Net`] over another, with TLS between.
+/// The [`Net`] that the actor sees: it encrypts and decrypts what goes over the [`Net`] below it.
 pub struct Secret<'a, N> {
     net: &'a mut N,
     sessions: &'a mut Sessions,
@@ -77,9 +77,9 @@ struct Session {
     tls: ClientConnection,
     /// The handshake is done, and the actor knows it.
     open: bool,
-    /// Encrypted bytes that the connection has not taken yet.
+    /// Encrypted bytes that the socket has not taken yet.
     unsent: Vec<u8>,
-    /// How many bytes of the actor's next write lie encrypted in `unsent` already.
+    /// How many bytes of the actor's next write are already encrypted, in `unsent`.
     ahead: usize,
     /// Decrypted bytes that the actor has not read yet, and the arrival of the last of them.
     plain: Vec<u8>,

@@ -1,4 +1,5 @@
-//! From a spec to a plan: every default filled in, or every mistake at once.
+//! Resolves a spec to a plan: fills in every default, or returns every mistake at once. It does no
+//! I/O.
 
 mod cells;
 mod passes;
@@ -16,10 +17,10 @@ use crate::plan::Plan;
 use crate::spec::{Asked, Known, Mistakes, Spec, SpecError, Value, values};
 
 impl Spec {
-    /// Resolves everything that was left open.
+    /// Resolves the spec to a plan. `known` has the names that a spec may use.
     ///
     /// # Errors
-    /// Every mistake, each with its key.
+    /// Every mistake of the spec, each with its key.
     pub fn resolve(&self, known: &Known<'_>) -> Result<Plan, Vec<SpecError>> {
         let mut mistakes = Mistakes::default();
         let workload = self.workload.resolve(self.asked(), &mut mistakes);
@@ -59,6 +60,7 @@ impl Spec {
         if mistakes.0.is_empty() { Ok(plan) } else { Err(mistakes.0) }
     }
 
+    /// Which parts of the spec the user set, as far as a workload depends on them.
     fn asked(&self) -> Asked {
         Asked {
             lengths: self.input_lengths.is_some() || self.output_lengths.is_some(),
@@ -74,7 +76,7 @@ impl Spec {
         }
         Sampling {
             temperature,
-            // A text of about so many characters ends where the model ends it.
+            // A prompt of text blocks asks for a text of a length in characters: the model ends it.
             ignore_eos: self.ignore_eos.unwrap_or(self.workload.name() != "blocks"),
             stream: self.stream.unwrap_or(true),
             extra_body: self.extra_body.clone().unwrap_or_default(),

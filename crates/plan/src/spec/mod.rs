@@ -107,7 +107,7 @@ pub struct Spec {
     /// Where prompts come from.
     #[serde(flatten)]
     pub workload: WorkloadKeys,
-    /// Makes every random choice.
+    /// The seed of every random choice.
     pub seed: Option<u64>,
     /// Keeps this run's prompts apart from every other's; absent: drawn anew.
     pub salt: Option<String>,
@@ -152,12 +152,12 @@ pub struct Spec {
     pub dump_workload: Option<String>,
 }
 
-/// Names that other rooms know and a spec may use.
+/// The names that a spec may use and that other crates define.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
-    /// Dialects.
+    /// The names of the dialects.
     pub dialects: &'a [&'a str],
-    /// Models of the embedded engine.
+    /// The models of the embedded engine.
     pub models: &'a [&'a str],
 }
 

@@ -1,5 +1,5 @@
-//! Which figure of a table leads to which part of the page. No link leads to a part that is not
-//! there.
+//! Links from the figures of tables to parts of the same page. A link is made only to a part that the
+//! page has.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
@@ -12,7 +12,7 @@ use crate::table::LATENCIES_FROM;
 use crate::text_table::Table;
 use crate::trace::Traces;
 
-/// The parts of a page that tables link to.
+/// What decides which parts a page has.
 #[derive(Clone, Copy)]
 pub(super) struct PageLinks<'a> {
     pub summary: &'a Summary,
@@ -20,35 +20,39 @@ pub(super) struct PageLinks<'a> {
 }
 
 impl PageLinks<'_> {
-    /// Figures of the published table lead to the pass that they are from.
+    /// Links each figure of the published table to the pass that it comes from.
     pub fn link_records(&self, table: &mut Table) {
         for (row, cell) in self.summary.cells.iter().enumerate() {
-            let of = |pass: Option<&PassSummary>| {
-                let pass = position(cell, pass?)?;
+            let link_to = |pass: Option<&PassSummary>| {
+                let pass = index_in(cell, pass?)?;
                 Some(format!("#{}", charts::pass_id(row, pass)))
             };
-            let (loading, alone) = (of(cell.loading()), of(cell.alone()));
-            for (column, place) in [(2, &loading), (3, &loading), (4, &alone), (5, &alone)] {
-                if let Some(place) = place {
-                    table.set_link(row, column, place);
+            // Columns 2 and 3 are throughputs, columns 4 and 5 latencies.
+            let (throughput, latency) = (link_to(cell.loading()), link_to(cell.alone()));
+            let columns = [(2, &throughput), (3, &throughput), (4, &latency), (5, &latency)];
+            for (column, link) in columns {
+                if let Some(link) = link {
+                    table.set_link(row, column, link);
                 }
             }
         }
     }
 
-    /// A row of the table of loads leads to its pass, its latencies to their distributions.
+    /// Links each row of the table of loads to its pass, and each latency of the row to the chart of
+    /// its distribution.
     pub fn link_loads(&self, table: &mut Table) {
         let mut row = 0;
-        for (at, cell) in self.summary.cells.iter().enumerate() {
-            for (index, pass) in cell.passes.iter().enumerate() {
+        for (cell_index, cell) in self.summary.cells.iter().enumerate() {
+            for (pass_index, pass) in cell.passes.iter().enumerate() {
                 if !matches!(pass.kind, PassKind::Closed | PassKind::Open) {
                     continue;
                 }
-                table.set_link(row, 2, format!("#{}", charts::pass_id(at, index)));
+                let link = format!("#{}", charts::pass_id(cell_index, pass_index));
+                table.set_link(row, 2, link);
                 for (column, (metric, _)) in (LATENCIES_FROM..).zip(registry::in_tables()) {
-                    if self.has(cell, index, metric) {
-                        let place = format!("#{}", charts::latency_id(at, index, metric));
-                        table.set_link(row, column, place);
+                    if self.has_distribution(cell, pass_index, metric) {
+                        let part = charts::latency_id(cell_index, pass_index, metric);
+                        table.set_link(row, column, format!("#{part}"));
                     }
                 }
                 row += 1;
@@ -56,14 +60,14 @@ impl PageLinks<'_> {
         }
     }
 
-    /// Whether the distribution of a latency is drawn.
-    pub fn has(&self, cell: &Cell, pass: usize, metric: &Definition) -> bool {
+    /// Whether the page has a chart of the distribution of a pass's latency.
+    fn has_distribution(&self, cell: &Cell, pass: usize, metric: &Definition) -> bool {
         let trace = self.traces.of(cell.plan(), pass);
         trace.is_some_and(|trace| trace.latencies.iter().any(|latency| latency.metric == metric))
     }
 }
 
-/// Which of the cell's passes it is.
-fn position(cell: &Cell, pass: &PassSummary) -> Option<usize> {
+/// The index of a pass among the passes of its cell.
+fn index_in(cell: &Cell, pass: &PassSummary) -> Option<usize> {
     cell.passes.iter().position(|own| std::ptr::eq(own, pass))
 }

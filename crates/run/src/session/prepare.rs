@@ -210,7 +210,7 @@ fn estimate_after(
     prompts: &Prompts,
     seen: &Overhead,
 ) -> Estimate {
-    let (plan, record) = (&longest.plan, seen.record.as_ref());
+    let (plan, record) = (&longest.plan, seen.last_complete.as_ref());
     let spans = match estimate {
         Some(span) => Some((span, span)),
         None => {

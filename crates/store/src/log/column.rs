@@ -1,19 +1,20 @@
-//! Tables of numbers as bytes: column by column, and each column as planes of bytes.
+//! Encodes tables of numbers as bytes: column by column, and each column as planes of bytes.
+//! It knows no records.
 //!
 //! A column's first plane holds the lowest byte of each value, the next plane the second-lowest,
 //! and so on up to the highest byte that any value needs. High bytes are nearly constant, low
-//! bytes are nearly random; kept apart, each plane gets the entropy code that fits it, which no
-//! code over mixed bytes does.
+//! bytes are nearly random. Each plane is compressed on its own, so that its entropy code fits its
+//! own distribution of bytes.
 
 use std::io;
 
 use zstd::bulk::Compressor;
 
-/// The level of compression. Planes are noise with a skewed histogram; higher levels search for
-/// repetitions that are not there.
+/// The compression level of zstd. Planes have a skewed histogram of bytes but hardly repeat
+/// themselves: the search for repetitions of higher levels would gain nothing.
 const LEVEL: i32 = 3;
 
-/// Why bytes are no table, in words.
+/// Why a payload cannot be decoded, in words.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Malformed(pub String);
 
@@ -23,14 +24,14 @@ impl Malformed {
     }
 }
 
-/// How a plane is stored.
+/// How a plane is stored: the byte before it.
 mod coding {
     pub const RAW: u8 = 0;
     pub const ZSTD: u8 = 1;
     pub const CONSTANT: u8 = 2;
 }
 
-/// Builds a payload.
+/// Encodes a payload: single numbers, tables and planes, one after the other.
 pub(super) struct PayloadWriter {
     bytes: Vec<u8>,
     zstd: Compressor<'static>,
@@ -38,12 +39,12 @@ pub(super) struct PayloadWriter {
 
 impl PayloadWriter {
     /// # Errors
-    /// When there is no memory for a compressor.
+    /// If there is no memory for a compressor.
     pub fn new() -> io::Result<Self> {
         Ok(Self { bytes: Vec::new(), zstd: Compressor::new(LEVEL)? })
     }
 
-    /// A number of its own, as LEB128.
+    /// Writes a single number, as LEB128.
     pub fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.bytes.push(value as u8 | 0x80);
@@ -52,7 +53,7 @@ impl PayloadWriter {
         self.bytes.push(value as u8);
     }
 
-    /// A table of `N` columns. Its number of rows is not written.
+    /// Writes a table of `N` columns. Its number of rows is not written: the reader has to know it.
     ///
     /// # Errors
     /// The error of the compressor.
@@ -71,7 +72,7 @@ impl PayloadWriter {
         Ok(())
     }
 
-    /// Bytes of a length that the reader knows.
+    /// Writes a plane. Its length is not written: the reader has to know it.
     ///
     /// # Errors
     /// The error of the compressor.
@@ -94,13 +95,14 @@ impl PayloadWriter {
         Ok(())
     }
 
-    /// What was built; the writer is empty again.
+    /// Takes the payload written so far and leaves the writer empty.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }
 }
 
-/// Takes a payload apart again. Allocates no more than the lengths that it is asked for.
+/// Decodes a payload. It allocates by the lengths that its caller passes, never by a length that the
+/// payload states.
 pub(super) struct PayloadReader<'a> {
     bytes: &'a [u8],
 }
@@ -110,8 +112,10 @@ impl<'a> PayloadReader<'a> {
         Self { bytes }
     }
 
+    /// Ends the reading.
+    ///
     /// # Errors
-    /// When bytes are left over.
+    /// If bytes are left over.
     pub fn end(self) -> Result<(), Malformed> {
         match self.bytes.len() {
             0 => Ok(()),
@@ -119,6 +123,7 @@ impl<'a> PayloadReader<'a> {
         }
     }
 
+    /// Takes the next `count` bytes.
     fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) =
             self.bytes.split_at_checked(count).ok_or_else(|| Malformed::new("it ends early"))?;
@@ -130,8 +135,10 @@ impl<'a> PayloadReader<'a> {
         self.take(1).map(|taken| taken[0])
     }
 
+    /// Reads a single number.
+    ///
     /// # Errors
-    /// When the payload ends or the number has more than 64 bits.
+    /// If the payload ends within the number, or the number has more than 64 bits.
     pub fn varint(&mut self) -> Result<u64, Malformed> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
@@ -148,10 +155,10 @@ impl<'a> PayloadReader<'a> {
         Err(Malformed::new("a number has more than 64 bits"))
     }
 
-    /// A number that must not exceed a limit.
+    /// Reads a single number, which must not exceed `limit`. `what` is what it counts, for the error.
     ///
     /// # Errors
-    /// As [`PayloadReader::varint`], and when it does.
+    /// As [`PayloadReader::varint`], and if the number exceeds `limit`.
     pub fn count(&mut self, what: &str, limit: usize) -> Result<usize, Malformed> {
         let found = self.varint()?;
         usize::try_from(found)
@@ -160,8 +167,10 @@ impl<'a> PayloadReader<'a> {
             .ok_or_else(|| Malformed::new(format!("{found} {what} are more than {limit}")))
     }
 
+    /// Reads a table of `N` columns and `rows` rows.
+    ///
     /// # Errors
-    /// When the bytes are no such table.
+    /// If the payload ends within the table, or a plane cannot be decoded.
     pub fn table<const N: usize>(&mut self, rows: usize) -> Result<Vec<[u64; N]>, Malformed> {
         let mut table = vec![[0; N]; rows];
         for column in 0..N {
@@ -179,8 +188,10 @@ impl<'a> PayloadReader<'a> {
         Ok(table)
     }
 
+    /// Reads a plane of `length` bytes.
+    ///
     /// # Errors
-    /// When the bytes are no plane of this length.
+    /// If the plane cannot be decoded, or has another length.
     pub fn plane(&mut self, length: usize) -> Result<Vec<u8>, Malformed> {
         match self.byte()? {
             coding::RAW => Ok(self.take(length)?.to_vec()),
@@ -201,7 +212,8 @@ impl<'a> PayloadReader<'a> {
     }
 }
 
-/// Signed numbers as unsigned ones, small ones small: 0, -1, 1, -2, ...
+/// Encodes a signed number as an unsigned one: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... A number
+/// near 0 stays small.
 pub(super) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
@@ -221,15 +233,15 @@ mod tests {
         fn tables_come_back(
             rows in prop::collection::vec(
                 (any::<u64>(), 0_u64..70_000, 0_u64..3), 0..300),
-            alone in any::<u64>(),
+            single in any::<u64>(),
         ) {
             let rows: Vec<_> = rows.into_iter().map(|(a, b, c)| [a, b, 7, c]).collect();
             let mut writer = PayloadWriter::new().unwrap();
-            writer.varint(alone);
+            writer.varint(single);
             writer.table(&rows).unwrap();
             let bytes = writer.take();
             let mut reader = PayloadReader::new(&bytes);
-            prop_assert_eq!(reader.varint().unwrap(), alone);
+            prop_assert_eq!(reader.varint().unwrap(), single);
             prop_assert_eq!(reader.table::<4>(rows.len()).unwrap(), rows);
             reader.end().unwrap();
         }
@@ -249,9 +261,9 @@ mod tests {
 
     #[test]
     fn a_number_of_more_than_64_bits_is_refused() {
-        let mut most = PayloadReader::new(&[255, 255, 255, 255, 255, 255, 255, 255, 255, 1]);
-        assert_eq!(most.varint(), Ok(u64::MAX));
-        let mut more = PayloadReader::new(&[255, 255, 255, 255, 255, 255, 255, 255, 255, 2]);
-        assert!(more.varint().is_err());
+        let mut largest = PayloadReader::new(&[255, 255, 255, 255, 255, 255, 255, 255, 255, 1]);
+        assert_eq!(largest.varint(), Ok(u64::MAX));
+        let mut too_large = PayloadReader::new(&[255, 255, 255, 255, 255, 255, 255, 255, 255, 2]);
+        assert!(too_large.varint().is_err());
     }
 }

@@ -1,13 +1,13 @@
 //! What both OpenAI dialects share: the chunks of a stream and the whole body, as real servers send
 //! them.
 //!
-//! An empty text may be a token: half a character, from servers that send one message per token. If a
-//! message states its tokens (usage in mid-stream, token ids), these decide. Otherwise an empty text
-//! is a token unless it comes with a finish reason or with usage
-//! (llama.cpp and transformers end so), or opens a chat (the role's announcement). TGI, recognised
-//! by a finish reason of `""` on every chunk but the last, sends a token in the last one too.
-//! Where this is ambiguous (TGI's chat opens with half a character where others send the role), the
-//! token is missing from the events and present in the usage.
+//! An empty text may be a token that does not complete a character, from servers that send one message
+//! per token. If a message states its tokens (usage in mid-stream, token ids), these decide.
+//! Otherwise an empty text is a token unless it comes with a finish reason or with usage (llama.cpp
+//! and transformers end so), or opens a chat (where servers announce the role). TGI, recognised by
+//! a finish reason of `""` on every chunk but the last, sends a token in the last chunk too. Where
+//! this is ambiguous (TGI's chat may open with an incomplete character where others send the role),
+//! the token is missing from the events and present in the usage.
 
 use inferometer_model::record::{Event, EventKind, Usage};
 use inferometer_model::request::{Prompt, Sampling};

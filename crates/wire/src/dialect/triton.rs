@@ -56,7 +56,8 @@ impl Decode for Generate {
         let Some(Text(text)) = &message.text_output else {
             return unexpected("neither text_output nor an error", data, parsed);
         };
-        // In a stream an empty text is half a character; in a whole body it is no output.
+        // In a stream an empty text is an incomplete character. A whole body without text has no
+        // output.
         if self.stream || !text.is_empty() {
             parsed.text(text, None);
         }

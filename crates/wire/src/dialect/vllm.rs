@@ -1,6 +1,6 @@
-//! vLLM's native `/generate` of `vllm.entrypoints.api_server`, as it was in 0.2.x and still is:
-//! every message repeats the prompt and the whole output so far. It counts no tokens and names
-//! no reason to finish; a stream's only end is the end of the body.
+//! vLLM's native `/generate` of `vllm.entrypoints.api_server`, unchanged since vLLM 0.2: every message
+//! repeats the prompt and the whole output so far. Messages have no token counts and no finish
+//! reason. A stream has no end mark: it ends with the body.
 
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;
@@ -41,22 +41,22 @@ fn fields(request: &Request, sampling: &Sampling, _model: &str) -> Option<Value>
 fn decoder(prompt: &Prompt, stream: bool) -> Box<dyn Decode> {
     let prompt = match prompt {
         Prompt::Text(text) => text.clone(),
-        // This dialect makes no request with another prompt.
+        // `fields` makes no request from these prompts.
         Prompt::TokenIds(_) | Prompt::Messages(_) => String::new(),
     };
     Box::new(Generate { prompt, stream, output_bytes: 0 })
 }
 
-/// Decodes cumulative messages.
+/// Decodes messages that repeat the prompt and the output so far.
 struct Generate {
     prompt: String,
     stream: bool,
-    /// The length of the output that earlier messages brought.
+    /// The length of the output in the message before, in bytes.
     output_bytes: usize,
 }
 
 impl Decode for Generate {
-    /// The text that a message adds to the earlier ones is the event.
+    /// Adds an event with the new text: what the output has beyond that of the message before.
     fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
         let Some(message) = parse::<Message<'_>>(data, parsed) else { return };
         if message.error.is_some() || message.object.is_some_and(|object| object.0 == "error") {
@@ -71,7 +71,8 @@ impl Decode for Generate {
         let Some(new) = output.get(self.output_bytes..) else {
             return unexpected("the text is shorter than it was", data, parsed);
         };
-        // In a stream, a step without text is half a character; in a whole body it is no output.
+        // In a stream a message without new text is an incomplete character. A whole body without
+        // text has no output.
         if self.stream || !new.is_empty() {
             parsed.text(new, None);
         }

@@ -139,7 +139,7 @@ const COMPLETE: &[Complete] = &[
         "ook]?ueproduceook",
     ),
     ("tgi/completions-stream", COMPLETIONS, "TeTeFUD", "length", usage(6, 4), None, "W�W"),
-    // The opening chunk is half a character; the usage alone says so.
+    // The first chunk is a token that does not complete a character; only the usage shows it.
     ("tgi/chat-stream", CHAT, "RTTTFUD", "length", usage(17, 4), None, "�\n\n ublic see"),
     ("tgi/chat-stream-no-usage", CHAT, "TTFD", "length", NONE, None, "OFTWAREac"),
     ("tgi/chat-whole", CHAT, "TFU", "length", usage(17, 2), Some(&[2]), " SHVISE"),

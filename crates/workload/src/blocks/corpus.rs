@@ -1,6 +1,6 @@
-//! The text that blocks are cut from: a file of text, Markdown or JSONL, a folder of such files, or
-//! one of the texts that the program contains. Documents are separated by an empty line. Rows and
-//! files that cannot be used are counted by reason and reported; nothing is repaired.
+//! A corpus is the text that text blocks are cut from: a file of text, Markdown or JSONL, a folder of
+//! such files, or one of the texts that the program contains. An empty line separates its documents.
+//! Rows and files that cannot be used are counted by reason and reported; nothing is repaired.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,23 +24,24 @@ const SHIPPED_EN: [&str; 3] = [
     include_str!("../../corpus/declaration.txt"),
 ];
 
-/// Characters between two entries of the index.
+/// Characters from one entry of [`Corpus::index`] to the next.
 const STRIDE: usize = 256;
 
 /// Fields of a JSONL row that may hold its text; the first one that exists is used.
 const TEXT_FIELDS: [&str; 2] = ["text", "content"];
 
-/// A corpus in memory, with an index from characters to bytes.
+/// A corpus in memory, with an index that finds the byte at which a character begins.
 #[derive(Clone, Debug)]
 pub struct Corpus {
     text: String,
+    /// The number of characters of the text.
     chars: usize,
-    /// The byte at which every [`STRIDE`]th character begins.
+    /// The bytes at which every [`STRIDE`]th character begins, from the first on.
     index: Vec<usize>,
     left_out: LeftOut,
 }
 
-/// Rows and files that cannot be used: for each reason their number, and where the first is.
+/// Rows and files that cannot be used: for each reason how many there are, and where the first one is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut(BTreeMap<&'static str, (u64, String)>);
 
@@ -49,7 +50,7 @@ impl LeftOut {
         self.0.entry(reason).or_insert_with(|| (0, place())).0 += 1;
     }
 
-    /// The number of rows and files.
+    /// The number of rows and files that cannot be used.
     pub fn total(&self) -> u64 {
         self.0.values().map(|(count, _)| count).sum()
     }
@@ -70,7 +71,7 @@ impl Corpus {
     /// Opens a corpus: `shipped-zh`, `shipped-en`, a file or a folder.
     ///
     /// # Errors
-    /// When it cannot be read, is not UTF-8, or holds no text.
+    /// If the corpus cannot be read, is not UTF-8, or holds no text.
     pub fn open(name: &str) -> Result<Self, WorkloadError> {
         let mut documents = Documents::default();
         match name {
@@ -87,48 +88,49 @@ impl Corpus {
             let (path, rows) = (PathBuf::from(name), left_out.total());
             return Err(WorkloadError::EmptyDataSet { path, rows, why });
         }
-        let starts = text.char_indices().map(|(byte, _)| byte);
-        let index: Vec<usize> = starts.step_by(STRIDE).collect();
-        let last = text[index[index.len() - 1]..].chars().count();
-        let chars = (index.len() - 1) * STRIDE + last;
+        let char_starts = text.char_indices().map(|(byte, _)| byte);
+        let index: Vec<usize> = char_starts.step_by(STRIDE).collect();
+        let chars_from_last_entry = text[index[index.len() - 1]..].chars().count();
+        let chars = (index.len() - 1) * STRIDE + chars_from_last_entry;
         Ok(Self { text, chars, index, left_out })
     }
 
-    /// Its characters.
+    /// The number of characters of the text.
     pub fn chars(&self) -> usize {
         self.chars
     }
 
-    /// Rows and files that cannot be used.
+    /// The rows and files that cannot be used.
     pub fn left_out(&self) -> &LeftOut {
         &self.left_out
     }
 
-    /// `length` characters from this one on; behind the last the first follows.
+    /// A block of `length` characters from the character `start` on. After the last character of the
+    /// corpus the first one follows.
     pub fn block(&self, start: usize, length: usize) -> String {
         let mut block = String::new();
         let (mut start, mut missing) = (start % self.chars, length);
         while missing > 0 {
             let taken = missing.min(self.chars - start);
-            block += &self.text[self.byte(start)..self.byte(start + taken)];
+            block += &self.text[self.byte_of(start)..self.byte_of(start + taken)];
             missing -= taken;
             start = 0;
         }
         block
     }
 
-    /// The byte at which a character begins.
-    fn byte(&self, character: usize) -> usize {
+    /// The byte at which a character begins; of the number of characters, the end of the text.
+    fn byte_of(&self, character: usize) -> usize {
         if character == self.chars {
             return self.text.len();
         }
-        let from = self.index[character / STRIDE];
-        let within = self.text[from..].char_indices().nth(character % STRIDE);
-        from + within.map_or(0, |(byte, _)| byte)
+        let entry = self.index[character / STRIDE];
+        let within = self.text[entry..].char_indices().nth(character % STRIDE);
+        entry + within.map_or(0, |(byte, _)| byte)
     }
 }
 
-/// Documents read so far.
+/// The documents read so far, joined to one text.
 #[derive(Default)]
 struct Documents {
     text: String,
@@ -136,6 +138,7 @@ struct Documents {
 }
 
 impl Documents {
+    /// Appends a document.
     fn add(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n");
         let text = text.trim_matches(|character| character == '\n' || character == '\u{feff}');
@@ -145,6 +148,7 @@ impl Documents {
         self.text.push_str(text);
     }
 
+    /// Reads a file, or a folder of files.
     fn read(&mut self, path: &Path) -> Result<(), WorkloadError> {
         if path.is_dir() {
             return self.read_folder(path);
@@ -161,7 +165,8 @@ impl Documents {
         Ok(())
     }
 
-    /// Files of the kinds that are read, by name; the others are counted.
+    /// Reads the folders and the files of known kinds in a folder, in the order of their paths. Files of
+    /// other kinds are counted.
     fn read_folder(&mut self, folder: &Path) -> Result<(), WorkloadError> {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
         let mut paths: Vec<PathBuf> = entries
@@ -182,6 +187,7 @@ impl Documents {
         Ok(())
     }
 
+    /// Reads the rows of a JSONL file.
     fn read_rows(&mut self, path: &Path, text: &str) {
         for (row, line) in (1..).zip(text.lines()) {
             match row_text(line) {
@@ -196,7 +202,8 @@ impl Documents {
     }
 }
 
-/// The text of a row: a JSON string, or the field of an object.
+/// The text of a row, which is a JSON string, or an object with one of [`TEXT_FIELDS`]. `None` if the
+/// line is empty.
 fn row_text(line: &str) -> Result<Option<String>, &'static str> {
     if line.trim().is_empty() {
         return Ok(None);
@@ -219,7 +226,7 @@ fn row_text(line: &str) -> Result<Option<String>, &'static str> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Corpus {
+    fn corpus_of(text: &str) -> Corpus {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("corpus.txt");
         fs::write(&path, text).unwrap();
@@ -230,15 +237,15 @@ mod tests {
     fn blocks_are_cut_by_characters_at_every_place() {
         let text: String =
             ('a'..='z').chain("子曰学而时习之😀é".chars()).cycle().take(1_000).collect();
-        let corpus = of(&text);
+        let corpus = corpus_of(&text);
         let characters: Vec<char> = text.chars().collect();
         assert_eq!(corpus.chars(), 1_000);
         for (start, length) in [(0, 1), (0, 1_000), (255, 2), (256, 300), (511, 1), (999, 1)] {
             let expected: String = characters[start..start + length].iter().collect();
             assert_eq!(corpus.block(start, length), expected, "{length} from {start}");
         }
-        let round: String = characters[990..].iter().chain(&characters[..10]).collect();
-        assert_eq!(corpus.block(990, 20), round);
+        let wrapped: String = characters[990..].iter().chain(&characters[..10]).collect();
+        assert_eq!(corpus.block(990, 20), wrapped);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Traces as lines of JSON objects: Mooncake's (milliseconds, hashes of blocks) and plain ones
-//! (seconds).
+//! Parses traces that have one JSON object per line: Mooncake's (instants in milliseconds, hashes of
+//! prompt blocks) and plain ones (instants in seconds, or dates). It checks no values: `row` does.
 
 use std::io::{self, BufRead};
 
@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 use super::row::{ParsedRow, RowReason, trimmed};
 use inferometer_model::calendar::{decimal, seconds_or_date};
 
-/// Reads the rows of a file whose first line is `first`; `rest` is what follows it.
+/// Reads the rows of a file. `first` is its first line, `rest` the lines after it. Without a `format`,
+/// the keys of the first line decide.
 ///
 /// # Errors
 /// If the first line does not have the keys of a known format.
@@ -30,19 +31,21 @@ pub fn rows<'a>(
     }))
 }
 
-/// The keys of a format, in order: instant, input tokens, output tokens.
+/// The keys of a row in one format.
 #[derive(Debug)]
 struct Keys {
+    /// The keys of the instant, the input tokens and the output tokens.
     names: [&'static str; 3],
     is_mooncake: bool,
 }
 
 const MOONCAKE: [&str; 3] = ["timestamp", "input_length", "output_length"];
 const PLAIN: [&str; 3] = ["timestamp", "input_tokens", "output_tokens"];
+/// The key of a Mooncake row's hashes, one for each block of the prompt.
 const HASHES: &str = "hash_ids";
 
 impl Keys {
-    /// The keys by the first line.
+    /// The keys of the format that the first line has.
     fn of(first: &str, format: Option<TraceFormat>) -> Result<Self, String> {
         let fields: Map<String, Value> =
             serde_json::from_str(first).map_err(|error| format!("its first line: {error}"))?;
@@ -61,6 +64,7 @@ impl Keys {
         ))
     }
 
+    /// Parses the row of a line.
     fn row(&self, line: &str) -> Result<ParsedRow, RowReason> {
         let fields: Map<String, Value> =
             serde_json::from_str(line).map_err(|_| RowReason::NotAnObject)?;
@@ -77,6 +81,7 @@ impl Keys {
         Ok(ParsedRow { at_ns, input: tokens(input)?, output: tokens(output)?, blocks })
     }
 
+    /// The instant of a value, in nanoseconds.
     fn instant(&self, value: &Value) -> Option<i64> {
         match value {
             Value::Number(number) if self.is_mooncake => decimal(&number.to_string(), 1_000_000),

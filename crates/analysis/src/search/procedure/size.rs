@@ -2,7 +2,7 @@
 //! for one load. Decides no claim and no load.
 
 use super::{AFFORDABLE, Search};
-use crate::search::edge::{Curve, Missed, fitted};
+use crate::search::edge::{Curve, MissCount, fit_curve};
 use crate::search::evidence::Measured;
 use crate::search::known::{FEWEST, Load};
 use crate::search::overwhelmed::crowd_of;
@@ -103,16 +103,16 @@ impl Search {
             .filter(|load| load.counted() >= FEWEST && !load.is_beyond())
             .collect();
         let of = |(index, criterion): (usize, &Criterion)| {
-            let missed = known.iter().map(|load| {
+            let counts = known.iter().map(|load| {
                 let Measured { value, independent, .. } = load.evidence.measured[index];
-                Missed {
+                MissCount {
                     load: load.load,
                     requests: independent,
                     misses: independent * (1.0 - value),
                 }
             });
             let allowed = 1.0 - criterion.needed()?;
-            Some(fitted(&missed.collect::<Vec<_>>(), allowed, around))
+            Some(fit_curve(&counts.collect::<Vec<_>>(), allowed, around))
         };
         self.settings.criteria.iter().enumerate().map(of).collect()
     }
@@ -133,7 +133,7 @@ impl Search {
         let criteria = self.settings.criteria.iter().zip(self.curves(guess)).enumerate();
         let needs = criteria.filter_map(|(index, (criterion, curve))| {
             let (needed, curve) = (criterion.needed()?, curve?);
-            let expected = 1.0 - curve.share(load);
+            let expected = 1.0 - curve.miss_share(load);
             let apart = (expected - needed).powi(2);
             let least = if expected > needed { needed / (1.0 - needed) } else { 1.0 };
             Some(worth(index) * square * (expected * (1.0 - expected) / apart).max(least))
