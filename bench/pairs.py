@@ -5,7 +5,8 @@ a run of one request; what each says of TTFT; the ratio of every pair, the media
 The client is `inferometer run` as users start it: prompts, records, kernel stamps, store, report and plots included.
 Server and reader are the program's own, or any that `--server` and `--reader` name, as commands with the places
 {port}, {first_ms}, {gap_ms} and {port}, {streams}, {requests}, {tokens}; such a reader prints one JSON document with
-`out_tokens` and `ttft` (mean, p99, in milliseconds).
+`out_tokens` and `ttft` (mean, p99, in milliseconds). With `--against BINARY` the client of another build takes the
+reader's place, on the same server: whether a change made the client slower.
 """
 import argparse
 import dataclasses
@@ -95,6 +96,8 @@ class Server:
 
 
 def reader(options, load, port):
+    if options.against:
+        return client(options, load, port, options.against)
     if options.reader:
         command = shlex.split(options.reader.format(port=port, **load._asdict()))
     else:
@@ -104,10 +107,10 @@ def reader(options, load, port):
     return Run(cpu_s, told["out_tokens"], told["ttft"]["mean"], told["ttft"]["p99"], peak)
 
 
-def client(options, load, port):
+def client(options, load, port, binary=None):
     with tempfile.TemporaryDirectory() as folder:
         command = [
-            options.binary, "run", "--target", f"http://127.0.0.1:{port}", "--dialect", "openai-completions",
+            binary or options.binary, "run", "--target", f"http://127.0.0.1:{port}", "--dialect", "openai-completions",
             "--concurrency", str(load.streams), "--requests", str(load.requests), "--input-lengths", "32",
             "--output-lengths", str(load.tokens), "--warmup", "0", "--max-failures", "0%",
             "--store", f"{folder}/runs.db", "--out", f"{folder}/out", "--quiet", "--json"]
@@ -138,12 +141,14 @@ def main():
     options.add_argument("load", choices=LOADS)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--binary", default=ROOT / "target" / "release" / "inferometer")
+    options.add_argument("--against", metavar="BINARY", help="another build of the client, instead of the reader")
     options.add_argument("--server", help="a command instead of the program's own server")
     options.add_argument("--reader", help="a command instead of the program's own reader")
     options.add_argument("--port", type=int, default=18_431, help="of --server")
     options = options.parse_args()
     load = Load(*LOADS[options.load])
-    columns = {"reader us/token": [], "client us/token": [], "ratio": [], "TTFT mean beyond, ms": [],
+    other = "other build" if options.against else "reader"
+    columns = {f"{other} us/token": [], "client us/token": [], "ratio": [], "TTFT mean beyond, ms": [],
                "TTFT p99 beyond, ms": [], "client's memory, KB/stream": []}
     for number in range(1, options.rounds + 1):
         (reader_one, reader_all), (client_one, client_all) = pair(options, load)

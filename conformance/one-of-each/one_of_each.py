@@ -3,8 +3,8 @@
 
     conformance/one-of-each/one_of_each.py [--keep FOLDER]
 
-Shows that "Where a change goes" in ARCHITECTURE.md is true: a metric, a finding, a chart, a dialect, an
-arrival process and a workload, each by the file in `added/` and the lines below, and by nothing else.
+Shows for four kinds that "Where a change goes" in ARCHITECTURE.md is true: a metric, a finding, a chart and a
+dialect, each by the file in `added/` and the lines below. Schemas and expected files of tests are not looked at.
 """
 import argparse
 import csv

@@ -48,15 +48,21 @@ struct Class {
 }
 
 impl ClassFold {
-    /// Takes in a record; one of no class is in the figures of the whole pass only.
+    /// Takes in a record; one of no class is in the figures of the whole pass only. An answer that a
+    /// filter ended is in the class of these, and in its own.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
+        if let Some(class) = &record.class {
+            self.add_to(class, timeline);
+        }
         let reason = record.finish_reason.as_deref().map(FinishReason::of);
-        let name = match (reason, &record.class) {
-            (Some(FinishReason::Filtered), _) => FILTERED_CLASS,
-            (_, Some(class)) => &**class,
-            (_, None) => return,
-        };
+        if reason == Some(FinishReason::Filtered) {
+            self.add_to(FILTERED_CLASS, timeline);
+        }
+    }
+
+    fn add_to(&mut self, name: &str, timeline: &Timeline<'_>) {
+        let record = timeline.record;
         let known = self.0.iter().position(|class| &*class.name == name);
         let at = known.unwrap_or_else(|| {
             self.0.push(Class::new(name.into()));
@@ -124,6 +130,20 @@ mod tests {
     use inferometer_metrics::{e2e, tpot, ttft};
     use inferometer_model::fixture::steady;
     use inferometer_model::outcome::Outcome;
+    use inferometer_model::record::Record;
+
+    #[test]
+    fn answers_that_a_filter_ended_are_in_a_class_of_their_own_too() {
+        let mut filtered = steady(0.0, 40.0, 10.0, 3);
+        filtered.finish_reason = Some("content_filter".to_owned());
+        let turn = Record { class: Some("turn 2".into()), ..filtered.clone() };
+        let mut fold = ClassFold::default();
+        [&filtered, &turn].into_iter().for_each(|record| fold.add(&Timeline::new(record)));
+        let classes = fold.finish(1);
+        let planned: Vec<_> =
+            classes.iter().map(|class| (class.class.as_str(), class.planned)).collect();
+        assert_eq!(planned, [("content_filter", 2), ("turn 2", 1)]);
+    }
 
     #[test]
     fn each_class_has_the_figures_of_its_own_requests() {

@@ -119,14 +119,16 @@ impl InstrumentFold {
         }
     }
 
-    pub(crate) fn finish(self, seed: u64) -> Instrument {
-        let mut columns = self.bounds_us.into_iter();
+    pub(crate) fn finish(mut self, seed: u64) -> Instrument {
         Instrument {
             reads: self.reads,
             kernel_stamped_reads: self.stamped,
             receive_lateness_us: self.lateness_us.distribution(seed),
             arrival_width_us: self.widths_us.distribution(seed),
-            bounds: Distributions::of_bounds(|_| columns.next()?.1.finish(seed)),
+            bounds: Distributions::of_bounds(|metric| {
+                let at = self.bounds_us.iter().position(|(of, _)| *of == metric)?;
+                self.bounds_us.swap_remove(at).1.finish(seed)
+            }),
             coalesced_events: self.coalesced,
             process: None,
         }

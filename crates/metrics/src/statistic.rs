@@ -41,6 +41,16 @@ impl Statistic {
         }
     }
 
+    /// The 95 % interval of the statistic; absent where the distribution has none of it.
+    pub fn interval(self, values: &Distribution) -> Option<[f64; 2]> {
+        match self {
+            Self::Mean => values.mean_ci,
+            Self::P50 => values.p50_ci,
+            Self::P99 => values.p99_ci,
+            Self::P90 | Self::P95 | Self::P999 | Self::Max => None,
+        }
+    }
+
     /// The statistic of a distribution. Absent where the results are of a version that did not have it.
     pub fn of(self, values: &Distribution) -> Option<f64> {
         match self {

@@ -19,7 +19,7 @@ pub const FILTERED_CLASS: &str = "content_filter";
 /// Longest finish reason that is kept, in characters.
 pub const MAX_CHARS: usize = 100;
 
-const ENDED: [&str; 19] = [
+const ENDED: [&str; 21] = [
     // OpenAI, vLLM, SGLang, llama.cpp's OpenAI API
     "stop",
     "length",
@@ -36,6 +36,9 @@ const ENDED: [&str; 19] = [
     "tool_use",
     "pause_turn",
     "refusal",
+    "model_context_window_exceeded",
+    // Mistral
+    "model_length",
     // TGI
     "eos_token",
     // llama.cpp
@@ -47,8 +50,17 @@ const ENDED: [&str; 19] = [
     "end_id",
 ];
 const FILTERED: [&str; 2] = ["content_filter", "content-filter"];
-const FAILED: [&str; 7] =
-    ["abort", "aborted", "error", "cancelled", "canceled", "failed", "failure"];
+const FAILED: [&str; 8] = [
+    "abort",
+    "aborted",
+    "error",
+    "cancelled",
+    "canceled",
+    "failed",
+    "failure",
+    // DeepSeek: the request was broken off
+    "insufficient_system_resource",
+];
 
 impl FinishReason {
     /// The meaning of a server's word; case does not matter.

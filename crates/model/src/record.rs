@@ -59,6 +59,7 @@ pub enum EventKind {
     Comment,
 }
 
+// The run log stores the position in this list: it never changes, and a new kind goes to the end.
 crate::names!(EventKind {
     Role => "role", Text => "text", EmptyText => "empty_text", Reasoning => "reasoning",
     ToolCall => "tool_call", Usage => "usage", Finish => "finish", Error => "error",

@@ -37,7 +37,7 @@ pub struct Played<'a> {
     pub(crate) findings: Vec<Finding>,
     /// Loads and lengths are those of a log.
     pub(crate) of_log: bool,
-    /// The hash over the requests; empty where only their lengths were made.
+    /// The hash over the requests; absent where only their lengths were made.
     pub(crate) workload_hash: Option<String>,
     /// To play all passes.
     pub simulation: Duration,

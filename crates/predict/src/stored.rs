@@ -73,7 +73,8 @@ impl StoredPrediction {
         let header = header(plan, config, against)?;
         let store = Store::open(&context.store)
             .map_err(|error| PredictError::plan(format!("store (--store): {error}")))?;
-        let recording = Recording::begin(store, &header, Counter::None)?;
+        let mut recording = Recording::begin(store, &header, Counter::None)?;
+        recording.traced = true;
         Ok(Self { header, recording, grid: Grid::default(), findings: Vec::new() })
     }
 

@@ -33,7 +33,7 @@ impl Grid {
         });
         self.cells[known].passes.push(recorded.summary);
         self.cells[known].trials.extend(recorded.trial);
-        self.traces.0.push(recorded.trace);
+        self.traces.0.extend(recorded.trace);
     }
 
     /// The passes of a cell so far.

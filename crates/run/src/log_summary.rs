@@ -32,7 +32,8 @@ pub fn summarise_log(stored: &StoredRun, plan: &Plan) -> Result<FromLog, StoreEr
     let mut findings: Vec<Finding> = Vec::new();
     while let Some(pass) = passes.next_pass() {
         let mut pass = pass?;
-        let mut figures = PassFigures::new(plan, pass.begin(), 0, origin_unix_ns);
+        let mut figures =
+            PassFigures::new(plan, pass.begin(), 0, origin_unix_ns).traced(pass.begin());
         for item in &mut pass {
             match item? {
                 PassItem::Record(record) => figures.add(&record),

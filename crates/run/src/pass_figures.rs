@@ -23,8 +23,8 @@ pub struct PassResult {
     pub findings: Vec<Finding>,
     /// The same as a trial, where the plan searches.
     pub trial: Option<Trial>,
-    /// What the charts of single requests are drawn from.
-    pub trace: PassTrace,
+    /// What the charts of single requests are drawn from, where they are drawn.
+    pub trace: Option<PassTrace>,
 }
 
 /// Takes in the records of a pass.
@@ -32,7 +32,7 @@ pub struct PassFigures {
     fold: PassFold,
     inspector: Inspector,
     trial: Option<TrialFold>,
-    tracer: PassTracer,
+    tracer: Option<PassTracer>,
 }
 
 impl PassFigures {
@@ -53,7 +53,7 @@ impl PassFigures {
         let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling);
         Self {
             fold,
-            tracer: PassTracer::new(begin.cell),
+            tracer: None,
             trial: plan.search.as_ref().and_then(trial),
             inspector: match plan.search {
                 Some(_) => inspector.of_trial(begin.repeat),
@@ -63,11 +63,20 @@ impl PassFigures {
         }
     }
 
+    /// Takes in what the charts of single requests are drawn from, too.
+    #[must_use]
+    pub fn traced(mut self, begin: &PassBegin) -> Self {
+        self.tracer = Some(PassTracer::new(begin.cell));
+        self
+    }
+
     /// Takes in a record.
     pub fn add(&mut self, record: &Record) {
         self.fold.add(record);
         self.inspector.add(record);
-        self.tracer.add(record);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.add(record);
+        }
         if let Some(trial) = &mut self.trial {
             trial.add(&RequestFigures::of(&Timeline::new(record)));
         }
@@ -75,7 +84,9 @@ impl PassFigures {
 
     /// Takes in the metrics of the server and the cards.
     pub fn observe(&mut self, observed: Observed) {
-        self.tracer.observe(&observed);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.observe(&observed);
+        }
         self.fold.observe(observed);
     }
 
@@ -87,7 +98,8 @@ impl PassFigures {
         let mut findings = self.inspector.finish();
         let observed = server_findings(&summary).into_iter().chain(card_findings(&summary));
         findings.extend(observed.map(|finding| finding.at(&place)));
-        let (trial, trace) = (self.trial.map(TrialFold::finish), self.tracer.finish());
+        let (trial, trace) =
+            (self.trial.map(TrialFold::finish), self.tracer.map(PassTracer::finish));
         PassResult { summary, findings, trial, trace }
     }
 }

@@ -41,6 +41,8 @@ pub struct Recording {
     counter: Counter,
     /// Tokens of a chat template that input lengths do not count.
     pub template: u32,
+    /// Whether charts of single requests are drawn, for which the records of a pass are traced.
+    pub traced: bool,
     /// Wall time at which the run's monotonic axis begins.
     origin_unix_ns: i64,
 }
@@ -70,7 +72,13 @@ impl Recording {
     /// When either cannot be written.
     pub fn begin(store: Store, header: &RunHeader, counter: Counter) -> Result<Self, StoreError> {
         let stored = RunRecording::begin(store, header)?;
-        Ok(Self { stored, counter, template: 0, origin_unix_ns: header.origin_unix_ns })
+        Ok(Self {
+            stored,
+            counter,
+            template: 0,
+            traced: false,
+            origin_unix_ns: header.origin_unix_ns,
+        })
     }
 
     /// The run's identity.
@@ -159,8 +167,9 @@ impl Recording {
         begin: &PassBegin,
         events: Option<&'a Events>,
     ) -> Taken<'a> {
+        let figures = PassFigures::new(plan, begin, self.template, self.origin_unix_ns);
         Taken {
-            figures: PassFigures::new(plan, begin, self.template, self.origin_unix_ns),
+            figures: if self.traced { figures.traced(begin) } else { figures },
             events,
             note: None,
             flushed_at_ns: wall_clock_ns(),

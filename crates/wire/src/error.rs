@@ -47,6 +47,14 @@ pub fn error_message(status: u16, body: &[u8]) -> String {
     record::detail(&message)
 }
 
+/// Whether JSON that stands where an answer was expected is an error: `{"error": ...}`, SGLang's
+/// `{"object": "error", ...}`, or `{"message": ..., "code": ...}`.
+pub(crate) fn is_error(value: &Value) -> bool {
+    value.get("error").is_some_and(|error| !error.is_null())
+        || value.get("object").is_some_and(|object| object == "error")
+        || (value.get("message").is_some() && value.get("choices").is_none())
+}
+
 fn in_json(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

@@ -6,11 +6,10 @@ use inferometer_model::record::{EventKind, detail};
 use inferometer_model::request::Prompt;
 use memchr::memchr2;
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
 use crate::ParsedResponse;
 use crate::dialect::{Decode, Dialect, Framing};
-use crate::error::{error_message, excerpt};
+use crate::error::{error_message, excerpt, is_error};
 use crate::http::{Ended, Head, Piece, ResponseParser};
 use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
 
@@ -287,9 +286,7 @@ impl Body {
                 self.decode.body(&body, &mut self.parsed);
             }
             Content::Unexpected(why, body) => {
-                let is_error = serde_json::from_slice::<Value>(body)
-                    .is_ok_and(|value| value.get("error").is_some_and(|error| !error.is_null()));
-                if is_error {
+                if serde_json::from_slice(body).is_ok_and(|value| is_error(&value)) {
                     self.parsed.server_error(error_message(200, body));
                 } else {
                     let begins = excerpt(&String::from_utf8_lossy(body));

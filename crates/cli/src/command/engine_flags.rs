@@ -36,7 +36,7 @@ pub struct EngineFlags {
     #[arg(long, value_name = "N", help_heading = "Engine")]
     block_size: Option<u32>,
     /// Share of the card's memory to use
-    #[arg(long, value_name = "SHARE", help_heading = "Engine")]
+    #[arg(long, value_parser = super::run_flags::finite, value_name = "SHARE", help_heading = "Engine")]
     gpu_memory_utilization: Option<f64>,
     /// Cards that share each layer
     #[arg(long, value_name = "N", help_heading = "Engine")]

@@ -133,7 +133,7 @@ struct SpecArgs {
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
     token_ids: Option<bool>,
     /// Softmax temperature [default: 1]
-    #[arg(long, value_name = "T", help_heading = "Workload")]
+    #[arg(long, value_parser = finite, value_name = "T", help_heading = "Workload")]
     temperature: Option<f64>,
     /// Makes every random choice [default: 0]
     #[arg(long, value_name = "N", help_heading = "Workload")]
@@ -187,6 +187,15 @@ struct SpecArgs {
     /// Folder for reports and plots [default: inferometer-out/RUN]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<String>,
+}
+
+/// A number that is finite: JSON has no other, and would drop it.
+pub fn finite(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        Ok(_) => Err("it is not a finite number".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// The flags that were given, by their names with underscores: the others are null.

@@ -16,7 +16,7 @@ pub struct WorkloadFlags {
     scenario: Option<String>,
     /// Lengths as likely anywhere up to this share around those of the grid, as in vLLM's
     /// --random-range-ratio: 0.5 of 1024 is 512 to 1536 (random)
-    #[arg(long, value_name = "SHARE", help_heading = "Workload")]
+    #[arg(long, value_parser = super::run_flags::finite, value_name = "SHARE", help_heading = "Workload")]
     range_ratio: Option<f64>,
     /// Input lengths instead of --input-lengths, in tokens: uniform:LEAST..MOST,
     /// normal:MEAN,DEVIATION, lognormal:MEAN,DEVIATION, exponential:MEAN, histogram:FILE (a line
@@ -39,10 +39,10 @@ pub struct WorkloadFlags {
     prompts_per_group: Option<u32>,
     /// How uneven groups are: the k-th is asked for in proportion to k^-A [default: 0, all
     /// equally] (prefix)
-    #[arg(long, value_name = "A", help_heading = "Workload")]
+    #[arg(long, value_parser = super::run_flags::finite, value_name = "A", help_heading = "Workload")]
     prefix_zipf: Option<f64>,
     /// Share of requests that belong to a group; the others share nothing [default: 1] (prefix)
-    #[arg(long, value_name = "SHARE", help_heading = "Workload")]
+    #[arg(long, value_parser = super::run_flags::finite, value_name = "SHARE", help_heading = "Workload")]
     warm_share: Option<f64>,
     /// Empty the server's prefix cache before each pass, where it can (vLLM, SGLang)
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]

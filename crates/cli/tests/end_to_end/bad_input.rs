@@ -45,6 +45,8 @@ fn each_mistake_names_its_flag_and_what_to_do_and_nothing_is_sent() {
         (&["--output-lengths", "-3"], &["--output-lengths", "'-3'"]),
         (&["--metrics-listen", "here"], &["--metrics-listen", "127.0.0.1:9464"]),
         (&["--timeout", "soon"], &["--timeout", "10s"]),
+        (&["--temperature", "nan"], &["--temperature", "finite"]),
+        (&["--range-ratio", "inf"], &["--range-ratio", "finite"]),
         (&["--slo", "ttft_p99=5"], &["--slo", "ttft_p99<500ms"]),
         (&["--extra-body", "[1]"], &["--extra-body", "object"]),
         (&["--header", "nothing"], &["--header", "Name: value"]),

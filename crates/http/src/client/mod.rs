@@ -181,12 +181,12 @@ impl Client {
         let start = monotonic_now();
         while !parser.is_done() {
             let count = match stream.read(&mut buffer) {
-                Ok(count) => count,
+                Ok(count) => Some(count),
                 // The process was stopped and goes on: the wait begins again.
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
                 Err(error) => return Err(self.broken(path, error)),
             };
-            if count == 0 {
+            if count == Some(0) {
                 if parser.finish() == Ended::Truncated {
                     return Err(self.garbled(path, "the answer was cut short"));
                 }
@@ -200,7 +200,9 @@ impl Client {
                 Piece::Body(bytes) => response.body.extend_from_slice(bytes),
                 Piece::End => {}
             };
-            parser.push(&buffer[..count], sink).map_err(|error| self.garbled(path, error))?;
+            parser
+                .push(&buffer[..count.unwrap_or(0)], sink)
+                .map_err(|error| self.garbled(path, error))?;
             let is_late = monotonic_now().since(start) > self.deadline;
             if is_late && !parser.is_done() {
                 let trickles = "it trickles, and is not whole in the time that it has";

@@ -66,14 +66,14 @@ fn over_load(id: &str, axis: Axis, cells: &[(String, Vec<(f64, &PassSummary)>)])
     let tokens = of(&|pass| (pass.output_tokens_per_s, None));
     let mut panels = vec![super::panel("Throughput", "output tokens/s", 150.0, tokens)];
     for metric in latencies() {
-        for (word, percentile) in [("p50", 0), ("p99", 1)] {
+        for statistic in metric.in_tables {
             let series = of(&|pass| {
-                pass.latency(metric).map_or((None, None), |values| match percentile {
-                    0 => (Some(values.p50), values.p50_ci),
-                    _ => (Some(values.p99), values.p99_ci),
+                pass.latency(metric).map_or((None, None), |values| {
+                    (statistic.of(values), statistic.interval(values))
                 })
             });
-            panels.push(super::panel(&format!("{} {word}", metric.title), "ms", 90.0, series));
+            let title = format!("{} {}", metric.title, statistic.name());
+            panels.push(super::panel(&title, "ms", 90.0, series));
         }
     }
     let loads: BTreeSet<u64> =

@@ -15,7 +15,7 @@ use inferometer_workload::PromptScope;
 use inferometer_workload::conversation::History;
 
 use super::{RunRequest, Session};
-use crate::context::Estimate;
+use crate::context::{Estimate, ReportFiles};
 use crate::error::RunError;
 use crate::event::{Event, RunStarted};
 use crate::events::Events;
@@ -102,6 +102,7 @@ pub(super) fn prepare<'a, N: Network>(
     let header = header_of(request, &ready.target, &prompts, &runner, &observer);
     let mut recording = Recording::begin(store, &header, counter)?;
     recording.template = template;
+    recording.traced = context.files == ReportFiles::All;
     let workload_hash = WorkloadHash::of_run(plan, &context.salt, context.dump.as_deref())?;
     started(request, &recording, &header);
     Ok(Session {

@@ -225,7 +225,20 @@ fn every_code() -> Vec<Record> {
     };
     let mut records: Vec<_> = (0..).zip(outcomes).map(of).collect();
     let mut kinds = streamed(0, 100, 300);
-    for (event, kind) in kinds.events.iter_mut().zip(EventKind::ALL.into_iter().cycle()) {
+    // Spelt out, for the log stores positions in the list of kinds.
+    let stored = [
+        EventKind::Role,
+        EventKind::Text,
+        EventKind::EmptyText,
+        EventKind::Reasoning,
+        EventKind::ToolCall,
+        EventKind::Usage,
+        EventKind::Finish,
+        EventKind::Error,
+        EventKind::Done,
+        EventKind::Comment,
+    ];
+    for (event, kind) in kinds.events.iter_mut().zip(stored.into_iter().cycle()) {
         *event = Event { kind, tokens: (event.read % 3 == 0).then_some(event.read), ..*event };
     }
     for (noise, read) in (0_u64..).zip(&mut kinds.reads) {

@@ -280,8 +280,11 @@ fn passes(out: &mut Html, passes: &[PassSoFar]) {
         "tabindex=\"0\"><table>\n<caption class=\"unseen\">Passes so far</caption>\n<thead><tr>",
     );
     out.raw("<th scope=\"col\">Pass</th>");
-    for heading in ["Complete", "Failed", "Requests/s", "Output tokens/s", "TTFT p50", "ITL p50"] {
-        out.raw("<th scope=\"col\" class=\"n\">").text(heading).raw("</th>");
+    let counted = ["Complete", "Failed", "Requests/s", "Output tokens/s"].map(str::to_owned);
+    let none = SoFar::default();
+    let drawn = none.drawn().map(|(metric, _)| format!("{} p50", metric.title));
+    for heading in counted.into_iter().chain(drawn) {
+        out.raw("<th scope=\"col\" class=\"n\">").text(&heading).raw("</th>");
     }
     out.raw("</tr></thead>\n<tbody>\n");
     for pass in passes {

@@ -52,6 +52,13 @@ fn what_is_not_what_was_asked_for_is_never_a_success() {
             Outcome::ServerError,
             "x",
         ),
+        (
+            "an error without a wrapper, not a stream",
+            true,
+            response(200, json, r#"{"message":"died","type":"internal","code":500}"#),
+            Outcome::ServerError,
+            "died",
+        ),
         ("a stream, not a body", false, sse(&[WHOLE]), Outcome::Malformed, events),
         ("compressed", false, gzip.concat(), Outcome::Malformed, "content-encoding \"gzip\""),
         (

@@ -133,7 +133,9 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
         asked: None,
     };
     let mut findings = common();
-    findings.push(Finding::of(code::IMPORTED_LOAD_UNKNOWN, "the records do not say how requests were to begin: they stand as a replay of when they did"));
+    let load = "the records do not say how requests were to begin: they stand as a replay of when \
+                they did";
+    findings.push(Finding::of(code::IMPORTED_LOAD_UNKNOWN, load));
     findings.extend(counts(Some(output as f64), usage));
     findings.extend(failures(planned, complete, true));
     let mut imported = source.imported(RECORDS);
