@@ -46,6 +46,9 @@ impl<R> Column<R> {
     }
 }
 
+/// The figures of a row, in the order of [`registry::exported`].
+type FiguresOf<R> = fn(&R) -> &[Option<f64>];
+
 /// A table: its name with its version, and its columns in order.
 pub struct Table<R: 'static> {
     /// Name and version, as documents state it: `inferometer.requests/1`.
@@ -53,8 +56,8 @@ pub struct Table<R: 'static> {
     /// What a row is, in a sentence.
     pub about: &'static str,
     columns: &'static [Column<R>],
-    /// The figures of a row by metrics, in the order of [`registry::exported`]: columns behind the others.
-    of_metrics: Option<fn(&R) -> &[Option<f64>]>,
+    /// The figures of a row by metrics: columns behind the others.
+    of_metrics: Option<FiguresOf<R>>,
 }
 
 impl<R> Table<R> {
