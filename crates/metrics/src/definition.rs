@@ -40,8 +40,8 @@ pub struct Definition {
     /// results hold none. `schema/summary.schema.json` names it too, and is written by hand.
     #[serde(skip)]
     pub result_key: Option<&'static str>,
-    /// Whether it is one by which requests are told apart: the results of each class of requests hold
-    /// its distribution too, and its columns in tables are drawn over loads and compared between runs.
+    /// Whether the results of each class of requests hold its distribution too. If so, its columns in
+    /// tables are also drawn over loads and compared between runs.
     #[serde(skip)]
     pub of_classes: bool,
     /// Whether objectives may name it.

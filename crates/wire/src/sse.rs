@@ -6,8 +6,8 @@
 //! malformed for it, and what remains is judged by its dialect. A message that the stream's end
 //! cuts off is not dispatched; [`Decoder::finish`] reports it.
 //!
-//! Two forms in which servers send errors are taken beyond the standard, which would drop them: an
-//! `event: error` without data, whose words stand in a comment, and a field `error`.
+//! The standard drops two forms of errors that servers send. Both are messages here: an
+//! `event: error` without data, with the words of its comment, and a field `error`.
 
 use std::borrow::Cow;
 

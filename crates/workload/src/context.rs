@@ -57,8 +57,7 @@ impl PromptContext {
         })
     }
 
-    /// The number of tokens that a prompt is made of, so that it has `input_length` tokens together
-    /// with those that the server adds.
+    /// The tokens of the prompt itself: `input_length` less the tokens that the server adds.
     ///
     /// # Errors
     /// If that leaves no tokens for the prompt.

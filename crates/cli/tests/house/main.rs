@@ -1,5 +1,5 @@
-//! The structure of the workspace: which crate may depend on which, that no modules import each other
-//! in a cycle, and what must not be found in a file. A dependency that is not allowed fails here.
+//! The structure of the workspace. Each crate depends on listed crates only. No modules import each
+//! other in a cycle. Some code may stand in listed files only.
 
 mod modules;
 

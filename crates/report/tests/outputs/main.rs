@@ -16,4 +16,6 @@ mod pages;
 mod plots;
 mod published;
 #[cfg(test)]
+mod search_charts;
+#[cfg(test)]
 mod tables;

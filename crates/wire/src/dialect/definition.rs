@@ -122,9 +122,9 @@ pub enum Framing {
 
 /// Decodes the messages of one response.
 ///
-/// It reports to the [`ParsedResponse`] what comes: output by `text`, `reasoning` or `tool_call`,
-/// each with its tokens if the message states them; the counts of the whole by `usage`; the reason
-/// to stop by `finish`. Without `finish`, and without `proper_end` where a server gives no reason,
+/// It calls the [`ParsedResponse`] for what comes. `text`, `reasoning` and `tool_call` take output,
+/// with its tokens if the message states them. `usage` takes the token counts of the whole
+/// response, and `finish` the finish reason. Without `finish`, and without `proper_end` where a server gives no reason,
 /// the response counts as truncated.
 pub(crate) trait Decode: Send {
     /// The head of a successful response, before any message.
