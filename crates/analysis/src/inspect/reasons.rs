@@ -34,10 +34,10 @@ impl UnknownReasons {
             return None;
         }
         let named: Vec<String> =
-            self.named.iter().map(|(reason, count)| format!("`{reason}` {count} times")).collect();
+            self.named.iter().map(|(reason, count)| format!("`{reason}` ({count})")).collect();
         let others = match self.others {
             0 => String::new(),
-            others => format!(", others {others} times"),
+            others => format!(", others ({others})"),
         };
         let message = format!(
             "Completed requests ended with finish reasons that are not known: {}{others}.",

@@ -57,8 +57,8 @@ fn finish_reasons_that_nobody_knows_are_named_and_counted() {
         only(&inspect(&odd)),
         (
             "finish_reason_unknown",
-            "Completed requests ended with finish reasons that are not known: `a` 1 times, `b` 1 \
-             times, `c` 1 times, `d` 1 times, `tea_time` 2 times, others 2 times."
+            "Completed requests ended with finish reasons that are not known: `a` (1), `b` (1), `c` \
+             (1), `d` (1), `tea_time` (2), others (2)."
         )
     );
 }
