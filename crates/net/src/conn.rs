@@ -19,6 +19,8 @@ pub(crate) struct Conn {
     pub state: State,
     /// Whether it did not take all of a write, and has not been reported as writable since.
     pub watching_writes: bool,
+    /// Whether it was written to and not read since.
+    pub wrote: bool,
     /// When its last read was called, if that read took all there was.
     pub drained_at: Option<Nanos>,
     /// Whether it was reported as readable and not read since.

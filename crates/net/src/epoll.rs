@@ -289,6 +289,7 @@ impl EpollNet {
             stream,
             state,
             watching_writes: false,
+            wrote: false,
             drained_at: Some(now),
             reported: false,
             ended: false,
@@ -338,6 +339,9 @@ impl Net for EpollNet {
             Ok(Received { bytes, wall_stamp, truncated }) => {
                 let user = Nanos(sys::monotonic_ns());
                 self.last_now = user;
+                if std::mem::take(&mut conn.wrote) {
+                    sys::acknowledge_at_once(&conn.stream);
+                }
                 self.loop_stats.truncated_control += u64::from(truncated);
                 // A socket that had been drained, and that the previous wait did not report, was
                 // empty when that wait was called. Otherwise nothing is known.
@@ -380,6 +384,7 @@ impl Net for EpollNet {
             Err(error) => return Err(error),
         };
         conn.watching_writes |= written < bytes.len();
+        conn.wrote = true;
         Ok(written)
     }
 

@@ -17,7 +17,8 @@ pub use process::{
     reap_any_child,
 };
 pub use socket::{
-    Received, begin_connect, enable_receive_stamps, lengthen_backlog, receive, reset_on_close,
+    Received, acknowledge_at_once, begin_connect, enable_receive_stamps, lengthen_backlog, receive,
+    reset_on_close,
 };
 
 /// Turns the -1 of a system call into its error.
