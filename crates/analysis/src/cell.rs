@@ -85,11 +85,14 @@ impl Cell {
 /// Throughput is that of the pass that loads the server; of several, the one with the most
 /// requests per second. A cell that was only measured one by one has none. Latencies are those
 /// of the one_by_one pass, else of the pass that the throughput is from. Over repeats each is the
-/// mean of the repeats.
+/// mean of the repeats. A pass whose outputs are longer than asked gives the cell no figure.
 pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> Cell {
     let repeats = passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
     let (loading, alone) = (loading_passes(&passes), latency_passes(&passes));
     let over = |load: &[&PassSummary], figure: fn(&PassSummary) -> Option<f64>| {
+        if load.iter().any(|pass| is_longer(pass)) {
+            return None;
+        }
         let values: Vec<f64> = load.iter().filter_map(|pass| figure(pass)).collect();
         stats::spread(&values)
     };
@@ -115,6 +118,14 @@ pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> 
         passes,
         prediction: CellPrediction::default(),
     }
+}
+
+/// A pass with a larger share of outputs that are longer than asked gives its cell no figure: it is
+/// measured at another output length.
+const LONGER_SHARE: f64 = 0.01;
+
+fn is_longer(pass: &PassSummary) -> bool {
+    pass.longer_than_asked as f64 > LONGER_SHARE * pass.outcomes.complete as f64
 }
 
 /// The passes that the throughput of a cell comes from, one of each repeat: of those that load

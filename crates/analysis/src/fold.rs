@@ -36,6 +36,7 @@ pub struct PassFold {
     seed: u64,
     outcomes: OutcomeCounts,
     tokens_from: Option<TokensFrom>,
+    longer_than_asked: u64,
     window: Window,
     latencies: PerRequest,
     classes: ClassFold,
@@ -72,6 +73,7 @@ impl PassFold {
             seed,
             outcomes: OutcomeCounts::default(),
             tokens_from: None,
+            longer_than_asked: 0,
             window: Window { plateau, ..Window::default() },
             latencies: PerRequest::new(|_| true),
             classes: ClassFold::default(),
@@ -158,6 +160,7 @@ impl PassFold {
         }
         // Where nobody counted a prompt or an output, a finding says so: see `crate::inspect`.
         self.window.output_tokens += u64::from(timeline.output_tokens);
+        self.longer_than_asked += u64::from(timeline.record.is_longer_than_asked());
         self.window.uncounted += u64::from(timeline.tokens_from.is_none());
         self.window.input_tokens += input_tokens.map_or(0, u64::from);
         self.tokens_from =
@@ -188,6 +191,7 @@ impl PassFold {
             requests_per_s: throughput::requests_per_s(&self.window),
             input_tokens: self.window.input_tokens,
             output_tokens: self.window.output_tokens,
+            longer_than_asked: self.longer_than_asked,
             output_tokens_per_s: throughput::output_tokens_per_s(&self.window),
             tokens_from: self.tokens_from,
             peak_concurrency: (self.outcomes.total() > 0).then(|| concurrency::peak(&self.window)),

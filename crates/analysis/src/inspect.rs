@@ -4,6 +4,7 @@
 //! that their number is bounded however many requests there are.
 
 mod arrivals;
+mod bundles;
 mod cards;
 mod cut_off;
 mod failures;
@@ -21,6 +22,7 @@ pub use cards::card_findings;
 pub use server::server_findings;
 
 use arrivals::ArrivalRate;
+use bundles::BundledStreams;
 use cut_off::CutOff;
 use failures::Failures;
 use lengths::{Counts, InputLengths, OutputLengths};
@@ -40,6 +42,7 @@ pub struct Inspector {
     reasons: UnknownReasons,
     outputs: OutputLengths,
     counts: Counts,
+    bundled: BundledStreams,
     without_usage: u64,
     without_any_count: u64,
     without_input: u64,
@@ -62,6 +65,7 @@ impl Inspector {
             reasons: UnknownReasons::default(),
             outputs: OutputLengths::default(),
             counts: Counts::default(),
+            bundled: BundledStreams::default(),
             without_usage: 0,
             without_any_count: 0,
             without_input: 0,
@@ -111,8 +115,9 @@ impl Inspector {
         }
         self.completed += 1;
         let (_, from) = record.output_tokens();
-        self.without_usage += u64::from(from != TokensFrom::Usage);
-        self.without_any_count += u64::from(from == TokensFrom::Events);
+        let is_missing = record.usage.completion.is_none();
+        self.without_usage += u64::from(is_missing);
+        self.without_any_count += u64::from(is_missing && from == TokensFrom::Events);
         self.without_input += u64::from(record.input_tokens().is_none());
         let cached = u64::from(record.usage.cached.unwrap_or(0));
         self.cached_tokens += cached;
@@ -121,6 +126,7 @@ impl Inspector {
         self.inputs.add(record);
         self.outputs.add(record);
         self.counts.add(record);
+        self.bundled.add(record);
         self.streamed |= record.streamed;
     }
 
@@ -138,9 +144,12 @@ impl Inspector {
         if self.ignore_eos {
             findings.extend(self.outputs.short());
         }
+        findings.extend(self.outputs.long());
         findings.extend(self.inputs.differing());
         findings.extend(self.uncounted());
         findings.extend(self.cached());
+        findings.extend(self.counts.not_possible());
+        findings.extend(self.bundled.finding());
         findings.extend(self.counts.chunks());
         findings.extend(self.counts.tokenizer());
         findings.into_iter().map(|finding| finding.at(self.place.clone())).collect()

@@ -45,6 +45,9 @@ pub struct PassSummary {
     pub input_tokens: u64,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
+    /// Completed requests with more output tokens than were asked for; left out where there is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub longer_than_asked: u64,
     /// `output_tokens` per second over `duration_s`.
     pub output_tokens_per_s: Option<f64>,
     /// Where the counts of output tokens come from; the weakest source of any request.
@@ -129,6 +132,10 @@ pub struct Goodput {
 }
 
 /// Results of versions without repeats are of the first.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 fn first() -> u32 {
     1
 }

@@ -1,13 +1,16 @@
 //! The values of metrics that requests and tokens have, gathered over a pass or a class.
 
-use inferometer_metrics::{Definition, Over, Timeline, Value, registry};
+use inferometer_metrics::{Definition, Gaps, Over, Timeline, Value, registry};
 use inferometer_stats::{Distribution, Pool, Sample};
 
 use crate::distributions::Distributions;
 
 /// A column for each metric whose distribution results hold.
 #[derive(Clone, Debug)]
-pub(crate) struct PerRequest(Vec<(&'static Definition, Column)>);
+pub(crate) struct PerRequest {
+    columns: Vec<(&'static Definition, Column)>,
+    gaps: Gaps,
+}
 
 /// The values of one metric.
 #[derive(Clone, Debug)]
@@ -41,13 +44,17 @@ impl PerRequest {
     /// Columns for those of the metrics that are wanted.
     pub(crate) fn new(is_wanted: impl Fn(&Definition) -> bool) -> Self {
         let wanted = registry::in_results().map(|(_, metric)| metric).filter(|it| is_wanted(it));
-        Self(wanted.filter_map(|metric| Some((metric, Column::of(metric)?))).collect())
+        let columns = wanted.filter_map(|metric| Some((metric, Column::of(metric)?))).collect();
+        Self { columns, gaps: Gaps::default() }
     }
 
     /// Takes in a request, by each metric that counts it.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
         let is_complete = timeline.record.outcome.is_complete();
-        for (metric, column) in &mut self.0 {
+        if is_complete {
+            self.gaps.add(timeline.record);
+        }
+        for (metric, column) in &mut self.columns {
             if !is_complete && metric.over == Over::Completed {
                 continue;
             }
@@ -63,6 +70,10 @@ impl PerRequest {
 
     /// The distributions; `seed` makes the resamples of intervals.
     pub(crate) fn finish(self, seed: u64) -> Distributions {
-        Distributions::of(self.0.into_iter().map(|(metric, column)| (metric, column.finish(seed))))
+        let are_known = self.gaps.are_known();
+        Distributions::of(self.columns.into_iter().map(|(metric, column)| {
+            let is_known = are_known || !metric.of_gaps;
+            (metric, column.finish(seed).filter(|_| is_known))
+        }))
     }
 }

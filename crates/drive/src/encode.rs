@@ -26,6 +26,15 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// Whether a connection may carry several requests: not where the user's header `Connection: close`
+    /// asks for one each.
+    pub fn keeps_connections(&self) -> bool {
+        let closes = |(name, value): &(String, String)| {
+            name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
+        };
+        !self.headers.iter().any(closes)
+    }
+
     /// Replaces secret header values in a text that the server may have quoted.
     pub fn redact(&self, text: &str) -> String {
         redact(&self.headers, text)
@@ -48,15 +57,17 @@ pub(crate) struct RequestInfo {
     class: Option<Box<str>>,
     input: u32,
     pub output: u32,
+    output_limit: Option<u32>,
     counted_input: Option<u32>,
 }
 
 impl RequestInfo {
-    pub fn of(request: &Request) -> Self {
+    pub fn of(request: &Request, sampling: &Sampling) -> Self {
         Self {
             class: request.class.clone(),
             input: request.input_tokens,
             output: request.output_tokens,
+            output_limit: request.output_limit(sampling),
             counted_input: request.counted_tokens,
         }
     }
@@ -66,6 +77,7 @@ impl RequestInfo {
         record.class.clone_from(&self.class);
         record.asked_input = self.input;
         record.asked_output = self.output;
+        record.output_limit = self.output_limit;
         record.prompt_tokens_tokenizer = self.counted_input;
     }
 }
@@ -184,7 +196,9 @@ impl Encoder {
                 }
                 Err(why) => self.give_up(&request, why),
             },
-            Follows::Skipped(requests) => return requests.iter().map(RequestInfo::of).collect(),
+            Follows::Skipped(requests) => {
+                return requests.iter().map(|request| self.info(request)).collect();
+            }
         }
         Vec::new()
     }
@@ -196,8 +210,14 @@ impl Encoder {
         }
         let encoded =
             self.turns.pop_first().map(|(_, turn)| turn).or_else(|| self.queue.pop_front());
-        encoded
-            .map_or_else(|| self.source.unsent().as_ref().map(RequestInfo::of), |it| Some(it.info))
+        match encoded {
+            Some(encoded) => Some(encoded.info),
+            None => self.source.unsent().map(|request| self.info(&request)),
+        }
+    }
+
+    fn info(&self, request: &Request) -> RequestInfo {
+        RequestInfo::of(request, &self.sampling)
     }
 
     pub(crate) fn endpoint(&self) -> &Endpoint {
@@ -236,7 +256,7 @@ impl Encoder {
     }
 
     fn give_up(&mut self, request: &Request, why: String) {
-        self.unsupported.push(RequestInfo::of(request));
+        self.unsupported.push(self.info(request));
         self.stopped = Some(Stop::Unsupported(why));
     }
 
@@ -249,6 +269,6 @@ impl Encoder {
         let reader = ResponseReader::new(dialect, &request.prompt, stream, self.keep_text);
         let mut bytes = request_head("POST", path, authority, headers, Some(body.len()));
         bytes.extend_from_slice(&body);
-        Ok(Box::new(Encoded { bytes, reader, info: RequestInfo::of(request), conversation: of }))
+        Ok(Box::new(Encoded { bytes, reader, info: self.info(request), conversation: of }))
     }
 }

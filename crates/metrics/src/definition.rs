@@ -44,6 +44,10 @@ pub struct Definition {
     /// tables are also drawn over loads and compared between runs.
     #[serde(skip)]
     pub of_classes: bool,
+    /// Whether it is a time between tokens, which a pass does not have where its streams came in bundles
+    /// ([`crate::Gaps`]).
+    #[serde(skip)]
+    pub of_gaps: bool,
     /// Whether objectives may name it.
     #[serde(skip)]
     pub judged: Judged,
@@ -86,6 +90,7 @@ impl Definition {
         title: "",
         result_key: None,
         of_classes: false,
+        of_gaps: false,
         judged: Judged::No,
         in_tables: &[],
         bound: None,

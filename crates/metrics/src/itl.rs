@@ -11,11 +11,12 @@ pub static DEFINITION: Definition = Definition {
     formula: "each gap between token events / tokens of the later one, once per such token",
     notes: "Pooled over the tokens of all requests, so that long outputs weigh more. A gap \
             before an event without tokens goes to the next event with some. Absent without \
-            streaming.",
+            streaming, and in a pass with more than a tenth of its streams in bundles.",
     source: "Inferometer; SGLang's native backend spreads gaps likewise, vLLM reports ICL.",
     value: Value::Pooled(itl_ms),
     title: "ITL",
     result_key: Some("itl_ms"),
+    of_gaps: true,
     judged: Judged::OnPasses,
     in_tables: &[Statistic::P99],
     bound: Some(ErrorBound { key: "itl_bound_us", of: wider_ends }),

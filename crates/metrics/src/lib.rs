@@ -8,6 +8,7 @@
 //! Never here: a clock, a histogram, a decision about what is good.
 
 mod arrival_widths;
+mod bundles;
 mod definition;
 mod grid;
 mod in_flight;
@@ -47,6 +48,7 @@ pub mod steady_state;
 pub mod throughput;
 
 pub use arrival_widths::arrival_widths;
+pub use bundles::{Bundles, Gaps};
 pub use definition::{
     Definition, Direction, ErrorBound, Exported, Judged, Live, OnRequests, Over, Pending, Unit,
     Value,

@@ -12,12 +12,14 @@ pub static DEFINITION: Definition = Definition {
     name: "tpot",
     formula: "(E2E - TTFT) / (output tokens - tokens of the first token event)",
     notes: "Tokens up to and with the event at which TTFT ends are left out, for their time is \
-            in TTFT. Absent when nothing follows that event, and without streaming.",
+            in TTFT. Absent when nothing follows that event, without streaming, and in a pass with \
+            more than a tenth of its streams in bundles.",
     source: "Inferometer; equals vLLM's where the first event carries one token.",
     value: Value::Request(tpot_ms),
     title: "TPOT",
     result_key: Some("tpot_ms"),
     of_classes: true,
+    of_gaps: true,
     judged: Judged::OnRequests(OnRequests {
         value: tpot_or_nothing,
         at_least: |_| 0.0,

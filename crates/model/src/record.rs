@@ -117,8 +117,11 @@ pub struct Record {
     pub asked_input: u32,
     /// Output tokens that the plan asked for.
     pub asked_output: u32,
+    /// The most output tokens that the request allowed, over all its choices: `max_tokens` x `n`;
+    /// absent where that is not known.
+    pub output_limit: Option<u32>,
     /// Whether a stream was asked for ([`crate::request::Sampling::stream`]). A body that came as a
-    /// whole tells nothing about its tokens' arrivals. The log of a run does not hold it; its plan does.
+    /// whole tells nothing about its tokens' arrivals.
     pub streamed: bool,
     /// Prompt tokens as the run's own tokenizer counts them; absent where it had none to count.
     pub prompt_tokens_tokenizer: Option<u32>,
@@ -181,9 +184,17 @@ impl Record {
     pub fn cut_off(mut self, at: Nanos) -> Self {
         let detail = Some(CUT_OFF.to_owned());
         if self.due > at {
-            let Self { pass, index, class, asked_input, asked_output, streamed, .. } = self;
-            let never = Self::planned(pass, index, at);
-            return Self { asked_input, asked_output, streamed, class, detail, ..never };
+            let never = Self::planned(self.pass, self.index, at);
+            let Self { class, asked_input, asked_output, output_limit, streamed, .. } = self;
+            return Self {
+                class,
+                asked_input,
+                asked_output,
+                output_limit,
+                streamed,
+                detail,
+                ..never
+            };
         }
         if self.ended.is_none_or(|ended| ended <= at) {
             return self;
@@ -230,15 +241,35 @@ impl Record {
     }
 
     /// Output tokens, and where the count comes from: the server's usage, else the tokenizer
-    /// that the user named, else events. Requested lengths are never counts.
+    /// that the user named, each if it can be true; else events. Requested lengths are never counts.
     pub fn output_tokens(&self) -> (u32, TokensFrom) {
-        if let Some(count) = self.usage.completion {
+        let possible = |count: &u32| self.can_have(*count);
+        if let Some(count) = self.usage.completion.filter(possible) {
             (count, TokensFrom::Usage)
-        } else if let Some(count) = self.tokens_tokenizer {
+        } else if let Some(count) = self.tokens_tokenizer.filter(possible) {
             (count, TokensFrom::Tokenizer)
         } else {
             (self.tokens_events(), TokensFrom::Events)
         }
+    }
+
+    /// Whether the output can have so many tokens: not none where something visible came, and no more
+    /// than the request allowed, unless as many events came.
+    pub fn can_have(&self, output_tokens: u32) -> bool {
+        let has_output = || self.events.iter().any(|event| event.kind.is_visible());
+        let enough = output_tokens > 0 || !has_output();
+        let came = || output_tokens <= self.tokens_events();
+        enough && self.output_limit.is_none_or(|limit| output_tokens <= limit || came())
+    }
+
+    /// Whether a length was asked for and the output has more tokens than that, beyond what the edges of
+    /// a stream explain: an end-of-text token, an event without text.
+    pub fn is_longer_than_asked(&self) -> bool {
+        const EDGE: f64 = 1.0;
+        const SHARE: f64 = 0.01;
+        let asked = f64::from(self.asked_output);
+        let (tokens, _) = self.output_tokens();
+        self.output_limit.is_some() && f64::from(tokens) > asked + EDGE.max(SHARE * asked)
     }
 
     /// Prompt tokens: the server's count, else that of the run's own tokenizer.

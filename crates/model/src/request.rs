@@ -45,6 +45,12 @@ pub struct Sampling {
     pub extra_body: Map<String, Value>,
 }
 
+/// The fields of bodies, in all dialects, that limit the output of a choice.
+const LENGTH_FIELDS: [&str; 5] =
+    ["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "n_predict"];
+/// Those that ask for several choices. `best_of` lets a server make more than it returns.
+const CHOICE_FIELDS: [&str; 3] = ["n", "best_of", "num_return_sequences"];
+
 /// One canonical request, the same for every dialect and target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
@@ -66,6 +72,25 @@ pub struct Request {
 }
 
 impl Request {
+    /// The most output tokens that it allows, over all its choices, with the fields that replace its
+    /// own in its body; absent where a limit is no number above 0.
+    pub fn output_limit(&self, sampling: &Sampling) -> Option<u32> {
+        let mut limit = Some(u64::from(self.output_tokens));
+        let mut choices = Some(1);
+        for (name, value) in sampling.extra_body.iter().chain(&self.extra_body) {
+            // Some dialects hold them in an object, such as `parameters` or `sampling_params`.
+            let inner = value.as_object().into_iter().flatten();
+            for (name, value) in inner.chain([(name, value)]) {
+                match name.as_str() {
+                    name if LENGTH_FIELDS.contains(&name) => limit = value.as_u64(),
+                    name if CHOICE_FIELDS.contains(&name) => choices = choices.max(value.as_u64()),
+                    _ => {}
+                }
+            }
+        }
+        u32::try_from(limit?.checked_mul(choices?)?).ok().filter(|limit| *limit > 0)
+    }
+
     /// A request of no class, with nothing to add to its body, whose prompt nobody has counted.
     pub fn new(prompt: Prompt, input_tokens: u32, output_tokens: u32) -> Self {
         Self {

@@ -195,6 +195,34 @@ fn a_cell_measured_only_one_by_one_has_no_throughput() {
     assert_eq!(got.latency_per_output_token_ms.map(round), Some(25.0));
 }
 
+#[test]
+fn a_pass_whose_streams_came_in_bundles_has_no_time_between_tokens() {
+    let bundled = stream(0.0, &[(50.0, Text, None); 8]);
+    let paced = steady(0.0, 50.0, 10.0, 8);
+    for (bundles, known) in [(1, true), (2, false), (10, false)] {
+        let records: Vec<Record> =
+            (0..10).map(|at| if at < bundles { bundled.clone() } else { paced.clone() }).collect();
+        let got = fold(&plan(PassKind::Saturated), true, &records);
+        let gaps =
+            [&tpot::DEFINITION, &itl::DEFINITION].map(|metric| got.latency(metric).is_some());
+        assert_eq!(gaps, [known; 2], "{bundles} of 10");
+        assert!(got.latency(&ttft::FROM_SENT).is_some(), "a first token came all the same");
+    }
+}
+
+#[test]
+fn outputs_longer_than_asked_give_their_cell_no_figure() {
+    let long = |kind| {
+        let came = steady(0.0, 70.0, 10.0, 4);
+        fold(&plan(kind), true, &[Record { asked_output: 2, output_limit: Some(2), ..came }])
+    };
+    let got = cell(8, 2, vec![long(PassKind::OneByOne), long(PassKind::Saturated)]);
+    let figures = [got.requests_per_s, got.output_tokens_per_s, got.latency_per_output_token_ms];
+    assert_eq!(figures, [None; 3]);
+    let pass = &got.passes[1];
+    assert_eq!((pass.longer_than_asked, pass.output_tokens), (1, 4));
+}
+
 /// The same cell again, as its second repeat.
 fn repeated(kind: PassKind, e2e_ms: f64, repeat: u32) -> PassSummary {
     PassSummary { repeat, ..taking(kind, e2e_ms) }

@@ -22,6 +22,10 @@ pub(super) struct OutputLengths {
     short: u64,
     short_tokens: u64,
     short_asked: u64,
+    /// Those with more tokens than were asked for.
+    long: u64,
+    long_tokens: u64,
+    long_asked: u64,
     completed: u64,
     empty: u64,
 }
@@ -32,6 +36,11 @@ impl OutputLengths {
         self.completed += 1;
         if tokens == 0 && record.asked_output > 0 {
             self.empty += 1;
+        }
+        if record.is_longer_than_asked() {
+            self.long += 1;
+            self.long_tokens += u64::from(tokens);
+            self.long_asked += u64::from(record.asked_output);
         }
         // Events bundle tokens, so that fewer events than tokens asked for prove nothing.
         if from == TokensFrom::Events {
@@ -64,6 +73,19 @@ impl OutputLengths {
             self.short_asked as f64 / n
         );
         (self.short > 0).then(|| Finding::of(code::OUTPUT_SHORTER_THAN_ASKED, message))
+    }
+
+    pub(super) fn long(&self) -> Option<Finding> {
+        let n = self.long as f64;
+        let message = format!(
+            "{} of {} outputs are longer than asked: {:.1} tokens on average instead of {:.1}. The \
+             row of the length that was asked for has no figures if they are more than 1 % of a pass.",
+            self.long,
+            self.completed,
+            self.long_tokens as f64 / n,
+            self.long_asked as f64 / n
+        );
+        (self.long > 0).then(|| Finding::of(code::OUTPUT_LONGER_THAN_ASKED, message))
     }
 }
 
@@ -140,18 +162,29 @@ pub(super) struct Counts {
     disagreeing: u64,
     usage_tokens: u64,
     tokenizer_tokens: u64,
+    completed: u64,
+    /// Completed requests whose usage cannot be true, and what it said of the first of them.
+    impossible: u64,
+    first_impossible: Option<(u32, u32)>,
 }
 
 impl Counts {
     pub(super) fn add(&mut self, record: &Record) {
-        let tokenizer = record.tokens_tokenizer;
-        if let (Some(usage), Some(tokenizer)) = (record.usage.completion, tokenizer) {
+        self.completed += 1;
+        let (tokenizer, stated) = (record.tokens_tokenizer, record.usage.completion);
+        let usage = stated.filter(|&count| record.can_have(count));
+        if let (Some(stated), None) = (stated, usage) {
+            self.impossible += 1;
+            let (used, _) = record.output_tokens();
+            self.first_impossible = self.first_impossible.or(Some((stated, used)));
+        }
+        if let (Some(usage), Some(tokenizer)) = (usage, tokenizer) {
             self.compared += 1;
             self.disagreeing += u64::from(differ(usage, tokenizer, EDGES_OF_TEXT));
             self.usage_tokens += u64::from(usage);
             self.tokenizer_tokens += u64::from(tokenizer);
         }
-        if let Some(tokens) = record.usage.completion.or(tokenizer).filter(|_| record.streamed) {
+        if let Some(tokens) = usage.or(tokenizer).filter(|_| record.streamed) {
             let events = record.token_events().count();
             self.streams += 1;
             let bundled = differ(tokens, events as u32, EDGE_OF_STREAM);
@@ -161,6 +194,17 @@ impl Counts {
             let unknown = record.token_events().any(|event| event.tokens.is_none());
             self.spread += u64::from(bundled && unknown);
         }
+    }
+
+    pub(super) fn not_possible(&self) -> Option<Finding> {
+        let (stated, used) = self.first_impossible?;
+        let message = format!(
+            "In {} of {} completed requests the server's count of output tokens cannot be true: it is 0 \
+             beside text, or more than the request allowed and than events came. The first says {stated}; {used} were \
+             counted instead.",
+            self.impossible, self.completed
+        );
+        Some(Finding::of(code::USAGE_NOT_POSSIBLE, message))
     }
 
     pub(super) fn chunks(&self) -> Option<Finding> {

@@ -4,7 +4,7 @@
 use crate::observed::{ServerLatency, ServerSays};
 use crate::pass::PassSummary;
 use inferometer_metrics::{itl, ttft};
-use inferometer_model::finding::{Code, Finding, code};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::TokensFrom;
 use inferometer_stats::Distribution;
 
@@ -30,12 +30,18 @@ pub fn server_findings(pass: &PassSummary) -> Vec<Finding> {
     let ttft = (pass.latency(&ttft::FROM_SENT), says.ttft_ms, completed);
     // Gaps are those between tokens only where the server's own count says how many there were.
     let itl = (pass.latency(&itl::DEFINITION).filter(|_| is_counted(pass)), says.itl_ms, gaps);
-    for (code, words, (client, server, count)) in [
-        (code::SERVER_TTFT_DIFFERS, "time to first token", ttft),
-        (code::SERVER_ITL_DIFFERS, "time between tokens", itl),
+    // A first token may come as late as the fastest question and answer took on the way; in a gap
+    // between two tokens, which both took the same way, that cancels out.
+    let way_ms = says.took_ms_min;
+    for (code, words, way_ms, (client, server, count)) in [
+        (code::SERVER_TTFT_DIFFERS, "time to first token", way_ms, ttft),
+        (code::SERVER_ITL_DIFFERS, "time between tokens", 0.0, itl),
     ] {
         if let (Some(client), Some(server)) = (client, server) {
-            findings.extend(differs(code, words, client, &server, count, says));
+            let differing = differs(words, client, &server, count, way_ms);
+            findings.extend(
+                differing.map(|(message, advice)| Finding::of(code, message).advise(advice)),
+            );
         }
     }
     findings
@@ -90,20 +96,19 @@ fn cached(says: &ServerSays) -> Option<Finding> {
     Some(Finding::of(code::SERVER_PREFIX_HITS, message))
 }
 
+/// What to say and to advise where the two differ by more than a share and the way to the server.
 fn differs(
-    code: Code,
     words: &str,
     client: &Distribution,
     server: &ServerLatency,
     count: f64,
-    says: &ServerSays,
-) -> Option<Finding> {
+    way_ms: f64,
+) -> Option<(String, &'static str)> {
     // Where it counts other things there is nothing to compare: several tokens of one step as one.
     if count <= 0.0 || (server.n - count).abs() > f64::max(1.0, SAME_COUNT * count) {
         return None;
     }
-    // A token may come as late as the fastest question and answer took on the way.
-    let allowed = says.took_ms_min + SHARE * client.mean;
+    let allowed = way_ms + SHARE * client.mean;
     let mean = (client.mean - server.mean).abs() > allowed;
     let lower = server.p50_above;
     let upper = server.p50_below.unwrap_or(f64::INFINITY);
@@ -119,11 +124,16 @@ fn differs(
     } else {
         format!("more than {lower:.1}")
     };
+    let question = match way_ms {
+        0.0 => String::new(),
+        way => {
+            format!("; the fastest question for its metrics took {way:.1} ms, connection included")
+        }
+    };
     let message = format!(
         "{words}: the client saw {:.1} ms on average (median {:.1}), the server's own histogram \
-         says {:.1} ms (median {p50}); the fastest \
-         question for its metrics took {:.1} ms, connection included",
-        client.mean, client.p50, server.mean, says.took_ms_min
+         says {:.1} ms (median {p50}){question}",
+        client.mean, client.p50, server.mean
     );
     let advice = if client.mean > server.mean {
         "requests or tokens wait outside of what the server times: in its HTTP front, in a proxy, \
@@ -131,7 +141,7 @@ fn differs(
     } else {
         "the server times from or to another instant than the client, or in another clock"
     };
-    Some(Finding::of(code, message).advise(advice))
+    Some((message, advice))
 }
 
 #[cfg(test)]
@@ -215,6 +225,18 @@ mod tests {
         assert_eq!(codes(&slow), ["server_itl_differs"]);
         slow.tokens_from = Some(TokensFrom::Events);
         assert_eq!(codes(&slow), [""; 0]);
+    }
+
+    #[test]
+    fn the_way_to_the_server_excuses_no_gap_between_tokens() {
+        let server = ServerLatency { mean: 5.0, p50_above: 4.0, p50_below: Some(6.0), n: 900.0 };
+        let mut pass = pass(ServerLatency { n: 100.0, mean: 98.0, ..server }, 1_000.0);
+        *pass.latencies.entry(&itl::DEFINITION) = Some(distribution(4.0, 5.0));
+        let says = pass.server.as_mut().unwrap();
+        (says.took_ms_min, says.ttft_ms, says.itl_ms) = (50.0, None, Some(server));
+        let found = server_findings(&pass);
+        assert_eq!(found[0].code, "server_itl_differs");
+        assert!(!found[0].message.contains("fastest question"), "{}", found[0].message);
     }
 
     #[test]

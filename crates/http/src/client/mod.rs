@@ -161,6 +161,7 @@ impl Client {
     ) -> Result<(ClientResponse, bool), ClientError> {
         let connection = if reuse == Reuse::Keep { "keep-alive" } else { "close" };
         let mut headers = self.headers.clone();
+        headers.retain(|(name, _)| !name.eq_ignore_ascii_case("connection"));
         headers.push(("connection".to_owned(), connection.to_owned()));
         let full_path = format!("{}{path}", self.url.prefix);
         let authority = self.url.host_field();

@@ -44,7 +44,7 @@ codes! {
         "Prompt and output together exceed the length that the server states as its limit."
         => "start the server with a larger limit, or leave these lengths out";
     CONNECTIONS_NOT_KEPT = "connections_not_kept", Note,
-        "The server closes connections after an answer: each request gets one of its own.";
+        "Connections are closed after an answer: each request gets one of its own.";
     PREFIX_CACHE_NOT_RESET = "prefix_cache_not_reset", Warning,
         "The server did not empty its prefix cache between passes."
         => "vLLM offers it when it is started with VLLM_SERVER_DEV_MODE=1, SGLang always; else \
@@ -148,6 +148,20 @@ codes! {
         "Events of the stream carry another number of tokens than one."
         => "ITL here is per token; tools that take an event for a token report the gaps between \
             events, which this one calls ICL.";
+    STREAM_IN_BUNDLES = "stream_in_bundles", Warning,
+        "Tokens of streams arrived in bundles, so that times between them are not known."
+        => "Look for what stands between server and client and let it pass each token on at once: \
+            `option http-no-delay` in haproxy, `proxy_buffering off` in nginx, TCP_NODELAY in the \
+            server. Of a server that itself sends many tokens at once, read TTFT, E2E and tokens/s.";
+    USAGE_NOT_POSSIBLE = "usage_not_possible", Warning,
+        "The server's count of output tokens cannot be true, and is not used."
+        => "Report it to the makers of the server; name the model's tokenizer with --tokenizer to \
+            have outputs counted.";
+    OUTPUT_LONGER_THAN_ASKED = "output_longer_than_asked", Warning,
+        "Outputs have more tokens than were asked for."
+        => "The server has a least length of its own, or `n`, `max_tokens` or the like in \
+            --extra-body replace what the plan asks for. Ask for the length that comes, and for one \
+            choice.";
     CACHED_PROMPT_TOKENS = "cached_prompt_tokens", Warning,
         "The server took tokens of prompts from its prefix cache."
         => "Prefill was measured only in part: give the run another --salt, or switch the server's \

@@ -145,8 +145,9 @@ impl Spec {
 fn is_header(name: &str, value: &str) -> bool {
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let framing = ["content-length", "transfer-encoding", "connection", "host"];
+    let closes = name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close");
     !name.is_empty()
-        && !framing.iter().any(|known| name.eq_ignore_ascii_case(known))
+        && (closes || !framing.iter().any(|known| name.eq_ignore_ascii_case(known)))
         && name.chars().all(token)
         && !value.chars().any(|c| c.is_control())
 }

@@ -137,6 +137,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         requests_per_s: Some(planned as f64 / 12.5),
         input_tokens: planned * 128,
         output_tokens: planned * 32,
+        longer_than_asked: 0,
         output_tokens_per_s: Some(planned as f64 * 32.0 / 12.5),
         tokens_from: Some(TokensFrom::Usage),
         peak_concurrency: Some(planned),

@@ -199,7 +199,7 @@ fn runner<N: Network>(
         tls: ready.tls.clone(),
         endpoint: ready.endpoint.clone(),
         keep_text: talks || !matches!(counter, Counter::None),
-        reuse_connections: true,
+        reuse_connections: ready.endpoint.keeps_connections(),
         cut_off: true,
     }
 }
@@ -233,8 +233,13 @@ fn fit_prompts<N: Network>(
     findings: &mut Vec<Finding>,
 ) -> u32 {
     if !runner.reuse_connections {
-        let message = "the server closes connections after an answer without saying so: each \
-                       request has a connection of its own, opened ahead of it";
+        let why = if ready.endpoint.keeps_connections() {
+            "the server closes connections after an answer without saying so"
+        } else {
+            "the header `Connection: close` was given"
+        };
+        let message =
+            format!("{why}: each request has a connection of its own, opened ahead of it");
         findings.push(Finding::of(code::CONNECTIONS_NOT_KEPT, message));
     }
     let has_template = ready.endpoint.dialect.applies_chat_template;

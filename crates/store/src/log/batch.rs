@@ -23,9 +23,11 @@ const FULL_RECORDS: usize = 4096;
 const FULL_ROWS: usize = 1 << 17;
 const FULL_STRING_BYTES: usize = 1 << 20;
 
-const RECORD_COLUMNS: usize = 23;
+const RECORD_COLUMNS: usize = 25;
 /// Those of the first version of the format, which had no classes.
-const FIRST_RECORD_COLUMNS: usize = 22;
+const RECORD_COLUMNS_1: usize = 22;
+/// Those of the second and third, which had no limits of outputs and did not say what was streamed.
+const RECORD_COLUMNS_2: usize = 23;
 const READ_COLUMNS: usize = 4;
 const EVENT_COLUMNS: usize = 4;
 
@@ -107,6 +109,8 @@ impl Batch {
             some(record.usage.cached),
             some(record.tokens_tokenizer),
             self.strings.code(record.class.as_deref()),
+            some(record.output_limit),
+            u64::from(record.streamed),
             record.reads.len() as u64,
             record.events.len() as u64,
         ]
@@ -176,7 +180,8 @@ pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malform
     let event_count = input.count("events", MAX_ROWS)?;
     let strings = decode_strings(&mut input)?;
     let rows = match format {
-        1 => first_rows(input.table(record_count)?),
+        1 => widen::<RECORD_COLUMNS_1>(&input.table(record_count)?),
+        2 | 3 => widen::<RECORD_COLUMNS_2>(&input.table(record_count)?),
         _ => input.table::<RECORD_COLUMNS>(record_count)?,
     };
     let reads = input.table::<READ_COLUMNS>(read_count)?;
@@ -203,16 +208,16 @@ pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malform
     }
 }
 
-/// Rows of the first version, with no class.
-fn first_rows(rows: Vec<[u64; FIRST_RECORD_COLUMNS]>) -> Vec<[u64; RECORD_COLUMNS]> {
-    let widen = |row: [u64; FIRST_RECORD_COLUMNS]| {
-        let [reads, events] = [row[FIRST_RECORD_COLUMNS - 2], row[FIRST_RECORD_COLUMNS - 1]];
+/// Rows of an earlier version: what it lacks stands before the last two columns and is 0.
+fn widen<const N: usize>(rows: &[[u64; N]]) -> Vec<[u64; RECORD_COLUMNS]> {
+    let widen = |row: &[u64; N]| {
+        let (shared, counts) = row.split_at(N - 2);
         let mut wide = [0; RECORD_COLUMNS];
-        wide[..FIRST_RECORD_COLUMNS - 2].copy_from_slice(&row[..FIRST_RECORD_COLUMNS - 2]);
-        wide[RECORD_COLUMNS - 2..].copy_from_slice(&[reads, events]);
+        wide[..N - 2].copy_from_slice(shared);
+        wide[RECORD_COLUMNS - 2..].copy_from_slice(counts);
         wide
     };
-    rows.into_iter().map(widen).collect()
+    rows.iter().map(widen).collect()
 }
 
 fn split<'a, T>(rows: &mut &'a [T], count: u64) -> Result<&'a [T], Malformed> {
@@ -254,14 +259,15 @@ fn decode_record(
     let [pass, index, asked_input, asked_output, prompt_tokens, rest @ ..] = row;
     let [due, picked, connected, send_start, sent, headers, ended, rest @ ..] = rest;
     let [outcome, status, detail, finish_reason, rest @ ..] = rest;
-    let [prompt, completion, cached, tokens_tokenizer, class, _, _] = rest;
+    let [prompt, completion, cached, tokens_tokenizer, class, output_limit, streamed, _, _] = rest;
     Ok(Record {
         pass: undo_difference(pass, before.pass)?,
         index: undo_difference(index, before.index)?,
         class: strings.of(class)?.map(String::into_boxed_str),
         asked_input: small(asked_input)?,
         asked_output: small(asked_output)?,
-        streamed: true,
+        output_limit: undo_some(output_limit)?,
+        streamed: streamed != 0,
         prompt_tokens_tokenizer: undo_some(prompt_tokens)?,
         due: chain.take(due)?,
         picked: chain.take_some(picked)?,

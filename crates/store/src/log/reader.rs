@@ -80,7 +80,8 @@ impl LogReader {
         Ok(reader)
     }
 
-    /// Says whether the answers of the run were streamed: a log does not hold it, and takes it for so.
+    /// Says whether the answers of the run were streamed, for logs of formats 1 to 3: these do not hold
+    /// it, and it is taken for so.
     #[must_use]
     pub fn streamed(mut self, streamed: bool) -> Self {
         self.streamed = streamed;
@@ -247,7 +248,9 @@ impl LogReader {
             return Err(self.corrupt(format!("a record of pass {} in pass {open}", stray.pass)));
         }
         self.pass = Some((open, count + records.len() as u64));
-        records.iter_mut().for_each(|record| record.streamed = self.streamed);
+        if self.header.format < 4 {
+            records.iter_mut().for_each(|record| record.streamed = self.streamed);
+        }
         self.records = records.into_iter();
         Ok(())
     }

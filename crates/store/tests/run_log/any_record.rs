@@ -68,9 +68,10 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
     let counts = (any::<u32>(), any::<u32>(), any::<u32>(), count(), count());
     let instants = (instant(), prop::array::uniform6(option::of(instant())));
     let end = (outcome(), option::of(any::<u16>()), text(), text(), text());
-    let usage = (count(), count(), count());
+    let usage = (count(), count(), count(), count(), any::<bool>());
     (counts, instants, reads_and_events(), end, usage).prop_map(
-        move |(counts, (due, instants), (reads, events), end, (prompt, completion, cached))| {
+        move |(counts, (due, instants), (reads, events), end, usage)| {
+            let (prompt, completion, cached, output_limit, streamed) = usage;
             let [picked, connected, send_start, sent, headers, ended] = instants;
             let (index, asked_input, asked_output, prompt_tokens_tokenizer, tokens_tokenizer) =
                 counts;
@@ -81,7 +82,8 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 class: class.map(String::into_boxed_str),
                 asked_input,
                 asked_output,
-                streamed: true,
+                output_limit,
+                streamed,
                 prompt_tokens_tokenizer,
                 due,
                 picked,
