@@ -1,9 +1,14 @@
 //! Standard output and standard error. Lines wait while the whole terminal shows a run.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use inferometer_report::terminal::Colour;
+use inferometer_model::secrets::{Secrets, is_key_header};
+use inferometer_model::visible;
+use inferometer_report::terminal::{Colour, shown};
+
+/// The most characters of one message: a value that a user gave may be of any length.
+const MOST_CHARS: usize = 20_000;
 
 /// Lines that wait while the terminal shows something else.
 static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
@@ -29,21 +34,23 @@ pub fn release() {
 }
 
 /// Prints a line to standard error. A closed standard error is no error, and what a server wrote
-/// cannot steer the terminal.
+/// cannot steer the terminal. A key in it is left out, wherever it comes from.
 pub fn tell(line: &str) {
-    let clean: String =
-        line.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+    let redacted = secrets().redact(line);
+    let clean = visible::cut(&visible::lines(&redacted), MOST_CHARS);
     if let Some(held) = &mut *HELD.lock().unwrap_or_else(PoisonError::into_inner) {
         return held.extend(clean.trim().lines().map(str::to_owned));
     }
     let _ = writeln!(io::stderr().lock(), "{clean}");
 }
 
-/// Writes a result to standard output. A reader that has closed the pipe is no error.
+/// Writes a result to standard output. What a server wrote cannot steer the terminal. A reader that
+/// has closed the pipe is no error.
 ///
 /// # Errors
 /// When it cannot be written for another reason.
 pub fn write(text: &str) -> io::Result<()> {
+    let text = shown(text, colour());
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
@@ -55,6 +62,32 @@ pub fn write(text: &str) -> io::Result<()> {
 pub fn colour() -> Colour {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if io::stdout().is_terminal() && !forbidden { Colour::Always } else { Colour::Never }
+}
+
+/// The keys that this process was given, in variables and in headers of its arguments.
+pub fn secrets() -> &'static Secrets {
+    static SECRETS: OnceLock<Secrets> = OnceLock::new();
+    SECRETS.get_or_init(|| {
+        let arguments: Vec<String> =
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let given = |flag: &str| -> Vec<String> {
+            let with_sign = format!("{flag}=");
+            let behind = arguments.windows(2).filter(|pair| pair[0] == flag);
+            let joined = arguments.iter().filter_map(|word| word.strip_prefix(&with_sign));
+            behind.map(|pair| pair[1].clone()).chain(joined.map(str::to_owned)).collect()
+        };
+        let named = given("--api-key-env").into_iter();
+        let variables = named.chain(["OPENAI_API_KEY".to_owned(), "HF_TOKEN".to_owned()]);
+        let keys = variables.filter_map(|name| variable(&name));
+        let headers = given("--header").into_iter().map(|header| match header.split_once(':') {
+            Some((name, value)) => (name.trim().to_owned(), value.trim().to_owned()),
+            None => ("authorization".to_owned(), header),
+        });
+        // Other headers may hold ordinary words, such as the name of the model.
+        let headers = headers.filter(|(name, _)| is_key_header(name));
+        let keys = keys.map(|key| ("authorization".to_owned(), key));
+        Secrets::of_headers(&headers.chain(keys).collect::<Vec<_>>())
+    })
 }
 
 /// The value of an environment variable.

@@ -32,7 +32,9 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let matches = with_negative_numbers(Arguments::command()).get_matches();
+    let matches = with_negative_numbers(Arguments::command())
+        .try_get_matches()
+        .unwrap_or_else(|error| refuse(&error));
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match arguments.command.run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -41,6 +43,16 @@ fn main() -> ExitCode {
             ExitCode::from(failure.code())
         }
     }
+}
+
+/// Ends as `clap` does with help or with wrong arguments. A key among these is not repeated.
+fn refuse(error: &clap::Error) -> ! {
+    let text = error.to_string();
+    if error.use_stderr() && console::secrets().is_in(&text) {
+        console::tell(text.trim_end());
+        std::process::exit(error.exit_code());
+    }
+    error.exit()
 }
 
 /// What looks like a number is a value and no flag, so that one out of range is refused as that.

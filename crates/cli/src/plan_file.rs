@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use inferometer_model::suggest::did_you_mean;
-use inferometer_plan::spec::{SearchSpec, Spec, TargetSpec};
+use inferometer_plan::spec::{SearchSpec, Spec, TargetSpec, toml_mistake, without_texts};
 use inferometer_workload::replay::DumpHeader;
 use serde_json::{Map, Value};
 
@@ -37,8 +37,13 @@ pub fn merge_multi_target(
     scenario::add_defaults(&mut keys)?;
     if keys.get("target").is_some_and(Value::is_array) {
         let tables = keys.remove("target").unwrap_or_default();
-        multi.targets = serde_path_to_error::deserialize(&tables)
-            .map_err(|error| problem(format!("`target{}`: {}", error.path(), error.inner())))?;
+        multi.targets = serde_path_to_error::deserialize(&tables).map_err(|error| {
+            problem(format!(
+                "`target{}`: {}",
+                error.path(),
+                without_texts(&error.inner().to_string())
+            ))
+        })?;
     }
     if let Some(rounds) = keys.remove("rounds") {
         let count = rounds.as_u64().filter(|rounds| (1..=1000).contains(rounds));
@@ -91,7 +96,7 @@ fn checked(keys: Map<String, Value>, origin: &str) -> Result<Spec, PlanError> {
         return Err(mistakes.into());
     }
     serde_json::from_value(Value::Object(keys))
-        .map_err(|error| PlanError::new(format!("{origin}: {error}")))
+        .map_err(|error| PlanError::new(format!("{origin}: {}", without_texts(&error.to_string()))))
 }
 
 /// A run that is sent again is sent as it was, but for what the plan and the flags say.
@@ -123,15 +128,20 @@ fn wrong_kind(key: &str, value: &Value) -> Option<String> {
     // Where keys are gathered into groups the path is not known, the key is.
     let path = error.path().to_string();
     let path = if path.starts_with(key) { path } else { key.to_owned() };
-    Some(format!("`{path}` has a value of the wrong kind: {}", error.inner()))
+    Some(format!(
+        "`{path}` has a value of the wrong kind: {}",
+        without_texts(&error.inner().to_string())
+    ))
 }
 
 fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
     let problem = |what: String| PlanError::new(format!("{}: {what}", path.display()));
     let text =
         fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}")))?;
-    let table: toml::Table =
-        toml::from_str(&text).map_err(|error| problem(format!("is not TOML: {error}")))?;
+    let table: toml::Table = toml::from_str(&text).map_err(|error| {
+        let mistake = toml_mistake(&text, error.span(), error.message());
+        problem(format!("is not TOML{mistake}"))
+    })?;
     // JSON has neither, and would hold `null`: a key that is not there.
     if let Some((key, value)) = not_finite("", &toml::Value::Table(table.clone())) {
         return Err(problem(format!(

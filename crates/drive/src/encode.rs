@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use inferometer_http::client::redact;
 use inferometer_model::record::Record;
 use inferometer_model::request::{BodyHasher, Request, Sampling};
+use inferometer_model::secrets::Secrets;
 use inferometer_model::source::{Follows, Source, Supply};
 use inferometer_wire::dialect::Dialect;
 use inferometer_wire::exchange::ResponseReader;
@@ -33,11 +33,6 @@ impl Endpoint {
             name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
         };
         !self.headers.iter().any(closes)
-    }
-
-    /// Replaces secret header values in a text that the server may have quoted.
-    pub fn redact(&self, text: &str) -> String {
-        redact(&self.headers, text)
     }
 }
 
@@ -96,6 +91,8 @@ pub(crate) enum Next {
 pub struct Encoder {
     source: Box<dyn Source>,
     endpoint: Endpoint,
+    /// The secrets in its headers, which a server may quote.
+    secrets: Secrets,
     sampling: Sampling,
     keep_text: bool,
     queue: VecDeque<Box<Encoded>>,
@@ -136,6 +133,7 @@ impl Encoder {
     ) -> Self {
         Self {
             source,
+            secrets: Secrets::of_headers(&endpoint.headers),
             endpoint,
             sampling,
             keep_text,
@@ -220,10 +218,6 @@ impl Encoder {
         RequestInfo::of(request, &self.sampling)
     }
 
-    pub(crate) fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
-    }
-
     /// The hash of all bodies so far.
     pub(crate) fn body_hash(&self) -> String {
         self.hasher.clone().finish()
@@ -266,7 +260,8 @@ impl Encoder {
             dialect.body(request, &self.sampling, model).map_err(|error| error.to_string())?;
         self.hasher.body(&body);
         let stream = self.sampling.stream;
-        let reader = ResponseReader::new(dialect, &request.prompt, stream, self.keep_text);
+        let reader = ResponseReader::new(dialect, &request.prompt, stream, self.keep_text)
+            .with_secrets(self.secrets.clone());
         let mut bytes = request_head("POST", path, authority, headers, Some(body.len()));
         bytes.extend_from_slice(&body);
         Ok(Box::new(Encoded { bytes, reader, info: self.info(request), conversation: of }))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use inferometer_http::client::{Client, ClientError, ClientResponse};
+use inferometer_model::visible;
 use inferometer_net::tls::Trust;
 use inferometer_plan::Url;
 use serde_json::Value;
@@ -33,13 +34,13 @@ impl Found {
     /// One line for people: `vllm 0.32.0, model tiny`.
     pub fn line(&self) -> String {
         let engine = match (self.engine, &self.version) {
-            (Some(engine), Some(version)) => format!("{engine} {version}"),
+            (Some(engine), Some(version)) => format!("{engine} {}", visible::name(version)),
             (Some(engine), None) => engine.to_owned(),
             (None, _) => "a server of unknown make".to_owned(),
         };
         match self.models.as_slice() {
             [] => engine,
-            models => format!("{engine}, model {}", models.join(", ")),
+            models => format!("{engine}, model {}", visible::names(models)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use inferometer_http::client::Client;
+use inferometer_http::client::{Client, KeepAliveClient};
 use inferometer_net::tls::Trust;
 use inferometer_plan::Url;
 
@@ -53,4 +53,30 @@ fn every_client_has_a_deadline_of_its_own() {
     let url = Url::plain("127.0.0.1", listener.local_addr().unwrap().port());
     let client = Client::reach(&url, Vec::new(), Duration::from_secs(10), &Trust::Known).unwrap();
     assert!(client.deadline <= Duration::from_secs(60), "{:?}", client.deadline);
+}
+
+#[test]
+fn a_quoted_header_is_shown_as_stars_but_in_what_is_computed_with() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = std::thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 16\r\nconnection: close\r\n\r\n";
+            stream.write_all(format!("{answer}\"about research\"").as_bytes()).unwrap();
+        }
+    });
+    let client = Client {
+        url: Url::plain("127.0.0.1", address.port()),
+        address,
+        headers: vec![("x-team".to_owned(), "research".to_owned())],
+        timeout: Duration::from_secs(60),
+        deadline: Duration::from_secs(60),
+        tls: None,
+    };
+    assert_eq!(client.get("/version").unwrap().body, b"\"about ***\"");
+    let words = KeepAliveClient::new(&client).post("/detokenize", &serde_json::json!({})).unwrap();
+    assert_eq!(words.body, b"\"about research\"");
+    serving.join().unwrap();
 }

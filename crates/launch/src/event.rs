@@ -26,6 +26,8 @@ pub(crate) struct Order {
     pub usage: PathBuf,
     /// Time between SIGTERM and SIGKILL.
     pub grace: Duration,
+    /// Headers of requests. What is secret in them is left out of the log.
+    pub headers: Vec<(String, String)>,
 }
 
 /// What a guard writes on its standard output.

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use inferometer_model::secrets::Secrets;
 use inferometer_model::time::Nanos;
 use inferometer_net::{
     EndSignal, adopt_orphans, end_process, monotonic_now, reap_any_child, wall_clock_ns,
@@ -53,7 +54,8 @@ pub fn guard() -> io::Result<()> {
     let order: Order = serde_json::from_str(&line)?;
     adopt_orphans()?;
     let usage_file = File::create(&order.usage)?;
-    let log = Log::new(File::create(&order.log)?, order.log_limit_bytes);
+    let secrets = Secrets::of_headers(&order.headers);
+    let log = Log::new(File::create(&order.log)?, order.log_limit_bytes, secrets);
     let (sender, events) = sync_channel(LOG_QUEUE);
     let on_signal = sender.clone();
     // A signal to the guard means the server.

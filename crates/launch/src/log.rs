@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 
+use inferometer_model::secrets::Secrets;
+
 /// Last lines that are reported when a server ends.
 const LAST_LINES: usize = 12;
 /// Lines with an error, the first of which is often the cause of all that follow.
@@ -23,6 +25,9 @@ pub(crate) struct Log {
     tail_limit: usize,
     left_out: u64,
     lines: Lines,
+    secrets: Secrets,
+    /// The end of what came, where it may be the beginning of a secret.
+    held: Vec<u8>,
 }
 
 /// The last lines, and the one that is being written.
@@ -34,7 +39,7 @@ struct Lines {
 }
 
 impl Log {
-    pub(crate) fn new(file: File, limit_bytes: u64) -> Self {
+    pub(crate) fn new(file: File, limit_bytes: u64, secrets: Secrets) -> Self {
         let tail = (limit_bytes / 4).min(MOST_TAIL_BYTES);
         Self {
             file,
@@ -43,11 +48,24 @@ impl Log {
             tail_limit: tail as usize,
             left_out: 0,
             lines: Lines::default(),
+            secrets,
+            held: Vec::new(),
         }
     }
 
     /// Adds output of the server; calls `on_line` with each line that it completes.
     pub(crate) fn push(&mut self, bytes: &[u8], on_line: impl FnMut(&str)) -> io::Result<()> {
+        if self.secrets.is_empty() {
+            return self.add(bytes, on_line);
+        }
+        let mut all = std::mem::take(&mut self.held);
+        all.extend_from_slice(bytes);
+        self.held = all.split_off(all.len() - self.secrets.open_end(&all));
+        let redacted = self.secrets.redact_bytes(all);
+        self.add(&redacted, on_line)
+    }
+
+    fn add(&mut self, bytes: &[u8], on_line: impl FnMut(&str)) -> io::Result<()> {
         self.lines.push(bytes, on_line);
         let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
         self.room -= fits as u64;
@@ -76,6 +94,8 @@ impl Log {
 
     /// Writes the end of the log after its beginning.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
+        let held = self.secrets.redact_bytes(std::mem::take(&mut self.held));
+        self.add(&held, |_| {})?;
         if self.left_out > 0 {
             let left_out = self.left_out;
             writeln!(self.file, "\n[... {left_out} bytes of the log were left out here ...]")?;
@@ -153,7 +173,7 @@ mod tests {
     fn log(limit: u64) -> (tempfile::TempDir, std::path::PathBuf, Log) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("server.log");
-        let log = Log::new(File::create(&path).unwrap(), limit);
+        let log = Log::new(File::create(&path).unwrap(), limit, Secrets::default());
         (folder, path, log)
     }
 
@@ -188,6 +208,22 @@ mod tests {
         assert_eq!(log.left_out(), 0);
         let text = std::fs::read(&path).unwrap();
         assert_eq!(text, b"one\n\x1b[32mtwo\x1b[0m\n10%\r99%\nthree");
+    }
+
+    #[test]
+    fn a_key_in_the_log_is_not_stored_however_it_is_cut() {
+        let (_folder, path, mut log) = log(4_000);
+        let key = ("authorization".to_owned(), "Bearer sk-very-secret-7f3a9c".to_owned());
+        log.secrets = Secrets::of_headers(&[key]);
+        for byte in
+            b"started\nGET /v1: Bearer sk-very-secret-7f3a9c, 200\nsk-very is cut: sk-very-s"
+        {
+            log.push(&[*byte], |_| {}).unwrap();
+        }
+        log.finish().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "started\nGET /v1: Bearer ***, 200\nsk-very is cut: ***");
+        assert_eq!(log.last_lines()[1], "GET /v1: Bearer ***, 200");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use inferometer_model::suggest::did_you_mean;
-use inferometer_plan::spec::ServerSpec;
+use inferometer_plan::spec::{ServerSpec, toml_mistake};
 
 use crate::error::LaunchError;
 
@@ -51,8 +51,10 @@ pub fn preset(name: &str) -> Result<ServerSpec, LaunchError> {
 }
 
 fn parse(name: &str, text: &str) -> Result<ServerSpec, LaunchError> {
-    let spec: ServerSpec = toml::from_str(text)
-        .map_err(|error| LaunchError::Preset(format!("{name}: is no preset: {error}")))?;
+    let spec: ServerSpec = toml::from_str(text).map_err(|error| {
+        let mistake = toml_mistake(text, error.span(), error.message());
+        LaunchError::Preset(format!("{name}: is no preset{mistake}"))
+    })?;
     if spec.preset.is_some() {
         return Err(LaunchError::Preset(format!("{name}: leans on another preset")));
     }

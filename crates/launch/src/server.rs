@@ -66,7 +66,8 @@ pub struct LaunchedServer {
 }
 
 impl LaunchedServer {
-    /// Starts a server. `program` with `arguments` is this program as a guard.
+    /// Starts a server. `program` with `arguments` is this program as a guard. What is secret in
+    /// `headers` is left out of the server's log.
     ///
     /// # Errors
     /// When its port is taken, or it or its guard cannot be started.
@@ -74,6 +75,7 @@ impl LaunchedServer {
         plan: &LaunchPlan,
         (program, argument): (&Path, &str),
         files: &ServerFiles,
+        headers: &[(String, String)],
     ) -> Result<Self, LaunchError> {
         let url = address(plan)?;
         let fill = |word: &String| {
@@ -90,6 +92,7 @@ impl LaunchedServer {
             log_limit_bytes: plan.log_limit_bytes,
             usage: files.usage.clone(),
             grace: plan.grace,
+            headers: headers.to_vec(),
         };
         let mut guard = spawn(program.as_os_str(), argument)?;
         let lifeline = guard.stdin.take().map(|mut input| {

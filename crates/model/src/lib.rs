@@ -19,7 +19,9 @@ pub mod sample;
 
 pub mod finding;
 pub mod finish_reason;
+pub mod secrets;
 pub mod suggest;
+pub mod visible;
 
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;

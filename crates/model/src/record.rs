@@ -295,8 +295,5 @@ pub const CUT_OFF: &str = "the trial was cut off: so many requests had missed an
 
 /// Cuts a message to what a record keeps.
 pub fn detail(message: &str) -> String {
-    match message.char_indices().nth(MAX_DETAIL_CHARS) {
-        None => message.to_owned(),
-        Some((end, _)) => format!("{}…", &message[..end]),
-    }
+    crate::visible::cut(message, MAX_DETAIL_CHARS)
 }

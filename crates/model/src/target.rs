@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::visible;
+
 /// A program and its version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
@@ -33,6 +35,28 @@ pub struct Target {
     /// Further facts that the server stated (`max_model_len`, dtype, ...) or the embedded
     /// engine was started with.
     pub facts: BTreeMap<String, String>,
+}
+
+impl Target {
+    /// The most facts that are kept of what a server says of itself.
+    const MOST_FACTS: usize = 100;
+
+    /// The same with names of a bounded length: what a server or a file of results says may be of any.
+    #[must_use]
+    pub fn with_short_names(self) -> Self {
+        let facts = self.facts.iter().take(Self::MOST_FACTS);
+        let facts = facts.map(|(key, fact)| (visible::name(key), visible::name(fact))).collect();
+        Self {
+            url: visible::name(&self.url),
+            dialect: visible::name(&self.dialect),
+            engine: self.engine.as_deref().map(visible::name),
+            engine_version: self.engine_version.as_deref().map(visible::name),
+            model: visible::name(&self.model),
+            simulated: self.simulated,
+            profile: self.profile.as_deref().map(visible::name),
+            facts,
+        }
+    }
 }
 
 /// The machine and the tools of the measurement. Values are what was found; absent is unknown.

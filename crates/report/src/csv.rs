@@ -8,6 +8,7 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::record::TokensFrom;
+use inferometer_model::visible;
 use inferometer_stats::Distribution;
 
 use crate::measures::{instrument_measures, measures};
@@ -144,7 +145,7 @@ fn number(name: &str, value: Option<f64>) -> Field {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(Some(value)) => value.fmt(f),
+            Self::Text(Some(value)) => visible::no_formula(value).fmt(f),
             Self::Integer(Some(value)) => value.fmt(f),
             Self::Number(Some(value)) => value.fmt(f),
             Self::Flag(Some(value)) => value.fmt(f),
@@ -183,5 +184,7 @@ mod tests {
     fn a_value_is_written_as_it_is_and_an_absent_one_is_empty() {
         let values = [Value::from("a,b"), Value::Number(Some(0.1)), Value::Integer(None)];
         assert_eq!(values.map(|value| value.to_string()), ["a,b", "0.1", ""]);
+        let values = [Value::from("=1+2"), Value::from("@x"), Value::Number(Some(-0.5))];
+        assert_eq!(values.map(|value| value.to_string()), ["'=1+2", "'@x", "-0.5"]);
     }
 }

@@ -1,18 +1,21 @@
 //! Foreign texts made harmless: what a server says of itself must not become markup.
 
-/// A text for the content and the attributes of XML and HTML elements. Characters that XML does not
-/// have are replaced.
+use inferometer_model::visible;
+
+use crate::number::MISSING;
+
+/// A text for the content and the attributes of XML and HTML elements. What steers a terminal or
+/// turns a text around is shown as an escape; characters that XML does not have are replaced.
 pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in visible::line(text).chars() {
         match character {
             '&' => out += "&amp;",
             '<' => out += "&lt;",
             '>' => out += "&gt;",
             '"' => out += "&quot;",
             '\'' => out += "&#39;",
-            '\n' | '\r' | '\t' => out.push(' '),
-            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => out.push('\u{FFFD}'),
+            '\u{FFFE}' | '\u{FFFF}' => out.push('\u{FFFD}'),
             c => out.push(c),
         }
     }
@@ -22,15 +25,20 @@ pub fn xml(text: &str) -> String {
 /// A text for Markdown: one line in which nothing is markup.
 pub(crate) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in visible::line(text).chars() {
         match character {
             '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '~' => {
                 out.push('\\');
                 out.push(character);
             }
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }
     out
+}
+
+/// A heading of Markdown: one line, without foreign markup.
+pub(crate) fn heading(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.is_empty() { MISSING.to_owned() } else { markdown(&text) }
 }

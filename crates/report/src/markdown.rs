@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use inferometer_model::visible;
+
 use crate::content::{ReportInput, blocks};
 use crate::document::{Block, Span, Text, Tone};
 use crate::escape::markdown as escape;
@@ -48,7 +50,8 @@ fn write_block(out: &mut String, block: &Block<'_>) {
         }
         Block::Code(language, code) => {
             let fence = fence(code);
-            let _ = writeln!(out, "{fence}{language}\n{}\n{fence}\n", code.trim_end());
+            let code = visible::lines(code.trim_end());
+            let _ = writeln!(out, "{fence}{language}\n{code}\n{fence}\n");
         }
         Block::Chart(chart) => {
             let _ = writeln!(out, "![{}](./{}.png)\n", escape(&chart.title), chart.id);
@@ -78,7 +81,7 @@ fn text(words: &Text) -> String {
 
 /// A code span whose fence is longer than any run of backticks within.
 fn code_span(code: &str) -> String {
-    let code = code.replace(['\n', '\r'], " ");
+    let code = visible::line(code);
     let longest = longest_run_of_backticks(&code);
     if longest == 0 {
         return format!("`{code}`");

@@ -10,6 +10,7 @@ use inferometer_analysis::table_import::TableForm;
 use inferometer_load::PassKind;
 use inferometer_metrics::{Statistic, registry};
 
+use crate::escape::heading;
 use crate::number::{MISSING, count, length, two_decimals};
 use crate::text_table::{Align, Table};
 use crate::{extra_tables, label, search};
@@ -244,10 +245,4 @@ pub(crate) fn failures(summary: &Summary) -> Vec<String> {
         }
     }
     lines
-}
-
-/// A heading is one line, without foreign markup.
-fn heading(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.is_empty() { MISSING.to_owned() } else { crate::escape::markdown(&text) }
 }

@@ -1,11 +1,13 @@
 //! The results on a terminal: table, failures, findings, verdict. Whether the output is a terminal is
 //! the caller's knowledge.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Validity;
 use inferometer_model::finding::{Finding, Severity};
+use inferometer_model::visible;
 
 use crate::number::significant;
 use crate::text_table::Table;
@@ -19,6 +21,8 @@ pub enum Colour {
     /// Colours, for a terminal whose user did not forbid them.
     Always,
 }
+
+const ESCAPE: char = '\u{1b}';
 
 /// SGR parameters of what is coloured.
 #[derive(Clone, Copy)]
@@ -183,12 +187,46 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
 fn painted(colour: Colour, paint: Paint, text: &str) -> String {
     let text = clean(text);
     match colour {
-        Colour::Never => text,
-        Colour::Always => format!("\u{1b}[{}m{text}\u{1b}[0m", paint as u8),
+        Colour::Never => text.into_owned(),
+        Colour::Always => format!("{ESCAPE}[{}m{text}{ESCAPE}[0m", paint as u8),
     }
 }
 
-/// The text without control characters, so that a server cannot steer the terminal.
-fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+/// The text as one line that cannot steer the terminal.
+fn clean(text: &str) -> Cow<'_, str> {
+    visible::line(text)
+}
+
+/// A text of several lines as it goes to a terminal or a pipe: nothing but colours of this module
+/// steers it.
+pub fn shown(text: &str, colour: Colour) -> Cow<'_, str> {
+    if colour == Colour::Never || !text.contains(ESCAPE) {
+        return visible::lines(text);
+    }
+    let ours = [0, 1, 2, 31, 32, 33].map(|parameter| format!("{ESCAPE}[{parameter}m"));
+    let mut parts = text.split(ESCAPE);
+    let mut out = visible::lines(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        let part = format!("{ESCAPE}{part}");
+        let colour = ours.iter().find(|colour| part.starts_with(colour.as_str()));
+        let colour = colour.map_or("", |colour| colour.as_str());
+        out += colour;
+        out += &visible::lines(&part[colour.len()..]);
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_colours_reach_a_terminal() {
+        let text = "\u{1b}[31mred\u{1b}[0m \u{1b}[2J\u{202e}x\n\u{1b}]0;title\u{7}";
+        let plain = "\\u001b[31mred\\u001b[0m \\u001b[2J\\u202ex\n\\u001b]0;title\\u0007";
+        assert_eq!(shown(text, Colour::Never), plain);
+        let coloured =
+            plain.replace("\\u001b[31m", "\u{1b}[31m").replace("\\u001b[0m", "\u{1b}[0m");
+        assert_eq!(shown(text, Colour::Always), coloured);
+    }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use inferometer_model::visible;
 use unicode_width::UnicodeWidthStr;
 
 /// Where the text of a column stands.
@@ -31,13 +32,13 @@ impl Table {
         Self { columns, rows: Vec::new(), links: BTreeMap::new() }
     }
 
-    /// Adds a row.
+    /// Adds a row. What steers a terminal or turns a text around is shown as an escape.
     ///
     /// # Panics
     /// If it has not one text per column.
     pub fn push(&mut self, row: Vec<String>) {
         assert_eq!(row.len(), self.columns.len(), "invariant: a row has one text per column");
-        self.rows.push(row);
+        self.rows.push(row.iter().map(|text| visible::line(text).into_owned()).collect());
     }
 
     /// Makes a cell of a page a link to an address or a `#part` of it. Markdown and the terminal

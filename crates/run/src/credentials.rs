@@ -1,14 +1,19 @@
 //! Who may speak to the server and whom to believe that it is the server: the key, as a header, and
 //! the certificate authorities. Secrets are never stored.
 
+use inferometer_model::secrets::{Secrets, is_key_header};
 use inferometer_net::tls::{TlsClient, Trust};
 use inferometer_plan::spec::Spec;
 use inferometer_wire::dialect::dialect;
+use serde_json::Value;
 
 use crate::error::PlanError;
 
 /// The values of environment variables, as the calling program hands them over.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The variable that holds the key, unless another one is named.
+const USUAL_VARIABLE: &str = "OPENAI_API_KEY";
 
 /// The authorization header, from the variable that holds the key.
 ///
@@ -27,7 +32,7 @@ pub fn authorization(
     if spec.target.is_none() && spec.server.is_none() || spec.header.iter().flatten().any(given) {
         return Ok(None);
     }
-    let name = spec.api_key_env.as_deref().unwrap_or("OPENAI_API_KEY");
+    let name = spec.api_key_env.as_deref().unwrap_or(USUAL_VARIABLE);
     match variables(name) {
         Some(key) if key.is_empty() && spec.api_key_env.is_none() => Ok(None),
         Some(key) if key.is_empty() || key.chars().any(char::is_control) => Err(PlanError::new(
@@ -44,9 +49,87 @@ pub fn authorization(
         }
         None if spec.api_key_env.is_none() => Ok(None),
         None => Err(PlanError::new(format!(
-            "api_key_env (--api-key-env): the variable {name} is not set"
+            "api_key_env (--api-key-env): {} is not set; give the name of the variable that holds \
+             the key",
+            // Whoever gives the key itself gives no such name, and it is not repeated.
+            if is_usual_name(name) { format!("the variable {name}") } else { "it".to_owned() }
         ))),
     }
+}
+
+/// All that is secret in a spec and in the variable that holds the key, whether or not it is sent.
+pub fn secrets(spec: &Spec, variables: Variables<'_>) -> Secrets {
+    Secrets::of_headers(&sent(spec, variables))
+}
+
+fn sent(spec: &Spec, variables: Variables<'_>) -> Vec<(String, String)> {
+    let header = |text: &String| {
+        // One without a colon may be a key alone.
+        let (name, value) = text.split_once(':').unwrap_or(("authorization", text));
+        (name.trim().to_owned(), value.trim().to_owned())
+    };
+    let key = variables(spec.api_key_env.as_deref().unwrap_or(USUAL_VARIABLE));
+    let key = key.map(|key| ("authorization".to_owned(), key));
+    spec.header.iter().flatten().map(header).chain(key).collect()
+}
+
+/// Refuses a plan that holds a key anywhere but in a header: all of it is stored and shown, and the
+/// command of a server is seen by whoever lists the processes.
+///
+/// # Errors
+/// Each key of the plan that holds it.
+pub fn check_places(spec: &Spec, variables: Variables<'_>) -> Result<(), PlanError> {
+    let keys = keys(spec, variables);
+    let Ok(Value::Object(spec)) = serde_json::to_value(spec) else { return Ok(()) };
+    let mistakes: Vec<String> = spec
+        .iter()
+        .filter(|(name, value)| *name != "header" && holds(value, &keys))
+        .map(|(name, _)| {
+            format!(
+                "{name}: holds the key of the server, which would end up in results; a key belongs \
+                 into the variable that --api-key-env names, or into --header"
+            )
+        })
+        .collect();
+    if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }
+}
+
+/// Refuses a name of a server that holds its key.
+///
+/// # Errors
+/// When it does.
+pub fn check_name(name: &str, spec: &Spec, variables: Variables<'_>) -> Result<(), PlanError> {
+    match keys(spec, variables).is_whole_in(name) {
+        true => {
+            Err(PlanError::new("target: its `name` holds the key, which would end up in results"))
+        }
+        false => Ok(()),
+    }
+}
+
+/// The keys alone: other headers, such as the name of a tenant, may well stand in a body too.
+fn keys(spec: &Spec, variables: Variables<'_>) -> Secrets {
+    let mut headers = sent(spec, variables);
+    headers.retain(|(name, _)| is_key_header(name));
+    Secrets::of_headers(&headers)
+}
+
+fn holds(value: &Value, keys: &Secrets) -> bool {
+    match value {
+        Value::String(text) => keys.is_whole_in(text),
+        Value::Array(values) => values.iter().any(|value| holds(value, keys)),
+        Value::Object(fields) => {
+            fields.iter().any(|(name, value)| keys.is_whole_in(name) || holds(value, keys))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a variable is written as most are: `OPENAI_API_KEY`.
+fn is_usual_name(name: &str) -> bool {
+    let is_upper = |c: char| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit();
+    name.chars().all(is_upper)
+        && (name.contains('_') || !name.contains(|c: char| c.is_ascii_digit()))
 }
 
 /// Which certificate authorities are trusted.

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use inferometer_launch::LaunchError;
+use inferometer_model::secrets::Secrets;
 use inferometer_store::StoreError;
 
 /// A plan that cannot be measured as it is. Nothing was sent.
@@ -20,6 +21,13 @@ impl PlanError {
     /// One mistake.
     pub fn new(mistake: impl Display) -> Self {
         Self { mistakes: vec![mistake.to_string()] }
+    }
+
+    /// The same mistakes without what is secret.
+    #[must_use]
+    pub(crate) fn redacted(self, secrets: &Secrets) -> Self {
+        let redacted = |mistake: &String| secrets.redact(mistake).into_owned();
+        Self { mistakes: self.mistakes.iter().map(redacted).collect() }
     }
 
     /// The same mistakes, each with the name of the server that it belongs to.

@@ -14,7 +14,7 @@ use inferometer_plan::spec::{self, Spec, TargetSpec, Variant};
 use inferometer_report::comparison::{COMPARISON_SCHEMA, Comparison, VARIANT};
 
 use crate::context::{Context, Host};
-use crate::credentials::Variables;
+use crate::credentials::{self, Variables};
 use crate::error::{PlanError, RunError, Shortfall};
 use crate::events::Events;
 use crate::outputs::{self, Outputs};
@@ -119,14 +119,18 @@ impl Group {
         let mut mistakes = Vec::new();
         for variant in variants {
             let spec = Spec { salt: Some(salt.clone()), ..variant.spec.clone() };
-            match resolve(&spec, variables) {
+            let named = credentials::check_name(&variant.name, &spec, variables);
+            match named.and_then(|()| resolve(&spec, variables)) {
                 Ok((plan, mut context)) => {
                     let of_plan = earlier.as_ref().map(|group| group.check(&variant.name, &plan));
                     of_plan.transpose().map_err(|error| error.of(&variant.name))?;
                     context.host = host.clone();
                     members.push(Member { variant, plan, context });
                 }
-                Err(error) => mistakes.extend(error.of(&variant.name).mistakes),
+                Err(error) => {
+                    let secrets = credentials::secrets(&spec, variables);
+                    mistakes.extend(error.of(&variant.name).redacted(&secrets).mistakes);
+                }
             }
         }
         if !mistakes.is_empty() {

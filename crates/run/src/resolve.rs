@@ -45,6 +45,18 @@ pub fn resolve_with(
     learned: Learned<'_>,
     variables: Variables<'_>,
 ) -> Result<(Plan, Context), PlanError> {
+    // A mistake quotes what is wrong, which may be a key in the wrong place.
+    let secrets = credentials::secrets(spec, variables);
+    credentials::check_places(spec, variables)
+        .and_then(|()| checked(spec, learned, variables))
+        .map_err(|error| error.redacted(&secrets))
+}
+
+fn checked(
+    spec: &Spec,
+    learned: Learned<'_>,
+    variables: Variables<'_>,
+) -> Result<(Plan, Context), PlanError> {
     let mut plan = with_known_names(|known| spec.resolve(known)).map_err(mistakes)?;
     inferometer_workload::prepare(&mut plan)
         .map_err(|error| PlanError::new(format!("workload (--workload): {error}")))?;

@@ -51,6 +51,8 @@ pub struct Start<'a> {
     pub events: &'a Events,
     /// The `inferometer` program, which guards the server.
     pub program: Option<&'a Path>,
+    /// What is sent with every request: the server's log is kept without what is secret in it.
+    pub headers: &'a [(String, String)],
 }
 
 impl Servers {
@@ -88,7 +90,7 @@ impl Servers {
         &mut self,
         plan: &LaunchPlan,
         at: &LaunchPlan,
-        Start { folder, stop, events, program }: Start<'_>,
+        Start { folder, stop, events, program, headers }: Start<'_>,
     ) -> Result<Url, RunError> {
         self.started += 1;
         let name = format!("server-{}-{}", std::process::id(), self.started);
@@ -104,7 +106,7 @@ impl Servers {
             error => RunError::Launch(error),
         };
         let guard = (program, SERVER_GUARD);
-        let mut server = LaunchedServer::start(at, guard, &place).map_err(failed)?;
+        let mut server = LaunchedServer::start(at, guard, &place, headers).map_err(failed)?;
         events.say(&format!("starting {}", server.command.join(" ")));
         let patience = ReadyWait { stop, report: &|line| events.say(line) };
         server.wait_until_ready(&patience).map_err(failed)?;

@@ -9,10 +9,13 @@ use inferometer_drive::Endpoint;
 use inferometer_drive::probe::{Found, find_local, probe};
 use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::secrets::{REDACTED, Secrets};
 use inferometer_model::target::Target;
+use inferometer_model::visible;
 use inferometer_net::tls::{TlsClient, Trust};
 use inferometer_plan::{Grid, Plan, TargetPlan, Url};
 use inferometer_wire::dialect::{Dialect, dialect};
+use inferometer_wire::http::path_segment;
 
 use crate::context::Context;
 use crate::embedded_server::EmbeddedServer;
@@ -140,7 +143,7 @@ fn describe(
             dialect.name
         )));
     }
-    let model = choose_model(plan, &server.url, &found, &mut findings)?;
+    let model = choose_model(plan, &server, &found, &mut findings)?;
     if plan.sampling.ignore_eos && !dialect.honours_ignore_eos {
         findings.push(Finding::of(
             code::IGNORE_EOS_NOT_SUPPORTED,
@@ -153,7 +156,7 @@ fn describe(
     }
     let path = match &plan.target {
         TargetPlan::Server { endpoint: Some(path), .. } => path.clone(),
-        _ => dialect.path(plan.sampling.stream).replace("{model}", &model),
+        _ => dialect.path(plan.sampling.stream).replace("{model}", &path_segment(&model)),
     };
     let mut headers = server.headers.clone();
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
@@ -199,6 +202,7 @@ fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: Found) 
         profile,
         facts,
     }
+    .with_short_names()
 }
 
 fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static Dialect, RunError> {
@@ -217,18 +221,20 @@ fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static Dial
 
 fn choose_model(
     plan: &Plan,
-    url: &Url,
+    Client { url, headers, .. }: &Client,
     found: &Found,
     findings: &mut Vec<Finding>,
 ) -> Result<String, RunError> {
-    let listed = found.models.join(", ");
+    let listed = visible::names(&found.models);
     let wanted = match &plan.target {
         TargetPlan::Server { model, .. } => model.as_ref(),
         TargetPlan::Embedded { .. } => None,
     };
     match (wanted, found.models.as_slice()) {
         (Some(name), models) => {
-            if !models.is_empty() && !models.contains(name) {
+            // The value of a header may be a part of the name, which then came without it.
+            let listed_as = Secrets::of_headers(headers).redact(name).into_owned();
+            if !models.is_empty() && !models.contains(name) && !models.contains(&listed_as) {
                 findings.push(Finding::of(
                     code::MODEL_NOT_LISTED,
                     format!("the server lists {listed}, not {name}"),
@@ -236,6 +242,10 @@ fn choose_model(
             }
             Ok(name.clone())
         }
+        // Its real name was taken for a quoted secret.
+        (None, [only]) if only.contains(REDACTED) => Err(RunError::target(format!(
+            "{url}: the name of its model holds the value of a header; name the model with --model"
+        ))),
         (None, [only]) => Ok(only.clone()),
         (None, []) => {
             Err(RunError::target(format!("{url}: lists no models; name one with --model")))

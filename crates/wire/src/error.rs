@@ -2,6 +2,7 @@
 
 use inferometer_model::record;
 use inferometer_model::request::Prompt;
+use inferometer_model::secrets::Secrets;
 use serde_json::Value;
 
 /// Why a request cannot be made into bytes. What comes back is never an error of ours but an
@@ -36,15 +37,16 @@ impl WireError {
 }
 
 /// What the body of an error says, for people: the message out of the shapes that engines use
-/// (`error.message`, `error`, `message`, `detail`), else the beginning of the body.
-pub fn error_message(status: u16, body: &[u8]) -> String {
+/// (`error.message`, `error`, `message`, `detail`), else the beginning of the body. What is secret
+/// is removed before the message is cut.
+pub fn error_message(status: u16, body: &[u8], secrets: &Secrets) -> String {
     let text = String::from_utf8_lossy(body);
     let message = serde_json::from_str(&text).ok().and_then(|value| in_json(&value));
     let message = message.unwrap_or_else(|| text.trim().to_owned());
     if message.is_empty() {
         return format!("HTTP status {status} without a message");
     }
-    record::detail(&message)
+    record::detail(&secrets.redact(&message))
 }
 
 /// Whether JSON that stands where an answer was expected is an error: `{"error": ...}`, SGLang's
@@ -71,8 +73,9 @@ fn in_json(value: &Value) -> Option<String> {
     }
 }
 
-/// The beginning of some text, for messages about it.
-pub(crate) fn excerpt(text: &str) -> String {
+/// The beginning of some text, for messages about it. What is secret is removed before.
+pub(crate) fn excerpt(text: &str, secrets: &Secrets) -> String {
+    let text = secrets.redact(text);
     match text.char_indices().nth(80) {
         None => format!("{text:?}"),
         Some((end, _)) => format!("{:?}…", &text[..end]),

@@ -4,6 +4,7 @@
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{EventKind, detail};
 use inferometer_model::request::Prompt;
+use inferometer_model::secrets::Secrets;
 use memchr::memchr2;
 use serde::de::IgnoredAny;
 
@@ -53,6 +54,13 @@ impl ResponseReader {
         Self { http: ResponseParser::new(), body, ended: None, any_bytes: false }
     }
 
+    /// Removes these from every word of the server that is kept.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Secrets) -> Self {
+        self.body.parsed = self.body.parsed.with_secrets(secrets);
+        self
+    }
+
     /// Reserves memory for the expected number of events. A wrong guess only costs time.
     pub fn expect_events(&mut self, count: usize) {
         self.body.parsed.events.reserve(count);
@@ -67,6 +75,7 @@ impl ResponseReader {
         let Self { http, body, .. } = self;
         body.parsed.begin_read(read);
         if let Err(error) = http.push(bytes, &mut |piece| body.piece(piece)) {
+            let error = error.redacted(body.parsed.secrets());
             body.give_up(error.to_string());
         }
         self.settle();
@@ -125,7 +134,10 @@ impl ResponseReader {
         let parsed = &self.body.parsed;
         match (self.body.status, &self.body.content) {
             (Some(status), Content::Rejected(body)) => {
-                return (Outcome::Rejected { status }, Some(error_message(status, body)));
+                return (
+                    Outcome::Rejected { status },
+                    Some(error_message(status, body, parsed.secrets())),
+                );
             }
             (None, _) if !self.any_bytes => {
                 let what = "the connection was closed before any answer".to_owned();
@@ -287,9 +299,11 @@ impl Body {
             }
             Content::Unexpected(why, body) => {
                 if serde_json::from_slice(body).is_ok_and(|value| is_error(&value)) {
-                    self.parsed.server_error(error_message(200, body));
+                    let message = error_message(200, body, self.parsed.secrets());
+                    self.parsed.server_error(message);
                 } else {
-                    let begins = excerpt(&String::from_utf8_lossy(body));
+                    let text = String::from_utf8_lossy(body);
+                    let begins = excerpt(&text, self.parsed.secrets());
                     self.parsed.malformed(format!("{why}; it begins with {begins}"));
                 }
             }
@@ -308,7 +322,7 @@ fn sse_item(item: SseItem<'_>, decode: &mut dyn Decode, parsed: &mut ParsedRespo
         SseItem::Message { event, data } => {
             parsed.begin_message();
             if event == "error" {
-                parsed.server_error(error_message(200, data.as_bytes()));
+                parsed.server_error(error_message(200, data.as_bytes(), parsed.secrets()));
             } else {
                 decode.message(data, parsed);
             }

@@ -3,7 +3,8 @@
 
 use inferometer_model::finish_reason::{FinishReason, MAX_CHARS};
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{Event, EventKind, Usage};
+use inferometer_model::record::{self, Event, EventKind, Usage};
+use inferometer_model::secrets::Secrets;
 
 use crate::http::Ended;
 
@@ -32,6 +33,8 @@ pub struct ParsedResponse {
     read_index: u32,
     /// Messages that have begun.
     messages: u32,
+    /// What is removed from the server's words.
+    secrets: Secrets,
 }
 
 impl ParsedResponse {
@@ -39,6 +42,18 @@ impl ParsedResponse {
     pub fn new(keep_text: bool) -> Self {
         let text = keep_text.then(String::new);
         Self { reasoning: text.clone(), text, ..Self::default() }
+    }
+
+    /// Removes these from every word of the server that is kept: errors, what cannot be decoded, the
+    /// finish reason. The answer itself is as it came.
+    #[must_use]
+    pub fn with_secrets(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
+    }
+
+    /// What is removed from the server's words.
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// Begins a socket read: the events that follow belong to it. `read` is its index.
@@ -92,7 +107,7 @@ impl ParsedResponse {
     /// `abort`, with which the server gives the request up, is also an error.
     pub fn finish(&mut self, reason: &str) {
         self.event(EventKind::Finish);
-        let kept: String = reason.chars().take(MAX_CHARS).collect();
+        let kept: String = self.secrets.redact(reason).chars().take(MAX_CHARS).collect();
         if FinishReason::of(reason) == FinishReason::Failed {
             self.error.get_or_insert_with(|| format!("the answer ended with the reason `{kept}`"));
         }
@@ -123,12 +138,14 @@ impl ParsedResponse {
     /// Adds an error event. Only the message of the first one is kept.
     pub fn server_error(&mut self, message: String) {
         self.event(EventKind::Error);
-        self.error.get_or_insert(message);
+        let Self { error, secrets, .. } = self;
+        error.get_or_insert_with(|| record::detail(&secrets.redact(&message)));
     }
 
     /// Notes a message that cannot be decoded. Only the first one is kept.
     pub fn malformed(&mut self, what: String) {
-        self.malformed.get_or_insert(what);
+        let Self { malformed, secrets, .. } = self;
+        malformed.get_or_insert_with(|| record::detail(&secrets.redact(&what)));
     }
 
     /// Whether any output came: text, an incomplete character, reasoning or a tool call.

@@ -8,6 +8,7 @@ use inferometer_analysis::so_far::SoFar;
 use inferometer_drive::LiveCounts;
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::sample::Quantity;
+use inferometer_model::visible;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_run::{LivePass, Snapshot};
 use inferometer_stats::histogram::Histogram;
@@ -65,7 +66,8 @@ pub struct Watcher {
 impl Watcher {
     /// What is to be shown now, `period` after the look before.
     pub fn look(&mut self, state: &Snapshot, period: Duration) -> View {
-        let title = state.run.as_ref().map(|run| run.title.clone()).unwrap_or_default();
+        let line = |text: &str| visible::line(text).into_owned();
+        let title = state.run.as_ref().map(|run| line(&run.title)).unwrap_or_default();
         let Some(pass) = &state.pass else {
             let spreads = SoFar::default().drawn().map(|_| Spread::default()).collect();
             return View { title, spreads, ..View::default() };
@@ -85,8 +87,8 @@ impl Watcher {
             tokens_per_s: pass.so_far.output_tokens_per_s(),
             in_flight: counts.begun.saturating_sub(counts.ended),
             spreads: pass.so_far.drawn().map(|(of, spans)| spread(of.title, spans)).collect(),
-            failed: failed(pass),
-            metrics: metrics(state),
+            failed: failed(pass).iter().map(|text| line(text)).collect(),
+            metrics: metrics(state).iter().map(|text| line(text)).collect(),
         }
     }
 

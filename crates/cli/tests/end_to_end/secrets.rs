@@ -1,16 +1,316 @@
 //! A key is sent to the server and to nobody else: not to the store, the log, a report, an error,
-//! even where the server quotes it.
+//! even where the server quotes it, cuts it, or the user puts it in a wrong place.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{BINARY, folder};
 
 const KEY: &str = "sk-very-secret-7f3a9c";
+/// What a server shows that masks the rest of a key.
+const BEGINNING: &str = "sk-very-";
 const TENANT: &str = "tenant-hush-5512";
+/// Stands for the key in the answers below.
+const IN: &str = "KEY";
+
+/// What a server of each kind says of itself, by path.
+const KINDS: [&[(&str, &str)]; 5] = [
+    &[
+        (
+            "/v1/models",
+            r#"{"data":[{"id":"m","owned_by":"vllm","root":"KEY","max_model_len":"KEY",
+            "simulated":{"KEY":"KEY"}},{"id":"KEY"}]}"#,
+        ),
+        ("/version", r#"{"version":"1.0-KEY"}"#),
+        ("/metrics", "# HELP KEY KEY\nvllm:num_requests_running{model_name=\"KEY\"} 1\n"),
+        ("/tokenize", r#"{"error":"no KEY"}"#),
+    ],
+    &[("/info", r#"{"model_id":"m","version":"KEY","sha":"KEY","model_dtype":"KEY"}"#)],
+    &[
+        ("/v1/models", r#"{"data":[{"id":"m","owned_by":"sglang"}]}"#),
+        ("/get_model_info", r#"{"model_path":"KEY","version":"KEY","model_type":"sk-very-se***"}"#),
+    ],
+    &[
+        ("/v1/models", r#"{"data":[{"id":"m","owned_by":"llamacpp","meta":{"ftype":"KEY"}}]}"#),
+        (
+            "/props",
+            r#"{"default_generation_settings":{"n_ctx":"KEY"},"build_info":"KEY",
+            "model_path":"KEY","total_slots":"KEY"}"#,
+        ),
+    ],
+    &[("/v1/models", r#"{"data":[{"id":"m"}]}"#), ("/metrics", "KEY")],
+];
+
+/// Answers to requests, one after the other. The points before the key end just before the place
+/// where a text is cut: at 80, 100 and 500 characters.
+fn answers() -> Vec<String> {
+    let dots = |count: usize| ".".repeat(count);
+    let http = |status: &str, kind: &str, body: String| {
+        format!(
+            "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nx-key: KEY\r\n\
+             connection: close\r\n\r\n{body}",
+            body.replace(IN, KEY).len()
+        )
+    };
+    let stream = |body: String| http("200 OK", "text/event-stream", body);
+    let choice = |choice: String| stream(format!("data: {{\"choices\":[{{{choice}}}]}}\n\n"));
+    let json = "application/json";
+    vec![
+        http("401 Unauthorized", json, format!(r#"{{"error":{{"message":"{}KEY"}}}}"#, dots(490))),
+        http("500 Oops", "text/plain", format!("{}KEY", dots(485))),
+        http("422 No", json, r#"{"detail":[{"loc":["KEY"],"msg":"KEY"},{"msg":"KEY"}]}"#.into()),
+        http("400 No", json, format!(r#"{{"message":"{}\u0073k-very-secret-7f3a9c"}}"#, dots(490))),
+        http("403 KEY", "text/plain", "Incorrect API key provided: sk-very-*****3a9c".into()),
+        http("200 OK", "text/html", format!("{}KEY", dots(70))),
+        choice(format!("\"text\":\"a\",\"finish_reason\":\"{}KEY\"", dots(90))),
+        choice("\"text\":\"KEY\",\"finish_reason\":\"abort\"".into()),
+        choice("\"text\":\"KEY sk-ve\"".into()),
+        stream(format!("data: {{\"choices\":\"{}KEY\"}}\n\n", dots(55))),
+        stream(format!("data: {{\"error\":{{\"message\":\"{}KEY\"}}}}\n\n", dots(490))),
+        stream(format!("event: error\ndata: {}KEY\n\n", dots(490))),
+        stream(format!("data: {}KEY\n\n", dots(70))),
+        format!("SSH-2.0 {}KEY\r\n\r\n", dots(60)),
+        "HTTP/1.1 200 OK\r\ncontent-length: KEY\r\n\r\n".to_owned(),
+        format!("HTTP/1.1 500 No\r\ncontent-length: 900\r\n\r\n{}{BEGINNING}sec", dots(480)),
+    ]
+}
+
+/// A server of a kind, which knows the key and says it wherever it can.
+fn telling_server(kind: &'static [(&str, &str)]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answers = answers();
+    let posted = AtomicUsize::new(0);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let head = head_of(&mut stream);
+            let path = head.split(' ').nth(1).unwrap_or_default();
+            let is_measured = head.starts_with("POST") && !path.contains("tokenize");
+            let answer = match kind.iter().find(|(known, _)| *known == path) {
+                None if is_measured => {
+                    answers[posted.fetch_add(1, Ordering::Relaxed) % answers.len()].clone()
+                }
+                found => {
+                    let (status, body) =
+                        found.map_or(("404 KEY", IN), |(_, body)| ("200 OK", body));
+                    format!(
+                        "HTTP/1.1 {status}\r\nserver: KEY\r\ncontent-length: {}\r\n\
+                         connection: close\r\n\r\n{body}",
+                        body.replace(IN, KEY).len()
+                    )
+                }
+            };
+            let _ = stream.write_all(answer.replace(IN, KEY).as_bytes());
+        }
+    });
+    url
+}
+
+/// The head of a request. Its body is read too, so that the connection is not reset.
+fn head_of(stream: &mut std::net::TcpStream) -> String {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") && stream.read_exact(&mut byte).is_ok() {
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let lower = head.to_ascii_lowercase();
+    let length = lower.split("content-length: ").nth(1).and_then(|rest| rest.split('\r').next());
+    let mut body = vec![0; length.and_then(|text| text.parse().ok()).unwrap_or(0)];
+    let _ = stream.read_exact(&mut body);
+    head
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(BINARY)
+        .current_dir(folder)
+        .env("OPENAI_API_KEY", KEY)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// Looks for the key and its beginning in what a command printed and in every file of a folder.
+fn assert_nowhere(what: &str, folder: &Path, output: &Output) {
+    let shown = [output.stdout.clone(), output.stderr.clone()].concat();
+    let shown = String::from_utf8_lossy(&shown);
+    for secret in [KEY, BEGINNING, TENANT] {
+        assert!(!shown.contains(secret), "{what}: {shown}");
+        for file in files(folder) {
+            assert!(!holds(&file, secret), "{what}: {}", file.display());
+            assert!(!file.to_string_lossy().contains(secret), "{what}: {}", file.display());
+        }
+    }
+}
+
+#[test]
+fn a_key_that_a_server_says_in_any_field_is_in_no_file_and_on_no_screen() {
+    for (number, kind) in KINDS.into_iter().enumerate() {
+        let folder = folder();
+        let url = telling_server(kind);
+        let requests = answers().len().to_string();
+        let tenant = format!("X-Tenant: {TENANT}");
+        let run = command(
+            folder.path(),
+            &[
+                &["run", "--target", &url, "--model", "m", "--dialect", "openai-completions"][..],
+                &["--header", &tenant, "--warmup", "0", "--input-lengths", "16"],
+                &["--output-lengths", "4", "--concurrency", "1", "--requests", &requests],
+                &["--dump-workload", "dump.jsonl"],
+            ]
+            .concat(),
+        );
+        let what = format!("kind {number}");
+        assert_eq!(run.status.code(), Some(1), "{}", String::from_utf8_lossy(&run.stderr));
+        assert!(String::from_utf8_lossy(&run.stdout).contains("***"), "{what}");
+        assert_nowhere(&what, folder.path(), &run);
+        for again in [
+            &["show", "latest"][..],
+            &["runs"],
+            &["report", "latest", "--out", "again"],
+            &["export", "latest", "--format", "csv", "--out", "rows.csv"],
+            &["export", "latest", "--format", "jsonl", "--out", "rows.jsonl"],
+        ] {
+            let output = command(folder.path(), again);
+            assert_eq!(output.status.code(), Some(0), "{again:?}: {output:?}");
+            assert_nowhere(&format!("{what}, {again:?}"), folder.path(), &output);
+        }
+    }
+}
+
+/// A key that no variable holds.
+const OTHER: &str = "other-key-12";
+
+fn assert_refused(what: &str, folder: &Path, output: &Output) {
+    assert_eq!(output.status.code(), Some(2), "{what}: {output:?}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!told.contains(OTHER), "{what}: {told}");
+    assert_nowhere(what, folder, output);
+}
+
+#[test]
+fn a_key_in_a_wrong_argument_is_refused_without_being_repeated() {
+    let in_user = format!("http://u:{OTHER}@h");
+    for (flag, value) in [
+        ("--model", "a-KEY"),
+        ("--salt", "KEY"),
+        ("--dialect", "KEY"),
+        ("--tokenizer", "KEY"),
+        ("--out", "KEY"),
+        ("--store", "KEY"),
+        ("--slo", "KEY"),
+        ("--requests", "KEY"),
+        ("--api-key", "KEY"),
+        ("--header", OTHER),
+        ("--header", "Authorization: other-key-12\nx: y"),
+        ("--endpoint", "/v1/x?y=KEY"),
+        ("--endpoint", "/v1/x?api_key=other-key-12"),
+        ("--extra-body", r#"{"user":"KEY"}"#),
+        ("--extra-body", r#"{"user":"KEY"#),
+        ("--extra-body", r#"{"a":[{"api_key":"other-key-12"}]}"#),
+        ("--metrics-url", "/metrics?token=other-key-12"),
+        ("--dcgm-url", &in_user),
+        ("--api-key-env", OTHER),
+        ("--target", "http://KEY:99999"),
+        ("--target", "http://h:80/v1?api_key=other-key-12"),
+        ("--target", "h?api_key=other-key-12"),
+        ("--target", "http://u:other-key-12/x@h"),
+        ("", "KEY"),
+    ] {
+        let folder = folder();
+        let value = value.replace(IN, KEY);
+        let mut arguments = vec!["run"];
+        if flag != "--target" {
+            arguments.extend(["--target", "http://127.0.0.1:1"]);
+        }
+        arguments.extend([flag, &value].into_iter().filter(|word| !word.is_empty()));
+        let output = command(folder.path(), &arguments);
+        assert_refused(&format!("{flag} {value}"), folder.path(), &output);
+    }
+}
+
+#[test]
+fn a_key_in_a_wrong_place_of_a_plan_is_refused_without_being_repeated() {
+    for plan in [
+        "header = [\"Authorization: other-key-12]",
+        "header = \"Authorization: other-key-12\"",
+        "requests = \"other-key-12\"",
+        "api_key = \"other-key-12\"",
+        "[[target]]\nurl = \"http://h\"\nheader = \"Authorization: other-key-12\"",
+        "[[target]]\nname = \"KEY\"\nurl = \"http://h\"\n[[target]]\nurl = \"http://g\"",
+        "[server]\ncommand = [\"serve\", \"--token\", \"KEY\"]",
+        "[server]\ncommand = \"serve --api-key other-key-12\"",
+        "[server]\ncommand = [\"serve\"]\nenvironment = { A = \"KEY\" }",
+    ] {
+        let (folder, plans) = (folder(), folder());
+        let file = plans.path().join("plan.toml");
+        fs::write(&file, plan.replace(IN, KEY)).unwrap();
+        let output = command(folder.path(), &["run", file.to_str().unwrap()]);
+        assert_refused(plan, folder.path(), &output);
+    }
+}
+
+#[test]
+fn a_server_that_is_started_has_no_key_in_its_command_and_none_in_its_log() {
+    let folder = folder();
+    let plan = r#"
+        input_lengths = [16]
+        output_lengths = [4]
+        passes = ["saturated"]
+        requests = 2
+        warmup = 0
+        [server]
+        command = '''echo "key $OPENAI_API_KEY"
+            echo commands: $(tr '\0' ' ' < /proc/$PPID/cmdline) $(tr '\0' ' ' < /proc/$$/cmdline)
+            exec {inferometer} engine --listen {host}:{port} --speed 100'''
+    "#;
+    fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    let output = command(folder.path(), &["run", "plan.toml", "--out", "out"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_nowhere("launched", folder.path(), &output);
+    let log = fs::read_to_string(folder.path().join("out/server.log")).unwrap();
+    assert!(log.starts_with("key ***\n"), "{log}");
+    let commands = log.lines().find(|line| line.starts_with("commands: ")).unwrap();
+    assert!(commands.contains("server-guard") && !commands.contains("***"), "{log}");
+}
+
+#[test]
+fn a_header_that_names_the_model_leaves_requests_as_they_are() {
+    let kind = &[("/v1/models", r#"{"data":[{"id":"llama-70b-chat"}]}"#)];
+    let run = |model: &[&str]| {
+        let (folder, url) = (folder(), telling_server(kind));
+        let routed = ["run", "--target", &url, "--header", "X-Route: llama-70b-chat"];
+        let load = ["--input-lengths", "16", "--output-lengths", "4", "--concurrency", "1"];
+        let output =
+            command(folder.path(), &[&routed[..], &load, &["--requests", "1"], model].concat());
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let told = run(&[]);
+    assert!(told.contains("name the model with --model"), "{told}");
+    let told = run(&["--model", "llama-70b-chat"]);
+    assert!(told.contains("measuring llama-70b-chat"), "{told}");
+    assert!(!told.contains("the server lists"), "{told}");
+}
+
+#[test]
+fn a_short_key_is_named_as_one_that_stays_in_texts() {
+    for (key, is_told) in [("EMPTY", true), ("1234567", true), ("12345678", false)] {
+        let folder = folder();
+        let output = Command::new(BINARY)
+            .current_dir(folder.path())
+            .env("OPENAI_API_KEY", key)
+            .args(["run", "--target", &telling_server(KINDS[4]), "--input-lengths", "16"])
+            .args(["--output-lengths", "4", "--one-by-one", "1", "--requests", "1"])
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(told.matches("fewer than 8 characters").count(), usize::from(is_told), "{told}");
+    }
+}
 
 /// A server that says what it is, and quotes every header it was sent in a refusal.
 fn quoting_server() -> String {

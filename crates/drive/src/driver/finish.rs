@@ -35,9 +35,7 @@ impl<R: Recorder> Driver<R> {
     }
 
     pub(super) fn finish(&mut self, finished: Finished) {
-        let Finished { mut record, conversation, answer, reasoning, .. } = finished;
-        // A server may quote what it was sent.
-        record.detail = record.detail.map(|detail| self.job.encoder.endpoint().redact(&detail));
+        let Finished { record, conversation, answer, reasoning, .. } = finished;
         self.in_flight -= 1;
         self.live.end(record.outcome.is_complete());
         if let Some(watch) = &mut self.watch {

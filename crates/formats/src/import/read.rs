@@ -13,6 +13,9 @@ use crate::import::{published, tool};
 /// recognised and a part of the file does not follow it.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
     let mut runs = parse_runs(file, bytes)?;
+    for run in &mut runs {
+        run.summary.target = std::mem::take(&mut run.summary.target).with_short_names();
+    }
     // A run is identified by its section of the file. Runs of equal sections are numbered.
     let sections: Vec<Vec<String>> = runs.iter().map(section).collect();
     for (index, run) in runs.iter_mut().enumerate() {

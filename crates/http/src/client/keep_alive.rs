@@ -6,7 +6,9 @@ use super::error::ClientError;
 use super::stream::Stream;
 use super::{Client, ClientResponse, Reuse};
 
-/// A client with a pool of connections: as many are open as threads send at the same time.
+/// A client with a pool of connections: as many are open as threads send at the same time. Bodies of
+/// its responses are as they came, for they are computed with and not shown: a header's value may be
+/// an ordinary word of a text that a tokenizer gives.
 pub struct KeepAliveClient {
     client: Client,
     idle: Mutex<Vec<Stream>>,

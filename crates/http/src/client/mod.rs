@@ -9,13 +9,13 @@
 
 mod error;
 mod keep_alive;
-mod redact;
 mod stream;
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
+use inferometer_model::secrets::Secrets;
 use inferometer_net::monotonic_now;
 use inferometer_net::tls::{TlsClient, Trust};
 use inferometer_plan::Url;
@@ -24,7 +24,6 @@ use inferometer_wire::http::{Ended, Piece, ResponseParser, request_head};
 
 pub use error::ClientError;
 pub use keep_alive::KeepAliveClient;
-pub use redact::redact;
 
 use error::no_tls;
 use stream::Stream;
@@ -52,7 +51,8 @@ pub struct Client {
     pub tls: Option<TlsClient>,
 }
 
-/// A response with its whole body.
+/// A response with its whole body. Where the server quotes a secret of the request's headers, `***`
+/// stands instead, but for responses to a [`KeepAliveClient`].
 pub struct ClientResponse {
     /// The HTTP status.
     pub status: u16,
@@ -133,7 +133,7 @@ impl Client {
                 url: self.url.to_string(),
                 path: path.to_owned(),
                 status: response.status,
-                message: redact(&self.headers, &error_message(response.status, &response.body)),
+                message: error_message(response.status, &response.body, &self.secrets()),
             });
         }
         serde_json::from_slice(&response.body).map_err(|error| self.garbled(path, error))
@@ -146,7 +146,18 @@ impl Client {
         body: Option<&str>,
     ) -> Result<ClientResponse, ClientError> {
         let mut stream = Stream::connect(self)?;
-        self.send(&mut stream, Reuse::Close, method, path, body).map(|(response, _)| response)
+        let (response, _) = self.send(&mut stream, Reuse::Close, method, path, body)?;
+        let secrets = self.secrets();
+        Ok(ClientResponse {
+            status: response.status,
+            server: response.server.map(|text| secrets.redact(&text).into_owned()),
+            body: secrets.redact_bytes(response.body),
+        })
+    }
+
+    /// What is secret in its headers.
+    fn secrets(&self) -> Secrets {
+        Secrets::of_headers(&self.headers)
     }
 
     /// Sends a request on an open connection. Returns the response, and whether the connection can
@@ -203,7 +214,7 @@ impl Client {
             };
             parser
                 .push(&buffer[..count.unwrap_or(0)], sink)
-                .map_err(|error| self.garbled(path, error))?;
+                .map_err(|error| self.garbled(path, error.redacted(&self.secrets())))?;
             let is_late = monotonic_now().since(start) > self.deadline;
             if is_late && !parser.is_done() {
                 let trickles = "it trickles, and is not whole in the time that it has";
@@ -224,7 +235,7 @@ impl Client {
         ClientError::Garbled {
             url: self.url.to_string(),
             path: path.to_owned(),
-            what: redact(&self.headers, &what.to_string()),
+            what: what.to_string(),
         }
     }
 }

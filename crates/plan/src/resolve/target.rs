@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use inferometer_model::secrets::names_a_secret;
 use inferometer_model::suggest::did_you_mean;
+use serde_json::{Map, Value as Json};
 
 use crate::parts::{LaunchPlan, TargetPlan, Url};
 use crate::spec::{Known, Mistakes, Spec, SpecError, values};
+
+/// The longest name of a model, which may be a path. It stands in every request.
+const MAX_MODEL_CHARS: usize = 1_000;
 
 impl Spec {
     /// The headers as name and value.
@@ -31,6 +36,12 @@ impl Spec {
     }
 
     pub(super) fn target(&self, known: &Known<'_>, mistakes: &mut Mistakes) -> TargetPlan {
+        if self.model.as_ref().is_some_and(|name| name.chars().count() > MAX_MODEL_CHARS) {
+            mistakes.add("model", format!("is longer than {MAX_MODEL_CHARS} characters"));
+        }
+        for name in self.extra_body.iter().flat_map(secret_fields) {
+            mistakes.add("extra_body", values::secret_told(&name));
+        }
         let dialect = self.dialect.as_deref().filter(|&name| name != "auto");
         if let Some(name) = dialect.filter(|name| !known.dialects.contains(name)) {
             mistakes.add(
@@ -49,7 +60,7 @@ impl Spec {
                 Url::plain("", 0)
             }
             (Some(address), None) => values::url(address).unwrap_or_else(|problem| {
-                mistakes.add("target", format!("`{}` {problem}", values::without_user(address)));
+                mistakes.add("target", format!("`{}` {problem}", values::shown(address)));
                 Url::plain("", 0)
             }),
             // Mistakes in it are told where it is resolved.
@@ -83,6 +94,9 @@ impl Spec {
         };
         if self.endpoint.as_ref().is_some_and(|path| !is_path(path)) {
             mistakes.add("endpoint", "is a path on the server: it begins with / and has no spaces");
+        }
+        if let Some(name) = self.endpoint.as_deref().and_then(values::secret_parameter) {
+            mistakes.add("endpoint", values::secret_told(name));
         }
         let header_names = self.headers().map_or_else(
             |errors| {
@@ -140,6 +154,26 @@ impl Spec {
         let (profile, engine_flags) = (self.profile.clone(), BTreeMap::new());
         TargetPlan::Embedded { model, profile, dialect, speed, engine_flags }
     }
+}
+
+/// The names of texts in a body that usually hold a secret, at any depth.
+fn secret_fields(body: &Map<String, Json>) -> Vec<String> {
+    let is_secret = |name: &str| {
+        let short = ["token", "auth", "authorization"];
+        names_a_secret(name) || short.iter().any(|known| name.eq_ignore_ascii_case(known))
+    };
+    let mut found = Vec::new();
+    for (name, value) in body {
+        match value {
+            Json::String(text) if !text.is_empty() && is_secret(name) => found.push(name.clone()),
+            Json::Object(fields) => found.extend(secret_fields(fields)),
+            Json::Array(values) => {
+                found.extend(values.iter().filter_map(Json::as_object).flat_map(secret_fields))
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 fn is_header(name: &str, value: &str) -> bool {

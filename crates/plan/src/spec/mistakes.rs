@@ -1,5 +1,7 @@
 //! Mistakes in a spec, each with its key, all of them gathered.
 
+use std::ops::Range;
+
 use super::values::Value;
 
 /// One mistake in a spec.
@@ -15,6 +17,25 @@ pub struct SpecError {
 /// ` (--flag)` of a key; tables of a plan file have none.
 fn flag_of(key: &str) -> String {
     if key == "server" { String::new() } else { format!(" (--{})", key.replace('_', "-")) }
+}
+
+/// Where and why a text is no TOML, or not what was expected. The line itself is not repeated: it
+/// may hold a secret.
+pub fn toml_mistake(text: &str, place: Option<Range<usize>>, why: &str) -> String {
+    let place = place.and_then(|place| text.get(..place.start)).map(|before| {
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        format!(" at line {line}, column {column}")
+    });
+    format!("{}: {}", place.unwrap_or_default(), without_texts(why))
+}
+
+/// What is wrong with the kind of a value, without the value where that is a text: it may be a secret.
+pub fn without_texts(why: &str) -> String {
+    match (why.find("string \""), why.rfind("\", expected")) {
+        (Some(from), Some(to)) if from < to => format!("{}text{}", &why[..from], &why[to + 1..]),
+        _ => why.to_owned(),
+    }
 }
 
 /// The mistakes found so far.
@@ -49,5 +70,19 @@ impl Mistakes {
             self.add(key, "is 0; give at least 1");
         }
         count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_in_a_file_is_told_by_its_place_and_without_its_text() {
+        let text = "a = 1\nheader = [\"Authorization: sk-secret]\n";
+        let told = toml_mistake(text, Some(16..40), "invalid basic string, expected `\"`");
+        assert_eq!(told, " at line 2, column 11: invalid basic string, expected `\"`");
+        let why = "invalid type: string \"sk-se\\\"cret\", expected u32 at line 1";
+        assert_eq!(without_texts(why), "invalid type: text, expected u32 at line 1");
     }
 }

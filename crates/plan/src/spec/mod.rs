@@ -28,12 +28,12 @@ pub use search::SearchSpec;
 pub use server::{CommandLine, ServerSpec};
 pub use serving::ServingKeys;
 pub use trace::TraceKeys;
-pub use values::{Value, url as parse_url};
+pub use values::{Value, shown as shown_address, url as parse_url};
 pub use variants::{TargetSpec, Variant, variants};
 pub use workload::WorkloadKeys;
 
 pub(crate) use mistakes::Mistakes;
-pub use mistakes::SpecError;
+pub use mistakes::{SpecError, toml_mistake, without_texts};
 pub(crate) use workload::Asked;
 
 /// The keys of a plan file; the flags of `run` are the same with dashes. Everything is optional.

@@ -43,7 +43,12 @@ impl ObserveKeys {
         let metrics = match self.metrics_url.as_deref() {
             _ if !asks => MetricsAt::Nowhere,
             None => MetricsAt::Usual,
-            Some(path) if path.starts_with('/') => MetricsAt::Path(path.to_owned()),
+            Some(path) if path.starts_with('/') => {
+                if let Some(name) = values::secret_parameter(path) {
+                    mistakes.add("metrics_url", values::secret_told(name));
+                }
+                MetricsAt::Path(path.to_owned())
+            }
             Some(address) => address_of("metrics_url", address, mistakes)
                 .map_or(usual.metrics, MetricsAt::Address),
         };
@@ -75,7 +80,7 @@ fn address_of(key: &'static str, address: &str, mistakes: &mut Mistakes) -> Opti
         Ok(url) if url.prefix.is_empty() => Some(Url { prefix: "/metrics".to_owned(), ..url }),
         Ok(url) => Some(url),
         Err(problem) => {
-            mistakes.add(key, format!("`{}` {problem}", values::without_user(address)));
+            mistakes.add(key, format!("`{}` {problem}", values::shown(address)));
             None
         }
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use inferometer_model::secrets::names_a_secret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -186,8 +187,11 @@ impl ServerSpec {
             let told = "model: is missing: the command has a place for it; give a path or a hub id";
             mistakes.push(told.to_owned());
         }
-        for word in words.iter().filter(|word| names_a_secret(flag_name(word))) {
-            mistakes.push(format!("command: {}", secret_told(flag_name(word))));
+        // A line for the shell is one word here.
+        for name in words.iter().flat_map(|word| word.split_whitespace()).map(flag_name) {
+            if names_a_secret(name) {
+                mistakes.push(format!("command: {}", secret_told(name)));
+            }
         }
         let model = self.model.as_deref().unwrap_or_default();
         let has_place = words.iter().any(|word| word == ARGUMENTS);
@@ -253,24 +257,13 @@ fn secret_told(name: &str) -> String {
     )
 }
 
-/// The name of a flag on a command line.
+/// The name of a flag, or of a variable that is set, in a word of a command line.
 fn flag_name(word: &str) -> &str {
-    word.split('=').next().filter(|_| word.starts_with("--")).map_or("", |name| &name[2..])
-}
-
-/// Whether a variable or a flag of this name usually holds a secret.
-fn names_a_secret(name: &str) -> bool {
-    let parts: Vec<String> = name.split(['-', '_']).map(str::to_lowercase).collect();
-    let ends_with = |words: &[&str]| {
-        parts.len() >= words.len() && parts[parts.len() - words.len()..].iter().eq(words)
-    };
-    ["password", "passwd", "secret", "credentials"].iter().any(|word| ends_with(&[word]))
-        || ends_with(&["api", "key"])
-        || ends_with(&["access", "key"])
-        || ends_with(&["hf", "token"])
-        || ends_with(&["api", "token"])
-        || ends_with(&["hub", "token"])
-        || ends_with(&["access", "token"])
+    match (word.strip_prefix("--"), word.split_once('=')) {
+        (Some(flag), _) => flag.split('=').next().unwrap_or(flag),
+        (None, Some((variable, _))) if is_variable(variable) => variable,
+        _ => "",
+    }
 }
 
 #[cfg(test)]
@@ -342,6 +335,10 @@ mod tests {
             assert!(told.contains(words), "{words}\n{told}");
         }
         assert_eq!(told.lines().count(), 7, "{told}");
+        for line in ["serve --api-key abc", "HF_TOKEN=abc exec serve", "serve --api-key \"$KEY\""] {
+            let told = spec(json!({"command": line})).resolve().unwrap_err().join("\n");
+            assert!(told.contains("looks like a secret") && !told.contains("abc"), "{told}");
+        }
         assert!(!told.contains("abc"), "{told}");
         let nothing = spec(json!({})).resolve().unwrap_err();
         assert!(nothing[0].contains("inferometer presets"));

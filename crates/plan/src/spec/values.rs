@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use inferometer_model::secrets::names_a_secret_parameter;
+use inferometer_model::visible;
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Url, Warmup};
@@ -128,9 +130,9 @@ pub fn url(text: &str) -> Result<Url, String> {
         return Err(format!(
             "is not the address of a server; write it as http://{}",
             if text.is_empty() || text.contains("://") || text.contains('@') {
-                "127.0.0.1:8000"
+                "127.0.0.1:8000".to_owned()
             } else {
-                text
+                shown(text)
             }
         ));
     };
@@ -163,22 +165,43 @@ fn split_port(authority: &str, usual: u16) -> Result<(String, u16), String> {
             None => (authority, None),
         },
     };
-    if host.is_empty() || host.contains(char::is_whitespace) {
+    if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return Err("names no host; write it as http://127.0.0.1:8000".to_owned());
     }
     let port = match port {
         None => usual,
         Some(port) => match port.parse() {
             Ok(port) if port > 0 => port,
-            _ => return Err(format!("has the port `{port}`, which is not one from 1 to 65535")),
+            // Not repeated: it may be what stands before an `@`.
+            _ => return Err("has a port that is not a number from 1 to 65535".to_owned()),
         },
     };
     Ok((host.to_owned(), port))
 }
 
-/// An address as it may be shown: what stands before an `@` may be a password.
-pub(crate) fn without_user(address: &str) -> &str {
-    address.rsplit_once('@').map_or(address, |(_, rest)| rest)
+/// An address as it may be shown: what stands before an `@` may be a password, and what stands in
+/// a query may be a key.
+pub fn shown(address: &str) -> String {
+    let address = address.rsplit_once('@').map_or(address, |(_, rest)| rest);
+    let end = address.find(['?', '#']).unwrap_or(address.len());
+    visible::name(&address[..end])
+}
+
+/// The name of a parameter in the query of a path that usually holds a secret, if there is one.
+pub(crate) fn secret_parameter(path: &str) -> Option<&str> {
+    let (_, query) = path.split_once('?')?;
+    let mut pairs = query.split(['&', ';', '#']).filter_map(|pair| pair.split_once('='));
+    let (name, _) =
+        pairs.find(|(name, value)| !value.is_empty() && names_a_secret_parameter(name))?;
+    Some(name)
+}
+
+/// What is wrong with such a parameter.
+pub(crate) fn secret_told(name: &str) -> String {
+    format!(
+        "`{name}` looks like a secret, which would end up in results; send it as a header, with \
+         header or api_key_env"
+    )
 }
 
 #[cfg(test)]
@@ -233,10 +256,16 @@ mod tests {
             ("http://a:99999", "65535"),
             ("http://user:secret@a", "--api-key-env"),
             ("https://", "names no host"),
+            ("http://a\0b", "names no host"),
+            ("a:80/v1?api_key=secret", "http://a:80/v1"),
+            ("http://a/v1?api_key=secret", "has a query"),
+            ("http://user:secret/x@a", "65535"),
         ] {
             let problem = url(wrong).unwrap_err();
             assert!(problem.contains(advice), "{wrong}: {problem}");
-            assert!(!problem.contains("secret"));
+            assert!(!problem.contains("secret") && !shown(wrong).contains("secret"), "{problem}");
         }
+        assert_eq!(secret_parameter("/v1/x?api-version=2024&key=secret"), Some("key"));
+        assert_eq!(secret_parameter("/v1/x?api-version=2024&key="), None);
     }
 }

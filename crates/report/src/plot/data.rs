@@ -2,6 +2,7 @@
 //! panels, the ends of axes, and each series as columns. Values have five significant digits, which
 //! is more than a screen shows.
 
+use inferometer_model::visible;
 use serde_json::{Map, Value, json};
 
 use super::layout::Layout;
@@ -24,15 +25,17 @@ pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
         });
         if panel.bands.iter().any(|band| !band.name.is_empty()) {
             let bands = panel.bands.iter();
-            out["b"] =
-                bands.map(|band| json!([number(band.from), number(band.to), band.name])).collect();
+            out["b"] = bands
+                .map(|band| json!([number(band.from), number(band.to), visible::line(&band.name)]))
+                .collect();
         }
         out
     });
     let mut x = axis(layout.x);
     x["t"] = json!(chart.x.label());
     if !chart.x.ticks.is_empty() {
-        let named = chart.x.ticks.iter().map(|tick| json!([number(tick.at), tick.text]));
+        let named =
+            chart.x.ticks.iter().map(|tick| json!([number(tick.at), visible::line(&tick.text)]));
         x["n"] = named.collect();
     }
     let all = json!({
@@ -55,7 +58,7 @@ fn axis(range: Range) -> Value {
 fn series(series: &Series) -> Value {
     let mut out = Map::new();
     let mut put = |key: &str, value: Value| out.insert(key.to_owned(), value);
-    put("n", json!(series.name));
+    put("n", json!(visible::line(&series.name)));
     put("c", json!(Theme::Page.css(Look::of(series).paint)));
     put("s", json!(code(series.shape)));
     if series.shape == Shape::Marked {
@@ -78,7 +81,7 @@ fn series(series: &Series) -> Value {
         }
     }
     if !series.texts.is_empty() {
-        put("t", json!(series.texts));
+        put("t", series.texts.iter().map(|text| json!(visible::line(text))).collect());
     }
     Value::Object(out)
 }

@@ -7,6 +7,7 @@ use inferometer_analysis::blocks::BlockFigures;
 use inferometer_analysis::summary::Summary;
 
 use super::passes;
+use crate::escape::heading;
 use crate::label;
 use crate::number::{MISSING, count, significant};
 use crate::text_table::{Align, Table};
@@ -25,7 +26,8 @@ pub fn tables(summary: &Summary) -> Option<String> {
     let target = &summary.target;
     let card = label::with_reality(&label::card(target), summary);
     let engine = label::engine(target);
-    let mut out = format!("# {}\n\n## {card}\n\n## {engine}\n", target.model);
+    let [model, card, engine] = [&target.model, &card, &engine].map(|text| heading(text));
+    let mut out = format!("# {model}\n\n## {card}\n\n## {engine}\n");
     for size in sizes {
         let _ = writeln!(out, "\n**input {size}**\n\n输出长度 | completion-tokens/s\n---|---");
         let of_size = passes.iter().filter(|(_, _, figures)| figures.block_chars == size);

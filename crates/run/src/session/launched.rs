@@ -5,7 +5,7 @@ use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
 
-use super::Session;
+use super::{RunRequest, Session};
 use crate::error::RunError;
 use crate::network::Network;
 use crate::servers::{Failures, Start};
@@ -15,8 +15,9 @@ impl<N: Network> Session<'_, N> {
     pub(super) fn revive_server(&mut self) -> Result<(), RunError> {
         let stop = std::sync::Arc::clone(&self.runner.stop);
         let folder = self.outputs.folder();
-        let program = self.request.context.host.program.as_deref();
-        self.servers.revive(Start { folder, stop: &stop, events: self.request.events, program })
+        let RunRequest { context, events, .. } = self.request;
+        let (program, headers) = (context.host.program.as_deref(), &context.headers[..]);
+        self.servers.revive(Start { folder, stop: &stop, events, program, headers })
     }
 
     /// Whether the server is dead after a pass, which is a finding of the cell. The rest of the cell

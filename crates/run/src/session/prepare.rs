@@ -7,6 +7,7 @@ use std::time::Duration;
 use inferometer_drive::Endpoint;
 use inferometer_model::finding::{Finding, Severity, code};
 use inferometer_model::request::BodyHasher;
+use inferometer_model::secrets::{MIN_SECRET_CHARS, short_keys};
 use inferometer_model::target::{Environment, Target};
 use inferometer_observe::Observer;
 use inferometer_plan::{Plan, WorkloadPlan};
@@ -77,7 +78,7 @@ pub(super) fn prepare<'a, N: Network>(
         Some(tokenizer) => tokenizer,
         None => {
             let server = ready.server.as_ref();
-            prompts::servers_tokenizer(server, &ready.target.model, &mut findings)
+            prompts::servers_tokenizer(server, &ready.endpoint.model, &mut findings)
         }
     };
     let counter = counter(plan, &ready.endpoint, &tokenizer);
@@ -154,13 +155,20 @@ fn connected(
     events.emit(Event::Connecting);
     let stop = interrupt.flag();
     let program = context.host.program.as_deref();
-    let ready =
-        match connect(servers, Start { folder: outputs.folder(), stop: &stop, events, program }) {
-            Err(_) if interrupt.is_requested() => {
-                return Err(RunError::Interrupted("anything was measured"));
-            }
-            ready => ready?,
-        };
+    for name in short_keys(&context.headers) {
+        events.say(&format!(
+            "warning: the key in the header {name} has fewer than {MIN_SECRET_CHARS} characters, so \
+             it is not removed from texts in which the server quotes it"
+        ));
+    }
+    let headers = &context.headers;
+    let start = Start { folder: outputs.folder(), stop: &stop, events, program, headers };
+    let ready = match connect(servers, start) {
+        Err(_) if interrupt.is_requested() => {
+            return Err(RunError::Interrupted("anything was measured"));
+        }
+        ready => ready?,
+    };
     messages::announce(events, &ready.target, plan);
     if let Some(run) = outputs.replaced() {
         let folder = outputs.folder().display();

@@ -82,12 +82,13 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(
 /// Records in the response that a message is not what the dialect expects.
 pub(super) fn unexpected(what: &str, data: &str, parsed: &mut ParsedResponse) {
     let number = parsed.messages();
-    parsed.malformed(format!("message {number}: {what}, in {}", excerpt(data)));
+    let begins = excerpt(data, parsed.secrets());
+    parsed.malformed(format!("message {number}: {what}, in {begins}"));
 }
 
 /// Records a message that is an error.
 pub(super) fn server_error(data: &str, parsed: &mut ParsedResponse) {
-    parsed.server_error(error_message(200, data.as_bytes()));
+    parsed.server_error(error_message(200, data.as_bytes(), parsed.secrets()));
 }
 
 /// Adds the user's fields to a body. They replace fields of the same name; objects are merged.

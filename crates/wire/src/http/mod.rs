@@ -7,9 +7,14 @@ mod request;
 mod response;
 mod write;
 
+use inferometer_model::secrets::Secrets;
+use inferometer_model::visible::cut;
+
 pub use request::{Request, RequestParser};
 pub use response::{Ended, Piece, ResponseParser};
-pub use write::{CONTINUE, LAST_CHUNK, check_header, request_head, response_head, write_chunk};
+pub use write::{
+    CONTINUE, LAST_CHUNK, check_header, path_segment, request_head, response_head, write_chunk,
+};
 
 /// The longest head (start line and header fields) that is read, in bytes.
 pub const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -71,11 +76,12 @@ fn owned(headers: &[httparse::Header<'_>]) -> Vec<(String, String)> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// The head cannot be parsed.
-    #[error("not an HTTP/1.1 head ({what}); it begins with {begins:?}")]
+    #[error("not an HTTP/1.1 head ({what}); it begins with {:?}", cut(begins, 80))]
     Head {
         /// The parser's complaint.
         what: String,
-        /// The first bytes that came, at most 80.
+        /// The first bytes that came. More than the message shows, so that a secret among them is
+        /// found before it is cut.
         begins: String,
     },
     /// The head does not end.
@@ -125,7 +131,19 @@ pub enum HttpError {
 
 impl HttpError {
     fn head(what: impl ToString, bytes: &[u8]) -> Self {
-        let begins = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned();
+        let begins = &bytes[..bytes.len().min(MAX_HEAD_BYTES)];
+        let begins = String::from_utf8_lossy(begins).into_owned();
         Self::Head { what: what.to_string(), begins }
+    }
+
+    /// The same without what is secret.
+    #[must_use]
+    pub fn redacted(self, secrets: &Secrets) -> Self {
+        match self {
+            Self::Head { what, begins } => {
+                Self::Head { what, begins: secrets.redact(&begins).into_owned() }
+            }
+            other => other,
+        }
     }
 }

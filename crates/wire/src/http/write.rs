@@ -9,8 +9,9 @@ pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// The head of a request. `authority` is host and port for the `Host` field. With a
-/// `content_length` it announces a body, as JSON unless `headers` says otherwise. Names and
-/// values are written as they are: [`check_header`] says which can be sent.
+/// `content_length` it announces a body, as JSON unless `headers` says otherwise. In the path, bytes
+/// that could end the request line are percent-encoded. Names and values of headers are written as
+/// they are: [`check_header`] says which can be sent.
 pub fn request_head(
     method: &str,
     path: &str,
@@ -19,7 +20,7 @@ pub fn request_head(
     content_length: Option<usize>,
 ) -> Vec<u8> {
     let given = |name: &str| headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
-    let mut head = format!("{method} {path} HTTP/1.1\r\n");
+    let mut head = format!("{method} {} HTTP/1.1\r\n", visible_ascii(path));
     let mut field = |name: &str, value: &str| {
         head.extend([name, ": ", value, "\r\n"]);
     };
@@ -37,6 +38,27 @@ pub fn request_head(
     }
     head.push_str("\r\n");
     head.into_bytes()
+}
+
+/// A path in which every byte but visible ASCII is percent-encoded; what is encoded already stays.
+fn visible_ascii(path: &str) -> String {
+    encoded(path, |byte| byte.is_ascii_graphic())
+}
+
+/// A text as one segment of a path: all but letters, digits and `-._~` is percent-encoded.
+pub fn path_segment(text: &str) -> String {
+    encoded(text, |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
+}
+
+fn encoded(text: &str, is_kept: impl Fn(u8) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match is_kept(byte) {
+            true => out.push(char::from(byte)),
+            false => out += &format!("%{byte:02X}"),
+        }
+    }
+    out
 }
 
 /// Whether a header field can be sent in a request.

@@ -2,7 +2,8 @@
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::request::Prompt;
-use inferometer_wire::dialect::dialect;
+use inferometer_model::secrets::Secrets;
+use inferometer_wire::dialect::{dialect, dialects};
 use inferometer_wire::error_message;
 use inferometer_wire::exchange::{Progress, ResponseReader};
 use inferometer_wire::http::response_head;
@@ -193,7 +194,49 @@ fn the_message_of_an_error_is_found_in_every_shape() {
         (r#"{"error":""}"#, "HTTP status 418 without a message"),
     ];
     for (body, message) in cases {
-        assert_eq!(error_message(418, body.as_bytes()), message, "{body}");
+        assert_eq!(error_message(418, body.as_bytes(), &Secrets::default()), message, "{body}");
     }
-    assert!(error_message(500, "x".repeat(10_000).as_bytes()).chars().count() <= 501);
+    let long = error_message(500, "x".repeat(10_000).as_bytes(), &Secrets::default());
+    assert!(long.chars().count() <= 501);
+}
+
+#[test]
+fn no_dialect_keeps_a_key_that_the_server_quotes_or_the_beginning_of_one() {
+    const KEY: &str = "sk-very-secret-7f3a9c";
+    let header = ("authorization".to_owned(), format!("Bearer {KEY}"));
+    let secrets = Secrets::of_headers(&[header]);
+    let dots = |count: usize| ".".repeat(count);
+    let answers = [
+        ("500", format!("{}{KEY}", dots(490))),
+        ("401", format!(r#"{{"error":{{"message":"{}{KEY}"}}}}"#, dots(490))),
+        ("200", format!(r#"{{"error":"{}{KEY}"}}"#, dots(490))),
+        ("200", format!("{}{KEY}", dots(70))),
+        ("200", format!("data: {}{KEY}\n\n", dots(70))),
+        ("200", format!("data: {{\"error\":\"{}{KEY}\"}}\n\n", dots(490))),
+        ("200", format!("event: error\ndata: {{\"type\":\"error\",\"message\":\"{KEY}\"}}\n\n")),
+        (
+            "200",
+            format!(r#"{{"text":"{KEY}","choices":"{KEY}","type":"{KEY}","stop_type":"{KEY}"}}"#),
+        ),
+    ];
+    for dialect in dialects() {
+        for stream in [true, false] {
+            for (status, body) in &answers {
+                let kind = if body.contains("data:") { "text/event-stream" } else { "text/html" };
+                let bytes = format!(
+                    "HTTP/1.1 {status} {KEY}\r\ncontent-type: {kind}\r\nx-{KEY}: {KEY}\r\n\r\n{body}"
+                );
+                let prompt = Prompt::Text("p".to_owned());
+                let mut reader = ResponseReader::new(dialect, &prompt, stream, false)
+                    .with_secrets(secrets.clone());
+                reader.feed(0, bytes.as_bytes());
+                reader.eof();
+                let (outcome, words) = reader.verdict();
+                let parsed = reader.into_parsed();
+                let kept = format!("{words:?} {:?}", parsed.finish_reason);
+                assert!(!outcome.is_complete() && words.is_some(), "{}: {body}", dialect.name);
+                assert!(!kept.contains(&KEY[..8]), "{}: {kept}", dialect.name);
+            }
+        }
+    }
 }

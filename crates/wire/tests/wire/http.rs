@@ -2,7 +2,7 @@
 
 use inferometer_wire::http::{
     Ended, HttpError, LAST_CHUNK, MAX_HEAD_BYTES, Piece, Request, RequestParser, ResponseParser,
-    check_header, request_head, response_head, write_chunk,
+    check_header, path_segment, request_head, response_head, write_chunk,
 };
 use proptest::prelude::*;
 
@@ -279,6 +279,20 @@ fn heads_are_written_as_they_are_read() {
     );
     let head = response_head(429, &[("A", "b")]);
     assert_eq!(String::from_utf8_lossy(&head), "HTTP/1.1 429 Too Many Requests\r\nA: b\r\n\r\n");
+}
+
+#[test]
+fn nothing_in_a_path_ends_the_request_line() {
+    for (path, line) in [
+        ("/v1/a b?c=%20&d=1", "POST /v1/a%20b?c=%20&d=1 HTTP/1.1"),
+        ("/a\r\nX-Evil: 1\r\n\r\n", "POST /a%0D%0AX-Evil:%201%0D%0A%0D%0A HTTP/1.1"),
+        ("/\0\u{7f}é", "POST /%00%7F%C3%A9 HTTP/1.1"),
+    ] {
+        let head = String::from_utf8(request_head("POST", path, "a:1", &[], None)).unwrap();
+        assert_eq!(head.lines().next(), Some(line));
+        assert_eq!(head.lines().count(), 3, "{head}");
+    }
+    assert_eq!(path_segment("../a b/ü?#%"), "..%2Fa%20b%2F%C3%BC%3F%23%25");
 }
 
 #[test]

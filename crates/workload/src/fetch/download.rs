@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use inferometer_plan::spec::shown_address;
+
 use crate::error::WorkloadError;
 
 /// Limit of the time to connect, and of the time without data.
@@ -47,7 +49,8 @@ pub(super) fn to_part(
 ) -> Result<Part, WorkloadError> {
     let failed = |reason: String| WorkloadError::Download {
         name,
-        address: address.to_owned(),
+        // A mirror's address may hold a password.
+        address: shown_address(address),
         reason,
         destination: destination.to_owned(),
     };

@@ -8,6 +8,8 @@ mod download;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use inferometer_plan::spec::shown_address;
+
 use crate::error::WorkloadError;
 use crate::tokenizer::hub::{HubAccess, HubConfig};
 
@@ -110,6 +112,7 @@ pub fn fetch(
     }
     let address = config.address(data_set);
     if config.hub.access == HubAccess::Offline {
+        let address = shown_address(&address);
         return Err(WorkloadError::Offline { name: data_set.name, path, address });
     }
     let token = match data_set.origin {

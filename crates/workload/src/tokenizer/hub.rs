@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use hf_hub::Cache;
 use hf_hub::api::sync::ApiBuilder;
 
+use inferometer_plan::spec::shown_address;
+
 use crate::error::WorkloadError;
 
 const FILE: &str = "tokenizer.json";
@@ -101,7 +103,11 @@ pub fn fetch(id: &str, config: &HubConfig) -> Result<PathBuf, WorkloadError> {
         .with_retries(0)
         .build()
         .and_then(|api| api.model(id.to_owned()).get(FILE))
-        .map_err(|failure| error(&config.endpoint, failure.to_string()))
+        .map_err(|failure| {
+            // A mirror's address may hold a password.
+            let shown = shown_address(&config.endpoint);
+            error(&shown, failure.to_string().replace(&config.endpoint, &shown))
+        })
 }
 
 #[cfg(test)]

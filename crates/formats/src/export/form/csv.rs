@@ -3,6 +3,8 @@
 
 use std::io::Write;
 
+use inferometer_model::visible;
+
 use super::{Form, check};
 use crate::export::error::ExportError;
 use crate::export::value::{Field, Value};
@@ -41,7 +43,7 @@ impl<W: Write> Form for Csv<W> {
             separate(&mut self.line, at);
             match value {
                 Value::Absent => {}
-                Value::Text(text) => quoted(&mut self.line, text),
+                Value::Text(text) => quoted(&mut self.line, &visible::no_formula(text)),
                 Value::Integer(number) => self.line += &number.to_string(),
                 Value::Number(number) => self.line += &number.to_string(),
                 Value::Flag(flag) => self.line += if *flag { "true" } else { "false" },

@@ -1,0 +1,305 @@
+//! The keys of a run, and their removal from texts that are shown or kept.
+//!
+//! A text from outside is redacted first and cut afterwards: the beginning of a key is a secret too.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What stands where a secret was.
+pub const REDACTED: &str = "***";
+
+/// The shortest secret, in characters, that is removed from texts. A shorter one, such as `EMPTY` or
+/// `test`, is also an ordinary word, and texts without it could not be read.
+pub const MIN_SECRET_CHARS: usize = 8;
+
+/// The secrets of a run. [`Secrets::redact`] is used where a text enters: on the answers of a server,
+/// on the log of a server, on what is wrong with a plan.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secrets(Arc<[Secret]>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Secret {
+    text: String,
+    /// The length of the beginning that is enough to be replaced, in bytes.
+    enough: usize,
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Secrets({})", self.0.len())
+    }
+}
+
+impl Secrets {
+    /// The secrets in the headers of requests. Of a key, its beginning is replaced too, for servers
+    /// quote `sk-abcde...`. Other values are replaced as a whole: they may begin with ordinary words.
+    pub fn of_headers(headers: &[(String, String)]) -> Self {
+        let mut secrets = Vec::new();
+        for (name, value) in headers.iter().filter(|(name, _)| !is_public(name)) {
+            let is_key = is_key_header(name);
+            let parts = if is_key { key_parts(name, value) } else { vec![value.as_str()] };
+            for text in parts.into_iter().flat_map(spellings) {
+                let last = text.char_indices().nth(MIN_SECRET_CHARS - 1);
+                let Some((at, last)) = last else { continue };
+                let enough = if is_key { at + last.len_utf8() } else { text.len() };
+                secrets.push(Secret { text, enough });
+            }
+        }
+        // Of two that are the same the one whose beginning is enough is kept.
+        secrets.sort_by(|a, b| (&a.text, a.enough).cmp(&(&b.text, b.enough)));
+        secrets.dedup_by(|a, b| a.text == b.text);
+        Self(secrets.into())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text with `***` for each secret. The search for each goes through the text once.
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut next: Vec<Option<usize>> =
+            self.0.iter().map(|secret| text.find(secret.start())).collect();
+        let (mut out, mut from) = (String::new(), 0);
+        while let Some(at) = next.iter().flatten().copied().min() {
+            // Spellings of a secret may begin alike: the one that goes furthest is the one.
+            let same = |secret: &Secret| secret.length_at_start_of(&text[at..]);
+            let length = self.0.iter().filter_map(same).max();
+            let length = length.expect("invariant: one of them begins here");
+            out += &text[from..at];
+            out += REDACTED;
+            from = at + length;
+            for (secret, next) in self.0.iter().zip(&mut next) {
+                if next.is_some_and(|next| next < from) {
+                    *next = text[from..].find(secret.start()).map(|at| from + at);
+                }
+            }
+        }
+        if from == 0 { Cow::Borrowed(text) } else { Cow::Owned(out + &text[from..]) }
+    }
+
+    /// The same of bytes. Where they hold a secret, what is no UTF-8 in them is replaced too.
+    pub fn redact_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
+        if self.is_empty() {
+            return bytes;
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        if self.is_in(&text) { self.redact(&text).into_owned().into_bytes() } else { bytes }
+    }
+
+    /// Whether a text holds one of them.
+    pub fn is_in(&self, text: &str) -> bool {
+        self.0.iter().any(|secret| text.contains(secret.start()))
+    }
+
+    /// Whether a text holds the whole of one of them.
+    pub fn is_whole_in(&self, text: &str) -> bool {
+        self.0.iter().any(|secret| text.contains(&secret.text))
+    }
+
+    /// How many bytes at the end of a text may be the beginning of a secret that goes on.
+    pub fn open_end(&self, bytes: &[u8]) -> usize {
+        let longest = |secret: &Secret| {
+            let most = bytes.len().min(secret.text.len() - 1);
+            (1..=most).rev().find(|&n| bytes.ends_with(&secret.text.as_bytes()[..n]))
+        };
+        self.0.iter().filter_map(longest).max().unwrap_or(0)
+    }
+}
+
+impl Secret {
+    /// The beginning that is enough to be replaced.
+    fn start(&self) -> &str {
+        &self.text[..self.enough]
+    }
+
+    /// How much of it a text begins with, in bytes, if that is enough.
+    fn length_at_start_of(&self, text: &str) -> Option<usize> {
+        let same = text.chars().zip(self.text.chars()).take_while(|(a, b)| a == b);
+        text.starts_with(self.start()).then(|| same.map(|(c, _)| c.len_utf8()).sum())
+    }
+}
+
+/// The headers that hold a key which is too short to be removed from texts.
+pub fn short_keys(headers: &[(String, String)]) -> Vec<&str> {
+    let is_short = |value: &str| value.chars().count() < MIN_SECRET_CHARS;
+    let is_short_key = |(name, value): &&(String, String)| {
+        let parts = key_parts(name, value);
+        is_key_header(name) && !parts.is_empty() && parts.into_iter().all(is_short)
+    };
+    headers.iter().filter(is_short_key).map(|(name, _)| name.as_str()).collect()
+}
+
+/// Headers whose values are no secrets.
+fn is_public(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["content-type", "content-length", "connection", "user-agent"].contains(&name.as_str())
+        || name.starts_with("accept")
+        || name.ends_with("-version")
+}
+
+/// Whether a header of this name holds a key.
+pub fn is_key_header(name: &str) -> bool {
+    let known = ["authorization", "proxy-authorization", "cookie"];
+    known.iter().any(|known| name.eq_ignore_ascii_case(known))
+        || names_a_secret(name)
+        || last_word(name).is_some_and(|word| ["key", "token", "auth"].contains(&&*word))
+}
+
+/// The parts of a header's value that are secrets of their own: what follows the scheme of an
+/// authorization, and each of its words; of a cookie and a digest the values of their fields.
+fn key_parts<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
+    let schemes = ["bearer", "basic", "digest", "token", "negotiate", "apikey"];
+    let is_scheme = |word: &str| schemes.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let (scheme, rest) = match value.trim().split_once(char::is_whitespace) {
+        Some((scheme, rest)) if is_scheme(scheme) => (scheme, rest.trim()),
+        _ => ("", value.trim()),
+    };
+    if name.eq_ignore_ascii_case("cookie") || scheme.eq_ignore_ascii_case("digest") {
+        let split = |c: char| c.is_whitespace() || c == ';' || c == ',';
+        let values = rest.split(split).filter_map(|field| field.split_once('='));
+        return values.map(|(_, value)| value.trim_matches('"')).collect();
+    }
+    std::iter::once(rest).chain(rest.split_whitespace()).filter(|part| !part.is_empty()).collect()
+}
+
+/// A secret as it is, and as it stands in JSON and in addresses where that differs.
+fn spellings(secret: &str) -> Vec<String> {
+    let with = |escaped: &dyn Fn(char) -> Option<String>| -> String {
+        secret.chars().map(|c| escaped(c).unwrap_or_else(|| c.to_string())).collect()
+    };
+    let unicode = |upper: bool| {
+        with(&|c| {
+            let code = c as u32;
+            "+/<>&'\"=`\\".contains(c).then(|| match upper {
+                true => format!("\\u{code:04X}"),
+                false => format!("\\u{code:04x}"),
+            })
+        })
+    };
+    let mut all = vec![
+        secret.to_owned(),
+        with(&|c| "\"\\".contains(c).then(|| format!("\\{c}"))),
+        with(&|c| "\"\\/".contains(c).then(|| format!("\\{c}"))),
+        unicode(true),
+        unicode(false),
+        percent(secret),
+    ];
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn percent(text: &str) -> String {
+    let kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes()
+        .map(|byte| if kept(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+/// Whether a variable, a flag or a field of this name usually holds a secret.
+pub fn names_a_secret(name: &str) -> bool {
+    let parts = words(name);
+    let ends_with = |words: &[&str]| {
+        parts.len() >= words.len() && parts[parts.len() - words.len()..].iter().eq(words)
+    };
+    ["password", "passwd", "secret", "credentials", "apikey"].iter().any(|word| ends_with(&[word]))
+        || ends_with(&["api", "key"])
+        || ends_with(&["access", "key"])
+        || ends_with(&["hf", "token"])
+        || ends_with(&["api", "token"])
+        || ends_with(&["auth", "token"])
+        || ends_with(&["hub", "token"])
+        || ends_with(&["access", "token"])
+}
+
+/// Whether a parameter in the query of an address, or a text in a body, of this name usually holds a
+/// secret. Short names are used there.
+pub fn names_a_secret_parameter(name: &str) -> bool {
+    let short = ["key", "token", "auth", "authorization", "sig", "signature", "code"];
+    names_a_secret(name)
+        || short.iter().any(|known| name.eq_ignore_ascii_case(known))
+        || words(name).ends_with(&["subscription".to_owned(), "key".to_owned()])
+}
+
+fn words(name: &str) -> Vec<String> {
+    name.split(['-', '_']).map(str::to_lowercase).collect()
+}
+
+fn last_word(name: &str) -> Option<String> {
+    words(name).pop()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn secrets_are_replaced_as_a_whole_by_their_beginning_and_in_every_spelling() {
+        let secrets = Secrets::of_headers(&headers(&[
+            ("authorization", "Bearer sk-ab/cd+ef123"),
+            ("x-tenant", "internal-7731"),
+            ("cookie", "session=0123456789abc; theme=dark"),
+            ("x-api-key", "a,b=c d;efgh"),
+            ("x-auth-token", "0123456789ab/cd"),
+            ("content-type", "application/json"),
+            ("anthropic-version", "2023-06-01"),
+            ("x-n", "1"),
+        ]));
+        for (text, expected) in [
+            ("no model 1 for sk-ab/cd+ef123", "no model 1 for ***"),
+            ("Bearer sk-ab/cd+ef123, internal-7731", "Bearer ***, ***"),
+            ("Incorrect key: sk-ab/cd****f123", "Incorrect key: *******f123"),
+            ("cut: sk-ab/cd+", "cut: ***"),
+            ("an internal error", "an internal error"),
+            (r"sk-ab\/cd+ef123", "***"),
+            (r"0123456789ab\/cd 0123456789ab/cd 0123456789ab%2Fcd", "*** *** ***"),
+            (r"sk-ab\u002fcd\u002bef123 sk-ab\u002Fcd\u002Bef123", "*** ***"),
+            ("/x?key=sk-ab%2Fcd%2Bef123", "/x?key=***"),
+            ("session=0123456789abc", "session=***"),
+            ("a,b=c d;efgh, a,b=c d;e and a,b=c", "***, *** and a,b=c"),
+            ("application/json 2023-06-01", "application/json 2023-06-01"),
+        ] {
+            assert_eq!(secrets.redact(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_secret_of_fewer_than_eight_characters_is_an_ordinary_word() {
+        for (key, gone) in
+            [("EMPTY", false), ("test", false), ("1234567", false), ("12345678", true)]
+        {
+            let secrets = Secrets::of_headers(&headers(&[("authorization", key)]));
+            assert_eq!(secrets.redact(key) != key, gone, "{key}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_piece_may_be_the_beginning_of_a_secret() {
+        let secrets = Secrets::of_headers(&headers(&[("x-api-key", "abcdefgh12")]));
+        for (text, open) in [("", 0), ("xyz", 0), ("xa", 1), ("abcdefgh1", 9), ("abcdefgh12", 0)] {
+            assert_eq!(secrets.open_end(text.as_bytes()), open, "{text}");
+        }
+        assert_eq!(secrets.redact_bytes(b"\xff abcdefgh12".to_vec()), "\u{fffd} ***".as_bytes());
+        assert_eq!(secrets.redact_bytes(b"\xff abc".to_vec()), b"\xff abc");
+    }
+
+    #[test]
+    fn names_of_secrets_are_known() {
+        for name in ["api_key", "api-key", "OPENAI_API_KEY", "HF_TOKEN", "db_password", "apikey"] {
+            assert!(names_a_secret(name), "{name}");
+        }
+        for name in ["max_tokens", "key", "skip_special_tokens", "max-num-batched-tokens"] {
+            assert!(!names_a_secret(name), "{name}");
+        }
+        for name in ["key", "token", "sig", "subscription-key"] {
+            assert!(names_a_secret_parameter(name), "{name}");
+        }
+        assert!(is_key_header("X-Goog-Api-Key") && is_key_header("X-Auth-Token"));
+        assert!(!is_key_header("X-Tenant") && !names_a_secret_parameter("api-version"));
+    }
+}

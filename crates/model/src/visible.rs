@@ -1,0 +1,129 @@
+//! Texts from outside as a person may see them: nothing in them steers a terminal, turns the order
+//! of the characters around, or hides. Names are cut to a length.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// The longest name that is kept of what a server or a user calls something (models, versions, facts
+/// of a server), in characters. What is cut is marked by an ellipsis.
+pub const MAX_NAME_CHARS: usize = 200;
+
+/// Whether a character is shown as its escape: control characters, ESC included, separators of lines
+/// and paragraphs, marks that change the direction of a text, and those that are not seen at all.
+pub fn is_escaped(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The text with `\u001b` for an ESC, and so on: an escape that JSON has too. A line break and a tab
+/// become a space: the text is one line.
+pub fn line(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\t' => out.push(' '),
+            c => push(&mut out, c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The same of a text of several lines.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    if !text.contains(|c| c != '\n' && is_escaped(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push('\n'),
+            '\r' | '\t' => out.push(' '),
+            c => push(&mut out, c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn push(out: &mut String, c: char) {
+    if is_escaped(c) {
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    } else {
+        out.push(c);
+    }
+}
+
+/// A name from outside, cut to [`MAX_NAME_CHARS`] characters.
+pub fn name(text: &str) -> String {
+    cut(text, MAX_NAME_CHARS)
+}
+
+/// A text for a cell of a spreadsheet: with a quote before it where it would be taken for a formula.
+/// Numbers are no texts, and stay as they are.
+pub fn no_formula(text: &str) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => Cow::Owned(format!("'{text}")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// The first names of a list as text, and how many there are more.
+pub fn names(all: &[String]) -> String {
+    /// As many are named: a person reads no more.
+    const MOST: usize = 20;
+    let mut text = all.iter().take(MOST).map(|text| name(text)).collect::<Vec<_>>().join(", ");
+    if all.len() > MOST {
+        text += &format!(" and {} more", all.len() - MOST);
+    }
+    text
+}
+
+/// The first `most` characters of a text, with an ellipsis where that is not all of it.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_or_turns_a_text_around_is_shown_as_an_escape() {
+        for (text, shown) in [
+            ("qwen-7b 书生 é", "qwen-7b 书生 é"),
+            ("\u{1b}[2Jm", "\\u001b[2Jm"),
+            ("a\r\nb\tc", "a  b c"),
+            ("a\u{202e}b\u{2066}", "a\\u202eb\\u2066"),
+            ("a\u{2028}b\u{2029}c\0", "a\\u2028b\\u2029c\\u0000"),
+            ("\u{9b}31m", "\\u009b31m"),
+        ] {
+            assert_eq!(line(text), shown);
+        }
+        assert_eq!(lines("a\nb\u{1b}\u{e0001}"), "a\nb\\u001b\\udb40\\udc01");
+    }
+
+    #[test]
+    fn a_spreadsheet_takes_no_text_for_a_formula() {
+        for text in ["=1+2", "+1", "-1", "@SUM(A1)", "\tx", "\rx"] {
+            assert_eq!(no_formula(text), format!("'{text}"));
+        }
+        assert_eq!(no_formula("qwen=7b"), "qwen=7b");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_and_a_long_list_is_counted() {
+        assert_eq!(name(&"é".repeat(1 << 20)).chars().count(), MAX_NAME_CHARS + 1);
+        let all: Vec<String> = (0..1_000).map(|n| format!("m{n}")).collect();
+        let text = names(&all);
+        assert!(text.ends_with("m19 and 980 more"), "{text}");
+    }
+}
