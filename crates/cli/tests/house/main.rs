@@ -94,13 +94,8 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// Files that may be longer than the others, each with the reason.
-const LONG_FILES: [(&str, &str); 1] =
-    [("analysis/src/search/tests.rs", "all of its tests play against one simulated server")];
 /// The most lines of a file.
 const MOST_LINES: usize = 400;
-/// The most lines of a file that is allowed to be longer.
-const MOST_LINES_ALLOWED: usize = 600;
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the crates")
@@ -201,9 +196,8 @@ fn every_file_says_what_it_is_and_none_is_too_long() {
             let text = fs::read_to_string(&file).expect("a source file");
             let name = file.strip_prefix(&crates).expect("below the crates").display().to_string();
             assert!(text.starts_with("//!"), "{name}: does not open with what it is");
-            let is_allowed = LONG_FILES.iter().any(|(file, _)| *file == name);
-            let most = if is_allowed { MOST_LINES_ALLOWED } else { MOST_LINES };
-            assert!(text.lines().count() <= most, "{name}: has more than {most} lines");
+            let lines = text.lines().count();
+            assert!(lines <= MOST_LINES, "{name}: has {lines} lines, more than {MOST_LINES}");
         }
     }
 }

@@ -1,0 +1,94 @@
+//! What a criterion asks of one request, and which objectives can be searched by.
+
+use super::*;
+
+#[test]
+fn a_percentile_is_a_share_of_requests_and_failures_miss_it() {
+    let judged = |text: &str, figures: &RequestFigures| of_slo(text)[0].judge(figures).met;
+    let good = figures(0.0, 1.0, 40.0)
+        .with(&tpot::DEFINITION, Some(20.0))
+        .with(&e2e::FROM_SENT, Some(900.0));
+    assert!(judged("ttft_p99<41ms", &good) && !judged("ttft_p99<40ms", &good));
+    assert!(judged("ttft_p99<=40ms", &good) && judged("e2e_p50<1s", &good));
+    let failed = RequestFigures { complete: false, ..good };
+    assert!(!judged("ttft_p99<41ms", &failed) && !judged("failures<1%", &failed));
+    // One event has no time between tokens; a whole body has no first token.
+    let single = stream(0.0, &[(5.0, EventKind::Text, Some(1))]);
+    let of = |streamed| RequestFigures::of(&Timeline::new(&Record { streamed, ..single.clone() }));
+    assert!(judged("tpot_p90<1ms", &of(true)) && !judged("tpot_p90<1ms", &of(false)));
+    let needed = |text: &str| of_slo(text)[0].needed();
+    assert_eq!([needed("ttft_p99<1s"), needed("ttft_p50<1s")], [Some(0.99), Some(0.5)]);
+    assert!((needed("failures<2%").unwrap() - 0.98).abs() < 1e-12);
+}
+
+#[test]
+fn objectives_on_requests_are_one_criterion_and_a_mean_has_one_on_failures_beside_it() {
+    let goodput = goodput::parse("ttft<50ms,tpot<25ms").unwrap();
+    let both = criteria(&[], &goodput, 0.9, None).unwrap();
+    assert_eq!((both.len(), both[0].needed()), (1, Some(0.9)));
+    let slow = figures(0.0, 1.0, 40.0).with(&tpot::DEFINITION, Some(26.0));
+    assert!(!both[0].judge(&slow).met);
+    assert!(both[0].judge(&slow.with(&tpot::DEFINITION, Some(24.0))).met);
+    let mean = of_slo("ttft_mean<50ms");
+    assert_eq!((mean.len(), mean[0].needed(), mean[1].needed()), (2, None, Some(0.99)));
+}
+
+#[test]
+fn objectives_without_a_highest_load_are_refused() {
+    let refused = |text: &str| criteria(&slo::parse(text).unwrap(), &[], 0.99, None).unwrap_err();
+    for (text, word) in [
+        ("requests_per_s>5", "asks for more"),
+        ("output_tokens_per_s<5", "asks for more"),
+        ("ttft_p99>5ms", "asks for more"),
+        ("ttft_max<5ms", "p999"),
+        ("itl_p99<5ms", "tpot"),
+    ] {
+        let told = refused(text)[0].to_string();
+        assert!(told.contains(word) && told.contains(text), "{told}");
+    }
+    assert_eq!(refused("itl_p99<5ms,ttft_max<5ms").len(), 2);
+}
+
+#[test]
+fn failures_are_a_criterion_beside_any_objective_where_their_share_is_given() {
+    let slo = slo::parse("ttft_p99<1s").unwrap();
+    let given = criteria(&slo, &[], 0.99, Some(0.02)).unwrap();
+    assert_eq!((given.len(), given[1].needed()), (2, Some(0.98)));
+    assert_eq!(criteria(&slo, &[], 0.99, None).unwrap().len(), 1);
+}
+
+#[test]
+fn that_every_request_meets_an_objective_is_refused_for_nothing_can_show_it() {
+    let goodput = goodput::parse("ttft<50ms").unwrap();
+    let slo = |text: &str| slo::parse(text).unwrap();
+    for (refused, words) in [
+        (criteria(&slo("failures<=0%"), &[], 0.99, None), "`failures<=0%`"),
+        (criteria(&slo("ttft_p99<1s"), &[], 0.99, Some(0.0)), "--max-failures"),
+        (criteria(&[], &goodput, 1.0, None), "`100% with ttft<50ms`"),
+    ] {
+        let told = refused.unwrap_err()[0].to_string();
+        assert!(told.contains(words) && told.contains("give a share"), "{told}");
+    }
+}
+
+#[test]
+fn what_is_in_flight_is_judged_at_its_best_and_the_first_crowd_of_a_closed_loop_not_at_all() {
+    let criteria = of_slo("ttft_p99<50ms,tpot_p99<5ms,e2e_p99<90ms");
+    let at = |ms: u64| Nanos(ms * 1_000_000);
+    let met = |first: Option<Nanos>, now: u64| -> Vec<bool> {
+        let figures = RequestFigures::in_flight(0, at(10), Some(at(20)), first, at(now));
+        criteria.iter().map(|criterion| criterion.judge(&figures).met).collect()
+    };
+    assert_eq!(met(None, 69), [true, true, true]);
+    assert_eq!(met(None, 70), [false, true, true]);
+    assert_eq!(met(Some(at(60)), 109), [true, true, true]);
+    assert_eq!(met(Some(at(60)), 110), [true, true, false]);
+    let late = |index| RequestFigures { index, ..figures(0.0, 400.0, 400.0) };
+    let certain = |pass: PassPlan| {
+        let watcher = Watcher::new(&of_slo("ttft_p99<50ms"), &pass, 0.001);
+        watcher.is_certain((0..44).map(late))
+    };
+    assert!(certain(PassPlan::open(40.0, Bound::requests(100))));
+    assert!(!certain(PassPlan::closed(8, Bound::requests(100))));
+    assert!(certain(PassPlan::closed(4, Bound::requests(100))));
+}
