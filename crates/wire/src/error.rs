@@ -49,12 +49,32 @@ pub fn error_message(status: u16, body: &[u8], secrets: &Secrets) -> String {
     record::detail(&secrets.redact(&message))
 }
 
-/// Whether JSON that stands where an answer was expected is an error: `{"error": ...}`, SGLang's
-/// `{"object": "error", ...}`, or `{"message": ..., "code": ...}`.
-pub(crate) fn is_error(value: &Value) -> bool {
-    value.get("error").is_some_and(|error| !error.is_null())
-        || value.get("object").is_some_and(|object| object == "error")
-        || (value.get("message").is_some() && value.get("choices").is_none())
+/// The fields by which JSON that stands where an answer was expected is known to be an error. A field
+/// that is `null` is absent.
+pub(crate) struct ErrorSigns<'a> {
+    /// Whether it has `error`.
+    pub error: bool,
+    /// What `object` says.
+    pub object: Option<&'a str>,
+    /// Whether it has `message`.
+    pub message: bool,
+    /// Whether it has `choices`.
+    pub choices: bool,
+}
+
+impl<'a> ErrorSigns<'a> {
+    /// Those of any JSON.
+    pub(crate) fn of(value: &'a Value) -> Self {
+        let has = |name: &str| value.get(name).is_some_and(|field| !field.is_null());
+        let object = value.get("object").and_then(Value::as_str);
+        Self { error: has("error"), object, message: has("message"), choices: has("choices") }
+    }
+
+    /// Whether it is an error: `{"error": ...}`, SGLang's `{"object": "error", ...}`, or
+    /// `{"message": ..., "code": ...}`.
+    pub(crate) fn is_error(&self) -> bool {
+        self.error || self.object == Some("error") || (self.message && !self.choices)
+    }
 }
 
 fn in_json(value: &Value) -> Option<String> {

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use crate::ParsedResponse;
 use crate::dialect::{Decode, Dialect, Framing};
-use crate::error::{error_message, excerpt, is_error};
+use crate::error::{ErrorSigns, error_message, excerpt};
 use crate::http::{Ended, Head, Piece, ResponseParser};
 use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
 
@@ -298,7 +298,8 @@ impl Body {
                 self.decode.body(&body, &mut self.parsed);
             }
             Content::Unexpected(why, body) => {
-                if serde_json::from_slice(body).is_ok_and(|value| is_error(&value)) {
+                if serde_json::from_slice(body).is_ok_and(|value| ErrorSigns::of(&value).is_error())
+                {
                     let message = error_message(200, body, self.parsed.secrets());
                     self.parsed.server_error(message);
                 } else {

@@ -19,6 +19,7 @@ use super::definition::Decode;
 use super::json::{AtMostOne, Count, Text, parse, server_error, unexpected};
 use super::template::Template;
 use crate::ParsedResponse;
+use crate::error::ErrorSigns;
 
 /// The fields that both bodies have.
 pub(super) fn body(model: &str, sampling: &Sampling, output_tokens: u32) -> Value {
@@ -273,11 +274,14 @@ struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// `{"error": ...}`, SGLang's `{"object": "error", ...}`, or `{"message": ..., "code": ...}`.
     fn is_error(&self) -> bool {
-        self.error.is_some()
-            || self.object.as_ref().is_some_and(|object| object.0 == "error")
-            || (self.message.is_some() && self.choices.is_none())
+        let signs = ErrorSigns {
+            error: self.error.is_some(),
+            object: self.object.as_ref().map(|object| &*object.0),
+            message: self.message.is_some(),
+            choices: self.choices.is_some(),
+        };
+        signs.is_error()
     }
 }
 
