@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod bundles;
+mod cached;
 mod cards;
 mod cut_off;
 mod failures;
@@ -23,6 +24,7 @@ pub use server::server_findings;
 
 use arrivals::ArrivalRate;
 use bundles::BundledStreams;
+use cached::CachedPrompts;
 use cut_off::CutOff;
 use failures::Failures;
 use lengths::{Counts, InputLengths, OutputLengths};
@@ -46,8 +48,7 @@ pub struct Inspector {
     without_usage: u64,
     without_any_count: u64,
     without_input: u64,
-    cached_tokens: u64,
-    cached_requests: u64,
+    cached: CachedPrompts,
 }
 
 impl Inspector {
@@ -69,8 +70,7 @@ impl Inspector {
             without_usage: 0,
             without_any_count: 0,
             without_input: 0,
-            cached_tokens: 0,
-            cached_requests: 0,
+            cached: CachedPrompts::default(),
         }
     }
 
@@ -103,6 +103,15 @@ impl Inspector {
         &self.place
     }
 
+    /// Prompt tokens of a request that each prompt has in common and that a cache has: those of a chat
+    /// template, by the server's counts or, where it counts none, all that it adds to a prompt.
+    pub fn cached_in_common(&self) -> u32 {
+        match self.cached.in_common() {
+            0 => self.inputs.template,
+            tokens => tokens,
+        }
+    }
+
     /// Takes in the record of one planned request, whatever became of it.
     pub fn add(&mut self, record: &Record) {
         if self.cut_off.takes(record) {
@@ -119,9 +128,7 @@ impl Inspector {
         self.without_usage += u64::from(is_missing);
         self.without_any_count += u64::from(is_missing && from == TokensFrom::Events);
         self.without_input += u64::from(record.input_tokens().is_none());
-        let cached = u64::from(record.usage.cached.unwrap_or(0));
-        self.cached_tokens += cached;
-        self.cached_requests += u64::from(cached > 0);
+        self.cached.add(record);
         self.reasons.add(record);
         self.inputs.add(record);
         self.outputs.add(record);
@@ -147,11 +154,11 @@ impl Inspector {
         findings.extend(self.outputs.long());
         findings.extend(self.inputs.differing());
         findings.extend(self.uncounted());
-        findings.extend(self.cached());
+        findings.extend(self.cached.finding());
         findings.extend(self.counts.not_possible());
         findings.extend(self.bundled.finding());
         findings.extend(self.counts.chunks());
-        findings.extend(self.counts.tokenizer());
+        findings.extend(self.counts.tokenizer(self.inputs.tokenizer_agrees()));
         findings.into_iter().map(|finding| finding.at(self.place.clone())).collect()
     }
 
@@ -194,21 +201,6 @@ impl Inspector {
             findings.push(Finding::of(code::INPUT_TOKENS_UNKNOWN, message));
         }
         findings
-    }
-
-    fn cached(&self) -> Option<Finding> {
-        if self.cached_tokens == 0 {
-            return None;
-        }
-        let message = format!(
-            "The server took {} of {} prompt tokens from its prefix cache, in {} of {} completed \
-             requests.",
-            self.cached_tokens,
-            self.inputs.counted(),
-            self.cached_requests,
-            self.completed
-        );
-        Some(Finding::of(code::CACHED_PROMPT_TOKENS, message))
     }
 }
 

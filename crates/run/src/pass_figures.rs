@@ -95,8 +95,10 @@ impl PassFigures {
         let mut summary = self.fold.finish();
         summary.instrument.process = process;
         let place = self.inspector.place().to_owned();
+        let in_common = self.inspector.cached_in_common();
         let mut findings = self.inspector.finish();
-        let observed = server_findings(&summary).into_iter().chain(card_findings(&summary));
+        let observed =
+            server_findings(&summary, in_common).into_iter().chain(card_findings(&summary));
         findings.extend(observed.map(|finding| finding.at(&place)));
         let (trial, trace) =
             (self.trial.map(TrialFold::finish), self.tracer.map(PassTracer::finish));

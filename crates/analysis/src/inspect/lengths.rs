@@ -14,6 +14,14 @@ const EDGES_OF_TEXT: f64 = 2.0;
 /// And by which share of the tokens, for long outputs.
 const TOLERATED_SHARE: f64 = 0.01;
 
+/// What is to be said of lengths where the tokenizer is the server's.
+const OTHER_PROMPTS: &str = "The tokenizer and the server count the same: the prompts themselves \
+                             have other lengths than were asked for.";
+/// What is to be said of output tokens there.
+const OTHER_CUT: &str = "The figures use the server's count. The tokenizer counts prompts as the \
+                         server does; the text of an output need not be cut into the tokens that \
+                         it was made of.";
+
 /// Output tokens against what was asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutputLengths {
@@ -92,12 +100,14 @@ impl OutputLengths {
 /// Prompt tokens that the server counted against what was asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InputLengths {
-    tokens: u64,
-    /// Those of requests whose length was asked for.
     compared: u64,
     asked: u64,
     /// What the server is known to add, and what is not meant to count.
     pub(super) template: u32,
+    /// Requests whose prompt the run's own tokenizer counted too, and those of them in which both
+    /// counts agree to the token.
+    counted_twice: u64,
+    agreeing: u64,
     /// How many requests had which difference: counted - asked - template.
     differences: BTreeMap<i64, u64>,
 }
@@ -105,7 +115,10 @@ pub(super) struct InputLengths {
 impl InputLengths {
     pub(super) fn add(&mut self, record: &Record) {
         let Some(tokens) = record.usage.prompt else { return };
-        self.tokens += u64::from(tokens);
+        if let Some(own) = record.prompt_tokens_tokenizer {
+            self.counted_twice += 1;
+            self.agreeing += u64::from(tokens == own.saturating_add(self.template));
+        }
         // A turn that carries the server's own answers has the length that these give it.
         if record.asked_input == 0 {
             return;
@@ -117,25 +130,42 @@ impl InputLengths {
         *self.differences.entry(difference).or_default() += 1;
     }
 
-    /// Prompt tokens that the server counted.
-    pub(super) fn counted(&self) -> u64 {
-        self.tokens
+    /// Whether the tokenizer is the server's: both count the same in each prompt.
+    pub(super) fn tokenizer_agrees(&self) -> bool {
+        self.counted_twice > 0 && self.agreeing == self.counted_twice
     }
 
     pub(super) fn differing(&self) -> Option<Finding> {
         let all: u64 = self.differences.values().sum();
         let differing = all - self.differences.get(&0).copied().unwrap_or(0);
-        let (smallest, _) = self.differences.first_key_value()?;
-        let (largest, _) = self.differences.last_key_value()?;
         let message = format!(
             "The server counted another number of prompt tokens than asked in {differing} of \
-             {all} completed requests: {smallest:+} to {largest:+} tokens, median {:+}; {:.1} on \
-             average instead of {:.1}.",
-            self.median(all),
+             {all} completed requests: {}; {:.1} on average instead of {:.1}.",
+            self.spread(all),
             self.compared as f64 / all as f64,
             self.asked as f64 / all as f64
         );
-        (differing > 0).then(|| Finding::of(code::INPUT_LENGTH_DIFFERS, message))
+        let finding = Some(Finding::of(code::INPUT_LENGTH_DIFFERS, message));
+        let finding = finding.filter(|_| differing > 0);
+        if self.tokenizer_agrees() {
+            return finding.map(|finding| finding.advise(OTHER_PROMPTS));
+        }
+        finding
+    }
+
+    /// The differences in words.
+    fn spread(&self, all: u64) -> String {
+        let each: Vec<i64> = self.differences.keys().copied().collect();
+        match each[..] {
+            [one] => format!("{one:+} tokens"),
+            [one, other] => {
+                format!("{one:+} or {other:+} tokens, median {:+}", self.median(all))
+            }
+            [smallest, .., largest] => {
+                format!("{smallest:+} to {largest:+} tokens, median {:+}", self.median(all))
+            }
+            [] => String::new(),
+        }
     }
 
     /// The lower median of the differences.
@@ -228,13 +258,19 @@ impl Counts {
             .then(|| Finding::of(code::CHUNKS_ARE_NOT_TOKENS, message).severity(severity))
     }
 
-    pub(super) fn tokenizer(&self) -> Option<Finding> {
+    /// `agrees` says whether the tokenizer counts prompts as the server does.
+    pub(super) fn tokenizer(&self, agrees: bool) -> Option<Finding> {
         let message = format!(
             "The server's count of output tokens and the named tokenizer's disagree in {} of {} \
              completed requests beyond what the edges of a text explain: {} tokens against {}.",
             self.disagreeing, self.compared, self.usage_tokens, self.tokenizer_tokens
         );
-        (self.disagreeing > 0).then(|| Finding::of(code::TOKEN_COUNTS_DISAGREE, message))
+        let finding = Finding::of(code::TOKEN_COUNTS_DISAGREE, message);
+        let finding = match agrees {
+            true => finding.severity(Severity::Note).advise(OTHER_CUT),
+            false => finding,
+        };
+        (self.disagreeing > 0).then_some(finding)
     }
 }
 

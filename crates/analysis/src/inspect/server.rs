@@ -1,6 +1,7 @@
 //! The server's own account of a pass held against the client's. Never decides who is right: a
 //! difference has its place between the two clocks, which is where a reader must look.
 
+use super::cached::MATERIAL_SHARE;
 use crate::observed::{ServerLatency, ServerSays};
 use crate::pass::PassSummary;
 use inferometer_metrics::{itl, ttft};
@@ -10,8 +11,6 @@ use inferometer_stats::Distribution;
 
 /// By how much of the client's figure the two may differ beside what the network takes.
 const SHARE: f64 = 0.05;
-/// The share of prompt tokens from which on a cache moves the figures.
-const CACHED_SHARE: f64 = 0.05;
 /// From this many values on a median without an interval is taken as it is.
 const MANY: f64 = 100.0;
 /// By how much the two may count differently and still mean the same requests and tokens.
@@ -19,12 +18,13 @@ const SAME_COUNT: f64 = 0.02;
 
 /// Where the server's account of a pass differs from the client's by more than what the network
 /// and the bounds of its histograms explain, and where it is incomplete.
-pub fn server_findings(pass: &PassSummary) -> Vec<Finding> {
+/// `in_common` is the number of cached tokens that belong to the chat template of each prompt.
+pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     let Some(says) = &pass.server else { return Vec::new() };
     let mut findings = Vec::new();
     findings.extend(missing(says));
     findings.extend(others(pass, says));
-    findings.extend(cached(says));
+    findings.extend(cached(pass, says, in_common));
     let completed = pass.outcomes.complete as f64;
     let gaps = pass.output_tokens as f64 - completed;
     let ttft = (pass.latency(&ttft::FROM_SENT), says.ttft_ms, completed);
@@ -84,9 +84,10 @@ fn others(pass: &PassSummary, says: &ServerSays) -> Option<Finding> {
 }
 
 /// Prompts that the server had seen before, or that begin alike.
-fn cached(says: &ServerSays) -> Option<Finding> {
+fn cached(pass: &PassSummary, says: &ServerSays, in_common: u32) -> Option<Finding> {
     let (hits, queries) = says.prefix_hits.zip(says.prefix_queries)?;
-    if queries <= 0.0 || hits < CACHED_SHARE * queries {
+    let beyond = hits - f64::from(in_common) * pass.outcomes.total() as f64;
+    if queries <= 0.0 || beyond < MATERIAL_SHARE * queries {
         return None;
     }
     let message = format!(
@@ -177,7 +178,7 @@ mod tests {
     }
 
     fn codes(pass: &PassSummary) -> Vec<String> {
-        server_findings(pass).into_iter().map(|finding| finding.code).collect()
+        server_findings(pass, 0).into_iter().map(|finding| finding.code).collect()
     }
 
     #[test]
@@ -203,6 +204,11 @@ mod tests {
             let says = pass.server.as_mut().unwrap();
             (says.ttft_ms, says.prefix_queries, says.prefix_hits) = (None, Some(100.0), Some(hits));
             assert_eq!(codes(&pass), expected);
+            let says = pass.server.as_mut().unwrap();
+            // 100 prompts that begin with the same 20 tokens, of which the server has 16.
+            (says.prefix_queries, says.prefix_hits) = (Some(3_200.0), Some(16.0 * 99.0));
+            assert_eq!(codes(&pass), ["server_prefix_hits"]);
+            assert_eq!(server_findings(&pass, 20), []);
         }
     }
 
@@ -234,7 +240,7 @@ mod tests {
         *pass.latencies.entry(&itl::DEFINITION) = Some(distribution(4.0, 5.0));
         let says = pass.server.as_mut().unwrap();
         (says.took_ms_min, says.ttft_ms, says.itl_ms) = (50.0, None, Some(server));
-        let found = server_findings(&pass);
+        let found = server_findings(&pass, 0);
         assert_eq!(found[0].code, "server_itl_differs");
         assert!(!found[0].message.contains("fastest question"), "{}", found[0].message);
     }
@@ -253,7 +259,7 @@ mod tests {
         assert_eq!(codes(&busy), [""; 0]);
         let says = busy.server.as_mut().unwrap();
         (says.failed, says.first_failure) = (2, Some("it answered 500".to_owned()));
-        let told = server_findings(&busy);
+        let told = server_findings(&busy, 0);
         assert_eq!(told[0].code, "server_metrics_missing");
         assert!(told[0].message.contains("2 of 5") && told[0].message.contains("500"));
     }

@@ -165,6 +165,38 @@ fn another_number_of_prompt_tokens_is_found_with_its_spread() {
              requests: -2 to +1 tokens, median +0; 8.0 on average instead of 8.0."
         )
     );
+    for (tokens, words) in [
+        (&[9, 9][..], "2 of 2 completed requests: +1 tokens; 9.0"),
+        (&[10, 16], "2 of 2 completed requests: +2 or +8 tokens, median +2; 13.0"),
+        (&[10, 12, 16], "3 of 3 completed requests: +2 to +8 tokens, median +4; 12.7"),
+    ] {
+        let records: Vec<Record> = tokens.iter().map(|&tokens| counted(tokens)).collect();
+        let findings = inspect(&records);
+        assert!(only(&findings).1.contains(words), "{findings:?}");
+    }
+}
+
+#[test]
+fn a_tokenizer_that_counts_prompts_as_the_server_does_is_not_doubted() {
+    let counted = |prompt, own, output| {
+        let mut record = good();
+        record.usage.prompt = Some(prompt);
+        (record.prompt_tokens_tokenizer, record.tokens_tokenizer) = (Some(own), output);
+        record
+    };
+    for (own, doubted) in [(10, false), (9, true)] {
+        let findings = inspect(&[counted(10, own, None), counted(10, 10, None)]);
+        assert_eq!(only(&findings).0, "input_length_differs");
+        let advice = findings[0].advice.as_deref().unwrap_or_default();
+        assert_eq!(advice.contains("--tokenizer"), doubted, "{advice}");
+    }
+    for (own, doubted) in [(8, false), (9, true)] {
+        let findings = inspect(&[counted(8, own, Some(90))]);
+        assert_eq!(only(&findings).0, "token_counts_disagree");
+        let advice = findings[0].advice.as_deref().unwrap_or_default();
+        assert_eq!(advice.contains("--tokenizer"), doubted, "{advice}");
+        assert_eq!(findings[0].severity == Severity::Warning, doubted);
+    }
 }
 
 #[test]
@@ -222,6 +254,38 @@ fn prompt_tokens_from_the_servers_cache_are_found() {
              requests."
         )
     );
+}
+
+#[test]
+fn few_cached_tokens_and_those_of_a_chat_template_are_not_told() {
+    let of = |prompt: u32, cached: &[u32]| {
+        let record = |&cached: &u32| {
+            let mut record = Record { asked_input: prompt, ..good() };
+            (record.usage.prompt, record.usage.cached) = (Some(prompt), Some(cached));
+            record
+        };
+        inspect(&cached.iter().map(record).collect::<Vec<_>>())
+    };
+    for (prompt, cached) in [
+        (487, &[1][..]),
+        // A template, also where the first request finds the cache empty.
+        (128, &[16, 16, 16]),
+        (128, &[0, 16, 16]),
+        (128, &[16, 20, 16]),
+    ] {
+        assert_eq!(of(prompt, cached), [], "{cached:?}");
+    }
+    for (prompt, cached) in [
+        (487, &[0, 0, 100][..]),
+        (128, &[112, 112, 112]),
+        (128, &[16, 16, 96]),
+        // More than half of each prompt is no template.
+        (24, &[16, 16, 16]),
+        // In some requests only.
+        (128, &[0, 0, 0, 0, 48, 48, 48, 48]),
+    ] {
+        assert_eq!(only(&of(prompt, cached)).0, "cached_prompt_tokens", "{cached:?}");
+    }
 }
 
 #[test]

@@ -13,12 +13,15 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
         Series { name: "share of values".to_owned(), shape: Shape::Bars, ..Series::default() };
     // In a page of many passes two columns are joined to one.
     let joined = if points < 150 { 2 } else { 1 };
+    let mut reaches_below = false;
     for bins in latency.curve.bins.chunks(joined) {
         let (mut from, to) = (bins[0].from, bins[bins.len() - 1].to);
         if latency.curve.growing && bars.x.is_empty() {
             // On its axis zero is infinitely far away: the first column is as wide as the next.
             let next = latency.curve.bins.get(2 * joined - 1).map_or(to, |bin| bin.to);
-            from = from.max(to * to / next);
+            let drawn = from.max(to * to / next);
+            reaches_below = from < drawn;
+            from = drawn;
         }
         bars.x.push(f64::midpoint(from, to));
         bars.left.push(from);
@@ -46,10 +49,12 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
     }
     let metric = latency.metric;
     let is_log = latency.curve.growing;
-    let width = if is_log {
-        "Columns widen by the same factor each; the first holds everything below its end."
-    } else {
-        "Columns of one width."
+    let width = match (is_log, reaches_below) {
+        (true, true) => {
+            "Columns widen by the same factor each; the first holds everything below its end."
+        }
+        (true, false) => "Columns widen by the same factor each.",
+        (false, _) => "Columns of one width.",
     };
     let mut notes = vec![format!("n = {}. {width}", count(latency.curve.n))];
     if let Some(values) = pass.latency(latency.metric) {
@@ -76,4 +81,29 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
     chart.notes = notes;
     chart.panels = vec![super::panel("Share of values", "%", 170.0, series)];
     chart
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_analysis::fold::PassFold;
+    use inferometer_load::{Bound, PassPlan};
+    use inferometer_metrics::ttft;
+    use inferometer_stats::{Bin, Curve};
+
+    use super::*;
+
+    #[test]
+    fn what_lies_outside_of_the_columns_is_told_only_where_something_does() {
+        let pass = PassFold::new(&PassPlan::OneByOne { bound: Bound::requests(1) }, 0).finish();
+        let notes = |first: f64| {
+            let edges = [first, 2.0, 4.0, 8.0];
+            let bin = |pair: &[f64]| Bin { from: pair[0], to: pair[1], share: 1.0 / 3.0 };
+            let bins = edges.windows(2).map(bin).collect();
+            let curve = Curve { n: 3, growing: true, bins, ..Curve::default() };
+            let latency = Latency { metric: &ttft::FROM_SENT, curve, tail: Vec::new() };
+            histogram("id", &pass, &latency, 300).notes.concat()
+        };
+        assert!(notes(0.0).contains("the first holds everything below its end"));
+        assert!(!notes(1.5).contains("the first holds"));
+    }
 }

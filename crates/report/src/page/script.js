@@ -155,7 +155,9 @@ const live = frame => {
     }
     for (const [from, to, name] of panel.b || []) {
       const [one, other] = [Math.max(l, at(from)), Math.min(right, at(to))], room = Math.floor((other - one) / 6);
-      if (room > 3) out += text(one + 2, t - 24, "start", name.length > room ? name.slice(0, room - 1) + "…" : name, ' font-size="11"');
+      // The beginning of a name would say nothing: the whole of it, else its first part, else none.
+      const fitting = [name, name.split(",")[0]].find(it => it.length <= room);
+      if (fitting) out += text(one + 2, t - 24, "start", fitting, ' font-size="11"');
     }
     return `<path d="${lines}" stroke="var(--grid)"/>${out}`;
   };

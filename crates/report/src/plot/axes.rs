@@ -51,14 +51,16 @@ fn draw_x_ticks(svg: &mut Svg, layout: &Layout, placed: &Placed) {
     }
 }
 
-/// The names of bands above their panel, as far as there is room for them.
+/// The names of bands above their panel, where there is room: as a whole, else up to the first comma
+/// (the cell of a pass). The beginning of a name would say nothing.
 fn draw_band_names(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     for (panel, placed) in chart.panels.iter().zip(&layout.panels) {
         for band in panel.bands.iter().filter(|band| !band.name.is_empty()) {
             let (from, to) = (layout.at_x(placed, band.from), layout.at_x(placed, band.to));
-            let name = NAME.fitted(&band.name, to - from - 4.0);
-            if name.chars().count() > 2 {
-                svg.text((from + 2.0, placed.top - 24.0), Anchor::Start, NAME, &name);
+            let short = band.name.split(',').next().unwrap_or_default();
+            let fits = |name: &&str| NAME.width(name) <= to - from - 4.0;
+            if let Some(name) = [band.name.as_str(), short].into_iter().find(fits) {
+                svg.text((from + 2.0, placed.top - 24.0), Anchor::Start, NAME, name);
             }
         }
     }

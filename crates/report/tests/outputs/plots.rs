@@ -5,6 +5,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
 use inferometer_metrics::latency_per_output_token;
 use inferometer_model::outcome::OutcomeCounts;
+use inferometer_report::chart::{Axis, Band, Chart, Extent, Panel, Series};
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::{ReportError, charts};
 use inferometer_stats::Spread;
@@ -238,4 +239,23 @@ fn what_is_not_a_plot_or_not_a_size_is_an_error_that_says_so() {
         let error = plot::png(&svg, scale).unwrap_err();
         assert!(matches!(error, ReportError::Size { .. }), "{scale}");
     }
+}
+
+#[test]
+fn a_band_has_its_whole_name_or_that_of_its_cell_or_none() {
+    let band = |from: f64, to: f64| Band {
+        from,
+        to,
+        name: "128 x 32, one by one".to_owned(),
+        is_result: false,
+    };
+    let line = Series { x: vec![0.0, 100.0], y: vec![1.0, 2.0], ..Series::default() };
+    let mut panel = Panel::new(Axis::new("Requests", "count"), 100.0, vec![line]);
+    panel.bands = vec![band(0.0, 60.0), band(60.0, 72.0), band(72.0, 75.0), band(75.0, 75.1)];
+    let mut chart = Chart::new("c", "Title", Axis::new("Time", "s").reaching(Extent::Values));
+    chart.panels = vec![panel];
+    let svg = plot::file(&chart, Theme::Light);
+    let named: Vec<String> =
+        texts(&svg).into_iter().filter(|text| text.starts_with("12")).collect();
+    assert_eq!(named, ["128 x 32, one by one", "128 x 32"]);
 }

@@ -1,0 +1,57 @@
+//! Prompt tokens that the server took from its prefix cache. Few, or those of a chat template that
+//! every prompt begins with, change no figure and are not told.
+
+use inferometer_model::finding::{Finding, code};
+use inferometer_model::record::Record;
+
+/// The share of prompt tokens from which on a cache moves the figures.
+pub(super) const MATERIAL_SHARE: f64 = 0.05;
+/// The most tokens of one request that are taken for a chat template.
+const MOST_OF_TEMPLATE: u32 = 64;
+
+/// Counts the cached tokens of completed requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CachedPrompts {
+    completed: u64,
+    prompt_tokens: u64,
+    tokens: u64,
+    /// Requests with cached tokens.
+    requests: u64,
+    /// The fewest of one of these.
+    fewest: Option<u32>,
+}
+
+impl CachedPrompts {
+    pub(super) fn add(&mut self, record: &Record) {
+        self.completed += 1;
+        self.prompt_tokens += u64::from(record.usage.prompt.unwrap_or(0));
+        let Some(cached) = record.usage.cached.filter(|&cached| cached > 0) else { return };
+        self.tokens += u64::from(cached);
+        self.requests += 1;
+        self.fewest = Some(self.fewest.map_or(cached, |fewest| fewest.min(cached)));
+    }
+
+    /// Cached tokens that each request has in common, but for those that found the cache empty: few,
+    /// and no more than half of a prompt.
+    pub(super) fn in_common(&self) -> u32 {
+        let found_it_empty = (self.completed / 10).max(1);
+        let is_in_each = self.requests + found_it_empty >= self.completed;
+        self.fewest
+            .filter(|&fewest| is_in_each && fewest <= MOST_OF_TEMPLATE)
+            .filter(|&fewest| 2 * u64::from(fewest) * self.completed <= self.prompt_tokens)
+            .unwrap_or(0)
+    }
+
+    pub(super) fn finding(&self) -> Option<Finding> {
+        let beyond = self.tokens - u64::from(self.in_common()) * self.requests;
+        if beyond == 0 || (beyond as f64) < MATERIAL_SHARE * self.prompt_tokens as f64 {
+            return None;
+        }
+        let message = format!(
+            "The server took {} of {} prompt tokens from its prefix cache, in {} of {} completed \
+             requests.",
+            self.tokens, self.prompt_tokens, self.requests, self.completed
+        );
+        Some(Finding::of(code::CACHED_PROMPT_TOKENS, message))
+    }
+}
