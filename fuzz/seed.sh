@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the first inputs of the fuzz targets out of the recorded responses, in fuzz/corpus.
+# Makes the first inputs of the fuzz targets out of the fixtures of tests, in fuzz/corpus.
 # The bytes before a recording choose the dialect, streamed or whole, and the cut
 # (see fuzz_targets/response.rs).
 set -eu
@@ -12,3 +12,8 @@ for file in ../crates/wire/fixtures/*/*.http; do
     { printf "\\0$stream$dialect\\100\\001"; cat "$file"; } > "corpus/response/$name"
     { printf '\100\001'; grep -a '^data' "$file" || true; printf '\n'; } > "corpus/sse/$name"
 done
+mkdir -p corpus/import corpus/log corpus/metrics corpus/plan
+cp ../crates/formats/fixtures/* corpus/import/
+cp ../crates/store/tests/fixtures/*.log corpus/log/
+cp ../crates/observe/fixtures/*.txt corpus/metrics/
+cp ../conformance/same-results/plans/*.toml corpus/plan/

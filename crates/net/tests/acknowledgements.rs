@@ -1,4 +1,5 @@
 //! Acknowledgements of what servers without `TCP_NODELAY` send, over real sockets.
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -5,6 +5,7 @@ mod bad_input;
 mod compare;
 mod exchange;
 mod exposed;
+mod faults;
 mod hostile;
 mod instrument;
 mod launch;

@@ -1,0 +1,254 @@
+//! Every fault of an answer in every dialect, over real sockets: the outcome is the same whatever the
+//! dialect, and what is not at fault is complete.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use serde_json::{Value, json};
+
+use crate::support::{folder, inferometer, told};
+
+/// The requests by which a server is asked before a run.
+const QUESTIONS: usize = 2;
+const WORDS: [&str; 4] = [" w0", " w1", " w2", " w3"];
+
+/// The messages of a stream of four words in a dialect, each as it stands in the body.
+fn messages(dialect: &str) -> Vec<String> {
+    let event = |value: Value| format!("data: {value}\n\n");
+    let named = |value: Value| {
+        let kind = value["type"].as_str().expect("it has a type").to_owned();
+        format!("event: {kind}\n{}", event(value))
+    };
+    let so_far = |count: usize| WORDS[..count].concat();
+    let done = || "data: [DONE]\n\n".to_owned();
+    let usage = json!({"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14});
+    let each = |message: &dyn Fn(usize) -> String| (0..4).map(message).collect::<Vec<_>>();
+    let (first, words, last) = match dialect {
+        "openai-completions" => {
+            let choice = |text: &str, why: Option<&str>| json!({"choices": [{"index": 0, "text": text, "finish_reason": why}]});
+            let last = json!({"choices": [], "usage": usage});
+            let words = each(&|at| event(choice(WORDS[at], None)));
+            (vec![], words, vec![event(choice("", Some("length"))), event(last), done()])
+        }
+        "openai-chat" => {
+            let choice = |delta: Value, why: Option<&str>| {
+                event(json!({"choices": [{"index": 0, "delta": delta, "finish_reason": why}]}))
+            };
+            let last = event(json!({"choices": [], "usage": usage}));
+            let words = each(&|at| choice(json!({"content": WORDS[at]}), None));
+            let role = choice(json!({"role": "assistant", "content": ""}), None);
+            (vec![role], words, vec![choice(json!({}), Some("length")), last, done()])
+        }
+        "openai-responses" => {
+            let usage = json!({"input_tokens": 10, "output_tokens": 4, "total_tokens": 14});
+            let content = json!([{"type": "output_text", "text": so_far(4)}]);
+            let output = json!([{"type": "message", "content": content}]);
+            let response = json!({"status": "completed", "usage": usage, "output": output});
+            let begun = json!({"type": "response.created", "response": {"status": "in_progress"}});
+            let delta = |at: usize| {
+                named(json!({"type": "response.output_text.delta", "delta": WORDS[at]}))
+            };
+            let last = named(json!({"type": "response.completed", "response": response}));
+            (vec![named(begun)], each(&delta), vec![last])
+        }
+        "anthropic" => {
+            let usage = json!({"input_tokens": 10, "output_tokens": 1});
+            let begun = json!({"type": "message_start", "message": {"usage": usage}});
+            let delta = |at: usize| {
+                let delta = json!({"type": "text_delta", "text": WORDS[at]});
+                named(json!({"type": "content_block_delta", "index": 0, "delta": delta}))
+            };
+            let (why, usage) = (json!({"stop_reason": "max_tokens"}), json!({"output_tokens": 4}));
+            let last = [
+                named(json!({"type": "message_delta", "delta": why, "usage": usage})),
+                named(json!({"type": "message_stop"})),
+            ];
+            (vec![named(begun)], each(&delta), last.to_vec())
+        }
+        "sglang" => {
+            let message = |at: usize| {
+                let why = (at == 3).then(|| json!({"type": "length", "length": 4}));
+                let meta =
+                    json!({"prompt_tokens": 10, "completion_tokens": at + 1, "finish_reason": why});
+                event(json!({"text": so_far(at + 1), "meta_info": meta}))
+            };
+            (vec![], each(&message), vec![done()])
+        }
+        "tgi" => {
+            let message = |at: usize| {
+                let token = json!({"id": at, "text": WORDS[at], "logprob": -1.0, "special": false});
+                let why =
+                    json!({"finish_reason": "length", "generated_tokens": 4, "input_length": 10});
+                let is_last = at == 3;
+                let text = is_last.then(|| so_far(4));
+                event(
+                    json!({"token": token, "generated_text": text, "details": is_last.then_some(why)}),
+                )
+            };
+            (vec![], each(&message), vec![])
+        }
+        "llama-cpp" => {
+            let message = |at: usize| {
+                event(
+                    json!({"content": WORDS[at], "tokens": [at], "stop": false, "tokens_predicted": at + 1}),
+                )
+            };
+            let last = json!({"content": "", "stop": true, "stop_type": "limit", "tokens_predicted": 4,
+                "tokens_evaluated": 10, "tokens": []});
+            (vec![], each(&message), vec![event(last)])
+        }
+        "triton" => (vec![], each(&|at| event(json!({"text_output": WORDS[at]}))), vec![]),
+        _ => panic!("{dialect}: write its messages down here"),
+    };
+    [first, words, last].concat()
+}
+
+fn chunks(messages: &[String]) -> String {
+    messages.iter().map(|message| format!("{:x}\r\n{message}\r\n", message.len())).collect()
+}
+
+const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: \
+                      chunked\r\nconnection: close\r\n\r\n";
+
+fn stream(messages: &[String]) -> String {
+    format!("{STREAM}{}0\r\n\r\n", chunks(messages))
+}
+
+fn whole(status: &str, kind: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
+}
+
+/// With another message in the middle of a stream.
+fn with(messages: &[String], message: &str) -> String {
+    let (before, after) = messages.split_at(messages.len() / 2);
+    stream(&[before, &[message.to_owned()], after].concat())
+}
+
+/// What a server sends before it closes the connection, from the messages of a good answer.
+type Sends = fn(&[String]) -> String;
+
+/// What is wrong, the bytes that are sent, and the outcome.
+const FAULTS: &[(&str, Sends, &str)] = &[
+    ("nothing", |all| stream(all), "complete"),
+    ("a comment and an empty event", |all| with(all, ": still here\n\n\n"), "complete"),
+    ("closed at once", |_| String::new(), "connection"),
+    ("closed in the head", |_| STREAM[..40].to_owned(), "truncated"),
+    ("closed before the body", |_| STREAM.to_owned(), "truncated"),
+    (
+        "closed in a message",
+        |all| STREAM.to_owned() + &chunks(all)[..chunks(all).len() / 2],
+        "truncated",
+    ),
+    ("no end of the stream", |all| stream(&all[..all.len() / 2]), "truncated"),
+    ("an empty stream", |_| stream(&[]), "truncated"),
+    ("no end of the chunks", |all| STREAM.to_owned() + &chunks(all), "complete"),
+    ("a chunk without a size", |_| format!("{STREAM}tea\r\n"), "malformed"),
+    ("a chunk of 2^70 bytes", |_| format!("{STREAM}1000000000000000000\r\n"), "malformed"),
+    ("no HTTP", |_| "what?\r\n\r\n".to_owned(), "malformed"),
+    ("a page", |_| whole("200 OK", "text/html", "<html>Sign in</html>"), "malformed"),
+    ("JSON that is cut", |all| with(all, "data: {\"choices\": [{\n\n"), "malformed"),
+    ("numbers beyond all bounds", |all| with(all, "data: {\"index\": 1e999}\n\n"), "malformed"),
+    (
+        "an error in the stream",
+        |all| with(all, "data: {\"error\": {\"message\": \"out of tea\", \"code\": 500}}\n\n"),
+        "server_error",
+    ),
+    (
+        "an error event",
+        |all| with(all, "event: error\ndata: {\"message\": \"out of tea\"}\n\n"),
+        "server_error",
+    ),
+    ("400", |_| whole("400 Bad Request", "application/json", "{\"error\": \"no\"}"), "rejected"),
+    ("429", |_| whole("429 Too Many Requests", "text/plain", "later"), "rejected"),
+    ("500", |_| whole("500 Internal Server Error", "application/json", "{}"), "rejected"),
+    ("302", |_| whole("302 Found", "text/html", ""), "rejected"),
+    ("204", |_| "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_owned(), "truncated"),
+];
+
+/// Reads a request to its end; gives its first line.
+fn request(client: &mut TcpStream) -> Option<String> {
+    let (mut bytes, mut buffer) = (Vec::new(), [0; 65_536]);
+    loop {
+        let text = String::from_utf8_lossy(&bytes).to_lowercase();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.split_once("content-length: ").map_or("0", |(_, rest)| rest);
+            let length = length.lines().next().unwrap_or("0").trim().parse().unwrap_or(0);
+            if body.len() >= length {
+                return head.lines().next().map(str::to_owned);
+            }
+        }
+        match client.read(&mut buffer) {
+            Ok(0) | Err(_) => return None,
+            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+        }
+    }
+}
+
+/// Answers each generation, after the questions before the run, with the fault of its number; it ends
+/// with the test's process.
+fn serve(dialect: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let generations = Arc::new(AtomicUsize::new(0));
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let generations = Arc::clone(&generations);
+            std::thread::spawn(move || {
+                let Some(line) = request(&mut client) else { return };
+                let all = messages(dialect);
+                let is_generation = line.starts_with("post") && !line.contains("tokenize");
+                let sent = if is_generation {
+                    let number = generations.fetch_add(1, SeqCst).checked_sub(QUESTIONS);
+                    number
+                        .and_then(|at| FAULTS.get(at))
+                        .map_or_else(|| stream(&all), |(_, sends, _)| sends(&all))
+                } else {
+                    whole("404 Not Found", "application/json", "{}")
+                };
+                let _ = client.write_all(sent.as_bytes());
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn every_fault_has_its_outcome_in_every_dialect() {
+    let dialects = [
+        "openai-completions",
+        "openai-chat",
+        "openai-responses",
+        "anthropic",
+        "sglang",
+        "tgi",
+        "llama-cpp",
+        "triton",
+    ];
+    let mut wrong = Vec::new();
+    for dialect in dialects {
+        let (folder, url, count) = (folder(), serve(dialect), FAULTS.len().to_string());
+        let target = ["run", "--target", &url, "--dialect", dialect, "--model", "m", "--yes"];
+        let cell = ["--input-lengths", "10", "--output-lengths", "4", "--warmup", "0"];
+        let load = ["--passes", "one_by_one", "--one-by-one", &count];
+        let run = inferometer(folder.path(), &[&target[..], &cell, &load].concat());
+        let rows = inferometer(folder.path(), &["export", "--format", "jsonl"]);
+        let rows = String::from_utf8(rows.stdout).unwrap();
+        let rows: Vec<Value> =
+            rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(rows.len(), FAULTS.len(), "{dialect}: {}", told(&run));
+        for ((fault, _, expected), row) in FAULTS.iter().zip(&rows) {
+            let (outcome, detail) = (row["outcome"].as_str(), &row["detail"]);
+            if outcome != Some(*expected) {
+                wrong.push(format!(
+                    "{dialect}, {fault}: {outcome:?} instead of {expected}: {detail}"
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
