@@ -32,6 +32,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    inferometer_net::fail_writes_beyond_file_limit();
     let matches = with_negative_numbers(Arguments::command()).get_matches();
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match arguments.command.run() {

@@ -1,9 +1,9 @@
 //! A plan file and the flags beside it, as one spec. Both have the same keys; flags win.
 
-use std::fs;
 use std::path::Path;
 
 use inferometer_model::suggest::did_you_mean;
+use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{SearchSpec, Spec, TargetSpec};
 use inferometer_workload::replay::DumpHeader;
 use serde_json::{Map, Value};
@@ -128,8 +128,8 @@ fn wrong_kind(key: &str, value: &Value) -> Option<String> {
 
 fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
     let problem = |what: String| PlanError::new(format!("{}: {what}", path.display()));
-    let text =
-        fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}")))?;
+    let text = file::read_text(path, MAX_SETTINGS_BYTES)
+        .map_err(|error| problem(format!("cannot be read: {error}")))?;
     let table: toml::Table =
         toml::from_str(&text).map_err(|error| problem(format!("is not TOML: {error}")))?;
     // JSON has neither, and would hold `null`: a key that is not there.

@@ -9,8 +9,10 @@ use inferometer_drive::Endpoint;
 use inferometer_drive::probe::{Found, find_local, probe};
 use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::record;
 use inferometer_model::target::Target;
 use inferometer_net::tls::{TlsClient, Trust};
+use inferometer_plan::spec::limits::MAX_NAME;
 use inferometer_plan::{Grid, Plan, TargetPlan, Url};
 use inferometer_wire::dialect::{Dialect, dialect};
 
@@ -23,6 +25,9 @@ use crate::servers::{self, Servers, Start};
 /// Tokens within which the embedded engine ends answers to text blocks: about as long on average
 /// as those of the published record.
 const END_OF_TEXT_WITHIN: u32 = 1_000;
+
+/// The most facts that are kept of what a server says of itself.
+const MAX_FACTS: usize = 100;
 
 /// How long a server may take to say what it is.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -193,12 +198,17 @@ fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: Found) 
         url: if embedded { "embedded".to_owned() } else { url.to_string() },
         dialect: dialect.name.to_owned(),
         engine: found.engine.map(str::to_owned),
-        engine_version: found.version,
+        engine_version: found.version.as_deref().map(record::detail),
         model: model.to_owned(),
         simulated: found.simulated,
-        profile,
-        facts,
+        profile: profile.as_deref().map(record::detail),
+        facts: facts.into_iter().take(MAX_FACTS).map(short).collect(),
     }
+}
+
+/// A fact as it is kept, however much a server says.
+fn short((name, value): (String, String)) -> (String, String) {
+    (record::detail(&name), record::detail(&value))
 }
 
 fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static Dialect, RunError> {
@@ -221,7 +231,7 @@ fn choose_model(
     found: &Found,
     findings: &mut Vec<Finding>,
 ) -> Result<String, RunError> {
-    let listed = found.models.join(", ");
+    let listed = record::detail(&found.models.join(", "));
     let wanted = match &plan.target {
         TargetPlan::Server { model, .. } => model.as_ref(),
         TargetPlan::Embedded { .. } => None,
@@ -236,6 +246,9 @@ fn choose_model(
             }
             Ok(name.clone())
         }
+        (None, [only]) if only.chars().count() > MAX_NAME => Err(RunError::target(format!(
+            "{url}: names its model with more than {MAX_NAME} characters; give the name with --model"
+        ))),
         (None, [only]) => Ok(only.clone()),
         (None, []) => {
             Err(RunError::target(format!("{url}: lists no models; name one with --model")))

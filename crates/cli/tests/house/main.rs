@@ -23,7 +23,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 23] = [
     ("plan", &["model", "stats", "load", "metrics"]),
     ("analysis", &["model", "stats", "load", "metrics", "plan"]),
     ("http", &["model", "stats", "net", "wire", "plan"]),
-    ("workload", &["model", "stats", "load", "plan"]),
+    ("workload", &["model", "stats", "load", "net", "plan"]),
     ("drive", &["model", "load", "metrics", "net", "wire", "plan", "analysis", "http"]),
     ("engine", &["model", "stats", "load", "net", "wire", "http"]),
     ("formats", &["model", "stats", "load", "metrics", "analysis"]),

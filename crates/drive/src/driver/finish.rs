@@ -35,7 +35,8 @@ impl<R: Recorder> Driver<R> {
     }
 
     pub(super) fn finish(&mut self, finished: Finished) {
-        let Finished { mut record, conversation, answer, reasoning, .. } = finished;
+        let Finished { mut record, conversation, answer, reasoning, counted_bytes, .. } = finished;
+        self.memory.end(counted_bytes, record.asked_output);
         // A server may quote what it was sent.
         record.detail = record.detail.map(|detail| self.job.encoder.endpoint().redact(&detail));
         self.in_flight -= 1;
