@@ -5,6 +5,7 @@ mod bad_input;
 mod compare;
 mod exchange;
 mod exposed;
+mod failures;
 mod instrument;
 mod launch;
 mod loads;
