@@ -184,9 +184,10 @@ impl<H: Handler> Server<H> {
     /// Answers the requests of a connection, or lets them wait for their turn.
     fn answer<N: Net>(&mut self, net: &mut N, id: ConnId) {
         if self.connections.limits().answers_per_turn < usize::MAX {
-            return self.wait_for_turn(id);
+            self.wait_for_turn(id);
+        } else {
+            answer_waiting(&mut self.handler, net, &mut self.connections, id);
         }
-        answer_waiting(&mut self.handler, net, &mut self.connections, id);
         self.flush(net, id);
     }
 

@@ -120,11 +120,13 @@ fn two_runs_do_not_write_their_reports_into_one_folder_at_one_time() {
         "1",
         "--requests",
         "1",
+        "--warmup",
+        "0",
         "--out",
         "out",
     ];
     let first = Scraped::start(folder.path(), &flags);
-    first.wait_for("inferometer_requests_in_flight", 1.0);
+    first.wait_for("inferometer_requests_begun_total", 1.0);
     let second = inferometer(folder.path(), &[&["run"][..], &flags].concat());
     let (code, words) = code_and_words(&second);
     assert_eq!(code, Some(2), "{words}");
