@@ -186,7 +186,7 @@ mod tests {
             ("input_lengths = [1, 2]\noutput_lengths = [1.0, inf]", "`output_lengths.1` is inf"),
             ("[search]\nfrom = -inf", "`search.from` is -inf"),
         ] {
-            fs::write(&path, text).expect("a file");
+            std::fs::write(&path, text).expect("a file");
             let error = merge(Some(&path), Map::new()).expect_err("it is refused").to_string();
             assert!(error.contains(key), "{text}: {error}");
         }
