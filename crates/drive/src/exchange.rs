@@ -9,7 +9,7 @@ use inferometer_plan::Timeouts;
 use inferometer_wire::exchange::{Progress, ResponseReader};
 
 use crate::encode::Encoded;
-use crate::memory::{ANSWER_BYTES, KEPT, of_answer};
+use crate::memory::{ANSWER_BYTES, KEPT, of_answer, text_of_answer};
 
 /// A request between its start and its end.
 pub(crate) struct Exchange {
@@ -146,6 +146,11 @@ impl Exchange {
         let most = ANSWER_BYTES.max(of_answer(self.record.asked_output));
         if self.counted_bytes > most {
             return Some(format!("an answer that takes more than {} MiB of memory", most >> 20));
+        }
+        let most_text = text_of_answer(self.record.asked_output);
+        if self.reader.parsed().text_bytes() > most_text {
+            let most = most_text >> 10;
+            return Some(format!("an answer of more than {most} KiB of text, which is kept"));
         }
         let events = self.record.reads.len().max(self.reader.parsed().events.len());
         (events > MAX_EVENTS)

@@ -10,6 +10,16 @@ pub const KEPT: usize = 4_096;
 /// What an output token takes at most: two reads and two events, in lists that grow by doubling.
 const BYTES_PER_TOKEN: usize = 240;
 
+/// Text that is kept of any answer, in bytes; of many output tokens more.
+const TEXT_BYTES: usize = 1 << 20;
+/// The longest that output tokens are on average, in bytes of text.
+const TEXT_BYTES_PER_TOKEN: usize = 64;
+
+/// Bytes of text that an answer of so many output tokens may have where its text is kept.
+pub(crate) fn text_of_answer(output_tokens: u32) -> usize {
+    (output_tokens as usize).saturating_mul(TEXT_BYTES_PER_TOKEN).max(TEXT_BYTES)
+}
+
 /// Memory that the plan needs for an answer of so many output tokens, in bytes.
 pub fn of_answer(output_tokens: u32) -> usize {
     // The head, a finish, the usage and the end mark.

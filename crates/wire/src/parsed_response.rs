@@ -47,6 +47,12 @@ impl ParsedResponse {
         self.events.capacity() * size_of::<Event>() + text(&self.text) + text(&self.reasoning)
     }
 
+    /// Bytes of the text and the reasoning that are kept.
+    pub fn text_bytes(&self) -> usize {
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        text(&self.text) + text(&self.reasoning)
+    }
+
     /// Keeps the first events of the first reads, at most so many, and forgets the others and the text.
     pub fn keep_beginning(&mut self, reads: u32, events: usize) {
         let of_reads = self.events.partition_point(|event| event.read < reads);

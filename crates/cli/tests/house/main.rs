@@ -71,7 +71,15 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 23] = [
 const ONLY_IN: [(&str, &[&str]); 6] = [
     ("Instant::now", &[]),
     ("SystemTime::now", &[]),
-    ("thread::sleep", &["net/src/stamp.rs", "run/src/recording.rs"]),
+    (
+        "thread::sleep",
+        &[
+            "net/src/stamp.rs",
+            "run/src/recording.rs",
+            "run/src/record_queue.rs",
+            "cli/src/interrupt.rs",
+        ],
+    ),
     (
         "unsafe {",
         &[

@@ -27,7 +27,7 @@ fn an_answer_without_an_end_is_given_up_and_the_requests_beside_it_go_on() {
     let half = format!("data: {}", "w".repeat(1 << 20));
     for (flood, why) in [
         (b":\n".repeat(30_000), "an answer of more than 2000000 reads or events"),
-        (text.into_bytes(), "an answer that takes more than 64 MiB of memory"),
+        (text.into_bytes(), "an answer of more than 1024 KiB of text"),
         (half.into_bytes(), "a server-sent message of more than 8388608 bytes"),
     ] {
         let records = flooded(3, 1..2, &flood);
