@@ -1,11 +1,10 @@
 //! The client's part of a check: the load generator and the recording as a run has them, in a
 //! process of its own, so that CPU and memory are its alone.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 use std::time::Duration;
+use std::{fs, io};
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_drive::{Endpoint, Live, Recorder};
@@ -17,12 +16,14 @@ use inferometer_model::request::{Prompt, Request};
 use inferometer_model::sample::Observed;
 use inferometer_model::source::{Prepared, Source};
 use inferometer_model::target::{Environment, Target};
+use inferometer_net::thread::spawn_scoped;
 use inferometer_net::{EpollNet, Net, process_cpu_time};
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
 use inferometer_run::header::{self, Origin};
 use inferometer_run::pass::{PassRunner, PlayedPass};
-use inferometer_run::recording::{Counter, Recording, ToWriter};
+use inferometer_run::record_queue::record_queue;
+use inferometer_run::recording::{Counter, Recording};
 use inferometer_store::{Ending, PassBegin, Store};
 use inferometer_truth::{Errors, ServerStats, Spread};
 use inferometer_wire::dialect::dialect;
@@ -198,22 +199,23 @@ fn play(
     recording: &mut Recording,
 ) -> Result<PassSummary, CheckError> {
     let begin = PassBegin { pass: 0, cell: plan.cells[0], plan: pass.clone(), repeat: 1 };
-    let (sender, receiver) = channel();
-    let (played, (result, error)) = std::thread::scope(|scope| {
+    let (recorder, records) = record_queue();
+    let (played, (result, error)) = std::thread::scope(|scope| -> io::Result<_> {
         let begin = &begin;
-        let writer = scope.spawn(move || {
+        let writer = spawn_scoped(scope, move || {
             recording.pass(
                 plan,
                 begin,
-                &receiver,
+                &records,
                 None,
                 || (Ending::Complete, None, Observed::default()),
                 || (),
             )
-        });
-        let played = passes.play(plan, begin, source, ToWriter(sender), Arc::<Live>::default());
-        (played.map(|_| ()), writer.join().expect("invariant: the writer does not panic"))
-    });
+        })?;
+        let played = passes.play(plan, begin, source, recorder, Arc::<Live>::default());
+        Ok((played.map(|_| ()), writer.join().expect("invariant: the writer does not panic")))
+    })
+    .map_err(CheckError::new)?;
     played.map_err(CheckError::Sockets)?;
     match error {
         Some(error) => Err(error.into()),

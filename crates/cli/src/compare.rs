@@ -9,6 +9,7 @@ use inferometer_analysis::compare::{compare as compare_figures, judge, parse_gat
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::is_under;
 use inferometer_formats::import::Import;
+use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_plan::Plan;
 use inferometer_store::Store;
 use serde::Serialize;
@@ -111,7 +112,8 @@ pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
 /// A file: a summary of this program, or what `import` knows. Of several runs in it the one that is
 /// named.
 fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let bytes = file::read(Path::new(path), MAX_RESULTS_BYTES)
+        .map_err(|error| format!("cannot be read: {error}"))?;
     if let Ok(summary) = serde_json::from_slice::<Summary>(&bytes) {
         return Ok(Subject::of_run(name, &summary));
     }

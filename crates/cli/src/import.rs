@@ -6,6 +6,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_formats::import::Import;
 use inferometer_model::calendar;
 use inferometer_model::sample::Observed;
+use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_net::wall_clock_ns;
 use inferometer_run::header;
 use inferometer_store::{
@@ -60,7 +61,8 @@ pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, ImportEr
 /// The runs of a file.
 fn read(path: &Path) -> Result<Vec<Import>, String> {
     let shown = path.display();
-    let bytes = std::fs::read(path).map_err(|error| format!("{shown}: cannot be read: {error}"))?;
+    let bytes = file::read(path, MAX_RESULTS_BYTES)
+        .map_err(|error| format!("{shown}: cannot be read: {error}"))?;
     let name = path
         .file_name()
         .map_or_else(|| shown.to_string(), |name| name.to_string_lossy().into_owned());

@@ -1,6 +1,8 @@
 //! Interruption by the user: the first one stops the run cleanly, the second one at once.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
+use std::time::Duration;
 
 use inferometer_run::Interrupt;
 
@@ -8,6 +10,11 @@ use crate::console::tell;
 
 /// The interruption of all runs of this process.
 static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
+/// Whether a run has begun, so that there is something to keep.
+static RECORDING: AtomicBool = AtomicBool::new(false);
+/// How long what goes on before a run, such as a question to a server, has to end after an
+/// interruption.
+const PATIENCE: Duration = Duration::from_millis(700);
 /// What is done before this process ends at once.
 static BEFORE_EXIT: Mutex<Option<fn()>> = Mutex::new(None);
 
@@ -26,6 +33,11 @@ pub fn handle_signals() {
     });
 }
 
+/// From now on there is something to keep: an interruption waits until it is written.
+pub fn recording() {
+    RECORDING.store(true, Ordering::Relaxed);
+}
+
 /// Has something done before this process ends at once.
 pub fn before_exit(what: fn()) {
     *BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
@@ -34,10 +46,24 @@ pub fn before_exit(what: fn()) {
 /// The user interrupts: by a signal, or by a key while keys are no signals.
 pub fn interrupt() {
     if shared().request() {
-        if let Some(what) = *BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner) {
-            what();
-        }
-        std::process::exit(130);
+        end();
     }
-    tell("\nstopping; what was recorded is kept (once more to stop at once)");
+    if RECORDING.load(Ordering::Relaxed) {
+        tell("\nstopping; what was recorded is kept (once more to stop at once)");
+        return;
+    }
+    // A question to a server, or the reading of a file, cannot be broken off.
+    std::thread::sleep(PATIENCE);
+    if !RECORDING.load(Ordering::Relaxed) {
+        tell("error: interrupted before anything was measured");
+        end();
+    }
+}
+
+/// Ends this process.
+fn end() {
+    if let Some(what) = *BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner) {
+        what();
+    }
+    std::process::exit(130);
 }

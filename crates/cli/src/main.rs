@@ -32,6 +32,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    inferometer_net::fail_writes_beyond_file_limit();
     let matches = with_negative_numbers(Arguments::command())
         .try_get_matches()
         .unwrap_or_else(|error| refuse(&error));

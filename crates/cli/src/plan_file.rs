@@ -1,9 +1,9 @@
 //! A plan file and the flags beside it, as one spec. Both have the same keys; flags win.
 
-use std::fs;
 use std::path::Path;
 
 use inferometer_model::suggest::did_you_mean;
+use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{SearchSpec, Spec, TargetSpec, toml_mistake, without_texts};
 use inferometer_workload::replay::DumpHeader;
 use serde_json::{Map, Value};
@@ -136,8 +136,8 @@ fn wrong_kind(key: &str, value: &Value) -> Option<String> {
 
 fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
     let problem = |what: String| PlanError::new(format!("{}: {what}", path.display()));
-    let text =
-        fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}")))?;
+    let text = file::read_text(path, MAX_SETTINGS_BYTES)
+        .map_err(|error| problem(format!("cannot be read: {error}")))?;
     let table: toml::Table = toml::from_str(&text).map_err(|error| {
         let mistake = toml_mistake(&text, error.span(), error.message());
         problem(format!("is not TOML{mistake}"))
@@ -196,7 +196,7 @@ mod tests {
             ("input_lengths = [1, 2]\noutput_lengths = [1.0, inf]", "`output_lengths.1` is inf"),
             ("[search]\nfrom = -inf", "`search.from` is -inf"),
         ] {
-            fs::write(&path, text).expect("a file");
+            std::fs::write(&path, text).expect("a file");
             let error = merge(Some(&path), Map::new()).expect_err("it is refused").to_string();
             assert!(error.contains(key), "{text}: {error}");
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use inferometer_drive::Live;
+use inferometer_net::thread::spawn;
 
 /// How often a bar is drawn.
 const REDRAW: Duration = Duration::from_millis(200);
@@ -78,7 +79,7 @@ impl Bars {
             return Showing { stop: None, thread: None };
         }
         let (stop, stopped) = channel::<()>();
-        let thread = std::thread::spawn(move || {
+        let thread = spawn(move || {
             let mut next = from;
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(next) {
                 draw(&bar);
@@ -86,7 +87,8 @@ impl Bars {
             }
             bar.finish_and_clear();
         });
-        Showing { stop: Some(stop), thread: Some(thread) }
+        // Without a thread there is no bar; what is measured does not depend on it.
+        Showing { stop: Some(stop), thread: thread.ok() }
     }
 }
 

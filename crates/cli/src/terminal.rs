@@ -85,6 +85,7 @@ impl Subscriber for Terminal {
             Event::Message(line) => self.line(line),
             Event::Warning(line) => tell(line),
             Event::Connecting => interrupt::handle_signals(),
+            Event::RunStarted(_) => interrupt::recording(),
             Event::PromptsStarted(it) => {
                 self.draw(Some(self.bars.prompts(&it.label, it.prompts, Arc::clone(&it.made))));
             }

@@ -88,6 +88,15 @@ impl Connections {
         })
     }
 
+    /// The connection whose request has the largest `size`, and that size.
+    pub fn largest(&self, size: impl Fn(&Exchange) -> usize) -> Option<(ConnId, usize)> {
+        let sizes = self.by_slot.iter().flatten().filter_map(|(id, purpose)| match purpose {
+            Purpose::Carrying(exchange) => Some((*id, size(exchange))),
+            _ => None,
+        });
+        sizes.max_by_key(|&(_, size)| size)
+    }
+
     /// Takes a connection out.
     pub fn remove(&mut self, conn: ConnId) -> Option<Purpose> {
         let place = self.by_slot.get_mut(conn.slot())?;

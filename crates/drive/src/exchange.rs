@@ -9,6 +9,7 @@ use inferometer_plan::Timeouts;
 use inferometer_wire::exchange::{Progress, ResponseReader};
 
 use crate::encode::Encoded;
+use crate::memory::{ANSWER_BYTES, KEPT, of_answer, text_of_answer};
 
 /// A request between its start and its end.
 pub(crate) struct Exchange {
@@ -23,10 +24,12 @@ pub(crate) struct Exchange {
     /// The latest token event's arrival, for the timeouts, and the first one's.
     last_token: Option<Nanos>,
     first_token: Option<Nanos>,
+    /// The memory of its response when it was last counted, in bytes.
+    pub counted_bytes: usize,
 }
 
-/// Most reads, and most events, of one response.
-pub(crate) const MAX_EVENTS: usize = 2_000_000;
+/// Most reads, and most events, of one response: the run log holds no more.
+const MAX_EVENTS: usize = 2_000_000;
 
 /// How an exchange ended, for the connection that carried it.
 pub(crate) struct Finished {
@@ -39,6 +42,8 @@ pub(crate) struct Finished {
     pub reasoning: Option<String>,
     /// Whether the connection may carry another request.
     pub reusable: bool,
+    /// The memory of its response when it was last counted, in bytes.
+    pub counted_bytes: usize,
 }
 
 /// Most reads and events that memory is reserved for ahead.
@@ -60,7 +65,18 @@ impl Exchange {
             written: 0,
             last_token: None,
             first_token: None,
+            counted_bytes: 0,
         }
+    }
+
+    /// The memory of the response so far, in bytes.
+    pub fn answer_bytes(&self) -> usize {
+        self.record.reads.capacity() * size_of::<Read>() + self.reader.memory()
+    }
+
+    /// How much of it is beyond what the plan needs for it, in bytes.
+    pub fn surplus_bytes(&self) -> usize {
+        self.counted_bytes.saturating_sub(of_answer(self.record.asked_output))
     }
 
     /// When its first token came, if one has.
@@ -125,9 +141,34 @@ impl Exchange {
         self.close(outcome, why, Some(at), false)
     }
 
-    /// Whether more arrived than any response holds. The limit bounds memory.
-    pub fn is_endless(&self) -> bool {
-        self.record.reads.len().max(self.reader.parsed().events.len()) > MAX_EVENTS
+    /// Why it holds more than any response may, if it does.
+    pub fn too_large(&self) -> Option<String> {
+        let most = ANSWER_BYTES.max(of_answer(self.record.asked_output));
+        if self.counted_bytes > most {
+            return Some(format!("an answer that takes more than {} MiB of memory", most >> 20));
+        }
+        let most_text = text_of_answer(self.record.asked_output);
+        if self.reader.parsed().text_bytes() > most_text {
+            let most = most_text >> 10;
+            return Some(format!("an answer of more than {most} KiB of text, which is kept"));
+        }
+        let events = self.record.reads.len().max(self.reader.parsed().events.len());
+        (events > MAX_EVENTS)
+            .then(|| format!("an answer of more than {MAX_EVENTS} reads or events"))
+    }
+
+    /// Ends it because its response takes too much memory. The record keeps the beginning.
+    pub fn abandon_large(mut self, why: &str, at: Nanos) -> Finished {
+        let came = self.record.reads.len().max(self.reader.parsed().events.len());
+        self.record.reads.truncate(KEPT);
+        self.record.reads.shrink_to_fit();
+        self.reader.keep_beginning(self.record.reads.len() as u32, KEPT);
+        let kept = match came > KEPT {
+            true => format!("; the first {KEPT} reads and events are recorded"),
+            false => String::new(),
+        };
+        let why = format!("{why} (docs/limits.md){kept}");
+        self.close(Outcome::Malformed, Some(why), Some(at), false)
     }
 
     /// Ends it because it was given up or the connection broke.
@@ -156,6 +197,7 @@ impl Exchange {
             answer: answer.text,
             reasoning: answer.reasoning,
             reusable,
+            counted_bytes: self.counted_bytes,
         }
     }
 

@@ -45,4 +45,9 @@ pub struct Job {
 pub trait Recorder {
     /// A request that ended, with its output text if the encoder keeps it.
     fn record(&mut self, record: Record, text: Option<String>);
+
+    /// Whether so many records wait to be written that no request should begin now.
+    fn is_behind(&self) -> bool {
+        false
+    }
 }

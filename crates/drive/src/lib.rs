@@ -11,6 +11,7 @@ mod encode;
 mod exchange;
 mod job;
 mod live;
+mod memory;
 mod timers;
 mod watch;
 
@@ -21,3 +22,4 @@ pub use driver::Driver;
 pub use encode::{Encoder, Endpoint};
 pub use job::{Job, Recorder};
 pub use live::{Live, LiveCounts};
+pub use memory::{ANSWER_BYTES, ANSWERS_BYTES, of_answer};

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use serde::{Deserialize, Serialize};
 
 use crate::card::{Card, card, cards};
@@ -328,9 +329,8 @@ pub fn profile(name: &str) -> Result<Profile, EngineError> {
         return Ok(profile.clone());
     }
     if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
-        let text = std::fs::read_to_string(name).map_err(|error| EngineError::Unreadable {
-            path: name.to_owned(),
-            reason: error.to_string(),
+        let text = file::read_text(Path::new(name), MAX_SETTINGS_BYTES).map_err(|error| {
+            EngineError::Unreadable { path: name.to_owned(), reason: error.to_string() }
         })?;
         return Profile::parse(&text, name);
     }

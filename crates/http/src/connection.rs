@@ -139,6 +139,16 @@ impl<R> Connection<R> {
         self.takes_requests(limits) || self.waiting.len() < limits.queued_requests
     }
 
+    /// Whether a request waits that may be answered now.
+    pub(crate) fn wants_answer(&self, limits: &Limits) -> bool {
+        self.has_waiting() && self.takes_requests(limits)
+    }
+
+    /// Whether its client has taken nothing for a while of what waits for it.
+    pub(crate) fn is_stalled(&self, now: Nanos, limits: &Limits) -> bool {
+        !self.output.is_empty() && now.since(self.active_at) >= limits.stalled_after
+    }
+
     /// Whether nothing is being written on it.
     pub(crate) fn is_idle(&self) -> bool {
         self.response.is_none() && self.output.is_empty()
@@ -146,6 +156,11 @@ impl<R> Connection<R> {
 
     pub(crate) fn active_at(&self) -> Nanos {
         self.active_at
+    }
+
+    /// When its last request was handed to the handler or written on; long ago if it had none.
+    pub(crate) fn served_at(&self) -> Nanos {
+        if self.received_request { self.active_at } else { Nanos::ZERO }
     }
 
     /// When it is closed if it stays silent. Bytes alone do not count: a request has to arrive

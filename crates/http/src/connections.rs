@@ -102,6 +102,15 @@ impl<R> Connections<R> {
         }
     }
 
+    /// Closes the connection whose client has read nothing for the longest time, if any has not for
+    /// longer than it may.
+    pub(crate) fn close_longest_stalled(&mut self, net: &mut impl Net) -> Option<R> {
+        let (now, limits) = (net.now(), self.limits);
+        let stalled = self.iter().filter(|connection| connection.is_stalled(now, &limits));
+        let id = stalled.min_by_key(|one| one.active_at()).map(Connection::id)?;
+        self.close(net, id)
+    }
+
     /// Closes connections that have been silent for too long.
     pub(crate) fn close_silent(&mut self, net: &mut impl Net) {
         if self.limits.timeouts.is_none() {

@@ -20,6 +20,12 @@ pub struct Limits {
     pub queued_requests: usize,
     /// While more bytes than this wait for the client to read, none of its requests is answered.
     pub unsent_bytes: usize,
+    /// Requests that are answered in one turn, where a client may send many. Those that were answered
+    /// longest ago come first, so that nobody keeps the others waiting.
+    pub answers_per_turn: usize,
+    /// A client that has read nothing for this long, with a response waiting for it, gives its place to
+    /// a further connection when there is no other.
+    pub stalled_after: Duration,
     /// When a silent connection is closed, if ever.
     pub timeouts: Option<Timeouts>,
 }
@@ -42,6 +48,8 @@ impl Default for Limits {
             connections: usize::MAX,
             queued_requests: usize::MAX,
             unsent_bytes: usize::MAX,
+            answers_per_turn: usize::MAX,
+            stalled_after: Duration::MAX,
             timeouts: None,
         }
     }

@@ -1,6 +1,8 @@
 //! The server as an actor: accepts, reads requests, lets a [`Handler`] respond, and writes. The
 //! same code serves over sockets and over the virtual network.
 
+use std::collections::BTreeSet;
+
 use inferometer_model::time::Nanos;
 use inferometer_net::{Actor, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::http::{HttpError, Request};
@@ -54,16 +56,36 @@ pub fn answer_waiting<N: Net, H: Handler>(
 ) {
     let limits = connections.limits();
     let Some(connection) = connections.get_mut(id) else { return };
-    while connection.takes_requests(&limits) {
-        match connection.next_request() {
-            Ok(Some(request)) => {
-                connection.begin(net.now(), &request);
-                handler.request(net, connection, &request);
-            }
-            Ok(None) => return,
-            Err(error) => refuse(handler, connection, &error),
+    while connection.takes_requests(&limits) && answer_one(handler, net, connection) {}
+}
+
+/// Hands the next request that waits on a connection to the handler, if it takes one. Returns whether
+/// there was one.
+fn answer_next<N: Net, H: Handler>(
+    handler: &mut H,
+    net: &mut N,
+    connections: &mut Connections<H::Response>,
+    id: ConnId,
+) -> bool {
+    let limits = connections.limits();
+    let Some(connection) = connections.get_mut(id) else { return false };
+    connection.takes_requests(&limits) && answer_one(handler, net, connection)
+}
+
+fn answer_one<N: Net, H: Handler>(
+    handler: &mut H,
+    net: &mut N,
+    connection: &mut Connection<H::Response>,
+) -> bool {
+    match connection.next_request() {
+        Ok(Some(request)) => {
+            connection.begin(net.now(), &request);
+            handler.request(net, connection, &request);
         }
+        Ok(None) => return false,
+        Err(error) => refuse(handler, connection, &error),
     }
+    true
 }
 
 /// Responds to bytes that are no request.
@@ -91,13 +113,19 @@ pub struct Server<H: Handler> {
     handler: H,
     connections: Connections<H::Response>,
     buffer: Vec<u8>,
+    /// Connections with requests that wait for a turn, by when they had their last answer.
+    backlog: BTreeSet<(Nanos, ConnId)>,
+    /// Those of them that have more to read.
+    unread: BTreeSet<ConnId>,
 }
 
 impl<H: Handler> Server<H> {
     /// A server without connections.
     pub fn new(handler: H) -> Self {
         let connections = Connections::new(handler.limits());
-        Self { handler, connections, buffer: vec![0; READ_BUFFER_BYTES] }
+        let buffer = vec![0; READ_BUFFER_BYTES];
+        let (backlog, unread) = (BTreeSet::new(), BTreeSet::new());
+        Self { handler, connections, buffer, backlog, unread }
     }
 
     /// The handler.
@@ -108,6 +136,11 @@ impl<H: Handler> Server<H> {
     fn accept(&mut self, net: &mut impl Net, id: ConnId) {
         if self.connections.is_full() {
             self.connections.close_longest_idle(net);
+        }
+        if self.connections.is_full()
+            && let Some(response) = self.connections.close_longest_stalled(net)
+        {
+            self.handler.client_left(net.now(), response);
         }
         let is_full = self.connections.is_full();
         let connection = self.connections.open(id, net.now());
@@ -122,6 +155,11 @@ impl<H: Handler> Server<H> {
     fn read<N: Net>(&mut self, net: &mut N, id: ConnId) {
         let limits = self.connections.limits();
         let Some(connection) = self.connections.get_mut(id) else { return };
+        if self.backlog.iter().any(|(_, waiting)| *waiting == id) {
+            // What it sends now is read when what it has sent is answered.
+            self.unread.insert(id);
+            return;
+        }
         let bytes = match net.read(id, &mut self.buffer) {
             ReadResult::Data(arrived) if connection.may_send(&limits) => arrived.bytes,
             ReadResult::Empty => return,
@@ -143,9 +181,38 @@ impl<H: Handler> Server<H> {
         }
     }
 
+    /// Answers the requests of a connection, or lets them wait for their turn.
     fn answer<N: Net>(&mut self, net: &mut N, id: ConnId) {
-        answer_waiting(&mut self.handler, net, &mut self.connections, id);
+        if self.connections.limits().answers_per_turn < usize::MAX {
+            self.wait_for_turn(id);
+        } else {
+            answer_waiting(&mut self.handler, net, &mut self.connections, id);
+        }
         self.flush(net, id);
+    }
+
+    fn wait_for_turn(&mut self, id: ConnId) {
+        let limits = self.connections.limits();
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if connection.wants_answer(&limits) {
+            self.backlog.insert((connection.served_at(), id));
+        }
+    }
+
+    /// Answers some of the requests that wait, one of each connection.
+    fn answer_some<N: Net>(&mut self, net: &mut N) {
+        for _ in 0..self.connections.limits().answers_per_turn.min(self.backlog.len()) {
+            let Some((_, id)) = self.backlog.pop_first() else { return };
+            let answered = answer_next(&mut self.handler, net, &mut self.connections, id);
+            self.flush(net, id);
+            if answered {
+                self.wait_for_turn(id);
+            }
+            let waits = self.backlog.iter().any(|(_, waiting)| *waiting == id);
+            if !waits && self.unread.remove(&id) {
+                self.read(net, id);
+            }
+        }
     }
 
     fn flush(&mut self, net: &mut impl Net, id: ConnId) {
@@ -172,6 +239,7 @@ impl<N: Net, H: Handler> Actor<N> for Server<H> {
                 Ready::Connected(_) | Ready::ConnectFailed(..) => {}
             }
         }
+        self.answer_some(net);
         let wake = self.handler.turn(net, &mut self.connections);
         while let Some(id) = self.connections.release(net.now()) {
             self.flush(net, id);
@@ -180,6 +248,9 @@ impl<N: Net, H: Handler> Actor<N> for Server<H> {
             return Wake::Done;
         }
         self.connections.close_silent(net);
-        self.connections.wake(wake)
+        match self.backlog.is_empty() {
+            true => self.connections.wake(wake),
+            false => Wake::At(net.now()),
+        }
     }
 }

@@ -206,3 +206,46 @@ fn a_silent_connection_is_closed_when_its_timeout_is_over() {
     ];
     assert_eq!(received(limits, &plan), expected);
 }
+
+#[test]
+fn a_client_that_pipelines_and_never_reads_keeps_nobody_waiting_and_gives_up_its_place() {
+    let limits = Limits {
+        connections: 2,
+        queued_requests: 0,
+        answers_per_turn: 1,
+        stalled_after: ms(250),
+        ..Limits::default()
+    };
+    // Many requests in one piece are answered in turns, and all of them.
+    let many = received(
+        limits,
+        &[
+            (0, 0, "GET /a HTTP/1.1\r\nhost: x\r\n\r\nGET /b HTTP/1.1\r\nhost: x\r\n\r\n"),
+            (0, 1, "GET /c HTTP/1.1\r\nhost: x\r\n\r\n"),
+        ],
+    );
+    let of = |index: usize| {
+        let of = many.iter().filter(|(_, one, _)| *one == index);
+        of.map(|(_, _, text)| text.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!((of(0).as_str(), of(1).as_str()), ("200 /a, 200 /b", "200 /c"));
+    // Nothing is written on connections that are held: they stand for clients that do not read.
+    let held = "GET /held HTTP/1.1\r\nhost: x\r\n\r\n";
+    let plan = [(0, 0, held), (1, 1, held), (2, 2, "GET /c HTTP/1.1\r\nhost: x\r\n\r\n")];
+    let stalled = Limits { stalled_after: ms(1), ..limits };
+    let found = received(stalled, &plan);
+    assert!(
+        found.contains(&event(2, 0, "closed")) && found.contains(&event(2, 2, "200 /c")),
+        "{found:?}"
+    );
+    let patient = received(Limits { stalled_after: ms(10), ..limits }, &plan);
+    assert!(patient.contains(&event(2, 2, "503 refused closing")), "{patient:?}");
+}
+
+#[test]
+fn a_request_with_two_host_fields_is_refused() {
+    let twice = "GET /a HTTP/1.1\r\nhost: x\r\nHost: y\r\n\r\n";
+    for limits in [Limits::default(), Limits { answers_per_turn: 1, ..Limits::default() }] {
+        assert_eq!(received(limits, &[(0, 0, twice)])[0], event(0, 0, "400 refused closing"));
+    }
+}

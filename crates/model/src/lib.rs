@@ -19,6 +19,7 @@ pub mod sample;
 
 pub mod finding;
 pub mod finish_reason;
+pub mod json;
 pub mod secrets;
 pub mod suggest;
 pub mod visible;

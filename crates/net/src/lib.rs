@@ -10,11 +10,13 @@
 
 mod conn;
 mod epoll;
+pub mod file;
 mod free_port;
 mod loop_stats;
 mod run_delay;
 mod stamp;
 mod sys;
+pub mod thread;
 pub mod tls;
 pub mod virtual_net;
 mod waker;
@@ -28,8 +30,8 @@ pub use inferometer_model::time::Nanos;
 pub use loop_stats::{LoopStats, STALL};
 pub use stamp::{StampStats, monotonic_now, wall_clock_ns};
 pub use sys::{
-    EndSignal, ProcUnits, adopt_orphans, end_process, proc_units, process_cpu_time,
-    raise_open_files_limit, reap_any_child, thread_cpu_time,
+    EndSignal, ProcUnits, adopt_orphans, end_process, fail_writes_beyond_file_limit, proc_units,
+    process_cpu_time, raise_open_files_limit, reap_any_child, thread_cpu_time,
 };
 pub use waker::Waker;
 

@@ -16,6 +16,7 @@ use inferometer_engine::text_blocks::TextBlock;
 use inferometer_load::PassKind;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, Severity, code};
+use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{Spec, Value};
 use inferometer_store::Store;
 
@@ -185,8 +186,8 @@ pub fn read(name: &str, store: Option<&str>, config: &EngineConfig) -> Result<Ag
 
 fn table(path: &str, section: Option<&str>, config: &EngineConfig) -> Result<Against, PlanError> {
     let problem = |what: String| PlanError::new(format!("{path}: {what}"));
-    let text =
-        std::fs::read_to_string(path).map_err(|error| problem(format!("not read: {error}")))?;
+    let text = file::read_text(Path::new(path), MAX_SETTINGS_BYTES)
+        .map_err(|error| problem(format!("not read: {error}")))?;
     of_text(path, &text, section, &config.profile.engine).map_err(problem)
 }
 

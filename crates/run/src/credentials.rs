@@ -1,7 +1,10 @@
 //! Who may speak to the server and whom to believe that it is the server: the key, as a header, and
 //! the certificate authorities. Secrets are never stored.
 
+use std::path::Path;
+
 use inferometer_model::secrets::{Secrets, is_key_header};
+use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_net::tls::{TlsClient, Trust};
 use inferometer_plan::spec::Spec;
 use inferometer_wire::dialect::dialect;
@@ -141,7 +144,10 @@ pub fn trust(spec: &Spec) -> Result<Trust, PlanError> {
         return Ok(if spec.insecure == Some(true) { Trust::Anybody } else { Trust::Known });
     };
     let wrong = |why: String| PlanError::new(format!("ca_cert (--ca-cert): {path}: {why}"));
-    let trust = Trust::Also(std::fs::read(path).map_err(|error| wrong(error.to_string()))?);
+    let trust = Trust::Also(
+        file::read(Path::new(path), MAX_SETTINGS_BYTES)
+            .map_err(|error| wrong(error.to_string()))?,
+    );
     // A file without a certificate is refused before anything is sent.
     TlsClient::new("localhost", &trust).map_err(|error| wrong(error.to_string()))?;
     Ok(trust)

@@ -5,6 +5,7 @@ use inferometer_plan::spec::Spec;
 use inferometer_report::spec_toml;
 
 use crate::error::RunError;
+use crate::plan_memory::PlanMemory;
 use crate::resolve::{mistakes, with_known_names};
 use crate::search_bound::{self, LongestRun};
 use crate::{estimate, prompts};
@@ -38,6 +39,7 @@ pub fn dry_run(plan: &Plan, form: Form, clock: Clock) -> Result<String, RunError
         Clock::Real => estimate::of_plan(&longest.plan)?.and_then(|once| longest.time(once)),
         Clock::Virtual => None,
     };
+    let memory = PlanMemory::of(&longest.plan);
     if form == Form::Json {
         let seconds = estimate.map(|span| span.as_secs_f64());
         let (estimate_s, at_most_s) =
@@ -47,6 +49,7 @@ pub fn dry_run(plan: &Plan, form: Form, clock: Clock) -> Result<String, RunError
             "plan_hash": plan.hash(),
             "estimate_s": estimate_s,
             "at_most_s": at_most_s,
+            "memory_bytes": memory,
         });
         return Ok(format!("{document:#}\n"));
     }
@@ -62,5 +65,9 @@ pub fn dry_run(plan: &Plan, form: Form, clock: Clock) -> Result<String, RunError
         Clock::Virtual => Some("in virtual time, which takes seconds: nothing is sent"),
     };
     let advice = advice.map_or_else(String::new, |advice| format!("# {advice}\n"));
-    Ok(format!("{toml}\n# plan_hash {}\n# {estimate}\n{advice}", plan.hash()))
+    let memory = match clock {
+        Clock::Real => format!("# {}\n", memory.words()),
+        Clock::Virtual => String::new(),
+    };
+    Ok(format!("{toml}\n# plan_hash {}\n# {estimate}\n{memory}{advice}", plan.hash()))
 }

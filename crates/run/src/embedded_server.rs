@@ -139,13 +139,14 @@ impl EngineThread {
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, listens) = channel();
         let ending = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
+        let thread = inferometer_net::thread::spawn(move || {
             let refused = sender.clone();
             if let Err(why) = serve(config, front, ending, &sender) {
                 // Once it listens nobody waits for a reason any more.
                 let _ = refused.send(Err(why));
             }
-        });
+        })
+        .map_err(RunError::Thread)?;
         let listening = listens.recv().expect("invariant: it listens or says why not");
         let (address, waker) =
             listening.map_err(|why| RunError::target(format!("embedded engine: {why}")))?;

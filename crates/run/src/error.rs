@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use inferometer_launch::LaunchError;
 use inferometer_model::secrets::Secrets;
-use inferometer_store::StoreError;
+use inferometer_store::{RunId, StoreError};
 
 /// A plan that cannot be measured as it is. Nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +56,9 @@ pub enum RunError {
     /// The operating system refuses sockets, or cannot wait for them any more.
     #[error("sockets: {0}")]
     Sockets(#[source] io::Error),
+    /// The operating system refuses a thread.
+    #[error("{0}")]
+    Thread(#[source] io::Error),
     /// The store or the log of the run cannot be written or read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -101,6 +104,24 @@ pub enum RunError {
         /// The folder of its report.
         folder: PathBuf,
     },
+    /// The run is stored, and its report cannot be written.
+    #[error(
+        "{}run {run} is stored in {}, and its report cannot be written: {source}; make it with: \
+         inferometer report {run} --store '{}' --out FOLDER",
+        broken.as_ref().map_or_else(String::new, |why| format!("{why}; ")),
+        store.display(),
+        store.display()
+    )]
+    Report {
+        /// The run.
+        run: String,
+        /// Its store.
+        store: PathBuf,
+        /// Why the run broke off, if it did.
+        broken: Option<String>,
+        /// What cannot be written.
+        source: Box<RunError>,
+    },
     /// The run was carried out, and its results are not what was asked for.
     #[error(transparent)]
     Shortfall(#[from] Shortfall),
@@ -130,6 +151,11 @@ impl RunError {
     pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Unwritable { path, source }
+    }
+
+    pub(crate) fn report(run: &RunId, store: &Path, source: Self, broken: Option<String>) -> Self {
+        let (run, store, source) = (run.to_string(), store.to_owned(), Box::new(source));
+        Self::Report { run, store, broken, source }
     }
 
     /// The same error of one of several servers; of one that has no name, as it is.

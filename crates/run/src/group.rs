@@ -305,7 +305,7 @@ impl GroupRun<'_, '_> {
             runs: self.done.iter().map(|done| done.summary.clone()).collect(),
         };
         if !comparison.runs.is_empty() {
-            Outputs::prepare(Some(&self.folder))?;
+            let _outputs = Outputs::prepare(Some(&self.folder))?;
             outputs::write_group(&self.folder, &comparison)?;
         }
         if let Some(remark) = remark {

@@ -23,6 +23,7 @@ pub mod pass;
 pub mod pass_figures;
 mod precision;
 mod process_watch;
+pub mod record_queue;
 pub mod recording;
 pub mod summarise;
 
@@ -56,6 +57,7 @@ mod verdict;
 
 mod dry_run;
 mod group;
+mod plan_memory;
 
 pub use context::{Confirm, Context, Estimate, Host, ReportFiles};
 pub use credentials::Variables;

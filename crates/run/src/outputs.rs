@@ -1,6 +1,6 @@
 //! The files of a run: made before anything is measured, rewritten as cells are done.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use inferometer_analysis::summary::Summary;
@@ -25,6 +25,8 @@ const PNG_SCALE: f32 = 2.0;
 pub struct Outputs {
     folder: PathBuf,
     by_run: bool,
+    /// Held while the files are written, where the folder may be another run's too.
+    _lock: Option<FolderLock>,
 }
 
 impl Outputs {
@@ -41,7 +43,8 @@ impl Outputs {
         let probe = folder.join(format!(".probe-{}", std::process::id()));
         fs::write(&probe, b"").map_err(refused)?;
         fs::remove_file(&probe).map_err(refused)?;
-        Ok(Self { folder, by_run: out.is_none() })
+        let by_run = out.is_none();
+        Ok(Self { _lock: if by_run { None } else { FolderLock::of(&folder)? }, folder, by_run })
     }
 
     /// The run whose report is in the folder, where that is not one of this run alone.
@@ -139,6 +142,36 @@ impl Outputs {
     }
 }
 
+/// A lock on a folder, so that no two runs write their reports into it at one time.
+struct FolderLock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl FolderLock {
+    /// Locks a folder. On a file system without locks it is not locked.
+    fn of(folder: &Path) -> Result<Option<Self>, RunError> {
+        let path = folder.join(".report.lock");
+        let file = File::create(&path).map_err(RunError::unwritable(&path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { path, _file: file })),
+            Err(TryLockError::Error(_)) => Ok(None),
+            Err(TryLockError::WouldBlock) => Err(RunError::plan(format!(
+                "out (--out): {}: another process is writing a report there now; wait for it, or \
+                 give another folder",
+                folder.display()
+            ))),
+        }
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // The lock itself ends with the file that is open.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
 /// Writes the tables of several runs, and plots with all of them.
 ///
 /// # Errors
@@ -150,10 +183,10 @@ pub fn write_comparison(
 ) -> Result<PathBuf, RunError> {
     let folder =
         out.map_or_else(|| Path::new(DEFAULT_FOLDER).join("comparison"), Path::to_path_buf);
-    let folder = Outputs::prepare(Some(&folder))?.folder;
+    let outputs = Outputs::prepare(Some(&folder))?;
     write(&folder, "table.md", table::markdown(summaries).as_bytes())?;
     write_charts(&folder, &charts::of_several(summaries), theme)?;
-    Ok(folder)
+    Ok(outputs.folder.clone())
 }
 
 /// Writes what came out of a plan with several servers.
@@ -184,7 +217,10 @@ fn write_charts(folder: &Path, charts: &[Chart], theme: Theme) -> Result<(), Run
 fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), RunError> {
     let path = folder.join(name);
     let fresh = folder.join(format!(".{name}.new"));
-    fs::write(&fresh, bytes)
-        .and_then(|()| fs::rename(&fresh, &path))
-        .map_err(RunError::unwritable(&path))
+    let written = fs::write(&fresh, bytes).and_then(|()| fs::rename(&fresh, &path));
+    if written.is_err() {
+        // What is there of it is of no use, and may be what fills the disk.
+        let _ = fs::remove_file(&fresh);
+    }
+    written.map_err(RunError::unwritable(&path))
 }

@@ -15,6 +15,7 @@ use inferometer_model::time::Nanos;
 use inferometer_net::tls::{Secured, TlsClient};
 use inferometer_net::{Actor, Net, Ready, Wake};
 use inferometer_plan::Plan;
+use inferometer_plan::spec::limits::MAX_IN_FLIGHT;
 use inferometer_stats::seed::of_repeat;
 use inferometer_store::PassBegin;
 
@@ -54,9 +55,6 @@ pub struct PlayedPass<R> {
 /// How long before an arrival of an open loop to stay awake. A sleep ends some 50 us late, which
 /// this hides; it costs at most 6 % of a processor for each thousand requests per second.
 const SPIN: Duration = Duration::from_micros(60);
-
-/// The most connections that are opened before a pass starts: no address has more ports.
-const MOST_AHEAD: u32 = 65_536;
 
 impl<N: Network> PassRunner<N> {
     /// Plays a pass to its end.
@@ -149,13 +147,15 @@ impl<N: Net> Actor<N> for Rest {
 fn connections_ahead(pass: &PassPlan) -> u32 {
     let (most, _) = pass.limit();
     let wanted = pass.load().at_start().unwrap_or(0).max(spare_connections(pass) as u32);
-    wanted.min(most.unwrap_or(u32::MAX)).min(MOST_AHEAD)
+    wanted.min(most.unwrap_or(u32::MAX)).min(MAX_IN_FLIGHT)
 }
 
 /// Enough for the arrivals of the time that opening a connection takes, and some for bursts.
 fn spare_connections(pass: &PassPlan) -> usize {
     match pass.load().peak_rate() {
-        rate if rate > 0.0 && rate.is_finite() => 8 + (rate * 0.02).ceil() as usize,
+        rate if rate > 0.0 && rate.is_finite() => {
+            (8 + (rate * 0.02).ceil() as usize).min(MAX_IN_FLIGHT as usize)
+        }
         _ => 0,
     }
 }

@@ -2,11 +2,10 @@
 //! figures of their pass. It runs on a thread of its own, so that the load generator writes nothing.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
 use inferometer_analysis::summary::Summary;
-use inferometer_drive::Recorder;
 use inferometer_model::process::Process;
 use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
@@ -21,19 +20,7 @@ use inferometer_store::{
 use crate::event::Event;
 use crate::events::Events;
 use crate::pass_figures::{PassFigures, PassResult};
-
-/// A record on its way, with its output text where a tokenizer is to count it.
-pub type Message = (Record, Option<String>);
-
-/// Hands records over to the thread that writes them.
-pub struct ToWriter(pub Sender<Message>);
-
-impl Recorder for ToWriter {
-    fn record(&mut self, record: Record, text: Option<String>) {
-        // A writer that has failed says so itself, when the pass is over.
-        let _ = self.0.send((record, text));
-    }
-}
+use crate::record_queue::{FromDriver, Message};
 
 /// The log and the store of a run, and the figures of its passes.
 pub struct Recording {
@@ -58,6 +45,11 @@ pub enum Counter {
     AfterThePass(Arc<dyn Tokenizer>),
 }
 
+/// Memory of the records of a pass whose texts wait for its end to be counted, in bytes. Texts beyond
+/// are not counted: their tokens are then those of the events.
+pub const UNCOUNTED_BYTES: usize = 128 << 20;
+/// The longest text that is counted, in bytes: a tokenizer takes some forty times as much meanwhile.
+const COUNTED_BYTES: usize = 8 << 20;
 /// How often records are flushed to the disk: what a killed run can lose.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// How often the live note is written, which other processes read.
@@ -94,7 +86,7 @@ impl Recording {
         &mut self,
         plan: &Plan,
         begin: &PassBegin,
-        records: &Receiver<Message>,
+        records: &FromDriver,
         events: Option<&Events>,
         ending: impl FnOnce() -> (Ending, Option<Process>, Observed),
         give_up: impl FnOnce(),
@@ -102,15 +94,24 @@ impl Recording {
         let mut taken = self.begin_pass(plan, begin, events);
         taken.give_up = Some(Box::new(give_up));
         let mut waiting = Vec::new();
+        let mut waiting_bytes = 0;
         loop {
             match records.try_recv() {
                 Ok(message) => match &self.counter {
-                    Counter::AfterThePass(_) => waiting.push(message),
+                    Counter::AfterThePass(_)
+                        if message.text.is_none() || waiting_bytes > UNCOUNTED_BYTES =>
+                    {
+                        self.take(&mut taken, message.record);
+                    }
+                    Counter::AfterThePass(_) => {
+                        waiting_bytes += message.bytes;
+                        waiting.push(message);
+                    }
                     Counter::AsTheyCome(counter) => {
                         let record = count(&**counter, message);
                         self.take(&mut taken, record);
                     }
-                    Counter::None => self.take(&mut taken, message.0),
+                    Counter::None => self.take(&mut taken, message.record),
                 },
                 Err(TryRecvError::Empty) => {
                     self.flush_if_due(&mut taken);
@@ -257,7 +258,9 @@ impl Taken<'_> {
 }
 
 /// A text that cannot be counted leaves the count absent, which is a finding.
-fn count(counter: &dyn Tokenizer, (mut record, text): Message) -> Record {
+fn count(counter: &dyn Tokenizer, message: Message) -> Record {
+    let Message { mut record, text, .. } = message;
+    let text = text.filter(|text| text.len() <= COUNTED_BYTES);
     record.tokens_tokenizer = text.and_then(|text| counter.count(&text).ok());
     record
 }

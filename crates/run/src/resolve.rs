@@ -2,10 +2,12 @@
 //! the plan names, and sends nothing.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::path::PathBuf;
 
 use inferometer_load::{PassPlan, Recording};
 use inferometer_model::cell::CellPlan;
+use inferometer_net::file::{self, MAX_RESULTS_BYTES, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{Known, Spec, SpecError};
 use inferometer_plan::template::Template;
 use inferometer_plan::{Plan, TargetPlan};
@@ -134,7 +136,7 @@ fn read_template(template: &mut Template) -> Result<(), PlanError> {
         |why: &dyn std::fmt::Display| PlanError::new(format!("template (--template): {why}"));
     if template.text.is_empty() {
         let file = &template.name;
-        template.text = std::fs::read_to_string(file)
+        template.text = file::read_text(Path::new(file), MAX_SETTINGS_BYTES)
             .map_err(|error| wrong(&format!("{file}: cannot be read: {error}")))?;
     }
     template.check().map_err(|error| wrong(&format!("{} {error}", template.name)))
@@ -143,7 +145,7 @@ fn read_template(template: &mut Template) -> Result<(), PlanError> {
 /// Reads the instants of a replay.
 fn read_recording(recording: &mut Recording) -> Result<(), PlanError> {
     let file = recording.file.clone();
-    let text = std::fs::read_to_string(&file)
+    let text = file::read_text(Path::new(&file), MAX_RESULTS_BYTES)
         .map_err(|error| PlanError::new(format!("replay (--replay): {file}: {error}")))?;
     recording
         .read(&text)

@@ -13,6 +13,7 @@ use inferometer_model::secrets::{REDACTED, Secrets};
 use inferometer_model::target::Target;
 use inferometer_model::visible;
 use inferometer_net::tls::{TlsClient, Trust};
+use inferometer_plan::spec::limits::MAX_NAME;
 use inferometer_plan::{Grid, Plan, TargetPlan, Url};
 use inferometer_wire::dialect::{Dialect, dialect};
 use inferometer_wire::http::path_segment;
@@ -245,6 +246,9 @@ fn choose_model(
         // Its real name was taken for a quoted secret.
         (None, [only]) if only.contains(REDACTED) => Err(RunError::target(format!(
             "{url}: the name of its model holds the value of a header; name the model with --model"
+        ))),
+        (None, [only]) if only.chars().count() > MAX_NAME => Err(RunError::target(format!(
+            "{url}: names its model with more than {MAX_NAME} characters; give the name with --model"
         ))),
         (None, [only]) => Ok(only.clone()),
         (None, []) => {

@@ -209,8 +209,20 @@ pub enum StoreError {
         /// The error of the parser.
         source: serde_json::Error,
     },
+    /// The database was deleted or replaced while a run was written.
+    #[error(
+        "{}: the store was deleted or replaced while the run was written; its log stays in {}",
+        path.display(),
+        log.display()
+    )]
+    StoreGone {
+        /// The file of the database.
+        path: PathBuf,
+        /// The run's log.
+        log: PathBuf,
+    },
     /// The database refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}{}", path.display(), advice(source))]
     Database {
         /// The file.
         path: PathBuf,
@@ -231,5 +243,15 @@ impl StoreError {
     /// Whether a log ended early and all entries before its end are good.
     pub fn is_cut(&self) -> bool {
         matches!(self, Self::LogCut { .. })
+    }
+}
+
+/// What to look for where SQLite says that the disk failed and does not say how.
+fn advice(source: &rusqlite::Error) -> &'static str {
+    match source.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::SystemIoFailure) => {
+            " (a full disk, a limit on the size of files such as `ulimit -f`, or a failing device)"
+        }
+        _ => "",
     }
 }

@@ -6,6 +6,7 @@ use std::borrow::BorrowMut;
 use std::path::PathBuf;
 
 use inferometer_analysis::summary::Summary;
+use inferometer_model::outcome::Outcome;
 use inferometer_model::process::Process;
 use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
@@ -17,6 +18,11 @@ use crate::log::{Ending, LogHeader, LogWriter, PassBegin};
 
 /// Records that are added to the index in one transaction, at most.
 const INDEX_BATCH: usize = 1_024;
+/// Requests of a pass that never began and are added to the index: all of few. An interruption may
+/// leave millions of them, which differ in their number only; the log has them all.
+const NEVER_BEGUN_INDEXED: usize = 10_000;
+/// Their reads and events together, at most: some 20 MB.
+const INDEX_BATCH_ROWS: usize = 1 << 19;
 
 /// A run that is being recorded, into a store that it owns or borrows.
 ///
@@ -28,6 +34,10 @@ pub struct RunRecording<S = Store> {
     log: LogWriter,
     /// Records in the log that have no row yet.
     unindexed: Vec<Record>,
+    /// Their reads and events.
+    unindexed_rows: usize,
+    /// Requests of the pass that never began.
+    never_begun: usize,
 }
 
 impl<S: BorrowMut<Store>> RunRecording<S> {
@@ -53,7 +63,8 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     fn with_log(store: S, run: RunId, origin_unix_ns: i64) -> Result<Self, StoreError> {
         let header = LogHeader::new(run.as_str(), origin_unix_ns);
         let log = LogWriter::create(store.borrow().log_path(&run), &header)?;
-        Ok(Self { store, run, log, unindexed: Vec::new() })
+        let unindexed = Vec::new();
+        Ok(Self { store, run, log, unindexed, unindexed_rows: 0, never_begun: 0 })
     }
 
     /// The run's identity.
@@ -71,6 +82,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// # Errors
     /// As [`LogWriter::begin_pass`].
     pub fn begin_pass(&mut self, pass: &PassBegin) -> Result<(), StoreError> {
+        self.never_begun = 0;
         self.log.begin_pass(pass)
     }
 
@@ -81,8 +93,17 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// As [`LogWriter::append`] and [`RunRecording::flush`].
     pub fn append(&mut self, record: Record) -> Result<(), StoreError> {
         self.log.append(&record)?;
+        if record.outcome == Outcome::Skipped {
+            self.never_begun += 1;
+            if self.never_begun > NEVER_BEGUN_INDEXED {
+                return Ok(());
+            }
+        }
+        self.unindexed_rows += record.reads.len() + record.events.len();
         self.unindexed.push(record);
-        if self.unindexed.len() >= INDEX_BATCH { self.flush() } else { Ok(()) }
+        let is_full =
+            self.unindexed.len() >= INDEX_BATCH || self.unindexed_rows >= INDEX_BATCH_ROWS;
+        if is_full { self.flush() } else { Ok(()) }
     }
 
     /// Writes all records so far to the device, and then their rows into the index.
@@ -94,6 +115,8 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
             return Ok(());
         }
         self.log.flush()?;
+        self.store.borrow().check_file(&self.run)?;
+        self.unindexed_rows = 0;
         let records = std::mem::take(&mut self.unindexed);
         self.store.borrow_mut().index_requests(&self.run, records)
     }
@@ -127,6 +150,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         let note = self.live_note_path();
         let Self { mut store, run, log, .. } = self;
         log.finish(ending)?;
+        store.borrow().check_file(&run)?;
         LiveNote::remove(&note);
         store.borrow_mut().finish_run(&run, summary, state, finished_unix_ns)?;
         Ok(store)

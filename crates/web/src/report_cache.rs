@@ -3,9 +3,9 @@
 
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::thread;
 
 use inferometer_analysis::summary::Summary;
+use inferometer_net::thread::spawn;
 use inferometer_store::StoredRun;
 
 use crate::error::PageError;
@@ -74,7 +74,8 @@ impl ReportCache {
                 if self.making.is_none() {
                     let (done, made) = channel();
                     // The cache may be gone by then.
-                    thread::spawn(move || drop(done.send(make())));
+                    spawn(move || drop(done.send(make())))
+                        .map_err(|error| PageError::Failed(error.to_string()))?;
                     self.making = Some((run.to_owned(), made));
                 }
                 Err(PageError::NotReady)
@@ -121,7 +122,7 @@ mod tests {
         loop {
             let never = || -> Outcome { panic!("a thread is making it") };
             match reports.get(run, Cost::Long, never) {
-                Err(PageError::NotReady) => thread::yield_now(),
+                Err(PageError::NotReady) => std::thread::yield_now(),
                 other => return other,
             }
         }

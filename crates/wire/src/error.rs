@@ -5,6 +5,9 @@ use inferometer_model::request::Prompt;
 use inferometer_model::secrets::Secrets;
 use serde_json::Value;
 
+/// Bytes that are read of a body that is only quoted in a message.
+pub(crate) const MAX_QUOTED_BYTES: usize = 64 * 1024;
+
 /// Why a request cannot be made into bytes. What comes back is never an error of ours but an
 /// outcome; see [`crate::exchange`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,8 +43,11 @@ impl WireError {
 /// (`error.message`, `error`, `message`, `detail`), else the beginning of the body. What is secret
 /// is removed before the message is cut.
 pub fn error_message(status: u16, body: &[u8], secrets: &Secrets) -> String {
-    let text = String::from_utf8_lossy(body);
-    let message = serde_json::from_str(&text).ok().and_then(|value| in_json(&value));
+    let text = String::from_utf8_lossy(&body[..body.len().min(MAX_QUOTED_BYTES)]);
+    // What is longer is no message for people; its beginning is quoted as it is.
+    let whole = body.len() <= MAX_QUOTED_BYTES;
+    let value = whole.then(|| serde_json::from_str(&text).ok()).flatten();
+    let message = value.and_then(|value| in_json(&value));
     let message = message.unwrap_or_else(|| text.trim().to_owned());
     if message.is_empty() {
         return format!("HTTP status {status} without a message");

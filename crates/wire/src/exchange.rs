@@ -1,23 +1,26 @@
 //! One response from its first byte to its outcome: HTTP framing, message framing, dialect. It reads
 //! no clock; the caller numbers the reads.
 
+use inferometer_model::json::parsed_bytes;
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{EventKind, detail};
 use inferometer_model::request::Prompt;
 use inferometer_model::secrets::Secrets;
-use memchr::memchr2;
 use serde::de::IgnoredAny;
 
 use crate::ParsedResponse;
+use crate::body_form::{delimited, mismatch};
 use crate::dialect::{Decode, Dialect, Framing};
-use crate::error::{ErrorSigns, error_message, excerpt};
+use crate::error::{ErrorSigns, MAX_QUOTED_BYTES, error_message, excerpt};
 use crate::http::{Ended, Head, Piece, ResponseParser};
 use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
 
 /// The largest body that is not a stream, in bytes.
-pub const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
-/// Bytes that are kept of a body that is only quoted in a message.
-const MAX_QUOTED_BYTES: usize = 64 * 1024;
+pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
+/// Memory that a message or a body may take once it is decoded, in bytes.
+pub const MAX_DECODED_BYTES: usize = 128 * 1024 * 1024;
+/// Messages of fewer bytes are decoded without a look at what they hold.
+const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// The progress of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +67,16 @@ impl ResponseReader {
     /// Reserves memory for the expected number of events. A wrong guess only costs time.
     pub fn expect_events(&mut self, count: usize) {
         self.body.parsed.events.reserve(count);
+    }
+
+    /// The memory that the response takes, in bytes, as far as its size depends on the server.
+    pub fn memory(&self) -> usize {
+        self.http.memory() + self.body.parsed.memory() + self.body.content.memory()
+    }
+
+    /// Keeps the first events of the first reads, at most so many, and forgets the others and the text.
+    pub fn keep_beginning(&mut self, reads: u32, events: usize) {
+        self.body.parsed.keep_beginning(reads, events);
     }
 
     /// Takes the bytes of one read; `read` is its index in the record.
@@ -202,6 +215,20 @@ enum Content {
     Unexpected(String, Vec<u8>),
 }
 
+impl Content {
+    /// Bytes of memory.
+    fn memory(&self) -> usize {
+        match self {
+            Self::Unknown => 0,
+            Self::Sse(decoder) => decoder.memory(),
+            Self::Delimited(bytes)
+            | Self::Whole(bytes)
+            | Self::Rejected(bytes)
+            | Self::Unexpected(_, bytes) => bytes.capacity(),
+        }
+    }
+}
+
 /// The part of the response inside the HTTP framing.
 struct Body {
     status: Option<u16>,
@@ -257,8 +284,7 @@ impl Body {
                 let left = delimited(partial, bytes, |data| {
                     // A line that ends with CR LF may be empty but for the CR.
                     if !data.trim().is_empty() {
-                        parsed.begin_message();
-                        decode.message(data, parsed);
+                        message(data, &mut **decode, parsed);
                     }
                 });
                 if left > MAX_MESSAGE_BYTES {
@@ -286,8 +312,7 @@ impl Body {
             Content::Delimited(partial) => {
                 let last = String::from_utf8_lossy(partial);
                 if serde_json::from_str::<IgnoredAny>(&last).is_ok() {
-                    self.parsed.begin_message();
-                    self.decode.message(&last, &mut self.parsed);
+                    message(&last, &mut *self.decode, &mut self.parsed);
                 } else {
                     self.cut_message = !last.trim().is_empty();
                 }
@@ -295,7 +320,10 @@ impl Body {
             Content::Whole(body) => {
                 let body = std::mem::take(body);
                 self.parsed.begin_message();
-                self.decode.body(&body, &mut self.parsed);
+                match too_large_decoded(&body) {
+                    Some(why) => self.parsed.malformed(why),
+                    None => self.decode.body(&body, &mut self.parsed),
+                }
             }
             Content::Unexpected(why, body) => {
                 if serde_json::from_slice(body).is_ok_and(|value| ErrorSigns::of(&value).is_error())
@@ -321,54 +349,31 @@ fn sse_item(item: SseItem<'_>, decode: &mut dyn Decode, parsed: &mut ParsedRespo
     match item {
         SseItem::Comment => parsed.event(EventKind::Comment),
         SseItem::Message { event, data } => {
-            parsed.begin_message();
             if event == "error" {
+                parsed.begin_message();
                 parsed.server_error(error_message(200, data.as_bytes(), parsed.secrets()));
             } else {
-                decode.message(data, parsed);
+                message(data, decode, parsed);
             }
         }
     }
 }
 
-/// Passes on the messages that end with NUL or LF and keeps an incomplete one. JSON holds neither byte
-/// unescaped. Returns the length of the incomplete message.
-fn delimited(partial: &mut Vec<u8>, bytes: &[u8], mut message: impl FnMut(&str)) -> usize {
-    let mut rest = bytes;
-    while let Some(end) = memchr2(0, b'\n', rest) {
-        let part = &rest[..end];
-        rest = &rest[end + 1..];
-        if partial.is_empty() {
-            if !part.is_empty() {
-                message(&String::from_utf8_lossy(part));
-            }
-        } else {
-            partial.extend_from_slice(part);
-            message(&String::from_utf8_lossy(partial));
-            partial.clear();
-        }
-    }
-    partial.extend_from_slice(rest);
-    partial.len()
-}
-
-/// Why a success cannot carry the requested body, by its header fields.
-fn mismatch(framing: Framing, head: &Head) -> Option<String> {
-    if let Some(coding) = head.header("content-encoding")
-        && !coding.trim().eq_ignore_ascii_case("identity")
+fn message(data: &str, decode: &mut dyn Decode, parsed: &mut ParsedResponse) {
+    parsed.begin_message();
+    if data.len() > SMALL_MESSAGE_BYTES
+        && let Some(why) = too_large_decoded(data.as_bytes())
     {
-        return Some(format!("the body has content-encoding {coding:?}, not asked for"));
+        parsed.malformed(format!("message {}: {why}", parsed.messages()));
+    } else {
+        decode.message(data, parsed);
     }
-    let media_type = head.header("content-type")?.split(';').next()?.trim().to_ascii_lowercase();
-    let (requested, fits) = match framing {
-        Framing::Sse => ("a stream of server-sent events", media_type == "text/event-stream"),
-        Framing::Delimited => (
-            "a stream of JSON messages",
-            !["text/html", "text/event-stream", "application/json"].contains(&&*media_type),
-        ),
-        Framing::WholeBody => {
-            ("one JSON body", !["text/html", "text/event-stream"].contains(&&*media_type))
-        }
-    };
-    (!fits).then(|| format!("{requested} was asked for, the server answered with {media_type}"))
+}
+
+/// Why a message or a body is not decoded, if it would take too much memory: a few bytes of JSON may
+/// become hundreds.
+fn too_large_decoded(json: &[u8]) -> Option<String> {
+    let most = MAX_DECODED_BYTES;
+    (parsed_bytes(json) > most)
+        .then(|| format!("JSON that takes more than {} MiB of memory once decoded", most >> 20))
 }

@@ -14,6 +14,7 @@ pub mod sse;
 
 pub mod dialect;
 
+mod body_form;
 mod error;
 mod parsed_response;
 

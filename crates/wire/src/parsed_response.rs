@@ -56,6 +56,26 @@ impl ParsedResponse {
         &self.secrets
     }
 
+    /// The memory that it takes, in bytes, without short texts such as the finish reason.
+    pub fn memory(&self) -> usize {
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
+        self.events.capacity() * size_of::<Event>() + text(&self.text) + text(&self.reasoning)
+    }
+
+    /// Bytes of the text and the reasoning that are kept.
+    pub fn text_bytes(&self) -> usize {
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        text(&self.text) + text(&self.reasoning)
+    }
+
+    /// Keeps the first events of the first reads, at most so many, and forgets the others and the text.
+    pub fn keep_beginning(&mut self, reads: u32, events: usize) {
+        let of_reads = self.events.partition_point(|event| event.read < reads);
+        self.events.truncate(of_reads.min(events));
+        self.events.shrink_to_fit();
+        (self.text, self.reasoning) = (None, None);
+    }
+
     /// Begins a socket read: the events that follow belong to it. `read` is its index.
     pub fn begin_read(&mut self, read: u32) {
         self.read_index = read;

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use memchr::memchr2;
 
 /// The largest message that is taken, in bytes.
-pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+pub const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 /// The event, and the field, of an error.
 const ERROR: &str = "error";
 
@@ -84,6 +84,12 @@ impl Decoder {
             first_line: true,
             limit,
         }
+    }
+
+    /// The memory that it takes, in bytes.
+    pub fn memory(&self) -> usize {
+        let texts = [&self.data, &self.event, &self.comment];
+        self.line.capacity() + texts.map(|text| text.capacity()).iter().sum::<usize>()
     }
 
     /// Takes the bytes of one read. A message of one `data` line that lies whole in them is

@@ -11,6 +11,7 @@ pub mod fetch;
 pub mod tokenizer;
 
 mod context;
+mod data_set;
 mod fit;
 mod note;
 mod parallel;
@@ -29,6 +30,7 @@ pub mod trace;
 mod registry;
 
 pub use context::PromptContext;
+pub use data_set::{MAX_FILE_BYTES as MAX_DATA_SET_BYTES, check as check_data_set};
 pub use error::WorkloadError;
 pub use note::Note;
 pub use registry::{OpenWorkload, prepare};

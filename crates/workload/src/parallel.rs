@@ -2,9 +2,11 @@
 //! not depend on the number of threads.
 
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::thread;
 
 use inferometer_model::tokenizer::Tokenizer;
+use inferometer_net::thread::spawn_scoped;
 
 /// Returns `work(0)` to `work(count - 1)`, or the error of the lowest index that failed. Uses as many
 /// threads as the tokenizer serves at once.
@@ -40,15 +42,17 @@ where
     let chunk = count.div_ceil(threads);
     let parts: Vec<Result<Vec<T>, E>> = thread::scope(|scope| {
         let work = &work;
-        let handles: Vec<_> = (0..threads)
-            .map(|part| {
-                let range = (part * chunk).min(count)..((part + 1) * chunk).min(count);
-                scope.spawn(move || range.map(work).collect())
-            })
-            .collect();
+        let range = |part: usize| (part * chunk).min(count)..((part + 1) * chunk).min(count);
+        let part_of = move |part| range(part).map(work).collect();
+        let handles: Vec<_> =
+            (0..threads).map(|part| (part, spawn_scoped(scope, move || part_of(part)))).collect();
         handles
             .into_iter()
-            .map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .map(|(part, handle)| match handle {
+                Ok(handle) => handle.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                // The system gives no more threads: this one does it.
+                Err(_) => part_of(part),
+            })
             .collect()
     });
     let mut all = Vec::with_capacity(count);

@@ -3,7 +3,6 @@
 //! byte for byte and with the same `workload_hash`. HTTP headers and API keys are never in the file.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::context::PromptContext;
+use crate::data_set::{self, RowEnd, RowLimit};
 use crate::error::WorkloadError;
 use crate::random::RandomWords;
 use crate::workload::{
@@ -163,11 +163,11 @@ pub struct DumpLine {
     pub request: Request,
 }
 
-type Lines = std::io::Lines<BufReader<File>>;
+type Lines = std::io::Lines<BufReader<RowLimit>>;
 
 fn open(path: &Path) -> Result<(DumpHeader, Lines), WorkloadError> {
     let unreadable = |error: std::io::Error| WorkloadError::unreadable(path, error);
-    let mut lines = BufReader::new(File::open(path).map_err(unreadable)?).lines();
+    let mut lines = data_set::open(path, RowEnd::Line)?.reader.lines();
     let first = lines.next().transpose().map_err(unreadable)?.unwrap_or_default();
     let header: Result<DumpHeader, _> = serde_json::from_str(&first);
     match header {

@@ -20,6 +20,7 @@ use super::run_flags::given;
 use super::workload_flags::WorkloadFlags;
 use crate::console::{colour, tell, variable};
 use crate::exit::{Failure, print};
+use crate::interrupt;
 
 /// The flags of `predict`. The keys of a plan file are the same, with underscores.
 #[derive(Args)]
@@ -103,6 +104,7 @@ impl PredictArgs {
 
 /// Predicts a grid.
 pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
+    interrupt::handle_signals();
     let mut spec: Spec = plan_file::merge(arguments.plan.as_deref(), arguments.keys()?)?;
     refuse_servers(&spec)?;
     let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();

@@ -38,7 +38,7 @@ pub struct RunArgs {
     /// the name of the group
     #[arg(long, value_name = "RUN|GROUP")]
     pub resume: Option<String>,
-    /// Print the resolved plan and its hash, measure nothing
+    /// Print the resolved plan, its hash, and the time and the memory that it takes; measure nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Print one JSON document on stdout and nothing else there

@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 use inferometer_http::pages::{Access, Pages, RequestTarget, Response, serve};
 use inferometer_http::prometheus::CONTENT_TYPE;
 use inferometer_net::Waker;
+use inferometer_net::thread::spawn;
 use inferometer_run::LiveState;
 
 use crate::exit::Failure;
@@ -47,13 +48,14 @@ impl Exposed {
         let access = if asked.ip().is_loopback() { Access::Loopback } else { Access::Everybody };
         let (listening, listens) = channel();
         let refused = listening.clone();
-        let thread = std::thread::spawn(move || {
+        let thread = spawn(move || {
             let told = |at, stop, waker| drop(listening.send(Ok((at, stop, waker))));
             if let Err(error) = serve(Metrics(live), access, asked, told) {
                 // Once it listens nobody waits for an error any more: the run goes on without it.
                 let _ = refused.send(Err(error));
             }
-        });
+        })
+        .map_err(Failure::run_failed)?;
         match listens.recv().expect("invariant: it listens or says why not") {
             Ok((at, stop, waker)) => Ok(Self { asked, at, stop, waker, thread: Some(thread) }),
             Err(error) => Err(Failure::usage(format!("--metrics-listen {error}"))),

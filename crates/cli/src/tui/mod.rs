@@ -20,6 +20,7 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
+use inferometer_net::thread::spawn;
 use inferometer_run::LiveState;
 
 use crate::exit::Failure;
@@ -77,7 +78,10 @@ impl Screen {
         })?;
         let stop = Arc::new(AtomicBool::new(false));
         let ending = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || show(terminal, &live, &ending));
+        let thread = spawn(move || show(terminal, &live, &ending)).map_err(|error| {
+            give_back();
+            Failure::run_failed(error)
+        })?;
         Ok(Self { stop, thread: Some(thread) })
     }
 }

@@ -5,6 +5,7 @@ mod bad_input;
 mod compare;
 mod exchange;
 mod exposed;
+mod failures;
 mod faults;
 mod hostile;
 mod instrument;

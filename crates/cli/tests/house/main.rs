@@ -23,7 +23,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 23] = [
     ("plan", &["model", "stats", "load", "metrics"]),
     ("analysis", &["model", "stats", "load", "metrics", "plan"]),
     ("http", &["model", "stats", "net", "wire", "plan"]),
-    ("workload", &["model", "stats", "load", "plan"]),
+    ("workload", &["model", "stats", "load", "net", "plan"]),
     ("drive", &["model", "load", "metrics", "net", "wire", "plan", "analysis", "http"]),
     ("engine", &["model", "stats", "load", "net", "wire", "http"]),
     ("formats", &["model", "stats", "load", "metrics", "analysis"]),
@@ -71,7 +71,15 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 23] = [
 const ONLY_IN: [(&str, &[&str]); 6] = [
     ("Instant::now", &[]),
     ("SystemTime::now", &[]),
-    ("thread::sleep", &["net/src/stamp.rs", "run/src/recording.rs"]),
+    (
+        "thread::sleep",
+        &[
+            "net/src/stamp.rs",
+            "run/src/recording.rs",
+            "run/src/record_queue.rs",
+            "cli/src/interrupt.rs",
+        ],
+    ),
     (
         "unsafe {",
         &[

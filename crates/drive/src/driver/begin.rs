@@ -17,8 +17,8 @@ use crate::job::Recorder;
 
 /// Most requests begun in one turn, so that arrivals are read in between.
 const BEGIN_PER_TURN: usize = 32;
-/// Time until a source that had no request ready is asked again.
-const RETRY_SOURCE: Duration = Duration::from_millis(1);
+/// Time until a source that had no request ready, or a recorder that had no room, is asked again.
+const RETRY: Duration = Duration::from_millis(1);
 
 impl<R: Recorder> Driver<R> {
     /// Begins every request that is due, and says when the next one is.
@@ -38,11 +38,15 @@ impl<R: Recorder> Driver<R> {
             if due > now {
                 return Wake::At(due);
             }
+            if self.recorder.is_behind() {
+                // Memory is bounded. That it begins late shows in its record.
+                return Wake::At(now + RETRY);
+            }
             match self.job.encoder.next(self.job.load.continues()) {
                 Next::Request(encoded) if full => self.drop_request(due, &encoded),
                 Next::Request(encoded) => self.begin(net, due, now, *encoded),
                 // It waits for a request to end, or for a thread that makes requests.
-                Next::Wait => return Wake::At(now + RETRY_SOURCE),
+                Next::Wait => return Wake::At(now + RETRY),
                 Next::Exhausted => {
                     self.skip_rest(now, "the source of requests ran dry before it was due");
                     self.source_exhausted = true;
@@ -64,6 +68,8 @@ impl<R: Recorder> Driver<R> {
         let mut record = self.planned_record(due, Some(&encoded.info));
         record.picked = Some(now);
         let mut exchange = Box::new(Exchange::new(record, encoded));
+        exchange.counted_bytes = exchange.answer_bytes();
+        self.memory.begin(exchange.counted_bytes, exchange.record.asked_output);
         if let Some((conn, used)) = self.connections.take_idle() {
             exchange.on_used_connection = used;
             self.carry(net, conn, exchange);

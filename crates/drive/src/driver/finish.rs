@@ -35,7 +35,8 @@ impl<R: Recorder> Driver<R> {
     }
 
     pub(super) fn finish(&mut self, finished: Finished) {
-        let Finished { record, conversation, answer, reasoning, .. } = finished;
+        let Finished { record, conversation, answer, reasoning, counted_bytes, .. } = finished;
+        self.memory.end(counted_bytes, record.asked_output);
         self.in_flight -= 1;
         self.live.end(record.outcome.is_complete());
         if let Some(watch) = &mut self.watch {

@@ -21,6 +21,7 @@ use inferometer_net::{Actor, Close, Net, Ready, Wake};
 use crate::connections::{Connections, Purpose};
 use crate::job::{Job, Recorder};
 use crate::live::Live;
+use crate::memory::AnswerMemory;
 use crate::timers::Timers;
 use crate::watch::Watch;
 
@@ -52,6 +53,7 @@ pub struct Driver<R> {
     timers: Timers,
     next_index: u32,
     in_flight: u32,
+    memory: AnswerMemory,
     /// The source has no more requests, whatever the load model asks for.
     source_exhausted: bool,
     buffer: Vec<u8>,
@@ -74,6 +76,7 @@ impl<R: Recorder> Driver<R> {
             timers: Timers::default(),
             next_index: 0,
             in_flight: 0,
+            memory: AnswerMemory::default(),
             source_exhausted: false,
             buffer: vec![0; READ_BUFFER],
             watch,

@@ -6,8 +6,9 @@ use inferometer_wire::exchange::Progress;
 
 use super::Driver;
 use crate::connections::Purpose;
-use crate::exchange::{Exchange, MAX_EVENTS};
+use crate::exchange::Exchange;
 use crate::job::Recorder;
+use crate::memory::ANSWERS_BYTES;
 
 /// The detail of a request whose kept connection the server had closed.
 const CLOSED_AFTER_ANSWER: &str =
@@ -52,13 +53,18 @@ impl<R: Recorder> Driver<R> {
                         self.timers.arm(conn, arrived.user + limit);
                     }
                 }
+                let holds = exchange.answer_bytes();
+                let before = std::mem::replace(&mut exchange.counted_bytes, holds);
+                let too_large = exchange.too_large();
+                // Lists grow by doubling, so that hardly any read changes it.
+                let all_too_large = holds != before && self.memory.change(before, holds);
                 if progress == Progress::Ended {
                     self.end_exchange(net, conn, |exchange, _| exchange.finish());
-                } else if exchange.is_endless() {
-                    self.end_exchange(net, conn, |exchange, now| {
-                        let why = format!("an answer of more than {MAX_EVENTS} reads or events");
-                        exchange.abandon(Outcome::Malformed, Some(why), now)
-                    });
+                } else if let Some(why) = too_large {
+                    self.end_exchange(net, conn, |exchange, now| exchange.abandon_large(&why, now));
+                }
+                if all_too_large {
+                    self.give_up_largest(net);
                 }
             }
             ReadResult::Empty => {}
@@ -87,5 +93,22 @@ impl<R: Recorder> Driver<R> {
                 exchange.abandon(outcome, Some(error.to_string()), now)
             }),
         }
+    }
+
+    /// Ends the request whose answer has most beyond what the plan needs for it, because all answers
+    /// in flight together take too much memory.
+    fn give_up_largest<N: Net>(&mut self, net: &mut N) {
+        let Some((conn, surplus)) = self.connections.largest(Exchange::surplus_bytes) else {
+            return;
+        };
+        if surplus == 0 {
+            return;
+        }
+        let why = format!(
+            "the answers in flight took more than {} MiB of memory beyond what the plan needs, and \
+             this one the most",
+            ANSWERS_BYTES >> 20
+        );
+        self.end_exchange(net, conn, |exchange, now| exchange.abandon_large(&why, now));
     }
 }

@@ -2,5 +2,6 @@
 //! sleeps, and every instant is compared exactly.
 
 mod conversations;
+mod memory;
 mod passes;
 mod support;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -33,6 +34,10 @@ pub struct Server {
     pub stall_after: Option<u32>,
     /// Responds to this request with an error; counted from 0 in the order of arrival.
     pub refuses: Option<usize>,
+    /// Responds to these requests with these bytes again and again, without an end.
+    pub floods: Option<(Range<usize>, Vec<u8>)>,
+    /// The connections of such requests.
+    pub flooded: Vec<ConnId>,
     /// The prompts in the order of arrival.
     pub prompts: Arc<Mutex<Vec<String>>>,
     pub parsers: BTreeMap<ConnId, RequestParser>,
@@ -43,15 +48,20 @@ impl Server {
     pub fn new(ttft: Duration, gap: Duration, tokens: u32) -> Self {
         let (parsers, agenda) = (BTreeMap::new(), VecDeque::new());
         let (stall_after, refuses, prompts) = (None, None, Arc::default());
-        Self { ttft, gap, tokens, stall_after, refuses, prompts, parsers, agenda }
+        let (floods, flooded) = (None, Vec::new());
+        Self { ttft, gap, tokens, stall_after, refuses, floods, flooded, prompts, parsers, agenda }
     }
 
     /// Receives a request. Returns whether tokens follow.
-    fn receive(&self, net: &mut VirtualNet, conn: ConnId, body: &[u8]) -> bool {
+    fn receive(&mut self, net: &mut VirtualNet, conn: ConnId, body: &[u8]) -> bool {
         let body: serde_json::Value = serde_json::from_slice(body).expect("JSON");
         let mut prompts = self.prompts.lock().expect("one thread");
         prompts.push(body["prompt"].as_str().expect("a prompt").to_owned());
-        let refused = self.refuses == Some(prompts.len() - 1);
+        let number = prompts.len() - 1;
+        if self.floods.as_ref().is_some_and(|(which, _)| which.contains(&number)) {
+            self.flooded.push(conn);
+        }
+        let refused = self.refuses == Some(number);
         if refused {
             let answer = response_head(503, &[("content-length", "0")]);
             net.write(conn, &answer).expect("a client that listens");
@@ -64,6 +74,11 @@ impl Server {
         if index == 0 {
             let headers = [("content-type", "text/event-stream"), ("transfer-encoding", "chunked")];
             bytes = response_head(200, &headers);
+        }
+        if let Some((_, flood)) = self.floods.as_ref().filter(|_| self.flooded.contains(&conn)) {
+            write_chunk(&mut bytes, flood);
+            let _ = net.write(conn, &bytes);
+            return;
         }
         let last = index + 1 == self.tokens;
         let reason = if last { "\"length\"" } else { "null" };
@@ -101,7 +116,10 @@ impl Actor<VirtualNet> for Server {
                             self.agenda.push_back((net.now() + self.ttft, conn, 0));
                         }
                     }
-                    _ => net.close(conn, Close::Gracefully),
+                    _ => {
+                        net.close(conn, Close::Gracefully);
+                        self.agenda.retain(|(_, open, _)| *open != conn);
+                    }
                 },
                 _ => {}
             }
@@ -113,7 +131,8 @@ impl Actor<VirtualNet> for Server {
         for (at, conn, index) in due {
             self.send(net, conn, index);
             let next = index + 1;
-            if next < self.tokens && self.stall_after.is_none_or(|limit| next < limit) {
+            let endless = self.flooded.contains(&conn);
+            if endless || next < self.tokens && self.stall_after.is_none_or(|limit| next < limit) {
                 self.agenda.push_back((at + self.gap, conn, next));
             }
         }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use serde_json::{Map, Value};
 
 use super::spec::{Experts, Mlp, ModelSpec};
@@ -72,9 +73,8 @@ const PLAIN: [&str; 10] = [
 /// When it cannot be read or does not describe a decoder-only transformer of a form that is priced.
 pub(super) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| EngineError::Unreadable {
-        path: shown.clone(),
-        reason: error.to_string(),
+    let text = file::read_text(path, MAX_SETTINGS_BYTES).map_err(|error| {
+        EngineError::Unreadable { path: shown.clone(), reason: error.to_string() }
     })?;
     let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
     parse(&text, folder.unwrap_or("model"))

@@ -15,6 +15,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
+use inferometer_model::json::parsed_bytes;
 use inferometer_model::secrets::Secrets;
 use inferometer_net::monotonic_now;
 use inferometer_net::tls::{TlsClient, Trust};
@@ -30,6 +31,8 @@ use stream::Stream;
 
 /// The longest response body that is read, in bytes.
 const MAX_BODY_BYTES: usize = 64 << 20;
+/// Memory that a response may take once it is parsed, in bytes.
+const MAX_PARSED_BYTES: usize = 256 << 20;
 /// A whole response may take as many timeouts, unless a caller sets another deadline.
 const DEADLINE_TIMEOUTS: u32 = 6;
 
@@ -223,6 +226,9 @@ impl Client {
             if response.body.len() > MAX_BODY_BYTES {
                 return Err(self.garbled(path, "the answer is longer than 64 MiB"));
             }
+        }
+        if parsed_bytes(&response.body) > MAX_PARSED_BYTES {
+            return Err(self.garbled(path, "the answer takes more than 256 MiB once it is parsed"));
         }
         Ok((response, parser.keep_alive()))
     }

@@ -24,7 +24,8 @@ impl Stream {
         stream.set_write_timeout(Some(client.timeout)).map_err(unreachable)?;
         stream.set_nodelay(true).map_err(unreachable)?;
         let Some(tls) = &client.tls else { return Ok(Self::Plain(stream)) };
-        let stream = tls.over(stream).map_err(|source| no_tls(&client.url, source))?;
+        let stream =
+            tls.over(stream, client.timeout).map_err(|source| no_tls(&client.url, source))?;
         Ok(Self::Tls(Box::new(stream)))
     }
 }

@@ -25,7 +25,9 @@ const LIMITS: Limits = Limits {
     connections: 128,
     // No reader has a question while a response is under way.
     queued_requests: 0,
-    unsent_bytes: 1 << 20,
+    unsent_bytes: 64 << 10,
+    answers_per_turn: 4,
+    stalled_after: Duration::from_millis(250),
     timeouts: Some(Timeouts { request: Duration::from_secs(10), idle: Duration::from_secs(60) }),
 };
 

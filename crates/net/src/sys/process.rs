@@ -21,6 +21,12 @@ pub fn raise_open_files_limit() -> io::Result<u64> {
     Ok(limit.rlim_cur)
 }
 
+/// A write beyond the limit on the size of files fails from now on, and does not end the process.
+pub fn fail_writes_beyond_file_limit() {
+    // SAFETY: ignoring a signal runs no code.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// The signal that ends a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndSignal {

@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
@@ -12,6 +13,10 @@ use rustls::{
     CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore,
     SignatureScheme, StreamOwned,
 };
+
+use inferometer_model::time::Nanos;
+
+use crate::monotonic_now;
 
 /// Which certificate authorities are trusted to identify a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,16 +113,44 @@ impl TlsClient {
     }
 
     /// Speaks it over a socket that blocks. The handshake is done before it returns, so that who
-    /// cannot be trusted is told from who does not answer.
+    /// cannot be trusted is told from who does not answer. It has this long, however steadily its
+    /// parts arrive; that is checked before each read, which has the time-out of the socket.
     ///
     /// # Errors
-    /// When the socket breaks, or the server cannot be trusted.
-    pub fn over(&self, mut socket: TcpStream) -> io::Result<TlsStream> {
+    /// When the socket breaks, the time is over, or the server cannot be trusted.
+    pub fn over(&self, socket: TcpStream, within: Duration) -> io::Result<TlsStream> {
         let mut session = self.session().map_err(io::Error::other)?;
+        let mut socket = Within { socket, until: monotonic_now() + within };
         while session.is_handshaking() {
             session.complete_io(&mut socket)?;
         }
-        Ok(TlsStream(StreamOwned::new(session, socket)))
+        Ok(TlsStream(StreamOwned::new(session, socket.socket)))
+    }
+}
+
+/// A socket that is read until an instant.
+struct Within {
+    socket: TcpStream,
+    until: Nanos,
+}
+
+impl Read for Within {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if monotonic_now() > self.until {
+            let what = "the TLS handshake is not done in the time that it has";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+        }
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for Within {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
     }
 }
 

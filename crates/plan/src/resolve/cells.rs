@@ -4,6 +4,7 @@ use inferometer_model::cell::CellPlan;
 
 use super::passes;
 use crate::parts::{Grid, WorkloadPlan};
+use crate::spec::limits::MAX_CELLS;
 use crate::spec::{MAX_LENGTH, Mistakes, Spec};
 
 impl Spec {
@@ -25,7 +26,7 @@ impl Spec {
         }
         let (own_input, own_output) = workload.own_axes();
         if let WorkloadPlan::Replay { .. } = workload {
-            return self.replayed_cells();
+            return self.replayed_cells(mistakes);
         }
         let inputs = match own_input {
             true => own_axis("input_lengths", self.input_lengths.as_deref(), mistakes),
@@ -46,14 +47,20 @@ impl Spec {
         let pair = |&input_length: &u32| {
             outputs.iter().map(move |&output_length| CellPlan { input_length, output_length })
         };
+        if too_many(inputs.len(), outputs.len(), mistakes) {
+            return Vec::new();
+        }
         inputs.iter().flat_map(pair).collect()
     }
 
     /// The grid of a run that is sent again: 0 where its requests have lengths of their own.
-    fn replayed_cells(&self) -> Vec<CellPlan> {
+    fn replayed_cells(&self, mistakes: &mut Mistakes) -> Vec<CellPlan> {
         let own = [0].as_slice();
         let inputs = self.input_lengths.as_deref().unwrap_or(own);
         let outputs = self.output_lengths.as_deref().unwrap_or(own);
+        if too_many(inputs.len(), outputs.len(), mistakes) {
+            return Vec::new();
+        }
         let pair = |&input_length: &u32| {
             outputs.iter().map(move |&output_length| CellPlan { input_length, output_length })
         };
@@ -76,8 +83,22 @@ impl Spec {
         let pair = |&input_length: &u32| {
             wanted.iter().map(move |&output_length| CellPlan { input_length, output_length })
         };
+        if too_many(sizes.len(), wanted.len(), mistakes) {
+            return Vec::new();
+        }
         sizes.iter().flat_map(pair).collect()
     }
+}
+
+/// Whether a grid has more cells than are measured, which is then noted.
+fn too_many(inputs: usize, outputs: usize, mistakes: &mut Mistakes) -> bool {
+    let cells = inputs.saturating_mul(outputs);
+    if cells > MAX_CELLS {
+        let problem =
+            format!("{inputs} x {outputs} are {cells} cells; at most {MAX_CELLS} are measured");
+        mistakes.add("input_lengths", problem);
+    }
+    cells > MAX_CELLS
 }
 
 fn lengths(
@@ -89,6 +110,10 @@ fn lengths(
     let lengths = given.unwrap_or(default);
     if lengths.is_empty() {
         mistakes.add(key, "is empty; give at least one length");
+    }
+    if lengths.len() > MAX_CELLS {
+        mistakes.add(key, format!("has {} lengths; at most {MAX_CELLS} are taken", lengths.len()));
+        return Vec::new();
     }
     for (position, &length) in lengths.iter().enumerate() {
         if length == 0 || length > MAX_LENGTH {

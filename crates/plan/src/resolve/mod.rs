@@ -14,6 +14,7 @@ use inferometer_model::request::Sampling;
 
 use crate::parts::{Timeouts, Warmup};
 use crate::plan::Plan;
+use crate::spec::limits::{MAX_NAME, MAX_PASSES};
 use crate::spec::{Asked, Known, Mistakes, Spec, SpecError, Value, values};
 
 impl Spec {
@@ -57,6 +58,7 @@ impl Spec {
                 ..self.clone()
             }),
         };
+        too_large(&plan, &mut mistakes);
         if mistakes.0.is_empty() { Ok(plan) } else { Err(mistakes.0) }
     }
 
@@ -116,6 +118,24 @@ impl Spec {
             between_events: read("event_timeout", &self.event_timeout),
             total: read("timeout", &self.timeout).or(Some(seconds(6 * 3600))),
         }
+    }
+}
+
+/// Notes what there is too much of.
+fn too_large(plan: &Plan, mistakes: &mut Mistakes) {
+    let repeats = plan.repeat.at_most as usize;
+    let passes = plan.cells.len().saturating_mul(plan.passes.len()).saturating_mul(repeats);
+    if passes > MAX_PASSES {
+        let problem = format!(
+            "{} cells x {} loads x {repeats} repeats are {passes} passes; at most {MAX_PASSES} are \
+             measured in one run",
+            plan.cells.len(),
+            plan.passes.len()
+        );
+        mistakes.add("repeat", problem);
+    }
+    if plan.asked.model.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME) {
+        mistakes.add("model", format!("is a name of more than {MAX_NAME} characters"));
     }
 }
 

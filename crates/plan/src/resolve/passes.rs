@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::parts::WorkloadPlan;
 use crate::search::SearchPlan;
 use crate::spec::levels::{self, Staged};
+use crate::spec::limits::{MAX_CELLS, MAX_IN_FLIGHT};
 use crate::spec::{Mistakes, Spec, values};
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, CountOf, Level, OverLimit, PassPlan, Recording, Script};
@@ -92,6 +93,11 @@ pub(super) fn passes(
     if let WorkloadPlan::Conversation(_) = workload {
         passes = conversations(spec, passes, requests, mistakes);
     }
+    if passes.len() > MAX_CELLS {
+        let problem = format!("{} loads; at most {MAX_CELLS} are measured", passes.len());
+        mistakes.add("passes", problem);
+        return Vec::new();
+    }
     for (position, pass) in passes.iter().enumerate() {
         if passes[..position].iter().any(|other| other.to_string() == pass.to_string()) {
             mistakes.add("passes", format!("{pass}: is there twice; --repeat measures it again"));
@@ -105,6 +111,9 @@ pub(super) fn passes(
 fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
     if spec.max_in_flight == Some(0) {
         mistakes.add("max_in_flight", "is 0; give at least 1");
+    }
+    if spec.max_in_flight.is_some_and(|most| most > MAX_IN_FLIGHT) {
+        mistakes.add("max_in_flight", format!("is too high; give at most {MAX_IN_FLIGHT}"));
     }
     let over_limit = match spec.over_limit.as_deref() {
         None | Some("queue") => OverLimit::Queue,

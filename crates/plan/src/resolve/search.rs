@@ -2,6 +2,7 @@
 
 use crate::parts::WorkloadPlan;
 use crate::search::{Over, SearchPlan, criteria};
+use crate::spec::limits::{MAX_IN_FLIGHT, MAX_RATE};
 use crate::spec::{Mistakes, Spec, Value, values};
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, PassPlan};
@@ -31,9 +32,13 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     };
     let mut load = |key, given: &Option<Value>| {
         mistakes.read(key, given.as_ref(), |value| match over {
-            Over::Rate => values::positive(value),
+            Over::Rate => match values::positive(value)? {
+                rate if rate > MAX_RATE => Err("is too high; at most 1000000 per second are sent"),
+                rate => Ok(rate),
+            },
             Over::Concurrency => match values::count(value)? {
                 0 => Err("is not a number of requests in flight; give 1 or more"),
+                count if count > MAX_IN_FLIGHT => Err("is too high; at most 65536 are in flight"),
                 count => Ok(f64::from(count)),
             },
         })

@@ -260,3 +260,33 @@ fn a_spec_with_its_defaults_written_out_is_the_same_plan() {
     });
     assert_eq!(serde_json::to_value(search).expect("keys"), expected);
 }
+
+#[test]
+fn a_plan_that_is_too_large_is_refused_before_its_cells_are_made() {
+    let lengths = |count: u32| Some((1..=count).collect::<Vec<u32>>());
+    let of = |inputs: u32, outputs: u32| Spec {
+        target: Some("http://127.0.0.1:8000".into()),
+        input_lengths: lengths(inputs),
+        output_lengths: lengths(outputs),
+        ..Spec::default()
+    };
+    for (spec, words) in [
+        (of(65, 64), "65 x 64 are 4160 cells; at most 4096 are measured"),
+        (of(1_000_000, 1), "has 1000000 lengths; at most 4096 are taken"),
+        (
+            Spec { repeat: Some(100), ..of(64, 64) },
+            "4096 cells x 2 loads x 100 repeats are 819200 passes; at most 16384",
+        ),
+        (Spec { requests: Some(10_000_001), ..of(1, 1) }, "at most 10000000 are counted"),
+        (Spec { model: Some("m".repeat(501)), ..of(1, 1) }, "more than 500 characters"),
+        (
+            Spec { rate: Some(vec![text("1")]), max_in_flight: Some(70_000), ..of(1, 1) },
+            "give at most 65536",
+        ),
+        (Spec { concurrency: Some(vec![text("8"); 5_000]), ..of(1, 1) }, "5000 loads; at most"),
+    ] {
+        let told = mistakes(&spec).join("\n");
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(of(64, 64).resolve(&KNOWN).is_ok());
+}

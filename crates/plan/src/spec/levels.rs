@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::limits::{MAX_IN_FLIGHT, MAX_RATE};
 use super::values::{self, Value};
 use inferometer_load::{Curve, Level, Stage};
 
@@ -40,24 +41,37 @@ pub(crate) enum Staged {
 const PROBLEM: &str = "is not a load; write a number, or stages such as 30s@2+30s@8 (held) or \
                        60s@1..64 (a ramp, 60s@1..64:exp an exponential one)";
 
+const TOO_MANY_IN_FLIGHT: &str = "in flight are too many; at most 65536 are kept in flight";
+
 /// A rate in requests per second; `inf` is all at once.
 pub(crate) fn rate(value: &Value) -> Result<Level, &'static str> {
     match value {
         Value::Text(text) if text.contains('@') => stages(text, '+'),
-        _ => values::rate(value).map(Level::Constant),
+        _ => match values::rate(value)? {
+            rate if rate > MAX_RATE && rate.is_finite() => {
+                Err("is too high a rate; at most 1000000 requests per second are sent, or `inf`")
+            }
+            rate => Ok(Level::Constant(rate)),
+        },
     }
 }
 
 /// A number in flight.
 pub(crate) fn concurrency(value: &Value) -> Result<Level, &'static str> {
     match value {
-        Value::Text(text) if text.contains('@') => stages(text, '+'),
+        Value::Text(text) if text.contains('@') => stages(text, '+').and_then(in_flight),
         _ => match values::count(value) {
             Ok(0) => Err("in flight measures nothing; give at least 1"),
+            Ok(count) if count > MAX_IN_FLIGHT => Err(TOO_MANY_IN_FLIGHT),
             Ok(count) => Ok(count.into()),
             Err(_) => Err(PROBLEM),
         },
     }
+}
+
+/// A level of requests in flight, if it is no higher than may be.
+fn in_flight(level: Level) -> Result<Level, &'static str> {
+    if level.peak() > f64::from(MAX_IN_FLIGHT) { Err(TOO_MANY_IN_FLIGHT) } else { Ok(level) }
 }
 
 /// All stages of one load.
@@ -81,7 +95,10 @@ fn tables_level(tables: &[StageTable]) -> Result<Staged, &'static str> {
     let has_concurrency = tables.iter().any(|table| table.concurrency.is_some());
     match (has_rate, has_concurrency) {
         (true, false) => level(|table| table.rate.as_ref()).map(Staged::Rate),
-        (false, true) => level(|table| table.concurrency.as_ref()).map(Staged::Concurrency),
+        (false, true) => {
+            let level = level(|table| table.concurrency.as_ref()).and_then(in_flight)?;
+            Ok(Staged::Concurrency(level))
+        }
         _ => Err(MIXED),
     }
 }
@@ -141,6 +158,12 @@ mod tests {
             assert!(rate(&text(wrong)).is_err() && concurrency(&text(wrong)).is_err(), "{wrong}");
         }
         assert!(concurrency(&text("0")).is_err() && concurrency(&text("2.5")).is_err());
+        assert!(concurrency(&text("65536")).is_ok() && rate(&text("1e6")).is_ok());
+        for too_many in ["65537", "4294967295", "5s@1..65537"] {
+            let told = concurrency(&text(too_many)).unwrap_err();
+            assert!(told.contains("at most 65536"), "{told}");
+        }
+        assert!(rate(&text("1e9")).unwrap_err().contains("too high"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::limits::MAX_REQUESTS;
 use super::values::Value;
 
 /// One mistake in a spec.
@@ -63,11 +64,14 @@ impl Mistakes {
         }
     }
 
-    /// A count, which must not be 0.
+    /// A count of requests or of what has requests, which must not be 0.
     pub(crate) fn count(&mut self, key: &'static str, given: Option<u32>, default: u32) -> u32 {
         let count = given.unwrap_or(default);
         if count == 0 {
             self.add(key, "is 0; give at least 1");
+        }
+        if count > MAX_REQUESTS {
+            self.add(key, format!("{count} are too many; at most {MAX_REQUESTS} are counted"));
         }
         count
     }

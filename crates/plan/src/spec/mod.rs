@@ -5,6 +5,7 @@ mod blocks;
 mod conversation;
 mod drawn;
 pub(crate) mod levels;
+pub mod limits;
 mod mistakes;
 mod observe;
 mod rows;
@@ -22,6 +23,7 @@ pub use blocks::BlockKeys;
 pub use conversation::ConversationKeys;
 pub use drawn::DrawnKeys;
 pub use levels::{StageTable, Stages};
+pub use limits::MAX_LENGTH;
 pub use observe::ObserveKeys;
 pub use rows::RowsKeys;
 pub use search::SearchSpec;
@@ -160,6 +162,3 @@ pub struct Known<'a> {
     /// The models of the embedded engine.
     pub models: &'a [&'a str],
 }
-
-/// The longest prompt or output that is believed, in tokens: of plans, traces and histograms alike.
-pub const MAX_LENGTH: u32 = 10_000_000;

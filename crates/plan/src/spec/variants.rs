@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::limits::MAX_SERVERS;
 use super::{ObserveKeys, ServerSpec, Spec, Value};
 
 /// The keys of a `[[target]]`: what may differ between servers that get the same requests.
@@ -72,6 +73,9 @@ pub fn variants(base: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Vec
         mistakes.extend(shared_mistakes(base));
     }
     let mut found = Vec::new();
+    if targets.len() > MAX_SERVERS {
+        return Err(vec![format!("target: {}", too_many(targets.len()))]);
+    }
     let named: Vec<(String, Spec)> = match targets {
         [] => vec![(String::new(), base.clone())],
         targets => targets.iter().zip(1..).map(|(target, n)| target.laid_over(base, n)).collect(),
@@ -90,6 +94,9 @@ pub fn variants(base: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Vec
                 mistakes.extend(problems.iter().map(|p| format!("server: sweep: {p}")))
             }
         }
+    }
+    if found.len() > MAX_SERVERS {
+        return Err(vec![format!("target: {}", too_many(found.len()))]);
     }
     for (at, variant) in found.iter().enumerate() {
         if found[..at].iter().any(|other: &Variant| other.name == variant.name) {
@@ -175,6 +182,9 @@ fn combinations(server: &ServerSpec) -> Result<Vec<Map<String, Json>>, Vec<Strin
     match (&server.sweep, mode) {
         (None, None) => Ok(vec![Map::new()]),
         (None, Some(_)) => Err(vec!["sweep_mode says how, but no sweep what".to_owned()]),
+        (Some(Json::Array(listed)), None) if listed.len() > MAX_SERVERS => {
+            Err(vec![too_many(listed.len())])
+        }
         (Some(Json::Array(listed)), None) => listed
             .iter()
             .map(|one| match one {
@@ -188,7 +198,13 @@ fn combinations(server: &ServerSpec) -> Result<Vec<Map<String, Json>>, Vec<Strin
         (Some(Json::Object(lists)), mode) => {
             let lists = value_lists(lists)?;
             match mode {
-                None | Some("product") => Ok(product(&lists)),
+                None | Some("product") => {
+                    let sizes = lists.iter().map(|(_, values)| values.len());
+                    match sizes.fold(1, usize::saturating_mul) {
+                        count if count > MAX_SERVERS => Err(vec![too_many(count)]),
+                        _ => Ok(product(&lists)),
+                    }
+                }
                 Some("zip") => zip(&lists),
                 Some(other) => {
                     Err(vec![format!("sweep_mode: `{other}` is not known; there are product, zip")])
@@ -197,6 +213,10 @@ fn combinations(server: &ServerSpec) -> Result<Vec<Map<String, Json>>, Vec<Strin
         }
         (Some(_), _) => Err(vec!["is a table of lists, or a list of tables".to_owned()]),
     }
+}
+
+fn too_many(count: usize) -> String {
+    format!("{count} servers; at most {MAX_SERVERS} are measured by one plan")
 }
 
 type Lists<'a> = Vec<(&'a String, &'a Vec<Json>)>;
@@ -228,6 +248,9 @@ fn product(lists: &Lists<'_>) -> Vec<Map<String, Json>> {
 
 fn zip(lists: &Lists<'_>) -> Result<Vec<Map<String, Json>>, Vec<String>> {
     let length = lists.first().map_or(0, |(_, values)| values.len());
+    if length > MAX_SERVERS {
+        return Err(vec![too_many(length)]);
+    }
     if let Some((name, values)) = lists.iter().find(|(_, values)| values.len() != length) {
         return Err(vec![format!(
             "zip needs lists of one length; `{name}` has {}, the first {length}",
@@ -292,11 +315,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_gone_through_is_told() {
+        let hundred: Vec<u32> = (0..100).collect();
         for (server, words) in [
             (json!({"sweep": {"a": 1}}), "`a` needs a list"),
             (json!({"sweep": {"a": [1, 2], "b": [1]}, "sweep_mode": "zip"}), "one length"),
             (json!({"sweep": {"a": [1]}, "sweep_mode": "each"}), "`each` is not known"),
             (json!({"sweep": [1]}), "not a table"),
+            (
+                json!({"sweep": {"a": hundred, "b": hundred, "c": hundred, "d": hundred, "e": hundred}}),
+                "10000000000 servers; at most 1024",
+            ),
+            (json!({"sweep": {"a": vec![0; 1_025]}, "sweep_mode": "zip"}), "1025 servers"),
+            (json!({"sweep": vec![json!({}); 1_025]}), "1025 servers"),
             (json!({"sweep_mode": "zip"}), "no sweep"),
             (json!({"sweep": [{"a": 1}, {"a": 1}]}), "is there twice"),
         ] {

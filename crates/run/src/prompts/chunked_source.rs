@@ -11,7 +11,7 @@ use super::workload::Prompts;
 use crate::error::RunError;
 
 /// The most prompt tokens in memory at once: some 160 MB of text.
-const MAX_TOKENS_IN_MEMORY: u64 = 32 << 20;
+pub const MAX_TOKENS_IN_MEMORY: u64 = 32 << 20;
 
 /// A pass whose prompts are made in chunks.
 pub struct ChunkedSource {
@@ -59,7 +59,7 @@ impl ChunkedSource {
             at += u64::from(BATCH);
             Ok(self.part(at)?.map(|built| built.requests))
         };
-        let source = Box::new(ThreadedSource::on_a_thread(first, next, Arc::clone(&error)));
+        let source = Box::new(ThreadedSource::on_a_thread(first, next, Arc::clone(&error))?);
         Ok(PassRequests { source, notes, error })
     }
 

@@ -13,9 +13,10 @@ mod chunked_source;
 mod conversations;
 mod supply;
 
+pub use chunked_source::MAX_TOKENS_IN_MEMORY;
 pub use cursor::PromptCursor;
 pub use source::{BATCH, PassRequests, SourceError};
 pub use supply::supply;
 pub use tokenizer::{PromptTokenizer, named_tokenizer, servers_tokenizer};
-pub use workload::{Prompts, check_dataset, check_dialect, data_set_findings};
+pub use workload::{Prompts, check_dataset, check_dialect, data_set_findings, dataset_file};
 pub use workload_hash::WorkloadHash;

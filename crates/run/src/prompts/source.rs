@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::source::{Source, Supply};
+use inferometer_net::thread::spawn;
 use inferometer_stats::seed::{below, rng};
 use inferometer_workload::{Note, PromptScope};
 use rand_chacha::ChaCha8Rng;
@@ -43,10 +44,10 @@ impl ThreadedSource {
         first: Vec<Request>,
         mut next: impl FnMut() -> Result<Option<Vec<Request>>, RunError> + Send + 'static,
         error: SourceError,
-    ) -> Self {
+    ) -> Result<Self, RunError> {
         let (sender, batches) = sync_channel(4);
         let slot = Arc::clone(&error);
-        std::thread::spawn(move || {
+        let making = move || {
             loop {
                 let wanted = match next() {
                     Ok(Some(requests)) => sender.send(Some(requests)).is_ok(),
@@ -64,8 +65,9 @@ impl ThreadedSource {
                     return;
                 }
             }
-        });
-        Self { batch: first.into_iter(), batches, is_over: false, error }
+        };
+        spawn(making).map_err(RunError::Thread)?;
+        Ok(Self { batch: first.into_iter(), batches, is_over: false, error })
     }
 }
 
@@ -146,7 +148,8 @@ mod tests {
     ) -> (usize, Option<String>) {
         let error = SourceError::default();
         let request = || Request::new(Prompt::Text("a".to_owned()), 1, 1);
-        let mut source = ThreadedSource::on_a_thread(vec![request()], next, Arc::clone(&error));
+        let mut source =
+            ThreadedSource::on_a_thread(vec![request()], next, Arc::clone(&error)).unwrap();
         let mut count = 0;
         loop {
             match source.next() {

@@ -55,7 +55,7 @@ pub fn supply(
         None if prompts.tokenizer().asks_the_server => {
             Box::new(Shuffled::new(requests, prompts.seed_and_salt(), place))
         }
-        None => Box::new(batches(prompts.clone(), cell, place.clone(), requests, &error)),
+        None => Box::new(batches(prompts.clone(), cell, place.clone(), requests, &error)?),
     };
     Ok(PassRequests { source, notes, error })
 }
@@ -67,7 +67,7 @@ fn batches(
     place: PromptScope,
     first: Vec<Request>,
     error: &SourceError,
-) -> ThreadedSource {
+) -> Result<ThreadedSource, RunError> {
     let mut numbers = 1_u64..;
     let batch = move || {
         let number = numbers.next().unwrap_or(u64::MAX);

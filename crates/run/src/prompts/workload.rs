@@ -1,5 +1,6 @@
 //! The workload of a run, opened: makes the prompts of any cell and pass.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -10,7 +11,7 @@ use inferometer_plan::Plan;
 use inferometer_wire::dialect::Dialect;
 use inferometer_workload::conversation::History;
 use inferometer_workload::fetch::{self, FetchConfig};
-use inferometer_workload::{OpenWorkload, PromptForm, PromptScope, RequestBatch};
+use inferometer_workload::{OpenWorkload, PromptForm, PromptScope, RequestBatch, check_data_set};
 
 use super::tokenizer::PromptTokenizer;
 use crate::error::RunError;
@@ -26,11 +27,15 @@ pub fn check_dataset(plan: &Plan) -> Result<(), RunError> {
             let wrong = |why: String| RunError::plan(format!("dataset (--dataset): {why}"));
             let file = fetch::local(dataset, &FetchConfig::from_env())
                 .map_err(|error| wrong(error.to_string()))?;
-            std::fs::metadata(file)
-                .map(|_| ())
-                .map_err(|error| wrong(format!("{dataset}: {error}")))
+            std::fs::metadata(&file).map_err(|error| wrong(format!("{dataset}: {error}")))?;
+            check_data_set(&file).map_err(|error| wrong(error.to_string()))
         }
     }
+}
+
+/// The file of a plan's data set, if it has one.
+pub fn dataset_file(plan: &Plan) -> Option<PathBuf> {
+    fetch::local(plan.workload.dataset()?, &FetchConfig::from_env()).ok()
 }
 
 /// The prompts of a run.

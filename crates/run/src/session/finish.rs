@@ -23,14 +23,24 @@ impl<N: Network> Session<'_, N> {
             (false, None) => (Ending::Complete, RunState::Complete),
         };
         let run = self.recording.run().clone();
-        let folder = match self.request.context.files {
-            ReportFiles::Figures => self.outputs.write_figures(&summary, &run)?,
+        let written = match self.request.context.files {
+            ReportFiles::Figures => self.outputs.write_figures(&summary, &run),
             ReportFiles::All => {
                 let (plan, traces) = (&self.header.plan, &self.grid.traces);
-                self.outputs.write_all(&summary, plan, &run, traces, Theme::Light)?
+                self.outputs.write_all(&summary, plan, &run, traces, Theme::Light)
             }
         };
+        // A report that cannot be written can be made again from what is stored.
         let ended = self.recording.finish(&summary, ending, state);
+        let store = &self.request.context.store;
+        let folder = match (written, &ended) {
+            (Ok(folder), _) => folder,
+            (Err(error), Ok(_)) => return Err(RunError::report(&run, store, error, self.broken)),
+            (Err(error), Err(_)) => {
+                let why = self.broken.unwrap_or_else(|| error.to_string());
+                return Err(RunError::BrokenOff { why, folder: self.outputs.folder().to_owned() });
+            }
+        };
         if let Some(why) = self.broken {
             return Err(RunError::BrokenOff { why, folder });
         }

@@ -124,7 +124,11 @@ struct Session<'a, N> {
 
 impl<N: Network> Session<'_, N> {
     fn play(mut self) -> Result<Finished, RunError> {
-        self.servers.keep_files_in(&self.outputs.of(self.recording.run())?)?;
+        let folder = self.outputs.of(self.recording.run());
+        if let Err(error) = folder.and_then(|folder| self.servers.keep_files_in(&folder)) {
+            self.broken = Some(error.to_string());
+            return self.finish();
+        }
         for &cell in &self.request.plan.cells {
             // What goes wrong in a cell ends the run, and what was measured before is kept.
             if let Err(error) = self.cell(cell) {
@@ -147,8 +151,12 @@ impl<N: Network> Session<'_, N> {
             Some(search) => self.search(cell, search)?,
             None => self.repeats(cell)?,
         }
-        // A crash later on loses nothing of this cell.
-        self.outputs.write_figures(&self.summary(), self.recording.run())?;
+        // A crash later on loses nothing of this cell. Where it cannot be written, measuring goes on:
+        // the records are stored, and the report is written again at the end.
+        if let Err(error) = self.outputs.write_figures(&self.summary(), self.recording.run()) {
+            let warning = format!("warning: {cell}: {error}; measuring goes on");
+            self.request.events.emit(Event::Warning(&warning));
+        }
         Ok(())
     }
 

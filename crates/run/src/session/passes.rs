@@ -12,6 +12,7 @@ use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 use inferometer_model::source::Source;
+use inferometer_net::thread::spawn_scoped;
 use inferometer_store::{Ending, PassBegin, StoreError};
 
 use super::Session;
@@ -21,7 +22,7 @@ use crate::network::Network;
 use crate::pass::PlayedPass;
 use crate::pass_figures::PassResult;
 use crate::prompts::{self, PassRequests, WorkloadHash};
-use crate::recording::ToWriter;
+use crate::record_queue::{ToWriter, record_queue};
 use crate::{dataset_exhausted, prompt_findings};
 
 /// Counts the outcomes of requests that are not recorded.
@@ -145,17 +146,17 @@ impl<N: Network> Session<'_, N> {
             begin: begin.clone(),
             live: Arc::clone(&live),
         }));
-        let (sender, receiver) = channel();
+        let (recorder, records) = record_queue();
         let stop = Arc::clone(&self.runner.stop);
         let waker = self.runner.net.waker();
         let (process, observed) = (OnceLock::new(), OnceLock::<Observed>::new());
         let before = self.observer.begin();
-        let (over, is_over) = channel::<()>();
         let (played, written) = std::thread::scope(|scope| {
+            let (over, is_over) = channel::<()>();
             let (recording, observer) = (&mut self.recording, &mut self.observer);
             let (process, observed) = (&process, &observed);
-            let watcher = scope.spawn(move || observer.watch(before, &is_over));
-            let writer = scope.spawn(move || {
+            let watcher = spawn_scoped(scope, move || observer.watch(before, &is_over))?;
+            let writer = spawn_scoped(scope, move || {
                 let ending = || {
                     let ending = match stop.load(Ordering::Relaxed) {
                         true => Ending::Interrupted,
@@ -168,9 +169,9 @@ impl<N: Network> Session<'_, N> {
                     stop.store(true, Ordering::Relaxed);
                     waker.iter().for_each(|waker| waker.wake());
                 };
-                recording.pass(plan, begin, &receiver, Some(events), ending, give_up)
-            });
-            let played = self.runner.play(plan, begin, source, ToWriter(sender), live);
+                recording.pass(plan, begin, &records, Some(events), ending, give_up)
+            })?;
+            let played = self.runner.play(plan, begin, source, recorder, live);
             drop(over);
             let samples = watcher.join().expect("invariant: the watcher does not panic");
             observed.get_or_init(|| samples);
@@ -180,8 +181,9 @@ impl<N: Network> Session<'_, N> {
                 drop::<ToWriter>(recorder);
                 body_hash
             });
-            (played, writer.join())
-        });
+            Ok((played, writer.join()))
+        })
+        .map_err(RunError::Thread)?;
         events.emit(Event::PassStopped(process.get()));
         let body_hash = played.map_err(RunError::Sockets)?;
         let (result, error) = written.expect("invariant: the writer does not panic");

@@ -1,6 +1,7 @@
 //! An open store: its connection, its paths, its transactions. What is stored and asked stands in the
 //! files beside this one.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -19,6 +20,13 @@ pub(super) const LOG_FOLDER: &str = "inferometer.runs";
 pub struct Store {
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
+    /// Device and number of the file that was opened.
+    file: Option<(u64, u64)>,
+}
+
+/// Device and number of the file at a path.
+fn file_at(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 impl Store {
@@ -28,7 +36,7 @@ impl Store {
     /// [`StoreError::NotAStore`], [`StoreError::NewerStore`], [`StoreError::Database`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
-        Ok(Self { connection: open(&path, IfMissing::Create)?, path })
+        Ok(Self::of(open(&path, IfMissing::Create)?, path))
     }
 
     /// As [`Store::open`], but creates no database where there is none.
@@ -37,7 +45,7 @@ impl Store {
     /// [`StoreError::NoStore`], and as [`Store::open`].
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
-        Ok(Self { connection: open(&path, IfMissing::Refuse)?, path })
+        Ok(Self::of(open(&path, IfMissing::Refuse)?, path))
     }
 
     /// As [`Store::open_existing`], read-only: a file of an earlier version is refused, since it
@@ -47,7 +55,25 @@ impl Store {
     /// [`StoreError::NoStore`], [`StoreError::OlderStore`], and as [`Store::open`].
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
-        Ok(Self { connection: open_to_read(&path)?, path })
+        Ok(Self::of(open_to_read(&path)?, path))
+    }
+
+    fn of(connection: Connection, path: PathBuf) -> Self {
+        Self { connection, file: file_at(&path), path }
+    }
+
+    /// Whether the file that was opened is still the one at its path. SQLite writes on into a file that
+    /// was deleted, and says nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::StoreGone`].
+    pub fn check_file(&self, run: &RunId) -> Result<(), StoreError> {
+        match self.file == file_at(&self.path) {
+            true => Ok(()),
+            false => {
+                Err(StoreError::StoreGone { path: self.path.clone(), log: self.log_path(run) })
+            }
+        }
     }
 
     /// The path of the log of a run. [`Store::begin_run`] creates its folder.

@@ -2,7 +2,8 @@
 //! writes nothing more.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use inferometer_model::process::Process;
@@ -206,13 +207,22 @@ impl LogWriter {
     fn sync(&mut self) -> Result<(), StoreError> {
         // After a failed fdatasync the kernel may have dropped what it held, so a second one that
         // succeeds proves nothing.
-        self.guarded("write to the device of", |file| file.sync_data())
+        self.guarded("write to the device of", |file| {
+            file.sync_data()?;
+            // A file without a name is gone with this process.
+            match file.metadata()?.nlink() {
+                0 => {
+                    Err(io::Error::new(ErrorKind::NotFound, "it was deleted while it was written"))
+                }
+                _ => Ok(()),
+            }
+        })
     }
 
     fn guarded(
         &mut self,
         action: &'static str,
-        act: impl FnOnce(&mut File) -> std::io::Result<()>,
+        act: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> Result<(), StoreError> {
         if self.broken {
             return Err(StoreError::LogBroken { path: self.path.clone() });

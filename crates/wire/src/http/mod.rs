@@ -99,6 +99,9 @@ pub enum HttpError {
         /// Which field says what.
         what: String,
     },
+    /// A request says twice for which host it is (RFC 9112, section 3.2).
+    #[error("a request with more than one Host field")]
+    Hosts,
     /// The chunked framing is broken.
     #[error("HTTP chunk framing: {what}, at byte {at} of the framed body")]
     Chunk {

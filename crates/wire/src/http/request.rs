@@ -138,6 +138,10 @@ impl RequestParser {
             headers,
             body: Vec::new(),
         };
+        let hosts = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("host"));
+        if hosts.count() > 1 {
+            return Err(HttpError::Hosts);
+        }
         let body = match body_length(&request.headers)? {
             BodyLength::Chunked => Body::Chunked(Chunked::new()),
             BodyLength::Unstated => Body::Known { length: 0 },

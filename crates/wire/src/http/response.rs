@@ -113,6 +113,11 @@ impl ResponseParser {
         }
     }
 
+    /// The memory that it takes, in bytes.
+    pub fn memory(&self) -> usize {
+        self.partial.capacity()
+    }
+
     /// Whether the message has ended.
     pub fn is_done(&self) -> bool {
         matches!(self.state, State::Done)

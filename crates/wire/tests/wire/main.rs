@@ -3,6 +3,7 @@
 mod bodies;
 mod exchange;
 mod fixtures;
+mod hostile;
 mod http;
 mod messages;
 mod native;

@@ -8,6 +8,7 @@ use std::{fmt, fs};
 
 use serde_json::Value;
 
+use crate::data_set::{self, MAX_FILE_BYTES};
 use crate::error::WorkloadError;
 
 /// Chinese texts in the public domain; `corpus/README.md` says which.
@@ -153,6 +154,11 @@ impl Documents {
         if path.is_dir() {
             return self.read_folder(path);
         }
+        if self.text.len() as u64 > MAX_FILE_BYTES {
+            let why = format!("more than {} MiB of texts before it", MAX_FILE_BYTES >> 20);
+            return Err(WorkloadError::unreadable(path, why));
+        }
+        data_set::open_file(path)?;
         let bytes = fs::read(path).map_err(|error| WorkloadError::unreadable(path, error))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let byte = error.utf8_error().valid_up_to() + 1;

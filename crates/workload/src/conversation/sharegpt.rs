@@ -11,8 +11,9 @@ use inferometer_stats::seed;
 use rand_core::RngCore;
 use serde_json::Value;
 
+use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
 use crate::error::WorkloadError;
-use crate::sharegpt::{Rejected, RowReason, each_row, open};
+use crate::sharegpt::{Rejected, RowReason, each_row};
 
 /// A question and its answer.
 type Exchange = (Box<str>, Box<str>);
@@ -33,12 +34,14 @@ impl ConversationFile {
     /// # Errors
     /// When it cannot be read, is no JSON array, or none of its rows can be used.
     pub fn load(path: &Path, seed: u64, count: usize) -> Result<Self, WorkloadError> {
-        Self::read(open(path)?, path, seed, count)
+        let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Told)?;
+        Self::read(reader, &meter, path, seed, count)
     }
 
     /// As [`ConversationFile::load`], of what a file holds; `path` names it in errors.
     fn read(
         reader: impl Read,
+        meter: &RowMeter,
         path: &Path,
         seed: u64,
         count: usize,
@@ -49,7 +52,7 @@ impl ConversationFile {
         let mut keys = seed::rng(seed, &["conversation", "sample"]);
         let mut rejected = Rejected::default();
         let mut usable = 0;
-        let rows = each_row(reader, path, |row, value| match exchanges(value) {
+        let rows = each_row(reader, meter, path, |row, value| match exchanges(value) {
             Ok(conversation) => {
                 usable += 1;
                 let key = keys.next_u64();

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::MAX_LENGTH;
 use inferometer_stats::seed::{below, unit};
 use rand_core::RngCore;
@@ -42,7 +43,7 @@ impl Histogram {
     /// When it cannot be read, or is no histogram.
     pub fn open(file: &str) -> Result<Self, WorkloadError> {
         let path = Path::new(file);
-        let text = std::fs::read_to_string(path);
+        let text = file::read_text(path, MAX_SETTINGS_BYTES);
         let text = text.map_err(|error| WorkloadError::unreadable(path, error))?;
         Self::parse(&text).map_err(|error| WorkloadError::unreadable(path, error))
     }

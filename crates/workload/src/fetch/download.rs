@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
+use inferometer_net::thread::spawn;
+use inferometer_net::{Nanos, monotonic_now};
 use sha2::{Digest, Sha256};
 
 use inferometer_plan::spec::shown_address;
@@ -15,6 +17,8 @@ use crate::error::WorkloadError;
 
 /// Limit of the time to connect, and of the time without data.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// A download of which fewer bytes come within [`TIMEOUT`] is given up.
+const SLOWEST: u64 = 64 << 10;
 /// Bytes read at a time.
 const CHUNK: usize = 1 << 16;
 
@@ -71,8 +75,10 @@ pub(super) fn to_part(
     let file = File::create(&part.path).map_err(|error| unwritable(&part.path, &error))?;
     let mut out = BufWriter::new(file);
     let mut digest = Sha256::new();
-    let chunks = chunks_of(response.into_body().into_reader());
+    let chunks =
+        chunks_of(response.into_body().into_reader()).map_err(|error| failed(error.to_string()))?;
     let mut bytes = 0_u64;
+    let mut progress_made = Progress::begin();
     loop {
         let chunk = match chunks.recv_timeout(TIMEOUT) {
             Ok(Ok(chunk)) if chunk.is_empty() => break,
@@ -86,6 +92,9 @@ pub(super) fn to_part(
         out.write_all(&chunk).map_err(|error| unwritable(&part.path, &error))?;
         digest.update(&chunk);
         bytes += chunk.len() as u64;
+        if let Some(slow) = progress_made.too_slow(bytes, monotonic_now()) {
+            return Err(failed(slow));
+        }
         progress(bytes, total);
     }
     out.flush().map_err(|error| unwritable(&part.path, &error))?;
@@ -96,11 +105,40 @@ pub(super) fn to_part(
     Ok(part)
 }
 
+/// How far a download has come within the current [`TIMEOUT`].
+struct Progress {
+    since: Nanos,
+    bytes: u64,
+}
+
+impl Progress {
+    fn begin() -> Self {
+        Self { since: monotonic_now(), bytes: 0 }
+    }
+
+    /// Why a download that has come to `bytes` is given up, if it is.
+    fn too_slow(&mut self, bytes: u64, now: Nanos) -> Option<String> {
+        if now.since(self.since) < TIMEOUT {
+            return None;
+        }
+        let came = bytes - self.bytes;
+        (self.since, self.bytes) = (now, bytes);
+        let seconds = TIMEOUT.as_secs();
+        (came < SLOWEST).then(|| {
+            format!(
+                "trickles: {came} bytes came in {seconds} s, and less than {SLOWEST} is given up"
+            )
+        })
+    }
+}
+
 /// The chunks of a body; an empty one marks the end. They are read on another thread, because a read
 /// has no time limit; a thread that is blocked in a read ends with the process.
-fn chunks_of(mut body: impl Read + Send + 'static) -> Receiver<std::io::Result<Vec<u8>>> {
+fn chunks_of(
+    mut body: impl Read + Send + 'static,
+) -> std::io::Result<Receiver<std::io::Result<Vec<u8>>>> {
     let (sender, receiver) = sync_channel(4);
-    std::thread::spawn(move || {
+    spawn(move || {
         let mut buffer = vec![0; CHUNK];
         loop {
             let read = body.read(&mut buffer).map(|count| buffer[..count].to_vec());
@@ -109,8 +147,8 @@ fn chunks_of(mut body: impl Read + Send + 'static) -> Receiver<std::io::Result<V
                 return;
             }
         }
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 /// The checksum of a file.
@@ -133,4 +171,20 @@ fn hex(digest: Sha256) -> String {
 
 pub(super) fn unwritable(path: &Path, error: &std::io::Error) -> WorkloadError {
     WorkloadError::Unwritable { path: path.to_owned(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_download_that_trickles_is_given_up_and_a_slow_one_is_not() {
+        let at = |seconds: u64| Nanos(seconds * 1_000_000_000);
+        let mut progress = Progress { since: at(0), bytes: 0 };
+        assert_eq!(progress.too_slow(1, at(59)), None);
+        assert_eq!(progress.too_slow(SLOWEST, at(60)), None);
+        assert_eq!(progress.too_slow(SLOWEST + 10, at(119)), None);
+        let told = progress.too_slow(SLOWEST + 20, at(120)).unwrap();
+        assert!(told.contains("20 bytes came in 60 s"), "{told}");
+    }
 }

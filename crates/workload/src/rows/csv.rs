@@ -6,12 +6,20 @@ use inferometer_plan::RowsPlan;
 use serde_json::{Map, Value};
 
 use super::row::{Loaded, RowReason};
+use crate::data_set::MAX_ROW_BYTES;
 
 /// Reads the text of a file.
 pub fn read(text: &str, plan: &RowsPlan) -> Loaded {
     let mut loaded = Loaded::default();
     let mut records = records(text);
-    let names = records.next().and_then(|(_, names)| names.ok()).unwrap_or_default();
+    let names = match records.next() {
+        Some((_, Ok(names))) => names,
+        Some((line, Err(reason))) => {
+            loaded.add(line, Err(reason), plan);
+            Vec::new()
+        }
+        None => Vec::new(),
+    };
     for (line, fields) in records {
         loaded.add(line, fields.and_then(|fields| by_name(&names, fields)), plan);
     }
@@ -48,6 +56,9 @@ fn records(text: &str) -> impl Iterator<Item = (u64, Result<Vec<String>, RowReas
             if !trimmed.is_empty() {
                 let skipped = &written[..written.len() - trimmed.len()];
                 let line = start.line() + skipped.matches('\n').count() as u64;
+                if written.len() > MAX_ROW_BYTES {
+                    return Some((line, Err(RowReason::TooLarge)));
+                }
                 return Some((line, fields(&record, trimmed).ok_or(RowReason::BrokenQuotes)));
             }
         }

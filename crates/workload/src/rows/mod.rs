@@ -11,6 +11,7 @@ mod csv;
 mod parquet;
 mod row;
 
+use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use inferometer_plan::{RowsFormat, RowsPlan};
 use serde_json::Value;
 
 use crate::context::PromptContext;
+use crate::data_set::{self, RowEnd};
 use crate::error::WorkloadError;
 use crate::note::Note;
 use crate::workload::{
@@ -53,22 +55,24 @@ struct Rows {
 
 /// Reads the file of a plan.
 fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
-    let unreadable = |error| WorkloadError::unreadable(path, error);
-    let text = || std::fs::read_to_string(path).map_err(unreadable);
     match plan.format {
         RowsFormat::Parquet => parquet::read(path, plan),
-        RowsFormat::Csv => Ok(csv::read(&text()?, plan)),
-        RowsFormat::Jsonl => Ok(read_json_lines(&text()?, plan)),
+        RowsFormat::Csv => Ok(csv::read(&data_set::read_text(path)?, plan)),
+        RowsFormat::Jsonl => read_json_lines(path, plan),
     }
 }
 
-fn read_json_lines(text: &str, plan: &RowsPlan) -> Loaded {
+fn read_json_lines(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     let mut loaded = Loaded::default();
-    for (line, row) in (1..).zip(text.lines()).filter(|(_, row)| !row.trim().is_empty()) {
-        let fields = serde_json::from_str(row).map_err(|_| RowReason::NotAnObject);
-        loaded.add(line, fields, plan);
+    for (number, line) in (1..).zip(data_set::open(path, RowEnd::Line)?.reader.lines()) {
+        let line = line
+            .map_err(|error| WorkloadError::unreadable(path, format!("line {number}: {error}")))?;
+        if !line.trim().is_empty() {
+            let fields = serde_json::from_str(&line).map_err(|_| RowReason::NotAnObject);
+            loaded.add(number, fields, plan);
+        }
     }
-    loaded
+    Ok(loaded)
 }
 
 impl Rows {

@@ -16,6 +16,7 @@ use parquet::schema::types::Type;
 use serde_json::{Map, Number, Value};
 
 use super::row::{Loaded, RowReason, columns_of, used_columns};
+use crate::data_set::{self, MAX_FILE_BYTES};
 use crate::error::WorkloadError;
 
 /// Reads a file.
@@ -24,7 +25,7 @@ use crate::error::WorkloadError;
 /// If it is not Parquet, has no column for a prompt, or cannot be decoded.
 pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     let unreadable = |reason: String| WorkloadError::unreadable(path, reason);
-    let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
+    let file = data_set::open_file(path)?;
     let reader = SerializedFileReader::new(file)
         .map_err(|error| unreadable(format!("is not a Parquet file: {}", message(&error))))?;
     let (projection, unused) = columns(&reader, plan).map_err(unreadable)?;
@@ -34,9 +35,17 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     let rows = reader
         .get_row_iter(Some(projection))
         .map_err(|error| unreadable(format!("cannot be read: {}", message(&error))))?;
+    let mut kept_bytes = 0;
     for (number, row) in rows.enumerate() {
         let number = number as u64 + 1;
         let row = row.map_err(|error| unreadable(format!("row {number}: {}", message(&error))))?;
+        // Few bytes of a file may stand for many rows of a large text.
+        kept_bytes += kept(&row);
+        if kept_bytes > MAX_FILE_BYTES {
+            let most = MAX_FILE_BYTES >> 20;
+            let why = format!("its rows up to {number} take more than {most} MiB of memory");
+            return Err(unreadable(why));
+        }
         loaded.add(number, fields(&row).map(|fields| in_seconds(fields, &nanoseconds)), plan);
     }
     Ok(loaded)
@@ -64,11 +73,15 @@ fn columns(
             names.join(", ")
         ));
     }
+    let mut unpacked_bytes = 0_u64;
     for (number, group) in metadata.row_groups().iter().enumerate() {
         let of_taken = |name: &str| taken.iter().any(|column| column.name() == name);
         for chunk in group.columns() {
             let name = chunk.column_path().parts().first().map_or("", String::as_str);
             let compression = chunk.compression();
+            if of_taken(name) {
+                unpacked_bytes += u64::try_from(chunk.uncompressed_size()).unwrap_or(u64::MAX >> 8);
+            }
             if of_taken(name) && !is_known(compression) {
                 return Err(format!(
                     "row group {}, column `{name}`: compressed with {compression}; Snappy, Zstandard \
@@ -77,6 +90,14 @@ fn columns(
                 ));
             }
         }
+    }
+    if unpacked_bytes > MAX_FILE_BYTES {
+        return Err(format!(
+            "has {} MiB unpacked in the columns that are used; up to {} MiB are read: take a part of \
+             it",
+            unpacked_bytes >> 20,
+            MAX_FILE_BYTES >> 20
+        ));
     }
     let projection = Type::group_type_builder(schema.name())
         .with_fields(taken)
@@ -115,6 +136,16 @@ fn is_known(compression: Compression) -> bool {
 fn message(error: &ParquetError) -> String {
     let text = error.to_string();
     text.strip_prefix("Parquet error: ").unwrap_or(&text).to_owned()
+}
+
+/// Bytes of the texts of a row.
+fn kept(row: &Row) -> u64 {
+    let bytes = row.get_column_iter().map(|(_, field)| match field {
+        Field::Str(text) => text.len(),
+        Field::Bytes(bytes) => bytes.len(),
+        _ => 64,
+    });
+    bytes.sum::<usize>() as u64
 }
 
 /// The fields of a row, or of a struct in it, without those that are null: in a column of structs

@@ -110,6 +110,9 @@ pub enum RowReason {
     /// An instant that cannot be read.
     #[error("a timestamp that is neither seconds nor a date and a time")]
     NotAnInstant,
+    /// A row that is too large.
+    #[error("more than 8 MiB")]
+    TooLarge,
     /// A body that is not an object.
     #[error("a body that is not a JSON object")]
     NotABody,

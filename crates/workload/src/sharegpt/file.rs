@@ -4,14 +4,14 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::Path;
 
 use inferometer_model::finding::{Finding, code};
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 
+use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
 use crate::error::WorkloadError;
 
 /// Rows that are listed with their number among the rejected ones.
@@ -115,7 +115,8 @@ pub enum RowReason {
 /// # Errors
 /// When it cannot be read, is no JSON array, or none of its rows can be used.
 pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
-    read(open(path)?, path)
+    let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Told)?;
+    read_rows(reader, &meter, path, |row| first_human_turn(row).map(Into::into))
 }
 
 /// Reads the first two turns of each conversation, whoever they are from, as vLLM's scripts do.
@@ -123,13 +124,8 @@ pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
 /// # Errors
 /// As [`load`].
 pub(super) fn load_pairs(path: &Path) -> Result<Loaded<TurnPair>, WorkloadError> {
-    read_rows(open(path)?, path, first_two_turns)
-}
-
-/// Opens a file, with a large buffer.
-pub(crate) fn open(path: &Path) -> Result<BufReader<File>, WorkloadError> {
-    let file = File::open(path).map_err(|error| WorkloadError::unreadable(path, error))?;
-    Ok(BufReader::with_capacity(1 << 20, file))
+    let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Told)?;
+    read_rows(reader, &meter, path, first_two_turns)
 }
 
 /// Reads what a file holds; `path` names it in errors.
@@ -137,16 +133,17 @@ pub(crate) fn open(path: &Path) -> Result<BufReader<File>, WorkloadError> {
 /// # Errors
 /// As [`load`].
 pub fn read(reader: impl Read, path: &Path) -> Result<Loaded, WorkloadError> {
-    read_rows(reader, path, |row| first_human_turn(row).map(Into::into))
+    read_rows(reader, &RowMeter::default(), path, |row| first_human_turn(row).map(Into::into))
 }
 
 fn read_rows<T>(
     reader: impl Read,
+    meter: &RowMeter,
     path: &Path,
     take: fn(&Value) -> Result<T, RowReason>,
 ) -> Result<Loaded<T>, WorkloadError> {
     let mut loaded = Loaded { conversations: Vec::new(), rejected: Rejected::default() };
-    let rows = each_row(reader, path, |row, value| match take(value) {
+    let rows = each_row(reader, meter, path, |row, value| match take(value) {
         Ok(taken) => loaded.conversations.push(taken),
         Err(reason) => loaded.rejected.add(row, reason),
     })?;
@@ -166,11 +163,16 @@ fn read_rows<T>(
 /// When what is read is no JSON array.
 pub(crate) fn each_row(
     reader: impl Read,
+    meter: &RowMeter,
     path: &Path,
-    see: impl FnMut(u64, &Value),
+    mut see: impl FnMut(u64, &Value),
 ) -> Result<u64, WorkloadError> {
     let row = Cell::new(0);
     let mut json = serde_json::Deserializer::from_reader(reader);
+    let see = |number: u64, value: &Value| {
+        meter.next_row();
+        see(number, value);
+    };
     let outcome = Rows { row: &row, see }.deserialize(&mut json).and_then(|()| json.end());
     outcome.map_err(|error| wrong(path, row.get(), &error))?;
     Ok(row.get())

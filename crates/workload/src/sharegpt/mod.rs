@@ -7,6 +7,6 @@ mod pool;
 mod whole;
 
 pub(crate) use cut::Cut;
+pub(crate) use file::each_row;
 pub use file::{Loaded, Rejected, RowProblem, RowReason, load, read};
-pub(crate) use file::{each_row, open};
 pub(crate) use whole::Whole;

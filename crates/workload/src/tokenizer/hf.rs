@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
+use inferometer_net::file;
 
 use super::{plain, word_texts};
 use crate::error::WorkloadError;
+
+/// The largest `tokenizer.json` that is read, in bytes; known ones have up to 34 MB.
+const MAX_TOKENIZER_BYTES: usize = 64 << 20;
 
 /// A Hugging Face tokenizer.
 pub struct HfTokenizer {
@@ -26,13 +30,12 @@ impl HfTokenizer {
     /// # Errors
     /// When there is no such file, or it is not a tokenizer.
     pub fn from_file(path: &Path) -> Result<Self, WorkloadError> {
-        let file = if path.is_dir() { file_in(path)? } else { path.to_owned() };
-        let bytes = std::fs::read(&file).map_err(|error| WorkloadError::UnreadableTokenizer {
-            path: file.clone(),
-            reason: error.to_string(),
+        let json = if path.is_dir() { file_in(path)? } else { path.to_owned() };
+        let bytes = file::read(&json, MAX_TOKENIZER_BYTES).map_err(|error| {
+            WorkloadError::UnreadableTokenizer { path: json.clone(), reason: error.to_string() }
         })?;
         Self::from_bytes(&path.display().to_string(), &bytes)
-            .map_err(|reason| WorkloadError::NotATokenizer { path: file, reason })
+            .map_err(|reason| WorkloadError::NotATokenizer { path: json, reason })
     }
 
     /// The tokenizer of the bytes of a `tokenizer.json`. The error is the reason.

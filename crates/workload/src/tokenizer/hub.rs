@@ -2,15 +2,20 @@
 //! into it. Nothing is downloaded if `HF_HUB_OFFLINE` is set; no download is retried.
 
 use std::path::PathBuf;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use hf_hub::Cache;
 use hf_hub::api::sync::ApiBuilder;
+use inferometer_net::thread::spawn;
 
 use inferometer_plan::spec::shown_address;
 
 use crate::error::WorkloadError;
 
 const FILE: &str = "tokenizer.json";
+/// Longest time for a download: tokenizers have up to 34 MB.
+const DEADLINE: Duration = Duration::from_secs(300);
 
 /// Where the hub is and where its files are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,23 +101,52 @@ pub fn fetch(id: &str, config: &HubConfig) -> Result<PathBuf, WorkloadError> {
         return Err(error("not asked, as HF_HUB_OFFLINE is set", reason));
     }
     let token = config.token.clone().or_else(|| cache.token());
-    ApiBuilder::from_cache(cache)
-        .with_endpoint(config.endpoint.clone())
-        .with_token(token)
-        .with_progress(false)
-        .with_retries(0)
-        .build()
-        .and_then(|api| api.model(id.to_owned()).get(FILE))
-        .map_err(|failure| {
-            // A mirror's address may hold a password.
-            let shown = shown_address(&config.endpoint);
-            error(&shown, failure.to_string().replace(&config.endpoint, &shown))
-        })
+    let endpoint = config.endpoint.clone();
+    let model = id.to_owned();
+    let download = move || {
+        ApiBuilder::from_cache(cache)
+            .with_endpoint(endpoint)
+            .with_token(token)
+            .with_progress(false)
+            .with_retries(0)
+            .build()
+            .and_then(|api| api.model(model).get(FILE))
+            .map_err(|failure| failure.to_string())
+    };
+    within(DEADLINE, download).map_err(|reason| {
+        // A mirror's address may hold a password.
+        let shown = shown_address(&config.endpoint);
+        error(&shown, reason.replace(&config.endpoint, &shown))
+    })
+}
+
+/// What a download comes to, which has no deadline of its own. Its thread ends with the process if it
+/// never comes to anything.
+fn within<T: Send + 'static>(
+    deadline: Duration,
+    download: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let (sender, receiver) = channel();
+    // Nobody may wait any more.
+    spawn(move || drop(sender.send(download()))).map_err(|error| error.to_string())?;
+    match receiver.recv_timeout(deadline) {
+        Ok(outcome) => outcome,
+        Err(_) => Err(format!("it was not there after {} s", deadline.as_secs())),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_download_without_an_end_is_given_up() {
+        let (_never, waits) = channel::<()>();
+        let told =
+            within(Duration::from_millis(1), move || waits.recv().map_err(|e| e.to_string()));
+        assert_eq!(told, Err("it was not there after 0 s".to_owned()));
+        assert_eq!(within(DEADLINE, || Ok(7)), Ok(7));
+    }
 
     #[test]
     fn a_hub_id_is_told_from_a_path() {

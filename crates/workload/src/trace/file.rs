@@ -1,13 +1,13 @@
 //! Reads the file of a trace. Its format follows from the first line, unless the plan names it.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead};
 use std::path::Path;
 
 use inferometer_plan::TraceFormat;
 
 use super::row::{ParsedRow, RowReason, Rows, trimmed};
 use super::{csv, json};
+use crate::data_set::{self, RowEnd};
 use crate::error::WorkloadError;
 
 /// The rows of a file in its order, as far as each can be parsed.
@@ -24,8 +24,7 @@ impl Rows {
         format: Option<TraceFormat>,
         max_tokens: Option<u32>,
     ) -> Result<Self, WorkloadError> {
-        let file = File::open(path).map_err(|error| WorkloadError::unreadable(path, error))?;
-        Self::read(BufReader::with_capacity(1 << 20, file), path, format, max_tokens)
+        Self::read(data_set::open(path, RowEnd::Line)?.reader, path, format, max_tokens)
     }
 
     /// Reads the contents of a file; `path` names it in errors.

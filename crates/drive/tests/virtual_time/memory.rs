@@ -1,0 +1,65 @@
+//! The memory of answers: a server that sends without an end costs no other request, and no more memory
+//! than is stated.
+
+use inferometer_drive::{ANSWER_BYTES, ANSWERS_BYTES};
+use inferometer_load::{Bound, PassPlan};
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{Event, Read, Record};
+
+use crate::support::{Server, Setup, ms};
+
+/// Plays requests of which these are answered without an end; returns all records.
+fn flooded(requests: u32, floods: std::ops::Range<usize>, flood: &[u8]) -> Vec<Record> {
+    let mut setup = Setup::of(PassPlan::closed(requests, Bound::requests(requests)), requests);
+    setup.keep_text = true;
+    let mut server = Server::new(ms(5), ms(1), 5);
+    server.floods = Some((floods, flood.to_vec()));
+    setup.play(server, true).0
+}
+
+fn kept_bytes(record: &Record) -> usize {
+    record.reads.capacity() * size_of::<Read>() + record.events.capacity() * size_of::<Event>()
+}
+
+#[test]
+fn an_answer_without_an_end_is_given_up_and_the_requests_beside_it_go_on() {
+    let text = format!("data: {{\"choices\":[{{\"text\":\"{}\"}}]}}\n\n", "w".repeat(1 << 20));
+    let half = format!("data: {}", "w".repeat(1 << 20));
+    for (flood, why) in [
+        (b":\n".repeat(30_000), "an answer of more than 2000000 reads or events"),
+        (text.into_bytes(), "an answer of more than 1024 KiB of text"),
+        (half.into_bytes(), "a server-sent message of more than 8388608 bytes"),
+    ] {
+        let records = flooded(3, 1..2, &flood);
+        assert_eq!(records[1].outcome, Outcome::Malformed);
+        let detail = records[1].detail.as_deref().unwrap_or_default();
+        assert!(detail.contains(why), "{detail}");
+        assert!(kept_bytes(&records[1]) <= ANSWER_BYTES / 8, "{}", kept_bytes(&records[1]));
+        for other in [&records[0], &records[2]] {
+            assert_eq!(other.outcome, Outcome::Complete, "{:?}", other.detail);
+        }
+    }
+}
+
+#[test]
+fn answers_that_together_take_too_much_memory_are_given_up_largest_first() {
+    // Half of a message each: 60 of 4 MiB are far more than all may take together.
+    let half = format!("data: {}", "w".repeat(4 << 20));
+    let mut setup = Setup::of(PassPlan::Saturated { requests: 64 }, 64);
+    setup.timeouts.total = Some(ms(40));
+    let mut server = Server::new(ms(5), ms(1_000), 1);
+    server.floods = Some((4..64, half.into_bytes()));
+    let (records, _) = setup.play(server, true);
+    let of = |outcome: Outcome| {
+        records.iter().filter(|record| record.outcome == outcome).collect::<Vec<_>>()
+    };
+    assert_eq!(of(Outcome::Complete).len(), 4);
+    let given_up = of(Outcome::Malformed);
+    // What is left fits, with what its lists have for growth.
+    let left = 60 - given_up.len();
+    assert!((left - 1) * (4 << 20) < ANSWERS_BYTES && left >= 8, "{left}");
+    for record in given_up {
+        let detail = record.detail.as_deref().unwrap_or_default();
+        assert!(detail.contains("the answers in flight took more than 128 MiB"), "{detail}");
+    }
+}

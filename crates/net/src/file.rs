@@ -1,0 +1,74 @@
+//! Files of which the whole is read, and never more than a limit, for a device or a pipe may have no
+//! end; and files that must be regular ones, because they are read several times.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// The largest file of settings that is read, in bytes: a plan, a profile, a template, certificates.
+pub const MAX_SETTINGS_BYTES: usize = 16 << 20;
+/// The largest file of results or of arrivals that is read, in bytes.
+pub const MAX_RESULTS_BYTES: usize = 256 << 20;
+
+/// Opens a regular file.
+///
+/// # Errors
+/// When it is not one, or cannot be opened.
+pub fn open(path: &Path) -> io::Result<File> {
+    let kind = fs::metadata(path)?.file_type();
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !kind.is_file() {
+        let what = "it is a pipe or a device, and not a regular file; write what it has into one";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    File::open(path)
+}
+
+/// The bytes of a file that has at most `limit` of them.
+///
+/// # Errors
+/// When it has more, or cannot be read.
+pub fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > limit {
+        let what = format!("it has more than {} MiB, the most that is read", limit >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    Ok(bytes)
+}
+
+/// The text of a file that has at most `limit` bytes.
+///
+/// # Errors
+/// As [`read`], and when it is not UTF-8.
+pub fn read_text(path: &Path, limit: usize) -> io::Result<String> {
+    // The words of the standard library, which has a function like this one without a limit.
+    let no_text =
+        |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
+    String::from_utf8(read(path, limit)?).map_err(no_text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_end_is_refused_and_what_is_too_long_is_not_read() {
+        let told = open(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(told.contains("not a regular file"), "{told}");
+        let told = read(Path::new("/dev/zero"), 1 << 20).unwrap_err().to_string();
+        assert!(told.contains("more than 1 MiB"), "{told}");
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(read(folder.path(), 1).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+        let file = folder.path().join("long");
+        fs::write(&file, vec![b'x'; (1 << 20) + 1]).unwrap();
+        let told = read(&file, 1 << 20).unwrap_err().to_string();
+        assert!(told.contains("more than 1 MiB"), "{told}");
+        assert_eq!(read(&file, (1 << 20) + 1).unwrap().len(), (1 << 20) + 1);
+        fs::write(&file, [0xff]).unwrap();
+        assert!(read_text(&file, 9).unwrap_err().to_string().contains("UTF-8"));
+    }
+}

@@ -1,0 +1,33 @@
+//! Threads that cannot be started are errors with words, and no panics.
+
+use std::io;
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
+
+/// Starts a thread.
+///
+/// # Errors
+/// When the system refuses one more.
+pub fn spawn<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    Builder::new().spawn(work).map_err(refused)
+}
+
+/// Starts a thread that ends within a scope.
+///
+/// # Errors
+/// When the system refuses one more.
+pub fn spawn_scoped<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    Builder::new().spawn_scoped(scope, work).map_err(refused)
+}
+
+fn refused(error: io::Error) -> io::Error {
+    let what = format!(
+        "a thread cannot be started: {error}; raise the limit of processes and threads (`ulimit -u`, \
+         or that of the container)"
+    );
+    io::Error::new(error.kind(), what)
+}

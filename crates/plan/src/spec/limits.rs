@@ -1,0 +1,19 @@
+//! The largest plan that is carried out: everything of which memory or time grows with a number that a
+//! person gives. `docs/limits.md` lists them.
+
+/// The longest prompt or output that is believed, in tokens: of plans, traces and histograms alike.
+pub const MAX_LENGTH: u32 = 10_000_000;
+/// The most cells of a grid.
+pub const MAX_CELLS: usize = 4_096;
+/// The most passes of a run: cells x loads x repeats.
+pub const MAX_PASSES: usize = 16_384;
+/// The most servers of a plan: targets x the combinations of their arguments.
+pub const MAX_SERVERS: usize = 1_024;
+/// The most requests in flight, and the most conversations at once: no address has more ports.
+pub const MAX_IN_FLIGHT: u32 = 65_536;
+/// The most requests, or conversations, of a pass that counts them.
+pub const MAX_REQUESTS: u32 = 10_000_000;
+/// The highest rate of arrivals, in requests per second, apart from `inf`.
+pub const MAX_RATE: f64 = 1e6;
+/// The longest name of a model, in characters.
+pub const MAX_NAME: usize = 500;

@@ -1,0 +1,133 @@
+//! The memory that a plan needs, beside what any run may take: `docs/limits.md`. It is computed from the
+//! plan alone.
+
+use inferometer_drive::of_answer;
+use inferometer_load::PassPlan;
+use inferometer_plan::Plan;
+use inferometer_plan::spec::limits::MAX_IN_FLIGHT;
+use inferometer_workload::MAX_DATA_SET_BYTES;
+use serde::Serialize;
+
+use crate::prompts::{MAX_TOKENS_IN_MEMORY, dataset_file};
+
+/// Memory that any run may take, whatever its server sends, in bytes.
+pub const OF_ANY_RUN_BYTES: u64 = 512 << 20;
+/// A prompt token as text, in the request and in its body.
+const PROMPT_TOKEN_BYTES: u64 = 16;
+/// A row of a data set takes at most so many times the bytes that it has in the file.
+const ROW_GROWTH: u64 = 8;
+
+/// The memory of a plan, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PlanMemory {
+    /// What any run may take.
+    pub of_any_run: u64,
+    /// The prompts of the pass that has most; absent where the data set says how long they are.
+    pub prompts: Option<u64>,
+    /// The answers in flight of the pass that has most; absent likewise.
+    pub answers: Option<u64>,
+    /// The rows of the data set.
+    pub data_set: u64,
+}
+
+impl PlanMemory {
+    /// The memory of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        let largest = |of: &dyn Fn(&PassPlan, u32, u32) -> Option<u64>| {
+            let cells = plan.cells.iter();
+            let all = cells.flat_map(|cell| {
+                let passes = plan.passes_of(*cell);
+                passes.into_iter().map(|pass| of(&pass, cell.input_length, cell.output_length))
+            });
+            all.collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max())
+        };
+        let prompts = |pass: &PassPlan, input: u32, _: u32| {
+            let requests = u64::from(pass.requests().unwrap_or(in_flight(pass)));
+            let tokens = requests.saturating_mul(u64::from(input));
+            (input > 0).then(|| {
+                tokens.min(MAX_TOKENS_IN_MEMORY + u64::from(input) * 512) * PROMPT_TOKEN_BYTES
+            })
+        };
+        let answers = |pass: &PassPlan, _: u32, output: u32| {
+            (output > 0).then(|| u64::from(in_flight(pass)) * of_answer(output) as u64)
+        };
+        Self {
+            of_any_run: OF_ANY_RUN_BYTES,
+            prompts: largest(&prompts),
+            answers: largest(&answers),
+            data_set: data_set_bytes(plan),
+        }
+    }
+
+    /// One line for people.
+    pub fn words(&self) -> String {
+        let mib = |bytes: u64| format!("{} MiB", bytes.div_ceil(1 << 20));
+        let own = |bytes: Option<u64>| {
+            bytes.map_or_else(|| "as long as the data set has them".to_owned(), mib)
+        };
+        format!(
+            "memory: at most {}, and for this plan: prompts {}, answers in flight {}, data set {} \
+             (docs/limits.md)",
+            mib(self.of_any_run),
+            own(self.prompts),
+            own(self.answers),
+            mib(self.data_set)
+        )
+    }
+}
+
+/// Requests in flight at one time, at most.
+fn in_flight(pass: &PassPlan) -> u32 {
+    let load = pass.load();
+    let by_time =
+        pass.bound().duration.map_or(f64::INFINITY, |span| span.as_secs_f64() * load.peak_rate());
+    let begun = load.requests().unwrap_or(by_time.ceil() as u32);
+    let at_once = match load.is_scheduled() {
+        true => pass.limit().0.unwrap_or(MAX_IN_FLIGHT),
+        false => load.at_start().unwrap_or(MAX_IN_FLIGHT),
+    };
+    at_once.min(begun).min(MAX_IN_FLIGHT)
+}
+
+/// What the data set of a plan takes at most: its file may be packed, or written more tightly than it
+/// is kept.
+fn data_set_bytes(plan: &Plan) -> u64 {
+    let Some(file) = dataset_file(plan) else { return 0 };
+    let size = std::fs::metadata(&file).map_or(0, |found| found.len());
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("parquet") => 2 * MAX_DATA_SET_BYTES,
+        // ShareGPT's: of each row the texts are kept.
+        Some("json") => size.saturating_mul(2),
+        _ => size.saturating_mul(ROW_GROWTH),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_plan::spec::{Known, Spec};
+    use serde_json::json;
+
+    fn memory(keys: serde_json::Value) -> PlanMemory {
+        let spec: Spec = serde_json::from_value(keys).unwrap();
+        PlanMemory::of(&spec.resolve(&Known { dialects: &[], models: &["chatglm3-6b"] }).unwrap())
+    }
+
+    #[test]
+    fn a_plan_says_how_much_memory_its_prompts_and_its_answers_take() {
+        let lengths = |concurrency: u32, requests: u32| {
+            json!({"input_lengths": [64, 128], "output_lengths": [996], "requests": requests,
+                   "concurrency": [concurrency]})
+        };
+        let found = memory(lengths(8, 100));
+        assert_eq!(found.prompts, Some(100 * 128 * 16));
+        assert_eq!(found.answers, Some(8 * 1_000 * 240));
+        assert_eq!((found.data_set, found.of_any_run), (0, 512 << 20));
+        // No more are in flight than there are.
+        assert_eq!(memory(lengths(1_000, 4)).answers, Some(4 * 1_000 * 240));
+        // Prompts of a long pass are made while it runs.
+        let long = memory(lengths(8, 10_000_000)).prompts.unwrap();
+        assert!(long < 600 << 20, "{long}");
+        assert!(found.words().contains("prompts 1 MiB, answers in flight 2 MiB, data set 0 MiB"));
+    }
+}

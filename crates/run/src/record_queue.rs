@@ -1,0 +1,128 @@
+//! The way of records from the load generator to the thread that writes them. Its memory is bounded:
+//! while more wait than may, no request begins.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::time::Duration;
+
+use inferometer_drive::Recorder;
+use inferometer_model::record::{Event, Read, Record};
+
+/// Memory of the records that wait to be written, in bytes, beyond which no request begins.
+pub const QUEUE_BYTES: usize = 64 << 20;
+
+/// How long a record of a request that never begins waits for room until it looks again.
+const WAIT: Duration = Duration::from_millis(1);
+
+/// A record on its way, with its output text where a tokenizer is to count it.
+pub struct Message {
+    /// The record.
+    pub record: Record,
+    /// The text.
+    pub text: Option<String>,
+    /// The memory that it takes, in bytes.
+    pub bytes: usize,
+}
+
+/// Both ends of the way.
+pub fn record_queue() -> (ToWriter, FromDriver) {
+    let (sender, receiver) = channel();
+    let waiting = Arc::<AtomicUsize>::default();
+    (
+        ToWriter { sender, waiting: Arc::clone(&waiting), limit: QUEUE_BYTES },
+        FromDriver { receiver, waiting },
+    )
+}
+
+/// Hands records over to the thread that writes them.
+pub struct ToWriter {
+    sender: Sender<Message>,
+    waiting: Arc<AtomicUsize>,
+    limit: usize,
+}
+
+/// Takes records over from the load generator.
+pub struct FromDriver {
+    receiver: Receiver<Message>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl FromDriver {
+    /// The next record, if there is one now.
+    ///
+    /// # Errors
+    /// When there is none now, or there will be none any more.
+    pub fn try_recv(&self) -> Result<Message, TryRecvError> {
+        let message = self.receiver.try_recv()?;
+        self.waiting.fetch_sub(message.bytes, Relaxed);
+        Ok(message)
+    }
+}
+
+impl Recorder for ToWriter {
+    fn record(&mut self, record: Record, text: Option<String>) {
+        let bytes = size_of::<Message>()
+            + record.reads.capacity() * size_of::<Read>()
+            + record.events.capacity() * size_of::<Event>()
+            + [&text, &record.detail]
+                .iter()
+                .map(|it| it.as_ref().map_or(0, String::len))
+                .sum::<usize>();
+        // What was in flight must not wait, for other answers arrive. What never begins can.
+        let never_begun = record.picked.is_none();
+        while never_begun && self.is_behind() && Arc::strong_count(&self.waiting) > 1 {
+            std::thread::sleep(WAIT);
+        }
+        self.waiting.fetch_add(bytes, Relaxed);
+        // A writer that has failed says so itself, when the pass is over.
+        let _ = self.sender.send(Message { record, text, bytes });
+    }
+
+    fn is_behind(&self) -> bool {
+        self.waiting.load(Relaxed) > self.limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_model::time::Nanos;
+
+    #[test]
+    fn requests_wait_while_records_take_more_memory_than_they_may() {
+        let (mut to, from) = record_queue();
+        let limit = to.limit;
+        let mut record = Record { picked: Some(Nanos(1)), ..Record::planned(0, 0, Nanos(0)) };
+        record.reads.reserve_exact(limit / size_of::<Read>());
+        to.record(record, Some("text".to_owned()));
+        assert!(to.is_behind());
+        let message = from.try_recv().expect("a record waits");
+        assert!(!to.is_behind() && message.bytes > limit);
+        assert_eq!(to.waiting.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn records_of_requests_that_never_begin_wait_for_room_and_not_for_a_writer_that_is_gone() {
+        let (mut to, from) = record_queue();
+        to.limit = 4 * size_of::<Message>();
+        let writer = std::thread::spawn(move || {
+            let mut seen = 0;
+            loop {
+                match from.try_recv() {
+                    Ok(_) => seen += 1,
+                    Err(TryRecvError::Empty) => std::thread::yield_now(),
+                    Err(TryRecvError::Disconnected) => return seen,
+                }
+            }
+        });
+        (0..100).for_each(|index| to.record(Record::planned(0, index, Nanos(0)), None));
+        assert!(to.waiting.load(Relaxed) <= 6 * size_of::<Message>());
+        drop(to);
+        assert_eq!(writer.join().unwrap(), 100);
+        let (mut to, from) = record_queue();
+        to.limit = 0;
+        drop(from);
+        (0..3).for_each(|index| to.record(Record::planned(0, index, Nanos(0)), None));
+    }
+}

@@ -1,0 +1,53 @@
+//! Which form a body has: whether it is the one that was asked for, and where its messages end. It
+//! decodes nothing.
+
+use memchr::memchr2;
+
+use crate::dialect::Framing;
+use crate::http::Head;
+
+/// Passes on the messages that end with NUL or LF and keeps an incomplete one. JSON holds neither byte
+/// unescaped. Returns the length of the incomplete message.
+pub(crate) fn delimited(
+    partial: &mut Vec<u8>,
+    bytes: &[u8],
+    mut message: impl FnMut(&str),
+) -> usize {
+    let mut rest = bytes;
+    while let Some(end) = memchr2(0, b'\n', rest) {
+        let part = &rest[..end];
+        rest = &rest[end + 1..];
+        if partial.is_empty() {
+            if !part.is_empty() {
+                message(&String::from_utf8_lossy(part));
+            }
+        } else {
+            partial.extend_from_slice(part);
+            message(&String::from_utf8_lossy(partial));
+            partial.clear();
+        }
+    }
+    partial.extend_from_slice(rest);
+    partial.len()
+}
+
+/// Why a success cannot carry the requested body, by its header fields.
+pub(crate) fn mismatch(framing: Framing, head: &Head) -> Option<String> {
+    if let Some(coding) = head.header("content-encoding")
+        && !coding.trim().eq_ignore_ascii_case("identity")
+    {
+        return Some(format!("the body has content-encoding {coding:?}, not asked for"));
+    }
+    let media_type = head.header("content-type")?.split(';').next()?.trim().to_ascii_lowercase();
+    let (requested, fits) = match framing {
+        Framing::Sse => ("a stream of server-sent events", media_type == "text/event-stream"),
+        Framing::Delimited => (
+            "a stream of JSON messages",
+            !["text/html", "text/event-stream", "application/json"].contains(&&*media_type),
+        ),
+        Framing::WholeBody => {
+            ("one JSON body", !["text/html", "text/event-stream"].contains(&&*media_type))
+        }
+    };
+    (!fits).then(|| format!("{requested} was asked for, the server answered with {media_type}"))
+}

@@ -1,0 +1,184 @@
+//! The files of data sets: only regular ones, of a limited size, and no row of them so large that it
+//! would take much memory once it is parsed. It knows no format.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+use inferometer_model::json::parsed_bytes;
+use inferometer_net::file;
+
+use crate::error::WorkloadError;
+
+/// The largest file of a data set, in bytes: ShareGPT's is 673 MB.
+pub const MAX_FILE_BYTES: u64 = 1 << 30;
+/// The largest row of a file, in bytes; to count its tokens takes some forty times as much.
+pub const MAX_ROW_BYTES: usize = 8 << 20;
+/// Memory that one row may take once it is parsed, in bytes.
+const MAX_PARSED_BYTES: usize = 256 << 20;
+
+/// Bytes read at a time.
+const CHUNK: usize = 1 << 20;
+
+/// What ends a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowEnd {
+    /// The end of a line.
+    Line,
+    /// A call of [`RowMeter::next_row`].
+    Told,
+}
+
+/// Opens a file whose rows are read one after the other.
+///
+/// # Errors
+/// When it is no regular file, too large, or cannot be opened.
+pub(crate) fn open(path: &Path, row_end: RowEnd) -> Result<DataSetReader, WorkloadError> {
+    let file = open_file(path)?;
+    let meter = RowMeter::default();
+    let limited = RowLimit { inner: file, row_end, meter: meter.clone() };
+    Ok(DataSetReader { reader: BufReader::with_capacity(CHUNK, limited), meter })
+}
+
+/// Refuses what no data set is read from; a folder of texts is read file by file.
+///
+/// # Errors
+/// When it is a pipe or a device, too large, or cannot be opened.
+pub fn check(path: &Path) -> Result<(), WorkloadError> {
+    if path.is_dir() { Ok(()) } else { open_file(path).map(drop) }
+}
+
+/// Opens a file that its format reads in its own order.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_file(path: &Path) -> Result<File, WorkloadError> {
+    let unreadable = |error: io::Error| WorkloadError::unreadable(path, error);
+    let file = file::open(path).map_err(unreadable)?;
+    let size = file.metadata().map_err(unreadable)?.len();
+    if size > MAX_FILE_BYTES {
+        let reason = format!(
+            "has {} MiB; data sets of up to {} MiB are read: take a part of it",
+            size >> 20,
+            MAX_FILE_BYTES >> 20
+        );
+        return Err(WorkloadError::unreadable(path, reason));
+    }
+    Ok(file)
+}
+
+/// The whole text of a file.
+///
+/// # Errors
+/// As [`open`], and when it is not UTF-8.
+pub(crate) fn read_text(path: &Path) -> Result<String, WorkloadError> {
+    open_file(path)?;
+    file::read_text(path, MAX_FILE_BYTES as usize)
+        .map_err(|error| WorkloadError::unreadable(path, error))
+}
+
+/// An open file, and the meter of its rows.
+pub(crate) struct DataSetReader {
+    pub reader: BufReader<RowLimit>,
+    pub meter: RowMeter,
+}
+
+/// The bytes of the current row as far as it was read, and those that it takes once it is parsed.
+#[derive(Clone, Default)]
+pub(crate) struct RowMeter(Rc<Cell<(usize, usize)>>);
+
+impl RowMeter {
+    /// The next row begins.
+    pub fn next_row(&self) {
+        self.0.set((0, 0));
+    }
+
+    /// Adds bytes of the current row.
+    fn add(&self, bytes: &[u8]) {
+        let (read, parsed) = self.0.get();
+        self.0.set((read + bytes.len(), parsed + parsed_bytes(bytes)));
+    }
+
+    /// Why the current row is too large, if it is.
+    fn too_large(&self) -> Option<String> {
+        let (read, parsed) = self.0.get();
+        let (most_read, most_parsed) = (MAX_ROW_BYTES >> 20, MAX_PARSED_BYTES >> 20);
+        if read > MAX_ROW_BYTES {
+            Some(format!("a row of more than {most_read} MiB, the most that is taken"))
+        } else if parsed > MAX_PARSED_BYTES {
+            Some(format!(
+                "a row that takes more than {most_parsed} MiB of memory once it is parsed"
+            ))
+        } else {
+            None
+        }
+    }
+}
+
+/// Fails where a row takes too much memory.
+pub(crate) struct RowLimit {
+    inner: File,
+    row_end: RowEnd,
+    meter: RowMeter,
+}
+
+impl Read for RowLimit {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        let bytes = &buffer[..count];
+        let is_end = |byte: &u8| self.row_end == RowEnd::Line && *byte == b'\n';
+        let first = bytes.iter().position(is_end).unwrap_or(count);
+        self.meter.add(&bytes[..first]);
+        if let Some(why) = self.meter.too_large() {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+        }
+        if let Some(last) = bytes.iter().rposition(is_end) {
+            self.meter.next_row();
+            self.meter.add(&bytes[last..]);
+        }
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, Write};
+
+    #[test]
+    fn a_row_that_takes_too_much_memory_is_an_error_and_many_small_ones_are_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.jsonl");
+        let mut file = File::create(&path).unwrap();
+        // As one row it would take too much; as many it does not.
+        for _ in 0..16 {
+            file.write_all(&[b"{\"a\":[1,2]}\n".repeat(4_096), vec![b' '; 1 << 20]].concat())
+                .unwrap();
+            file.write_all(b"\n").unwrap();
+        }
+        let mut lines = open(&path, RowEnd::Line).unwrap().reader.lines();
+        assert!(lines.all(|line| line.is_ok()));
+        file.write_all(&b"{".repeat(1 << 20)).unwrap();
+        let mut lines = open(&path, RowEnd::Line).unwrap().reader.lines();
+        let told = lines.find_map(Result::err).unwrap().to_string();
+        assert!(told.contains("256 MiB of memory"), "{told}");
+        let mut file = File::create(&path).unwrap();
+        file.write_all(&[b'w'; MAX_ROW_BYTES + 1]).unwrap();
+        let mut lines = open(&path, RowEnd::Line).unwrap().reader.lines();
+        let told = lines.find_map(Result::err).unwrap().to_string();
+        assert!(told.contains("a row of more than 8 MiB"), "{told}");
+    }
+
+    #[test]
+    fn a_device_and_a_file_that_is_too_large_are_no_data_sets() {
+        let told = open_file(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(told.contains("not a regular file"), "{told}");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large");
+        File::create(&path).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
+        let told = open_file(&path).unwrap_err().to_string();
+        assert!(told.contains("up to 1024 MiB"), "{told}");
+    }
+}
