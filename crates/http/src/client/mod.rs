@@ -9,6 +9,7 @@
 
 mod error;
 mod keep_alive;
+mod protocol;
 mod redact;
 mod stream;
 
@@ -20,13 +21,14 @@ use inferometer_net::monotonic_now;
 use inferometer_net::tls::{TlsClient, Trust};
 use inferometer_plan::Url;
 use inferometer_wire::error_message;
-use inferometer_wire::http::{Ended, Piece, ResponseParser, request_head};
+use inferometer_wire::http::{Ended, HttpError, Piece, ResponseParser, request_head};
 
 pub use error::ClientError;
 pub use keep_alive::KeepAliveClient;
 pub use redact::redact;
 
 use error::no_tls;
+use protocol::{HTTP1_IS_NEEDED, Other, other_protocol};
 use stream::Stream;
 
 /// The longest response body that is read, in bytes.
@@ -56,10 +58,18 @@ pub struct Client {
 pub struct ClientResponse {
     /// The HTTP status.
     pub status: u16,
-    /// The `server` header.
-    pub server: Option<String>,
+    /// The header fields in order.
+    pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
+}
+
+impl ClientResponse {
+    /// The value of the first header field of that name, whatever its case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let field = self.headers.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
+        field.map(|(_, value)| value.as_str())
+    }
 }
 
 /// What happens to a connection after a response.
@@ -177,7 +187,7 @@ impl Client {
         stream: &mut Stream,
     ) -> Result<(ClientResponse, bool), ClientError> {
         let mut parser = ResponseParser::new();
-        let mut response = ClientResponse { status: 0, server: None, body: Vec::new() };
+        let mut response = ClientResponse { status: 0, headers: Vec::new(), body: Vec::new() };
         let mut buffer = [0; 16 << 10];
         let start = monotonic_now();
         while !parser.is_done() {
@@ -196,14 +206,14 @@ impl Client {
             let sink = &mut |piece: Piece<'_>| match piece {
                 Piece::Head(head) => {
                     response.status = head.status;
-                    response.server = head.header("server").map(str::to_owned);
+                    response.headers = head.headers.clone();
                 }
                 Piece::Body(bytes) => response.body.extend_from_slice(bytes),
                 Piece::End => {}
             };
             parser
                 .push(&buffer[..count.unwrap_or(0)], sink)
-                .map_err(|error| self.garbled(path, error))?;
+                .map_err(|error| self.not_http(path, &error))?;
             let is_late = monotonic_now().since(start) > self.deadline;
             if is_late && !parser.is_done() {
                 let trickles = "it trickles, and is not whole in the time that it has";
@@ -214,6 +224,36 @@ impl Client {
             }
         }
         Ok((response, parser.keep_alive()))
+    }
+
+    /// Whether the server takes a TLS connection. Nothing is sent over it.
+    pub fn takes_tls(&self) -> bool {
+        let Ok(tls) = TlsClient::new(&self.url.host, &Trust::Anybody) else { return false };
+        Stream::connect(&Self { tls: Some(tls), ..self.clone() }).is_ok()
+    }
+
+    /// That the server speaks TLS, where the address says that it does not.
+    pub fn speaks_tls(&self) -> ClientError {
+        let secure = Url { secure: true, ..self.url.clone() };
+        ClientError::OtherProtocol {
+            url: self.url.to_string(),
+            speaks: "TLS",
+            advice: format!("give {secure} as the target"),
+        }
+    }
+
+    /// What came instead of HTTP/1.1.
+    fn not_http(&self, path: &str, error: &HttpError) -> ClientError {
+        let HttpError::Head { begins, .. } = error else { return self.garbled(path, error) };
+        match other_protocol(begins.as_bytes()) {
+            Some(Other::Tls) if !self.url.secure => self.speaks_tls(),
+            Some(Other::Http2) => ClientError::OtherProtocol {
+                url: self.url.to_string(),
+                speaks: "HTTP/2",
+                advice: HTTP1_IS_NEEDED.to_owned(),
+            },
+            _ => self.garbled(path, error),
+        }
     }
 
     fn broken(&self, path: &str, source: io::Error) -> ClientError {
