@@ -6,6 +6,7 @@ mod exit;
 
 mod interrupt;
 mod lifeline;
+mod not_text;
 mod program;
 
 mod consent;
@@ -32,7 +33,16 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let matches = with_negative_numbers(Arguments::command()).get_matches();
+    let matches = with_negative_numbers(Arguments::command()).try_get_matches();
+    let matches = matches.unwrap_or_else(|error| {
+        let given: Vec<_> = std::env::args_os().skip(1).collect();
+        if let Some(why) = not_text::refusal(&error, &given) {
+            let failure = exit::Failure::usage(why);
+            failure.print();
+            std::process::exit(failure.code().into());
+        }
+        error.exit()
+    });
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match arguments.command.run() {
         Ok(()) => ExitCode::SUCCESS,
