@@ -39,7 +39,7 @@ pub(crate) struct Wanted<'a> {
 
 /// What came of asking once.
 enum Attempt {
-    Ready(Reached),
+    Ready(Box<Reached>),
     /// Waiting may help.
     NotYet(String),
     Failed(String),
@@ -51,7 +51,7 @@ enum Attempt {
 /// When it does not, or is not ready to serve.
 pub(crate) fn connect(wanted: Wanted<'_>) -> Result<Reached, RunError> {
     match attempt(wanted, false) {
-        Attempt::Ready(reached) => Ok(reached),
+        Attempt::Ready(reached) => Ok(*reached),
         Attempt::NotYet(why) | Attempt::Failed(why) => Err(RunError::target(why)),
     }
 }
@@ -69,7 +69,7 @@ pub(crate) fn wait_for(
     let mut told_at = None;
     loop {
         let why = match attempt(wanted, true) {
-            Attempt::Ready(reached) => return Ok(reached),
+            Attempt::Ready(reached) => return Ok(*reached),
             Attempt::Failed(why) => return Err(RunError::target(why)),
             Attempt::NotYet(why) => why,
         };
@@ -111,7 +111,7 @@ fn attempt(wanted: Wanted<'_>, waits: bool) -> Attempt {
     if waits && is_empty && lists_a_model {
         return Attempt::NotYet(format!("{url}: lists no models yet"));
     }
-    Attempt::Ready(reached)
+    Attempt::Ready(Box::new(reached))
 }
 
 /// Whether a server that starts may answer so.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::support::{folder, inferometer, measure, told};
+use crate::support::{Nobody, Running, folder, inferometer, measure, told};
 
 const LISTED: &str = r#"{"object":"list","data":[{"id":"m","object":"model"}]}"#;
 
@@ -161,6 +161,19 @@ fn a_server_that_loads_is_waited_for_where_that_is_wanted() {
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
     assert_eq!(summary["cells"][0]["passes"][0]["outcomes"]["complete"], 6);
     assert!(told(&output).contains("waiting for the server"), "{}", told(&output));
+}
+
+#[test]
+fn waiting_ends_when_its_user_ends_it() {
+    let (folder, nobody) = (folder(), Nobody::new());
+    let mut run = Running::start(folder.path(), &["run", "--target", &nobody.url, "--wait", "10m"]);
+    let mut errors = run.errors().map_while(Result::ok);
+    let waits = errors.find(|line| line.contains("waiting for the server"));
+    assert!(waits.is_some_and(|line| line.contains("Connection refused")));
+    run.signal("-INT");
+    // What it still says is read, so that it can say it.
+    let _ = errors.count();
+    assert_eq!(run.finish().status.code(), Some(130));
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn a_server_that_dies_in_a_cell_is_started_again_for_the_next_and_the_run_fails(
     assert!(told.contains("| attempt"), "{told}");
     let summary = summary.expect("a summary");
     // Its last lines are told once; everywhere else its first error stands for them.
-    assert_eq!(told.matches("attempt").count(), 1, "{told}");
+    assert_eq!(told.matches("| attempt").count(), 1, "{told}");
     let findings = summary["findings"].as_array().expect("findings");
     let died = findings.iter().find(|finding| finding["code"] == "server_died").expect("a finding");
     let message = died["message"].as_str().expect("text");
