@@ -60,7 +60,12 @@ pub fn probe(client: &Client) -> Result<Found, ClientError> {
     {
         engines::note_llama_cpp(&mut found, &props);
     }
-    further(&mut asker, &mut found, owner.as_deref())?;
+    let told = further(&mut asker, &mut found, owner.as_deref());
+    // Where it is known how to speak to the server, its make is no reason not to: LiteLLM takes longer
+    // than that to describe its API for the first time.
+    if found.dialect.is_none() {
+        told?;
+    }
     if let Some(version) = asker.header_seen("x-litellm-version") {
         (found.engine, found.version) = (Some("litellm"), Some(version));
     }
