@@ -35,6 +35,7 @@ use reasons::UnknownReasons;
 pub struct Inspector {
     place: String,
     ignore_eos: bool,
+    honours_ignore_eos: bool,
     streamed: bool,
     completed: u64,
     arrivals: ArrivalRate,
@@ -57,6 +58,7 @@ impl Inspector {
         Self {
             place: format!("{cell}, {pass}"),
             ignore_eos: sampling.ignore_eos,
+            honours_ignore_eos: true,
             streamed: false,
             completed: 0,
             arrivals: ArrivalRate::of(pass),
@@ -95,6 +97,13 @@ impl Inspector {
     #[must_use]
     pub fn with_template(mut self, tokens: u32) -> Self {
         self.inputs.template = tokens;
+        self
+    }
+
+    /// Says whether the server goes on after end-of-text when it is asked to, as far as that is known.
+    #[must_use]
+    pub fn with_ignore_eos(mut self, is_honoured: bool) -> Self {
+        self.honours_ignore_eos = is_honoured;
         self
     }
 
@@ -149,7 +158,7 @@ impl Inspector {
         findings.extend(self.reasons.findings());
         findings.extend(self.outputs.empty());
         if self.ignore_eos {
-            findings.extend(self.outputs.short());
+            findings.extend(self.outputs.short(self.honours_ignore_eos));
         }
         findings.extend(self.outputs.long());
         findings.extend(self.inputs.differing());

@@ -104,6 +104,7 @@ fn passes(load: &ClientLoad) -> Result<PassRunner<EpollNet>, CheckError> {
             headers: Vec::new(),
             model: "truth".to_owned(),
         },
+        sends_ignore_eos: true,
         keep_text: false,
         reuse_connections: true,
         cut_off: false,

@@ -6,6 +6,7 @@ mod exit;
 
 mod interrupt;
 mod lifeline;
+mod not_text;
 mod program;
 
 mod consent;
@@ -48,6 +49,12 @@ fn main() -> ExitCode {
 
 /// Ends as `clap` does with help or with wrong arguments. A key among these is not repeated.
 fn refuse(error: &clap::Error) -> ! {
+    let given: Vec<_> = std::env::args_os().skip(1).collect();
+    if let Some(why) = not_text::refusal(error, &given) {
+        let failure = exit::Failure::usage(why);
+        failure.print();
+        std::process::exit(failure.code().into());
+    }
     let text = error.to_string();
     if error.use_stderr() && console::secrets().is_in(&text) {
         console::tell(text.trim_end());

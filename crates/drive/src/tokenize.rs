@@ -1,5 +1,5 @@
-//! The server's own tokenizer, through its `/tokenize` and `/detokenize`. Never used while a pass
-//! runs.
+//! The server's own tokenizer, through its `/tokenize` and `/detokenize` or what it has for them. Never
+//! used while a pass runs.
 
 use std::sync::OnceLock;
 
@@ -10,10 +10,22 @@ use serde_json::{Value, json};
 /// The form of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Api {
-    /// `{"model", "prompt", "add_special_tokens"}`: vLLM, and the embedded engine.
+    /// `{"model", "prompt", "add_special_tokens"}`: vLLM, SGLang, and the embedded engine.
     Vllm,
     /// `{"content", "add_special"}`: llama.cpp.
     LlamaCpp,
+    /// `{"model", "input"}`: llama-cpp-python, which cannot leave out special tokens.
+    LlamaCppPython,
+}
+
+impl Api {
+    /// Where texts are encoded, and where tokens are decoded.
+    fn paths(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Vllm | Self::LlamaCpp => ("/tokenize", "/detokenize"),
+            Self::LlamaCppPython => ("/extras/tokenize", "/extras/detokenize"),
+        }
+    }
 }
 
 /// A tokenizer inside the server under test. Each call is a request, so it shapes prompts before a
@@ -22,6 +34,8 @@ pub struct ServerTokenizer {
     client: KeepAliveClient,
     model: String,
     api: Api,
+    /// Tokens that the server puts before each text, which are none of it.
+    lead: Vec<u32>,
     plain: OnceLock<Plain>,
 }
 
@@ -43,13 +57,17 @@ const WORDS: &str = include_str!("words.txt");
 impl ServerTokenizer {
     /// The tokenizer of a server, if it has one that both encodes and decodes.
     pub fn of(client: &Client, model: &str) -> Option<Self> {
-        [Api::Vllm, Api::LlamaCpp].into_iter().find_map(|api| {
-            let candidate = Self {
+        [Api::Vllm, Api::LlamaCpp, Api::LlamaCppPython].into_iter().find_map(|api| {
+            let mut candidate = Self {
                 client: KeepAliveClient::new(client),
                 model: model.to_owned(),
                 api,
+                lead: Vec::new(),
                 plain: OnceLock::new(),
             };
+            if api == Api::LlamaCppPython {
+                candidate.lead = candidate.encode("").ok()?;
+            }
             let ids = candidate.encode(" the quick brown fox").ok()?;
             let text = candidate.decode(&ids).ok()?;
             (!ids.is_empty() && text.trim() == "the quick brown fox").then_some(candidate)
@@ -70,7 +88,7 @@ impl ServerTokenizer {
 
 impl Tokenizer for ServerTokenizer {
     fn name(&self) -> String {
-        format!("{}/tokenize", self.client.client().url)
+        format!("{}{}", self.client.client().url, self.api.paths().0)
     }
 
     fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
@@ -79,19 +97,27 @@ impl Tokenizer for ServerTokenizer {
                 json!({"model": self.model, "prompt": text, "add_special_tokens": false})
             }
             Api::LlamaCpp => json!({"content": text, "add_special": false}),
+            Api::LlamaCppPython => json!({"model": self.model, "input": text}),
         };
-        let response = self.post("/tokenize", &body)?;
+        let response = self.post(self.api.paths().0, &body)?;
         let ids = response["tokens"].as_array().map(|ids| ids.iter().map(id).collect());
-        ids.flatten().ok_or_else(|| self.failed("the answer holds no list of token ids"))
+        let ids: Option<Vec<u32>> = ids.flatten();
+        let mut ids = ids.ok_or_else(|| self.failed("the answer holds no list of token ids"))?;
+        if ids.starts_with(&self.lead) {
+            ids.drain(..self.lead.len());
+        }
+        Ok(ids)
     }
 
     fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
-        let (body, key) = match self.api {
-            Api::Vllm => (json!({"model": self.model, "tokens": ids}), "prompt"),
-            Api::LlamaCpp => (json!({"tokens": ids}), "content"),
+        let body = match self.api {
+            Api::Vllm | Api::LlamaCppPython => json!({"model": self.model, "tokens": ids}),
+            Api::LlamaCpp => json!({"tokens": ids}),
         };
-        let response = self.post("/detokenize", &body)?;
-        let text = response[key].as_str().map(str::to_owned);
+        let response = self.post(self.api.paths().1, &body)?;
+        // vLLM, llama.cpp, and SGLang and llama-cpp-python, in this order.
+        let text = ["prompt", "content", "text"].iter().find_map(|key| response[*key].as_str());
+        let text = text.map(str::to_owned);
         text.ok_or_else(|| self.failed("the answer holds no text"))
     }
 

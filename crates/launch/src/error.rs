@@ -73,6 +73,15 @@ pub enum LaunchError {
     Preset(String),
 }
 
+/// What a log says of why its server ended, in one line.
+pub(crate) fn log_in_short(ended: &Ended) -> String {
+    match (ended.first_errors.first(), ended.last_lines.last()) {
+        (Some(error), _) => format!("its first error: {}", error.trim()),
+        (None, Some(line)) => format!("its last line: {}", line.trim()),
+        (None, None) => "it wrote nothing".to_owned(),
+    }
+}
+
 /// The last lines of a log as the end of a sentence, preceded by its first errors where these are not
 /// among them.
 pub(crate) fn log_excerpt(ended: &Ended) -> String {

@@ -112,9 +112,15 @@ fn watch(pid: u32, mut reader: PipeReader, sender: &SyncSender<GuardEvent>) {
     let log = sender.clone();
     std::thread::spawn(move || {
         let mut buffer = vec![0; 64 << 10];
-        while let Ok(count @ 1..) = reader.read(&mut buffer) {
-            if log.send(GuardEvent::Output(buffer[..count].to_vec())).is_err() {
-                return;
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(count @ 1..) => {
+                    if log.send(GuardEvent::Output(buffer[..count].to_vec())).is_err() {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => break,
             }
         }
         let _ = log.send(GuardEvent::LogEnded);

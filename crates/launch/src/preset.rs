@@ -9,19 +9,23 @@ use inferometer_plan::spec::{ServerSpec, toml_mistake};
 use crate::error::LaunchError;
 
 /// The built-in presets: name and file.
-const PRESETS: [(&str, &str); 12] = [
+const PRESETS: [(&str, &str); 16] = [
     ("inferometer", include_str!("../presets/inferometer.toml")),
     ("vllm", include_str!("../presets/vllm.toml")),
     ("vllm-0.2", include_str!("../presets/vllm-0.2.toml")),
     ("sglang", include_str!("../presets/sglang.toml")),
     ("tgi", include_str!("../presets/tgi.toml")),
     ("llama-cpp", include_str!("../presets/llama-cpp.toml")),
+    ("llama-cpp-python", include_str!("../presets/llama-cpp-python.toml")),
+    ("mlx-lm", include_str!("../presets/mlx-lm.toml")),
+    ("max", include_str!("../presets/max.toml")),
     ("tensorrt-llm", include_str!("../presets/tensorrt-llm.toml")),
     ("triton", include_str!("../presets/triton.toml")),
     ("lmdeploy", include_str!("../presets/lmdeploy.toml")),
     ("mistral-rs", include_str!("../presets/mistral-rs.toml")),
     ("ollama", include_str!("../presets/ollama.toml")),
     ("transformers-serve", include_str!("../presets/transformers-serve.toml")),
+    ("litellm", include_str!("../presets/litellm.toml")),
 ];
 
 /// The presets by name, each with its file.

@@ -14,7 +14,7 @@ use inferometer_drive::probe::probe;
 use inferometer_http::client::Client;
 use inferometer_net::tls::Trust;
 use inferometer_net::{free_port, monotonic_now};
-use inferometer_plan::{LaunchPlan, Url};
+use inferometer_plan::{LaunchPlan, Url, shell};
 
 use crate::error::LaunchError;
 use crate::event::{Ended, Event, Order, Usage};
@@ -78,13 +78,21 @@ impl LaunchedServer {
         headers: &[(String, String)],
     ) -> Result<Self, LaunchError> {
         let url = address(plan)?;
+        let (port, program_name) = (url.port.to_string(), program.to_string_lossy());
+        let places = [("{port}", &*port), ("{host}", &plan.host), ("{inferometer}", &program_name)];
         let fill = |word: &String| {
-            word.replace("{port}", &url.port.to_string())
-                .replace("{host}", &plan.host)
-                .replace("{inferometer}", &program.to_string_lossy())
+            places.iter().fold(word.clone(), |word, (place, value)| word.replace(place, value))
         };
+        let fill_line = |line: &String| {
+            places
+                .iter()
+                .fold(line.clone(), |line, (place, value)| shell::insert(&line, place, value))
+        };
+        let words = plan.command.iter().enumerate().map(|(at, word)| {
+            if shell::is_line(&plan.command, at) { fill_line(word) } else { fill(word) }
+        });
         let order = Order {
-            command: plan.command.iter().map(fill).collect(),
+            command: words.collect(),
             environment: plan.environment.iter().map(|(name, v)| (name.clone(), fill(v))).collect(),
             directory: plan.directory.clone(),
             ready_line: plan.ready_line.clone(),
@@ -250,6 +258,11 @@ impl LaunchedServer {
     /// How a server ended, with the last lines of its log, for an error message.
     pub fn end_message(ended: &Ended) -> String {
         format!("{}{}", ended.how, crate::error::log_excerpt(ended))
+    }
+
+    /// How a server ended, with its first error or its last line, in one line.
+    pub fn end_in_short(ended: &Ended) -> String {
+        format!("{}; {}", ended.how, crate::error::log_in_short(ended))
     }
 
     /// Ends the server, by SIGTERM and then SIGKILL, and waits until none of its processes is left.

@@ -40,6 +40,8 @@ pub enum Latency {
     Ttft,
     /// From one token to the next.
     Itl,
+    /// From a request's arrival in the server to its place in the batch.
+    Queue,
 }
 
 /// A histogram as servers expose it: everything since the server started. Seconds.

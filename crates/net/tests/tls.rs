@@ -16,6 +16,9 @@ use rustls::{ServerConfig, ServerConnection};
 const AUTHORITY: &[u8] = include_bytes!("../fixtures/tls/authority.pem");
 const CERTIFICATE: &[u8] = include_bytes!("../fixtures/tls/server.pem");
 const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
+/// A certificate that is its own authority, as `openssl req -x509` makes it.
+const SELF_SIGNED: &[u8] = include_bytes!("../fixtures/tls/self-signed.pem");
+const SELF_SIGNED_KEY: &[u8] = include_bytes!("../fixtures/tls/self-signed.key");
 const ADDRESS: &str = "127.0.0.1:443";
 /// The server listens by then.
 const START: Nanos = Nanos(1_000_000);
@@ -23,6 +26,8 @@ const LATER: Duration = Duration::from_millis(5);
 
 /// Sends back what it is sent, once all of it has come and a while later, and says goodbye.
 struct Echo {
+    /// Its certificate and the key of it.
+    shows: (&'static [u8], &'static [u8]),
     listening: bool,
     conn: Option<(ConnId, ServerConnection)>,
     expected: usize,
@@ -34,13 +39,21 @@ struct Echo {
 impl Echo {
     fn new(expected: usize) -> Self {
         let came = Vec::with_capacity(expected);
-        Self { listening: false, conn: None, expected, came, answer_at: None, unsent: Vec::new() }
+        Self {
+            shows: (CERTIFICATE, KEY),
+            listening: false,
+            conn: None,
+            expected,
+            came,
+            answer_at: None,
+            unsent: Vec::new(),
+        }
     }
 
-    fn session() -> ServerConnection {
+    fn session(&self) -> ServerConnection {
         let certificates =
-            CertificateDer::pem_slice_iter(CERTIFICATE).collect::<Result<_, _>>().unwrap();
-        let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
+            CertificateDer::pem_slice_iter(self.shows.0).collect::<Result<_, _>>().unwrap();
+        let key = PrivateKeyDer::from_pem_slice(self.shows.1).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -74,7 +87,7 @@ impl Actor<VirtualNet> for Echo {
         }
         for event in ready {
             if let Ready::Accepted(conn) = event {
-                self.conn = Some((*conn, Self::session()));
+                self.conn = Some((*conn, self.session()));
             }
         }
         let Some(conn) = self.conn.as_ref().map(|conn| conn.0) else { return Wake::WhenReady };
@@ -165,7 +178,10 @@ impl<N: Net> Actor<N> for Client {
 
 /// Sends `bytes`, reads into a buffer of `room`, and trusts as said a server of this name.
 fn talk(bytes: Vec<u8>, room: usize, host: &str, trust: &Trust) -> Client {
-    let mut echo = Echo::new(bytes.len());
+    talk_to(Echo::new(bytes.len()), bytes, room, host, trust)
+}
+
+fn talk_to(mut echo: Echo, bytes: Vec<u8>, room: usize, host: &str, trust: &Trust) -> Client {
     let client = Client { bytes, room, ..Client::default() };
     let mut secured = Secured::new(client, TlsClient::new(host, trust).unwrap());
     let mut hosts = virtual_net::hosts(2).into_iter();
@@ -203,9 +219,29 @@ fn a_server_that_nobody_vouches_for_is_not_spoken_to() {
 }
 
 #[test]
+fn a_server_with_a_certificate_of_its_own_is_trusted_where_that_was_given() {
+    let echo = || Echo { shows: (SELF_SIGNED, SELF_SIGNED_KEY), ..Echo::new(6) };
+    let talk = |host: &str, trust: &Trust| talk_to(echo(), b"secret".to_vec(), 1_000, host, trust);
+    let given = Trust::Also(SELF_SIGNED.to_vec());
+    let client = talk("localhost", &given);
+    assert_eq!((client.failed, client.came), (None, b"secret".to_vec()));
+    // The name counts as with any other, and so does another certificate that was given.
+    for (host, trust) in [
+        ("example.org", &given),
+        ("localhost", &Trust::Also(AUTHORITY.to_vec())),
+        ("localhost", &Trust::Known),
+    ] {
+        let client = talk(host, trust);
+        assert!(client.failed.is_some(), "{host}, {trust:?}");
+        assert_eq!((client.written, client.came.len()), (0, 0));
+    }
+}
+
+#[test]
 fn what_holds_no_certificate_is_refused() {
     let refused = |pem: &[u8]| TlsClient::new("a", &Trust::Also(pem.to_vec())).unwrap_err();
     assert!(refused(b"nothing").to_string().contains("holds none"));
+    assert!(refused(b"").to_string().contains("it is empty"));
     assert!(refused(KEY).to_string().contains("holds none"));
     assert!(TlsClient::new("not a name", &Trust::Known).is_err());
 }

@@ -17,4 +17,4 @@ pub use cards::{CardSource, Dcgm, local_cards, select_cards};
 pub use host::environment;
 pub use names::MetricNames;
 pub use observer::Observer;
-pub use scrape::Scrape;
+pub use scrape::{MissingMetrics, Scrape};

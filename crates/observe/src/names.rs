@@ -171,7 +171,7 @@ fn meaning(quantity: &str) -> Result<Meaning, String> {
         format!(
             "`{quantity}` is nothing that is asked of a server; there are running, waiting, \
              kv_use, preemptions, prefix_queries, prefix_hits, drafted, accepted, \
-             generation_tokens, ttft, itl"
+             generation_tokens, ttft, itl, queue"
         )
     })
 }

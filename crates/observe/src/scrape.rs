@@ -5,6 +5,24 @@ use inferometer_model::sample::ServerSample;
 
 use crate::names::{Histograms, MetricNames};
 
+/// Why there are no metrics that can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MissingMetrics {
+    /// No text came.
+    NoAnswer(String),
+    /// A text came that does not hold them. A fresh server may make them with its first request.
+    NotYet(String),
+}
+
+impl MissingMetrics {
+    /// What is missing, as text.
+    pub fn why(self) -> String {
+        match self {
+            Self::NoAnswer(why) | Self::NotYet(why) => why,
+        }
+    }
+}
+
 /// The address of a server's metrics, and the names to look for.
 #[derive(Clone)]
 pub struct Scrape {
@@ -41,17 +59,18 @@ impl Scrape {
     /// Scrapes once, to check that known metrics are there, and all those that the user named.
     ///
     /// # Errors
-    /// Why no known metric was found, or which are missing, as text.
-    pub fn check(&self) -> Result<(), String> {
-        let text = self.text()?;
-        match self.names.unknown_to(&text).as_slice() {
+    /// Why no known metric was found, or which are missing.
+    pub fn check(&self) -> Result<(), MissingMetrics> {
+        let text = self.text().map_err(MissingMetrics::NoAnswer)?;
+        let read = match self.names.unknown_to(&text).as_slice() {
             [] => self.parse(&text, Histograms::Read).map(drop),
             missing => Err(format!(
                 "{}: metrics_names: there is no metric `{}`",
                 self.address(),
                 missing.join("`, `")
             )),
-        }
+        };
+        read.map_err(MissingMetrics::NotYet)
     }
 
     /// Scrapes the server.

@@ -5,6 +5,7 @@
 
 pub mod precision;
 pub mod search;
+pub mod shell;
 pub mod template;
 
 mod parts;

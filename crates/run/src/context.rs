@@ -23,6 +23,8 @@ pub struct Context {
     pub headers: Vec<(String, String)>,
     /// Which certificate authorities are trusted.
     pub trust: Trust,
+    /// How long to wait for a server that runs elsewhere to become ready; absent: not at all.
+    pub wait: Option<Duration>,
     /// The database.
     pub store: PathBuf,
     /// The folder for reports; absent: one by the run's name in [`crate::outputs::DEFAULT_FOLDER`].

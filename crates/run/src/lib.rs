@@ -40,6 +40,7 @@ pub mod estimate;
 mod search_bound;
 pub mod search_text;
 
+mod connect;
 mod embedded_server;
 mod observers;
 mod prefix_cache;
@@ -47,6 +48,7 @@ mod servers;
 mod target;
 
 mod dataset_exhausted;
+mod ignore_eos;
 mod messages;
 mod model_limit;
 mod overhead;

@@ -9,6 +9,12 @@ use inferometer_plan::{Grid, Plan};
 
 use crate::error::RunError;
 
+/// The facts of servers that limit prompt and output together: of vLLM and SGLang, of TGI, of
+/// llama.cpp.
+const WHOLE: [&str; 3] = ["max_model_len", "max_total_tokens", "n_ctx_slot"];
+/// The facts of servers that limit the prompt alone: of TGI, by its version.
+const PROMPT: [&str; 2] = ["max_input_tokens", "max_input_length"];
+
 /// Cells whose prompts leave room for an output, and whose outputs do not fit whole: some servers
 /// cut them, others refuse the request.
 ///
@@ -18,18 +24,23 @@ pub(crate) fn check(
     plan: &Plan,
     facts: &BTreeMap<String, String>,
 ) -> Result<Option<Finding>, RunError> {
-    let limit = facts.get("max_model_len").and_then(|text| text.parse::<u64>().ok());
-    let Some(limit) = limit.filter(|_| plan.workload.grid() == Grid::Tokens) else {
+    if plan.workload.grid() != Grid::Tokens {
         return Ok(None);
-    };
-    let impossible: Vec<String> = lengths(plan, |cell| u64::from(cell.input_length) >= limit);
-    if !impossible.is_empty() {
-        return Err(RunError::plan(format!(
-            "input_lengths (--input-lengths): the server takes {limit} tokens at most, prompt and \
-             output together (its max_model_len), so nothing can be measured at {}; leave these \
-             out, or start the server with a larger limit",
-            impossible.join(", ")
-        )));
+    }
+    if let Some((name, limit)) = stated(facts, &PROMPT) {
+        let too_long = lengths(plan, |cell| u64::from(cell.input_length) > limit);
+        if !too_long.is_empty() {
+            return Err(impossible(
+                &format!("prompts of {limit} tokens at most (its {name})"),
+                &too_long,
+            ));
+        }
+    }
+    let Some((name, limit)) = stated(facts, &WHOLE) else { return Ok(None) };
+    let too_long = lengths(plan, |cell| u64::from(cell.input_length) >= limit);
+    if !too_long.is_empty() {
+        let most = format!("{limit} tokens at most, prompt and output together (its {name})");
+        return Err(impossible(&most, &too_long));
     }
     let long = |cell: &CellPlan| {
         u64::from(cell.input_length) + u64::from(cell.output_length) > limit
@@ -45,6 +56,19 @@ pub(crate) fn check(
     Ok((!long.is_empty()).then_some(finding))
 }
 
+/// The first of these limits that the server states.
+fn stated(facts: &BTreeMap<String, String>, names: &[&'static str]) -> Option<(&'static str, u64)> {
+    names.iter().find_map(|name| Some((*name, facts.get(*name)?.parse().ok()?)))
+}
+
+fn impossible(most: &str, lengths: &[String]) -> RunError {
+    RunError::plan(format!(
+        "input_lengths (--input-lengths): the server takes {most}, so nothing can be measured at {}; \
+         leave these out, or start the server with a larger limit",
+        lengths.join(", ")
+    ))
+}
+
 fn lengths(plan: &Plan, of: impl Fn(&CellPlan) -> bool) -> Vec<String> {
     plan.cells.iter().filter(|cell| of(cell)).map(ToString::to_string).collect()
 }
@@ -57,15 +81,19 @@ mod tests {
     #[test]
     fn what_a_server_cannot_answer_is_refused_and_what_it_may_cut_is_told() {
         let known = Known { dialects: &[], models: &["chatglm3-6b"] };
-        let told = |inputs: &[u32], outputs: &[u32], limit: Option<&str>| {
+        let told_by = |inputs: &[u32], outputs: &[u32], facts: &[(&str, &str)]| {
             let spec = Spec {
                 input_lengths: Some(inputs.to_vec()),
                 output_lengths: Some(outputs.to_vec()),
                 ..Spec::default()
             };
             let plan = spec.resolve(&known).expect("a plan");
-            let fact = limit.map(|limit| ("max_model_len".to_owned(), limit.to_owned()));
-            check(&plan, &fact.into_iter().collect())
+            let facts = facts.iter().map(|(name, limit)| ((*name).to_owned(), (*limit).to_owned()));
+            check(&plan, &facts.collect())
+        };
+        let told = |inputs: &[u32], outputs: &[u32], limit: Option<&str>| {
+            let fact = limit.map(|limit| ("max_model_len", limit));
+            told_by(inputs, outputs, fact.as_slice())
         };
         assert!(told(&[2048], &[1], Some("2048")).is_err());
         let found = told(&[1024, 128], &[1024, 1025], Some("2048")).expect("can be measured");
@@ -73,5 +101,16 @@ mod tests {
         assert!(message.contains("1024 x 1025 asks") && !message.contains("128 x"), "{message}");
         assert!(told(&[128], &[128], Some("2048")).expect("fits").is_none());
         assert!(told(&[100_000], &[1], None).expect("nothing is known").is_none());
+        // TGI states one limit of prompts and one of the whole.
+        let tgi = [("max_input_tokens", "1023"), ("max_total_tokens", "2048")];
+        let refused = told_by(&[1024], &[1], &tgi).expect_err("too long").to_string();
+        assert!(
+            refused.contains("prompts of 1023 tokens at most (its max_input_tokens)"),
+            "{refused}"
+        );
+        let found = told_by(&[1023, 512], &[1026], &tgi).expect("can be measured");
+        let message = found.expect("a finding").message;
+        assert!(message.contains("1023 x 1026 asks") && !message.contains("512 x"), "{message}");
+        assert!(told_by(&[4096], &[1], &[("n_ctx_slot", "4096")]).is_err());
     }
 }

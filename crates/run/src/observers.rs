@@ -6,7 +6,7 @@ use std::time::Duration;
 use inferometer_http::client::Client;
 use inferometer_net::tls::Trust;
 use inferometer_observe::{
-    CardSource, Dcgm, MetricNames, Observer, Scrape, local_cards, select_cards,
+    CardSource, Dcgm, MetricNames, MissingMetrics, Observer, Scrape, local_cards, select_cards,
 };
 use inferometer_plan::{MetricsAt, Plan, Url};
 
@@ -22,44 +22,86 @@ const CARDS_FACT: &str = "cards";
 /// How long an answer may take. Longer would hold up the end of a pass.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
+/// An observer that was made before the server got a request.
+pub struct Asked {
+    /// It.
+    pub observer: Observer,
+    /// Whether the server's metrics are to be asked for again, once it got one: a fresh server may have
+    /// none before that.
+    pub again: bool,
+}
+
 /// The observer of a run. What was asked for by name and cannot be had is told before anything is
 /// measured; what is only usual, and is not there, is a fact of the target.
 ///
 /// # Errors
 /// When metrics or cards were asked for that do not answer.
-pub fn observer(plan: &Plan, trust: &Trust, ready: &mut ReadyTarget) -> Result<Observer, RunError> {
-    let scrape = scrape(plan, trust, ready)?;
+pub fn observer(plan: &Plan, trust: &Trust, ready: &mut ReadyTarget) -> Result<Asked, RunError> {
+    let (scrape, again) = match scrape(plan, trust, ready)? {
+        Some((_, Err(MissingMetrics::NotYet(_)))) => (None, true),
+        found => (used(plan, found, ready)?, false),
+    };
     let cards = cards(plan, trust, ready)?;
     let cards_named = plan.observe.cards.is_some();
-    Ok(Observer { scrape, cards, cards_named, period: plan.observe.period, on_sample: None })
+    let period = plan.observe.period;
+    Ok(Asked { observer: Observer { scrape, cards, cards_named, period, on_sample: None }, again })
 }
 
-fn scrape(plan: &Plan, trust: &Trust, ready: &mut ReadyTarget) -> Result<Option<Scrape>, RunError> {
+/// The server's metrics, once it got a request.
+///
+/// # Errors
+/// When metrics were asked for that are not there.
+pub fn ask_again(
+    plan: &Plan,
+    trust: &Trust,
+    ready: &mut ReadyTarget,
+) -> Result<Option<Scrape>, RunError> {
+    let found = scrape(plan, trust, ready)?;
+    used(plan, found, ready)
+}
+
+/// Where metrics are looked for, and whether they are there.
+type Looked = Option<(Scrape, Result<(), MissingMetrics>)>;
+
+/// Looks for the server's metrics; `None` where nobody asks for them.
+fn scrape(plan: &Plan, trust: &Trust, ready: &ReadyTarget) -> Result<Looked, RunError> {
     let names = MetricNames::with(&plan.observe.names).map_err(RunError::target)?;
     let Some(server) = ready.server.clone() else { return Ok(None) };
     let server = Client { timeout: TIMEOUT, ..server };
-    let told = |why: String| RunError::target(format!("metrics_url (--metrics-url): {why}"));
     let scrape = match &plan.observe.metrics {
         MetricsAt::Nowhere => return Ok(None),
-        MetricsAt::Usual => {
-            let scrape = Scrape::new(server, USUAL, names);
-            if !plan.observe.names.is_empty() {
-                let named = |why: String| RunError::target(format!("metrics_names: {why}"));
-                scrape.check().map_err(named)?;
-            }
-            let (fact, scrape) = match scrape.check() {
-                Ok(()) => (scrape.address(), Some(scrape)),
-                Err(why) => (format!("none: {why}"), None),
-            };
-            ready.target.facts.insert(FACT.to_owned(), fact);
-            return Ok(scrape);
-        }
+        MetricsAt::Usual => Scrape::new(server, USUAL, names),
         MetricsAt::Path(path) => Scrape::new(server, path, names),
-        MetricsAt::Address(url) => Scrape::new(other(url, trust, ready).map_err(told)?, "", names),
+        MetricsAt::Address(url) => {
+            let told = |why| RunError::target(format!("metrics_url (--metrics-url): {why}"));
+            Scrape::new(other(url, trust, ready).map_err(told)?, "", names)
+        }
     };
-    scrape.check().map_err(told)?;
-    ready.target.facts.insert(FACT.to_owned(), scrape.address());
-    Ok(Some(scrape))
+    let found = scrape.check();
+    Ok(Some((scrape, found)))
+}
+
+/// What is used of what was looked for.
+fn used(plan: &Plan, found: Looked, ready: &mut ReadyTarget) -> Result<Option<Scrape>, RunError> {
+    let Some((scrape, found)) = found else { return Ok(None) };
+    let is_usual = matches!(plan.observe.metrics, MetricsAt::Usual);
+    let (fact, scrape) = match found {
+        Ok(()) => (scrape.address(), Some(scrape)),
+        Err(missing) => {
+            let asked_for = match is_usual {
+                true if plan.observe.names.is_empty() => None,
+                true => Some("metrics_names"),
+                false => Some("metrics_url (--metrics-url)"),
+            };
+            let why = missing.why();
+            if let Some(key) = asked_for {
+                return Err(RunError::target(format!("{key}: {why}")));
+            }
+            (format!("none: {why}"), None)
+        }
+    };
+    ready.target.facts.insert(FACT.to_owned(), fact);
+    Ok(scrape)
 }
 
 fn cards(

@@ -2,6 +2,7 @@
 //! template. Two short requests before the first pass show it, so that input lengths can be those
 //! that the *server* counts.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use inferometer_drive::{Live, Recorder};
 use inferometer_load::{Bound, PassPlan};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::request::Request;
 use inferometer_model::source::Prepared;
@@ -35,6 +37,43 @@ pub struct Overhead {
     pub findings: Vec<Finding>,
     /// The record of the last completed request, to estimate how long the run takes.
     pub last_complete: Option<Record>,
+    /// Why the server refused a request, if it refused each.
+    pub refused: Option<Refusal>,
+}
+
+/// An answer that refuses a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its HTTP status; absent where the refusal came in a stream.
+    status: Option<u16>,
+    /// The server's message.
+    message: String,
+}
+
+impl Refusal {
+    /// The refusal of a request that did nothing else.
+    fn of(record: &Record) -> Option<Self> {
+        let status = match record.outcome {
+            Outcome::Rejected { status } => Some(status),
+            Outcome::ServerError => None,
+            _ => return None,
+        };
+        Some(Self { status, message: record.detail.clone().unwrap_or_default() })
+    }
+
+    /// Whether it names a field or a value.
+    pub fn names(&self, name: &str) -> bool {
+        self.message.contains(name)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.status {
+            Some(status) => write!(f, "{status}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
 }
 
 /// Keeps the records of a pass in memory.
@@ -66,9 +105,11 @@ pub fn measure(
         .map(|(record, counted)| Some(i64::from(record.usage.prompt?) - i64::from(counted?)))
         .collect();
     let (tokens, findings) = judge(plan, differences.as_deref());
+    let refusals: Option<Vec<Refusal>> = records.iter().map(Refusal::of).collect();
     Ok(Overhead {
         tokens,
         findings,
+        refused: refusals.and_then(|refusals| refusals.into_iter().next()),
         last_complete: records.into_iter().rfind(|record| record.outcome.is_complete()),
     })
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
 use inferometer_load::{PassPlan, load_model};
 use inferometer_model::process::Process;
+use inferometer_model::request::Sampling;
 use inferometer_model::source::Source;
 use inferometer_model::time::Nanos;
 use inferometer_net::tls::{Secured, TlsClient};
@@ -34,6 +35,8 @@ pub struct PassRunner<N> {
     pub tls: Option<TlsClient>,
     /// How it is spoken to.
     pub endpoint: Endpoint,
+    /// Whether `ignore_eos` is sent where the plan asks for it.
+    pub sends_ignore_eos: bool,
     /// Keep output texts for the recorder.
     pub keep_text: bool,
     /// Connections carry one request after the other, until the server shows that it closes them.
@@ -69,7 +72,8 @@ impl<N: Network> PassRunner<N> {
         recorder: R,
         live: Arc<Live>,
     ) -> io::Result<PlayedPass<R>> {
-        let sampling = plan.sampling.clone();
+        let ignore_eos = plan.sampling.ignore_eos && self.sends_ignore_eos;
+        let sampling = Sampling { ignore_eos, ..plan.sampling.clone() };
         let pass = &begin.plan;
         let job = Job {
             pass: begin.pass,

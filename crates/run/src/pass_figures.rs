@@ -63,6 +63,13 @@ impl PassFigures {
         }
     }
 
+    /// Says whether the server goes on after end-of-text when it is asked to.
+    #[must_use]
+    pub fn with_ignore_eos(mut self, is_honoured: bool) -> Self {
+        self.inspector = self.inspector.with_ignore_eos(is_honoured);
+        self
+    }
+
     /// Takes in what the charts of single requests are drawn from, too.
     #[must_use]
     pub fn traced(mut self, begin: &PassBegin) -> Self {

@@ -28,6 +28,8 @@ pub struct Recording {
     counter: Counter,
     /// Tokens of a chat template that input lengths do not count.
     pub template: u32,
+    /// Whether the server goes on after end-of-text when it is asked to.
+    pub honours_ignore_eos: bool,
     /// Whether charts of single requests are drawn, for which the records of a pass are traced.
     pub traced: bool,
     /// Wall time at which the run's monotonic axis begins.
@@ -68,6 +70,7 @@ impl Recording {
             stored,
             counter,
             template: 0,
+            honours_ignore_eos: true,
             traced: false,
             origin_unix_ns: header.origin_unix_ns,
         })
@@ -168,7 +171,8 @@ impl Recording {
         begin: &PassBegin,
         events: Option<&'a Events>,
     ) -> Taken<'a> {
-        let figures = PassFigures::new(plan, begin, self.template, self.origin_unix_ns);
+        let figures = PassFigures::new(plan, begin, self.template, self.origin_unix_ns)
+            .with_ignore_eos(self.honours_ignore_eos);
         Taken {
             figures: if self.traced { figures.traced(begin) } else { figures },
             events,

@@ -79,6 +79,7 @@ fn checked(
         salt: spec.salt.clone().unwrap_or_else(fresh_salt),
         headers,
         trust: credentials::trust(spec)?,
+        wait: spec.wait().map_err(|error| mistakes(vec![error]))?,
         store: spec.store.clone().unwrap_or_else(|| "inferometer.db".to_owned()).into(),
         out: spec.out.clone().map(PathBuf::from),
         files: ReportFiles::All,

@@ -27,6 +27,14 @@ pub enum Failures {
     None,
 }
 
+/// How a server ended.
+pub struct Death {
+    /// In one line, with its first error.
+    pub in_short: String,
+    /// With the last lines of its log.
+    pub last_lines: String,
+}
+
 /// The servers of a command, one after the other.
 #[derive(Default)]
 pub struct Servers {
@@ -115,15 +123,17 @@ impl Servers {
         Ok(url)
     }
 
-    /// How the server ended, in words with its last lines, if it has ended. One whose requests
-    /// failed is given a moment to.
-    pub fn died(&mut self, failures: Failures) -> Option<String> {
+    /// How the server ended, if it has. One whose requests failed is given a moment to.
+    pub fn died(&mut self, failures: Failures) -> Option<Death> {
         let server = &mut self.running.as_mut()?.server;
         let ended = match failures {
             Failures::Some => server.ends_within(EXIT_TIMEOUT),
             Failures::None => server.has_ended(),
         };
-        ended.map(LaunchedServer::end_message)
+        ended.map(|ended| Death {
+            in_short: LaunchedServer::end_in_short(ended),
+            last_lines: LaunchedServer::end_message(ended),
+        })
     }
 
     /// Puts the files of the server beside the others of a run. They are the same files, so that

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use inferometer_drive::Endpoint;
-use inferometer_drive::probe::{Found, find_local, probe};
+use inferometer_drive::probe::{Found, find_local};
 use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::secrets::{REDACTED, Secrets};
@@ -18,18 +17,17 @@ use inferometer_plan::{Grid, Plan, TargetPlan, Url};
 use inferometer_wire::dialect::{Dialect, dialect};
 use inferometer_wire::http::path_segment;
 
+use crate::connect::{Reached, Wanted, connect, wait_for};
 use crate::context::Context;
 use crate::embedded_server::EmbeddedServer;
 use crate::error::RunError;
 use crate::event::Event;
+use crate::ignore_eos::IgnoreEos;
 use crate::servers::{self, Servers, Start};
 
 /// Tokens within which the embedded engine ends answers to text blocks: about as long on average
 /// as those of the published record.
 const END_OF_TEXT_WITHIN: u32 = 1_000;
-
-/// How long a server may take to say what it is.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server that is ready to be measured.
 pub struct ReadyTarget {
@@ -63,8 +61,8 @@ pub fn prepare(
     let mut ready = match &plan.launch {
         Some(launch) => {
             let url = servers.get(launch, start)?;
-            let server = reach(&url, context.headers.clone(), &Trust::Known)?;
-            let mut ready = describe(plan, server, None)?;
+            let mut ready =
+                describe(plan, connect(wanted(&url, &context.headers, &Trust::Known))?)?;
             ready.target.facts.extend(servers::facts(launch));
             ready
         }
@@ -82,8 +80,8 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
             let within = ends.then_some(END_OF_TEXT_WITHIN);
             let program = context.host.program.as_deref();
             let engine = EmbeddedServer::start(program, model, profile.as_deref(), *speed, within)?;
-            let server = reach(&engine.url, Vec::new(), &Trust::Known)?;
-            let mut ready = describe(plan, server, Some(engine))?;
+            let mut ready = describe(plan, connect(wanted(&engine.url, &[], &Trust::Known))?)?;
+            ready.embedded = Some(engine);
             if ends {
                 let message = format!(
                     "the embedded engine ends its answers after 1 to {END_OF_TEXT_WITHIN} tokens, \
@@ -96,9 +94,14 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
             }
             Ok(ready)
         }
-        TargetPlan::Server { url, insecure, .. } => {
-            let server = reach(url, context.headers.clone(), &context.trust)?;
-            let mut ready = describe(plan, server, None)?;
+        TargetPlan::Server { url, insecure, model, .. } => {
+            let lists_a_model = model.is_none();
+            let wanted = Wanted { lists_a_model, ..wanted(url, &context.headers, &context.trust) };
+            let reached = match context.wait {
+                None => connect(wanted),
+                Some(wait) => wait_for(wanted, wait, start),
+            };
+            let mut ready = describe(plan, reached?)?;
             if *insecure {
                 ready.findings.push(unchecked(url));
             }
@@ -107,8 +110,8 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
     }
 }
 
-fn reach(url: &Url, headers: Vec<(String, String)>, trust: &Trust) -> Result<Client, RunError> {
-    Client::reach(url, headers, PROBE_TIMEOUT, trust).map_err(RunError::target)
+fn wanted<'a>(url: &'a Url, headers: &'a [(String, String)], trust: &'a Trust) -> Wanted<'a> {
+    Wanted { url, headers, trust, lists_a_model: false }
 }
 
 fn unchecked(url: &Url) -> Finding {
@@ -130,12 +133,8 @@ fn suggest_local(start: Start<'_>) {
         }
     }
 }
-fn describe(
-    plan: &Plan,
-    server: Client,
-    embedded: Option<EmbeddedServer>,
-) -> Result<ReadyTarget, RunError> {
-    let found = probe(&server).map_err(RunError::target)?;
+
+fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarget, RunError> {
     let mut findings = Vec::new();
     let dialect = choose_dialect(plan, &server.url, &found)?;
     if plan.token_ids && !dialect.accepts_token_ids {
@@ -145,15 +144,8 @@ fn describe(
         )));
     }
     let model = choose_model(plan, &server, &found, &mut findings)?;
-    if plan.sampling.ignore_eos && !dialect.honours_ignore_eos {
-        findings.push(Finding::of(
-            code::IGNORE_EOS_NOT_SUPPORTED,
-            format!(
-                "{} has no way to go on after end-of-text: outputs are as long as the model \
-                     makes them",
-                dialect.name
-            ),
-        ));
+    if plan.sampling.ignore_eos {
+        findings.extend(IgnoreEos::of(dialect, found.engine).finding(dialect, found.engine));
     }
     let path = match &plan.target {
         TargetPlan::Server { endpoint: Some(path), .. } => path.clone(),
@@ -184,7 +176,7 @@ fn describe(
         endpoint,
         target,
         findings,
-        embedded,
+        embedded: None,
     })
 }
 
@@ -210,13 +202,29 @@ fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static Dial
     let wanted = match &plan.target {
         TargetPlan::Server { dialect: Some(name), .. }
         | TargetPlan::Embedded { dialect: Some(name), .. } => Some(name.as_str()),
-        _ => found.dialect,
+        _ => found.dialect.filter(|_| found.serves_only.is_none()),
     };
     wanted.and_then(dialect).ok_or_else(|| {
-        RunError::target(format!(
-            "{url}: answers, but says nothing by which its dialect can be told; name it with \
-             --dialect (`inferometer dialects` lists them)"
-        ))
+        if let (Some(serves), engine) = (found.serves_only, found.line()) {
+            return RunError::target(format!(
+                "{url}: {engine} serves {serves}, which are not measured here: servers are that \
+                 generate text"
+            ));
+        }
+        // A server without a list of models may still have a dialect of its own.
+        let names_it = "name what it speaks with --dialect (`inferometer dialects` lists it)";
+        RunError::target(match &found.instead {
+            None => format!(
+                "{url}: answers, but says nothing by which its dialect can be told; {names_it}"
+            ),
+            Some(instead) if instead.status == Some(404) => {
+                format!(
+                    "{url}: {} If so, {names_it} and its model with --model",
+                    instead.in_words()
+                )
+            }
+            Some(instead) => format!("{url}: {}", instead.in_words()),
+        })
     })
 }
 
@@ -252,7 +260,9 @@ fn choose_model(
         ))),
         (None, [only]) => Ok(only.clone()),
         (None, []) => {
-            Err(RunError::target(format!("{url}: lists no models; name one with --model")))
+            let why = found.instead.as_ref().filter(|instead| instead.status != Some(404));
+            let why = why.map_or_else(String::new, |why| format!(" ({})", why.in_words()));
+            Err(RunError::target(format!("{url}: lists no models{why}; name one with --model")))
         }
         (None, _) => Err(RunError::target(format!(
             "{url}: serves several models; choose one with --model: {listed}"

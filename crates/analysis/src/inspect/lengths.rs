@@ -21,6 +21,9 @@ const OTHER_PROMPTS: &str = "The tokenizer and the server count the same: the pr
 const OTHER_CUT: &str = "The figures use the server's count. The tokenizer counts prompts as the \
                          server does; the text of an output need not be cut into the tokens that \
                          it was made of.";
+/// What short outputs mean where the model may end them.
+const MODEL_ENDED_THEM: &str = "The model ended them, or prompt and output reach the server's length limit. Rates use the \
+     measured lengths; do not compare them with full outputs.";
 
 /// Output tokens against what was asked for.
 #[derive(Clone, Debug, Default)]
@@ -70,17 +73,25 @@ impl OutputLengths {
         (self.empty > 0).then(|| Finding::of(code::EMPTY_OUTPUT, message))
     }
 
-    pub(super) fn short(&self) -> Option<Finding> {
+    /// Outputs that ended early; where the server could not be told to go on, that is why.
+    pub(super) fn short(&self, honours_ignore_eos: bool) -> Option<Finding> {
         let n = self.short as f64;
+        let although = if honours_ignore_eos {
+            "although end-of-text was to be ignored"
+        } else {
+            "and the server could not be told to go on after end-of-text"
+        };
         let message = format!(
-            "{} of {} counted outputs are shorter than asked although end-of-text was to be \
-             ignored: {:.1} tokens on average instead of {:.1}.",
+            "{} of {} counted outputs are shorter than asked {although}: {:.1} tokens on average \
+             instead of {:.1}.",
             self.short,
             self.counted,
             self.short_tokens as f64 / n,
             self.short_asked as f64 / n
         );
-        (self.short > 0).then(|| Finding::of(code::OUTPUT_SHORTER_THAN_ASKED, message))
+        let finding = Finding::of(code::OUTPUT_SHORTER_THAN_ASKED, message);
+        let finding = if honours_ignore_eos { finding } else { finding.advise(MODEL_ENDED_THEM) };
+        (self.short > 0).then_some(finding)
     }
 
     pub(super) fn long(&self) -> Option<Finding> {

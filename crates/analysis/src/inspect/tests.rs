@@ -123,6 +123,25 @@ fn a_count_of_the_server_that_cannot_be_true_is_not_used_and_told() {
 }
 
 #[test]
+fn short_outputs_are_not_blamed_on_a_field_that_the_server_does_not_have() {
+    let cell = CellPlan { input_length: 8, output_length: 100 };
+    let sampling = sampling(true, true);
+    let inspector = Inspector::new(&cell, &PassPlan::Saturated { requests: 4 }, &sampling);
+    let mut inspector = inspector.with_ignore_eos(false);
+    inspector.add(&Record { asked_input: 8, asked_output: 100, ..steady(0.0, 1.0, 1.0, 40) });
+    let findings = inspector.finish();
+    assert_eq!(
+        only(&findings),
+        (
+            "output_shorter_than_asked",
+            "1 of 1 counted outputs are shorter than asked and the server could not be told to go \
+             on after end-of-text: 40.0 tokens on average instead of 100.0."
+        )
+    );
+    assert!(!findings[0].advice.as_ref().unwrap().contains("ignore_eos"));
+}
+
+#[test]
 fn fewer_events_than_tokens_asked_for_are_not_a_short_output() {
     let mut bundled = stream(0.0, &[(10.0, Text, None), (20.0, Text, None)]);
     (bundled.asked_input, bundled.asked_output) = (8, 100);

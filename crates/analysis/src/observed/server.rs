@@ -49,6 +49,9 @@ pub struct ServerSays {
     pub ttft_ms: Option<ServerLatency>,
     /// Its own time between tokens.
     pub itl_ms: Option<ServerLatency>,
+    /// How long requests waited for a place in its batch, by its own metrics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_ms: Option<ServerLatency>,
     /// The samples of the pass, thinned out to what a plot can show.
     pub timeline: Vec<Instant>,
 }
@@ -158,6 +161,7 @@ impl ServerSays {
             generation_tokens: grown(Quantity::GenerationTokens),
             ttft_ms: latency(Latency::Ttft),
             itl_ms: latency(Latency::Itl),
+            queue_ms: latency(Latency::Queue),
             timeline: timeline(&within, window.0, steps),
         })
     }

@@ -29,6 +29,8 @@ fn gauges_are_those_within_the_pass_and_counters_what_they_grew_by() {
     let mut last = said(&[(Running, 0.0), (GenerationTokens, 160.0)]);
     first.histograms.insert(Latency::Ttft, buckets(10.0, 1.0, &[(0.1, 4.0), (0.2, 10.0)]));
     last.histograms.insert(Latency::Ttft, buckets(14.0, 1.8, &[(0.1, 5.0), (0.2, 13.0)]));
+    first.histograms.insert(Latency::Queue, buckets(10.0, 1.0, &[(0.1, 10.0)]));
+    last.histograms.insert(Latency::Queue, buckets(14.0, 1.2, &[(0.1, 14.0)]));
     let observed = Observed {
         asks_server: true,
         cpu_us: 1_500,
@@ -52,6 +54,7 @@ fn gauges_are_those_within_the_pass_and_counters_what_they_grew_by() {
     let ttft = says.ttft_ms.unwrap();
     assert!((ttft.mean - 200.0).abs() < 1e-9, "{ttft:?}");
     assert_eq!((ttft.p50_above, ttft.p50_below, ttft.n), (100.0, Some(200.0), 4.0));
+    assert!((says.queue_ms.unwrap().mean - 50.0).abs() < 1e-9, "{:?}", says.queue_ms);
     let instants: Vec<(f64, u64)> = says.timeline.iter().map(|i| (i.at_s, i.in_flight)).collect();
     assert_eq!(instants, [(0.01, 1), (0.05, 5)]);
 }

@@ -114,6 +114,10 @@ struct SpecArgs {
     /// Take whoever answers for the server, whatever certificate it shows
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Target")]
     insecure: Option<bool>,
+    /// Wait so long until the server is ready: until it takes connections, has loaded its model and
+    /// lists it
+    #[arg(long, value_name = "TIME", help_heading = "Target")]
+    wait: Option<String>,
     /// tokenizer.json, a folder that holds one, or a hub id [default: the server's own]
     #[arg(long, value_name = "PATH|ID", help_heading = "Workload")]
     tokenizer: Option<String>,

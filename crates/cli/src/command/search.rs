@@ -236,6 +236,7 @@ fn as_embedded(spec: &Spec, profile: Option<&str>) -> Spec {
         api_key_env: None,
         ca_cert: None,
         insecure: None,
+        wait: None,
         dialect: None,
         profile: profile.map(str::to_owned),
         ..spec.clone()

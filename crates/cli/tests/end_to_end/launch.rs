@@ -57,7 +57,15 @@ fn a_server_that_dies_in_a_cell_is_started_again_for_the_next_and_the_run_fails(
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("16 x 8, saturated: the server ended"), "{told}");
     assert!(told.contains("| attempt"), "{told}");
-    let cells = &summary.expect("a summary")["cells"];
+    let summary = summary.expect("a summary");
+    // Its last lines are told once; everywhere else its first error stands for them.
+    assert_eq!(told.matches("| attempt").count(), 1, "{told}");
+    let findings = summary["findings"].as_array().expect("findings");
+    let died = findings.iter().find(|finding| finding["code"] == "server_died").expect("a finding");
+    let message = died["message"].as_str().expect("text");
+    assert!(message.contains("its first error: error: the server died"), "{message}");
+    assert!(!message.contains("attempt"), "{message}");
+    let cells = &summary["cells"];
     assert!(cells[0]["passes"][0]["outcomes"]["complete"].as_u64() < Some(12), "{told}");
     assert_eq!(cells[1]["passes"][0]["outcomes"]["complete"], 12, "{told}");
 }

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod compare;
+mod discovery;
 mod exchange;
 mod exposed;
 mod failures;

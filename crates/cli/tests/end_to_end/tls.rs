@@ -15,10 +15,16 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../net/fixtures/tls
 
 /// A gate that speaks TLS to its clients and passes on what is inside; returns its address.
 fn gate(to: &str) -> String {
+    gate_that_shows("server", to)
+}
+
+/// The same with a certificate and a key of this name.
+fn gate_that_shows(name: &str, to: &str) -> String {
     let file = |name: &str| std::fs::read(format!("{FIXTURES}{name}")).unwrap();
-    let certificates =
-        CertificateDer::pem_slice_iter(&file("server.pem")).collect::<Result<_, _>>().unwrap();
-    let key = PrivateKeyDer::from_pem_slice(&file("server.key")).unwrap();
+    let certificates = CertificateDer::pem_slice_iter(&file(&format!("{name}.pem")))
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let key = PrivateKeyDer::from_pem_slice(&file(&format!("{name}.key"))).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -95,7 +101,8 @@ fn a_server_behind_tls_is_measured_as_any_other_and_trusted_by_its_authority() {
     let (output, _) = measure(&url, &[]);
     assert_eq!(output.status.code(), Some(1));
     let said = told(&output);
-    assert!(said.contains("UnknownIssuer") && said.contains("--ca-cert"), "{said}");
+    assert!(said.contains("no certificate authority that is trusted"), "{said}");
+    assert!(said.contains("--ca-cert") && said.contains("--insecure"), "{said}");
 
     let (output, summary) = measure(&url, &["--insecure"]);
     let findings = summary.unwrap_or_else(|| panic!("{}", told(&output)))["findings"].clone();
@@ -105,12 +112,42 @@ fn a_server_behind_tls_is_measured_as_any_other_and_trusted_by_its_authority() {
 }
 
 #[test]
+fn a_certificate_that_is_its_own_authority_is_taken_where_it_was_given() {
+    let engine = Engine::start(&[]);
+    let url = gate_that_shows("self-signed", &engine.url);
+    let (output, summary) = measure(&url, &["--ca-cert", &format!("{FIXTURES}self-signed.pem")]);
+    let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
+    assert_eq!(summary["cells"][0]["passes"][0]["outcomes"]["complete"], 6);
+    let (output, _) = measure(&url, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told(&output).contains("its certificate is self-signed"), "{}", told(&output));
+}
+
+#[test]
+fn an_address_of_the_other_protocol_is_told_with_the_right_one() {
+    let engine = Engine::start(&[]);
+    let secure = gate(&engine.url);
+    let plain = engine.url.replace("http://", "https://");
+    for (given, words) in [
+        (secure.replace("https://", "http://"), format!("speaks TLS there; give {secure}")),
+        (plain, format!("speaks no TLS there; give {}", engine.url)),
+    ] {
+        let (output, summary) = measure(&given, &[]);
+        assert!(summary.is_none());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(told(&output).contains(&words), "{}", told(&output));
+    }
+}
+
+#[test]
 fn mistakes_about_certificates_are_told_before_anything_is_sent() {
     let folder = folder();
     std::fs::write(folder.path().join("none.pem"), "nothing").unwrap();
+    std::fs::write(folder.path().join("empty.pem"), "").unwrap();
     for (flags, key) in [
         (&["--target", "http://127.0.0.1:9", "--insecure"][..], "insecure"),
         (&["--target", "https://127.0.0.1:9", "--ca-cert", "none.pem"], "holds none"),
+        (&["--target", "https://127.0.0.1:9", "--ca-cert", "empty.pem"], "it is empty"),
         (&["--target", "https://127.0.0.1:9", "--ca-cert", "absent.pem"], "absent.pem"),
         (&["--target", "https://127.0.0.1:9", "--ca-cert", "none.pem", "--insecure"], "insecure"),
         (&["--insecure"], "needs a target"),

@@ -76,9 +76,16 @@ pub(super) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
     let text = file::read_text(path, MAX_SETTINGS_BYTES).map_err(|error| {
         EngineError::Unreadable { path: shown.clone(), reason: error.to_string() }
     })?;
-    let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
-    parse(&text, folder.unwrap_or("model"))
-        .map_err(|reason| EngineError::Malformed { path: shown, reason })
+    parse(&text, &name_of(path)).map_err(|reason| EngineError::Malformed { path: shown, reason })
+}
+
+/// The name of the model that a file describes: that of its folder, as the hub has it, or where the
+/// file has a name of its own, that.
+fn name_of(path: &Path) -> String {
+    let is_the_hubs = path.file_name().is_some_and(|name| name == "config.json");
+    let named =
+        if is_the_hubs { path.parent().and_then(Path::file_name) } else { path.file_stem() };
+    named.map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
@@ -241,6 +248,18 @@ mod tests {
         assert_eq!((spec.layers, spec.heads, spec.kv_heads, spec.head_dim), (40, 40, 40, 128));
         assert_eq!((spec.context, spec.weights, spec.mlp), (4096, Weights::Fp16, Mlp::Gated));
         assert!((spec.weight_bytes(Weights::Fp16) / 2e9 - 13.02).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_model_has_the_name_of_its_folder_or_of_its_own_file() {
+        for (path, name) in [
+            ("models/Llama-2-13b/config.json", "Llama-2-13b"),
+            ("models/small.json", "small"),
+            ("small.json", "small"),
+            ("config.json", "model"),
+        ] {
+            assert_eq!(name_of(Path::new(path)), name, "{path}");
+        }
     }
 
     #[test]

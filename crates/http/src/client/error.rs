@@ -5,6 +5,8 @@ use std::io;
 use inferometer_net::tls::{Distrust, distrust};
 use inferometer_plan::Url;
 
+use super::protocol::HTTP1_IS_NEEDED;
+
 /// Why a request got no usable response.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -25,14 +27,24 @@ pub enum ClientError {
         source: io::Error,
     },
     /// The server's certificate is not trusted, or it does not speak TLS.
-    #[error("{url}: no TLS connection: {source}{advice}")]
+    #[error("{url}: no TLS connection: {what}{advice}")]
     NoTls {
         /// The address as given.
         url: String,
         /// What is wrong with it.
-        source: io::Error,
-        /// What to do, where that is known.
-        advice: &'static str,
+        what: String,
+        /// What to do, after a semicolon; empty where that is not known.
+        advice: String,
+    },
+    /// The server speaks another protocol than the address says, or than is spoken here.
+    #[error("{url}: the server speaks {speaks} there; {advice}")]
+    OtherProtocol {
+        /// The address as given.
+        url: String,
+        /// The protocol.
+        speaks: &'static str,
+        /// What to do.
+        advice: String,
     },
     /// The connection broke or timed out.
     #[error("{url}{path}: no answer: {}", reason(source))]
@@ -76,14 +88,32 @@ fn reason(source: &io::Error) -> String {
     }
 }
 
-/// An error of the TLS handshake, with advice.
+/// An error of the TLS handshake, in words and with advice.
 pub(super) fn no_tls(url: &Url, source: io::Error) -> ClientError {
-    let advice = match distrust(&source) {
-        Some(Distrust::UnknownAuthority) => {
-            "; give the authority that vouches for it with --ca-cert"
+    match distrust(&source) {
+        Some(Distrust::NotTls) => ClientError::OtherProtocol {
+            url: url.to_string(),
+            speaks: "no TLS",
+            advice: format!("give {} as the target", Url { secure: false, ..url.clone() }),
+        },
+        Some(Distrust::NoHttp1) => ClientError::OtherProtocol {
+            url: url.to_string(),
+            speaks: "no HTTP/1.1",
+            advice: HTTP1_IS_NEEDED.to_owned(),
+        },
+        Some(distrust) => {
+            let advice = format!("; {}", distrust.advice());
+            ClientError::NoTls { url: url.to_string(), what: distrust.in_words(), advice }
         }
-        Some(Distrust::OtherName) => "; use a name that its certificate is for",
-        Some(Distrust::Other) | None => "",
-    };
-    ClientError::NoTls { url: url.to_string(), source, advice }
+        None => {
+            let what = match source.kind() {
+                io::ErrorKind::UnexpectedEof => {
+                    "the server ended the connection in the handshake; does it speak TLS there?"
+                        .to_owned()
+                }
+                _ => reason(&source),
+            };
+            ClientError::NoTls { url: url.to_string(), what, advice: String::new() }
+        }
+    }
 }

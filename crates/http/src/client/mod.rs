@@ -9,6 +9,7 @@
 
 mod error;
 mod keep_alive;
+mod protocol;
 mod stream;
 
 use std::io::{self, Read, Write};
@@ -21,12 +22,13 @@ use inferometer_net::monotonic_now;
 use inferometer_net::tls::{TlsClient, Trust};
 use inferometer_plan::Url;
 use inferometer_wire::error_message;
-use inferometer_wire::http::{Ended, Piece, ResponseParser, request_head};
+use inferometer_wire::http::{Ended, HttpError, Piece, ResponseParser, request_head};
 
 pub use error::ClientError;
 pub use keep_alive::KeepAliveClient;
 
 use error::no_tls;
+use protocol::{HTTP1_IS_NEEDED, Other, other_protocol};
 use stream::Stream;
 
 /// The longest response body that is read, in bytes.
@@ -59,10 +61,18 @@ pub struct Client {
 pub struct ClientResponse {
     /// The HTTP status.
     pub status: u16,
-    /// The `server` header.
-    pub server: Option<String>,
+    /// The header fields in order.
+    pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
+}
+
+impl ClientResponse {
+    /// The value of the first header field of that name, whatever its case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let field = self.headers.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
+        field.map(|(_, value)| value.as_str())
+    }
 }
 
 /// What happens to a connection after a response.
@@ -151,9 +161,13 @@ impl Client {
         let mut stream = Stream::connect(self)?;
         let (response, _) = self.send(&mut stream, Reuse::Close, method, path, body)?;
         let secrets = self.secrets();
+        let redacted = |headers: Vec<(String, String)>| -> Vec<_> {
+            let value = |value: String| secrets.redact(&value).into_owned();
+            headers.into_iter().map(|(name, text)| (name, value(text))).collect()
+        };
         Ok(ClientResponse {
             status: response.status,
-            server: response.server.map(|text| secrets.redact(&text).into_owned()),
+            headers: redacted(response.headers),
             body: secrets.redact_bytes(response.body),
         })
     }
@@ -191,7 +205,7 @@ impl Client {
         stream: &mut Stream,
     ) -> Result<(ClientResponse, bool), ClientError> {
         let mut parser = ResponseParser::new();
-        let mut response = ClientResponse { status: 0, server: None, body: Vec::new() };
+        let mut response = ClientResponse { status: 0, headers: Vec::new(), body: Vec::new() };
         let mut buffer = [0; 16 << 10];
         let start = monotonic_now();
         while !parser.is_done() {
@@ -210,14 +224,14 @@ impl Client {
             let sink = &mut |piece: Piece<'_>| match piece {
                 Piece::Head(head) => {
                     response.status = head.status;
-                    response.server = head.header("server").map(str::to_owned);
+                    response.headers = head.headers.clone();
                 }
                 Piece::Body(bytes) => response.body.extend_from_slice(bytes),
                 Piece::End => {}
             };
             parser
                 .push(&buffer[..count.unwrap_or(0)], sink)
-                .map_err(|error| self.garbled(path, error.redacted(&self.secrets())))?;
+                .map_err(|error| self.not_http(path, &error.redacted(&self.secrets())))?;
             let is_late = monotonic_now().since(start) > self.deadline;
             if is_late && !parser.is_done() {
                 let trickles = "it trickles, and is not whole in the time that it has";
@@ -231,6 +245,36 @@ impl Client {
             return Err(self.garbled(path, "the answer takes more than 256 MiB once it is parsed"));
         }
         Ok((response, parser.keep_alive()))
+    }
+
+    /// Whether the server takes a TLS connection. Nothing is sent over it.
+    pub fn takes_tls(&self) -> bool {
+        let Ok(tls) = TlsClient::new(&self.url.host, &Trust::Anybody) else { return false };
+        Stream::connect(&Self { tls: Some(tls), ..self.clone() }).is_ok()
+    }
+
+    /// That the server speaks TLS, where the address says that it does not.
+    pub fn speaks_tls(&self) -> ClientError {
+        let secure = Url { secure: true, ..self.url.clone() };
+        ClientError::OtherProtocol {
+            url: self.url.to_string(),
+            speaks: "TLS",
+            advice: format!("give {secure} as the target"),
+        }
+    }
+
+    /// What came instead of HTTP/1.1.
+    fn not_http(&self, path: &str, error: &HttpError) -> ClientError {
+        let HttpError::Head { begins, .. } = error else { return self.garbled(path, error) };
+        match other_protocol(begins.as_bytes()) {
+            Some(Other::Tls) if !self.url.secure => self.speaks_tls(),
+            Some(Other::Http2) => ClientError::OtherProtocol {
+                url: self.url.to_string(),
+                speaks: "HTTP/2",
+                advice: HTTP1_IS_NEEDED.to_owned(),
+            },
+            _ => self.garbled(path, error),
+        }
     }
 
     fn broken(&self, path: &str, source: io::Error) -> ClientError {

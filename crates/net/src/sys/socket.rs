@@ -28,7 +28,10 @@ pub fn begin_connect(to: SocketAddr) -> io::Result<TcpStream> {
         check(unsafe { libc::connect(stream.as_raw_fd(), (&raw const address).cast(), length) });
     match result {
         Ok(_) => Ok(stream),
-        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(stream),
+        // After a signal the system goes on connecting, as it does where it cannot connect at once.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EINPROGRESS | libc::EINTR)) => {
+            Ok(stream)
+        }
         Err(error) => Err(error),
     }
 }

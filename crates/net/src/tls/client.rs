@@ -5,14 +5,12 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore,
-    SignatureScheme, StreamOwned,
-};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use super::verify::{Given, Unchecked};
 
 use inferometer_model::time::Nanos;
 
@@ -24,7 +22,8 @@ pub enum Trust {
     /// The authorities that Mozilla trusts.
     #[default]
     Known,
-    /// The authorities that Mozilla trusts, and those in this PEM text.
+    /// The authorities that Mozilla trusts, and those in this PEM text; also a server that shows one of
+    /// its certificates.
     Also(Vec<u8>),
     /// Any certificate is accepted: somebody between client and server can read and change what is sent.
     Anybody,
@@ -50,31 +49,6 @@ pub enum TlsError {
     Setup(#[from] rustls::Error),
 }
 
-/// Why a server is not trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distrust {
-    /// No authority that is trusted vouches for it.
-    UnknownAuthority,
-    /// Its certificate is for other names.
-    OtherName,
-    /// Something else about its certificate.
-    Other,
-}
-
-/// Why a server is not trusted, where that is what an error is about.
-pub fn distrust(error: &io::Error) -> Option<Distrust> {
-    match error.get_ref()?.downcast_ref::<rustls::Error>()? {
-        rustls::Error::InvalidCertificate(why) => Some(match why {
-            CertificateError::UnknownIssuer => Distrust::UnknownAuthority,
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                Distrust::OtherName
-            }
-            _ => Distrust::Other,
-        }),
-        _ => None,
-    }
-}
-
 /// How to speak TLS to one server.
 #[derive(Clone, Debug)]
 pub struct TlsClient {
@@ -94,8 +68,15 @@ impl TlsClient {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()?;
         let builder = match trust {
-            Trust::Known => builder.with_root_certificates(authorities(&[])?),
-            Trust::Also(pem) => builder.with_root_certificates(authorities(pem)?),
+            Trust::Known => builder.with_root_certificates(RootCertStore {
+                roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+            }),
+            Trust::Also(pem) => {
+                let (roots, given) = authorities(pem)?;
+                let verifier = Given::new(roots, given, &provider)
+                    .map_err(|error| TlsError::Authorities { what: error.to_string() })?;
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+            }
             Trust::Anybody => {
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(Unchecked(provider)))
             }
@@ -122,7 +103,11 @@ impl TlsClient {
         let mut session = self.session().map_err(io::Error::other)?;
         let mut socket = Within { socket, until: monotonic_now() + within };
         while session.is_handshaking() {
-            session.complete_io(&mut socket)?;
+            match session.complete_io(&mut socket) {
+                // The process was stopped and goes on: the wait begins again.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                done => drop(done?),
+            }
         }
         Ok(TlsStream(StreamOwned::new(session, socket.socket)))
     }
@@ -178,60 +163,20 @@ impl Write for TlsStream {
     }
 }
 
-/// Mozilla's authorities, and those of a PEM text.
-fn authorities(pem: &[u8]) -> Result<RootCertStore, TlsError> {
+/// Mozilla's authorities, and the certificates of a PEM text: those that can be an authority are one.
+fn authorities(pem: &[u8]) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TlsError> {
     let refused = |what: String| TlsError::Authorities { what };
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let mut further = 0;
+    let mut further = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(pem) {
         let certificate = certificate.map_err(|error| refused(error.to_string()))?;
-        roots.add(certificate).map_err(|error| refused(error.to_string()))?;
-        further += 1;
+        roots.add(certificate.clone()).map_err(|error| refused(error.to_string()))?;
+        further.push(certificate);
     }
-    if further == 0 && !pem.is_empty() {
-        return Err(refused("it holds none".to_owned()));
+    if further.is_empty() {
+        return Err(refused(
+            if pem.is_empty() { "it is empty" } else { "it holds none" }.to_owned(),
+        ));
     }
-    Ok(roots)
-}
-
-/// Takes any certificate; signatures are still checked, so that the session is with whoever
-/// showed it.
-#[derive(Debug)]
-struct Unchecked(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Unchecked {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _name: &ServerName<'_>,
-        _ocsp: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = &self.0.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, certificate, signed, known)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = &self.0.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signed, known)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
+    Ok((roots, further))
 }

@@ -5,7 +5,10 @@
 //! their TLS record.
 
 mod client;
+mod distrust;
 mod secured;
+mod verify;
 
-pub use client::{Distrust, TlsClient, TlsError, TlsStream, Trust, distrust};
+pub use client::{TlsClient, TlsError, TlsStream, Trust};
+pub use distrust::{Distrust, distrust};
 pub use secured::{Secret, Secured};

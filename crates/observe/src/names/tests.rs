@@ -64,10 +64,21 @@ fn histograms_are_read_whole_or_skipped() {
     assert_eq!((ttft.below.len(), ttft.below[0].0), (22, 0.001));
     let itl = &sample[&Latency::Itl];
     assert_eq!((itl.count, itl.quantile_within(0.5)), (28.0, Some([0.0, 0.01])));
+    let queue = &MetricNames::known().read(TGI, Histograms::Read).histograms[&Latency::Queue];
+    assert_eq!((queue.count, queue.sum), (10.0, 0.00039034599999999997));
     // Two kinds of requests, each with a histogram, are one.
     let sample = MetricNames::known().read(SGLANG, Histograms::Read).histograms;
     assert_eq!(sample[&Latency::Ttft].count, 57.0);
     assert!(MetricNames::known().read(VLLM, Histograms::Skip).histograms.is_empty());
+}
+
+#[test]
+fn requests_that_wait_in_triton_are_those_of_all_its_models() {
+    let text = "# TYPE nv_inference_pending_request_count gauge\n\
+                nv_inference_pending_request_count{model=\"a\",version=\"1\"} 2\n\
+                nv_inference_pending_request_count{model=\"b\",version=\"1\"} 3\n";
+    let sample = MetricNames::known().read(text, Histograms::Read).values;
+    assert_eq!(sample, BTreeMap::from([(Waiting, 5.0)]));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The server under test, from a spec.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use inferometer_model::secrets::names_a_secret;
 use inferometer_model::suggest::did_you_mean;
@@ -35,6 +36,26 @@ impl Spec {
         if mistakes.0.is_empty() { Ok(headers) } else { Err(mistakes.0) }
     }
 
+    /// How long to wait for a server that runs elsewhere; absent: not at all.
+    ///
+    /// # Errors
+    /// When it is no span of time, or there is no such server.
+    pub fn wait(&self) -> Result<Option<Duration>, SpecError> {
+        let mistake = |problem: String| SpecError { key: "wait", problem };
+        let Some(value) = &self.wait else { return Ok(None) };
+        let span =
+            values::span(value).map_err(|problem| mistake(format!("`{value}` {problem}")))?;
+        match (&self.target, &self.server) {
+            (_, Some(_)) => Err(mistake(
+                "is for a server that runs elsewhere; one that the plan starts has ready_timeout in \
+                 [server]"
+                    .to_owned(),
+            )),
+            (None, None) => Err(mistake("needs a target; the embedded engine is ready".to_owned())),
+            (Some(_), None) => Ok(Some(span)),
+        }
+    }
+
     pub(super) fn target(&self, known: &Known<'_>, mistakes: &mut Mistakes) -> TargetPlan {
         if self.model.as_ref().is_some_and(|name| name.chars().count() > MAX_MODEL_CHARS) {
             mistakes.add("model", format!("is longer than {MAX_MODEL_CHARS} characters"));
@@ -42,6 +63,7 @@ impl Spec {
         for name in self.extra_body.iter().flat_map(secret_fields) {
             mistakes.add("extra_body", values::secret_told(&name));
         }
+        mistakes.0.extend(self.wait().err());
         let dialect = self.dialect.as_deref().filter(|&name| name != "auto");
         if let Some(name) = dialect.filter(|name| !known.dialects.contains(name)) {
             mistakes.add(

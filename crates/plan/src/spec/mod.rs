@@ -143,6 +143,10 @@ pub struct Spec {
     pub ca_cert: Option<String>,
     /// Trust whoever answers, whatever certificate it shows.
     pub insecure: Option<bool>,
+    /// How long to wait for the target to become ready. A plan without it is written as it was
+    /// before there was such waiting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Value>,
     /// What is asked of the server and its cards while passes run.
     #[serde(flatten)]
     pub observe: ObserveKeys,

@@ -10,6 +10,7 @@ use serde_json::{Map, Value as Json};
 
 use super::values::{self, Value};
 use crate::parts::LaunchPlan;
+use crate::shell::{self, Place};
 
 /// The keys of `[server]`. Everything is optional, but a command must come from somewhere.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,7 +56,7 @@ pub struct ServerSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum CommandLine {
-    /// A line for the shell; named arguments are appended to it.
+    /// A line for the shell; named arguments are appended to it where it has no place for them.
     Shell(String),
     /// The program and its arguments, passed on as they are.
     Words(Vec<String>),
@@ -175,9 +176,9 @@ impl ServerSpec {
                 return Vec::new();
             }
             Some(CommandLine::Words(words)) => words.clone(),
-            // The shell hands the named arguments on as they are, whatever is in them.
             Some(CommandLine::Shell(line)) => {
-                ["sh", "-c", &format!("{line} \"$@\""), "sh"].map(str::to_owned).to_vec()
+                let line = with_arguments(line, mistakes);
+                ["sh", "-c", &line, "sh"].map(str::to_owned).to_vec()
             }
         };
         if words.first().is_none_or(|program| program.trim().is_empty()) {
@@ -195,17 +196,38 @@ impl ServerSpec {
         }
         let model = self.model.as_deref().unwrap_or_default();
         let has_place = words.iter().any(|word| word == ARGUMENTS);
-        let mut command: Vec<String> = words
-            .iter()
-            .flat_map(|word| {
-                if word == ARGUMENTS { flags.clone() } else { vec![word.replace(MODEL, model)] }
-            })
-            .collect();
+        let mut command: Vec<String> = Vec::new();
+        for (at, word) in words.iter().enumerate() {
+            match word.as_str() {
+                ARGUMENTS => command.extend(flags.clone()),
+                line if shell::is_line(&words, at) => {
+                    command.push(shell::insert(line, MODEL, model));
+                }
+                word => command.push(word.replace(MODEL, model)),
+            }
+        }
         if !has_place {
             command.extend(flags);
         }
         command
     }
+}
+
+/// A line for the shell with a place for the named arguments. The shell hands them on as they are,
+/// whatever is in them.
+fn with_arguments(line: &str, mistakes: &mut Vec<String>) -> String {
+    const ALL: &str = "\"$@\"";
+    let mut is_quoted = false;
+    let filled = shell::replace(line, ARGUMENTS, |place| {
+        is_quoted |= place != Place::Bare;
+        ALL.to_owned()
+    });
+    if is_quoted {
+        let told =
+            "command: {arguments} stands inside quotes, where it would be one word; take it out";
+        mistakes.push(told.to_owned());
+    }
+    if line.contains(ARGUMENTS) { filled } else { format!("{line} {ALL}") }
 }
 
 /// `max-num-seqs` and 32 as `--max-num-seqs 32`; true is the flag alone, false is none.
@@ -300,6 +322,23 @@ mod tests {
             spec(json!({"command": "X=1 exec serve", "arguments": {"json": "{\"a\": 1}"}}));
         let command = server.resolve().unwrap().command;
         assert_eq!(command, ["sh", "-c", "X=1 exec serve \"$@\"", "sh", "--json", "{\"a\": 1}"]);
+    }
+
+    #[test]
+    fn a_line_for_the_shell_has_its_arguments_and_its_model_where_it_says() {
+        let server = spec(json!({
+            "command": "exec serve {model} {arguments} --last",
+            "model": "$(touch x)",
+            "arguments": {"aa": "two words"},
+        }));
+        let command = server.resolve().unwrap().command;
+        let line = "exec serve '$(touch x)' \"$@\" --last";
+        assert_eq!(command, ["sh", "-c", line, "sh", "--aa", "two words"]);
+        // A shell of one's own is the same.
+        let words = spec(json!({"command": ["bash", "-c", "serve {model}"], "model": "a b"}));
+        assert_eq!(words.resolve().unwrap().command[2], "serve 'a b'");
+        let quoted = spec(json!({"command": "exec serve '{arguments}'"})).resolve().unwrap_err();
+        assert!(quoted[0].contains("inside quotes"), "{quoted:?}");
     }
 
     #[test]

@@ -27,6 +27,12 @@ impl std::fmt::Display for Value {
     }
 }
 
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
 /// A number, whichever way it was written.
 fn number(value: &Value) -> Option<f64> {
     match value {
@@ -136,7 +142,7 @@ pub fn url(text: &str) -> Result<Url, String> {
             }
         ));
     };
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     if authority.contains('@') {
         return Err("holds a user or a password, which would end up in results; use --header or \
                     --api-key-env"
@@ -145,14 +151,44 @@ pub fn url(text: &str) -> Result<Url, String> {
     if path.contains(|c: char| c.is_control() || c == ' ') {
         return Err("has a space in its path".to_owned());
     }
-    if path.contains(['?', '#']) {
-        return Err("has a query; give the address of the server only".to_owned());
-    }
     let (host, port) = split_port(authority, if secure { 443 } else { 80 })?;
-    let prefix = path.trim_end_matches('/');
-    let prefix = prefix.strip_suffix("/v1").unwrap_or(prefix).to_owned();
-    Ok(Url { secure, host, port, prefix })
+    let (path, query) = path.split_at(path.find(['?', '#']).unwrap_or(path.len()));
+    let path = path.trim_end_matches('/');
+    let call = API_CALLS.iter().find_map(|(end, dialect)| Some((path.strip_suffix(end)?, dialect)));
+    let before = call.map_or(path, |(before, _)| before);
+    let url = Url { secure, host, port, prefix: before.to_owned() };
+    // A gateway may want the query in each request; what is in it may be a secret and is not repeated.
+    let is_query = query.starts_with('?');
+    match call {
+        None if query.is_empty() => {
+            let prefix = path.strip_suffix("/v1").unwrap_or(path).to_owned();
+            Ok(Url { prefix, ..url })
+        }
+        None => Err("has a query; give the address of the server only".to_owned()),
+        Some((_, dialect)) if is_query => Err(format!(
+            "is where requests are sent and not the address of the server; give --target {} \
+             --dialect {dialect} --endpoint '{path}?...' with its query, and --model",
+            Url { prefix: String::new(), ..url }
+        )),
+        Some((_, dialect)) => Err(format!(
+            "is where requests are sent and not the address of the server; give --target {url} \
+             --dialect {dialect}"
+        )),
+    }
 }
+
+/// Where the requests of dialects are sent. What stands before it is the address of a server.
+const API_CALLS: [(&str, &str); 9] = [
+    ("/v1/chat/completions", "openai-chat"),
+    ("/v1/completions", "openai-completions"),
+    ("/v1/responses", "openai-responses"),
+    ("/v1/messages", "anthropic"),
+    ("/chat/completions", "openai-chat"),
+    ("/completions", "openai-completions"),
+    ("/generate_stream", "tgi"),
+    ("/generate", "auto"),
+    ("/completion", "llama-cpp"),
+];
 
 fn split_port(authority: &str, usual: u16) -> Result<(String, u16), String> {
     let (host, port) = match authority.strip_prefix('[') {
@@ -260,6 +296,18 @@ mod tests {
             ("a:80/v1?api_key=secret", "http://a:80/v1"),
             ("http://a/v1?api_key=secret", "has a query"),
             ("http://user:secret/x@a", "65535"),
+            ("http://a:1/v1/completions", "give --target http://a:1 --dialect openai-completions"),
+            (
+                "http://a:1/x/v1/chat/completions/",
+                "give --target http://a:1/x --dialect openai-chat",
+            ),
+            ("http://a:1/generate_stream", "give --target http://a:1 --dialect tgi"),
+            (
+                "https://a/openai/deployments/d/chat/completions?api-version=secret",
+                "give --target https://a:443 --dialect openai-chat --endpoint \
+                 '/openai/deployments/d/chat/completions?...'",
+            ),
+            ("http://a/v1?key=secret", "has a query"),
         ] {
             let problem = url(wrong).unwrap_err();
             assert!(problem.contains(advice), "{wrong}: {problem}");

@@ -38,6 +38,8 @@ pub struct TargetSpec {
     /// As in a plan.
     pub insecure: Option<bool>,
     /// As in a plan.
+    pub wait: Option<Value>,
+    /// As in a plan.
     pub extra_body: Option<Map<String, Json>>,
     /// As in a plan.
     pub metrics_url: Option<String>,
@@ -141,6 +143,8 @@ impl TargetSpec {
             api_key_env: self.api_key_env.clone().or_else(|| base.api_key_env.clone()),
             ca_cert: self.ca_cert.clone().or_else(|| base.ca_cert.clone()),
             insecure: self.insecure.or(base.insecure),
+            // One that is started, or is the embedded engine, has its own time to become ready.
+            wait: self.wait.clone().or_else(|| self.url.as_ref().and(base.wait.clone())),
             extra_body: self.extra_body.clone().or_else(|| base.extra_body.clone()),
             observe: ObserveKeys {
                 metrics_url: self.metrics_url.clone().or_else(|| base.observe.metrics_url.clone()),

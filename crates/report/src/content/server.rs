@@ -29,18 +29,24 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
          samples within the pass; counters and latencies are what was added from before its first \
          request to after its last. The client's figure stands in parentheses.",
     )));
-    let mut gauges = Table::new([
-        ("Pass", Align::Left),
-        ("Running", Align::Right),
-        ("Waiting", Align::Right),
-        ("KV use (%)", Align::Right),
-        ("Preemptions", Align::Right),
-        ("Prefix hits (%)", Align::Right),
-        ("Drafts accepted (%)", Align::Right),
-        ("Output tokens", Align::Right),
-        ("TTFT mean (ms)", Align::Right),
-        ("ITL mean (ms)", Align::Right),
-    ]);
+    let has_queue = passes.iter().any(|(_, _, says)| says.queue_ms.is_some());
+    let queue_column = has_queue.then_some(("Queue mean (ms)", Align::Right));
+    let mut gauges = Table::new(
+        [
+            ("Pass", Align::Left),
+            ("Running", Align::Right),
+            ("Waiting", Align::Right),
+            ("KV use (%)", Align::Right),
+            ("Preemptions", Align::Right),
+            ("Prefix hits (%)", Align::Right),
+            ("Drafts accepted (%)", Align::Right),
+            ("Output tokens", Align::Right),
+            ("TTFT mean (ms)", Align::Right),
+            ("ITL mean (ms)", Align::Right),
+        ]
+        .into_iter()
+        .chain(queue_column),
+    );
     let mut cost = Table::new([
         ("Pass", Align::Left),
         ("Asked", Align::Right),
@@ -49,7 +55,7 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
         ("Client's processor time (ms)", Align::Right),
     ]);
     for (place, pass, says) in passes {
-        gauges.push(vec![
+        let mut row = vec![
             place.clone(),
             level(says.running, 1.0),
             level(says.waiting, 1.0),
@@ -60,7 +66,9 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
             beside(says.generation_tokens, Some(pass.output_tokens as f64)),
             latency(says.ttft_ms, pass.latencies.get(&ttft::FROM_SENT).map(|client| client.mean)),
             latency(says.itl_ms, pass.latencies.get(&itl::DEFINITION).map(|client| client.mean)),
-        ]);
+        ];
+        row.extend(has_queue.then(|| number(says.queue_ms.map(|queue| queue.mean))));
+        gauges.push(row);
         cost.push(vec![
             place,
             count(says.scrapes),

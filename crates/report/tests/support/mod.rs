@@ -194,6 +194,7 @@ pub fn server() -> ServerSays {
         generation_tokens: Some(12_768.0),
         ttft_ms: Some(latency(18.5, 10.0, Some(20.0))),
         itl_ms: Some(latency(13.25, 0.0, None)),
+        queue_ms: None,
         timeline: [(0.5, 399, 128.0), (1.0, 300, 256.0), (1.5, 20, 20.0)]
             .map(|(at_s, in_flight, running)| Instant {
                 at_s,

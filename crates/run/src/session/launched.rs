@@ -8,7 +8,7 @@ use inferometer_model::finding::{Finding, code};
 use super::{RunRequest, Session};
 use crate::error::RunError;
 use crate::network::Network;
-use crate::servers::{Failures, Start};
+use crate::servers::{Death, Failures, Start};
 
 impl<N: Network> Session<'_, N> {
     /// A server that died in the cell before is started again.
@@ -26,9 +26,9 @@ impl<N: Network> Session<'_, N> {
         let outcomes = self.grid.passes_of(cell).last().map(|pass| pass.outcomes);
         let failed = outcomes.is_some_and(|outcomes| outcomes.failed() > 0);
         let failed = if failed { Failures::Some } else { Failures::None };
-        let Some(last_words) = self.servers.died(failed) else { return false };
-        self.request.events.say(&format!("error: {cell}, {pass}: the server ended: {last_words}"));
-        let message = format!("the server ended: {}", one_line(&last_words));
+        let Some(Death { in_short, last_lines }) = self.servers.died(failed) else { return false };
+        self.request.events.say(&format!("error: {cell}, {pass}: the server ended: {last_lines}"));
+        let message = format!("the server ended: {in_short}");
         self.found(Finding::of(code::SERVER_DIED, message).at(format!("{cell}, {pass}")));
         true
     }
@@ -45,8 +45,4 @@ impl<N: Network> Session<'_, N> {
         let facts = facts.map(|(name, value)| (name.to_owned(), value));
         self.header.target.facts.extend(facts);
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -2,6 +2,7 @@
 //! step is a file; the order is here.
 
 mod finish;
+mod first_requests;
 mod launched;
 mod missing;
 mod passes;

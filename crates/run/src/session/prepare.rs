@@ -15,6 +15,7 @@ use inferometer_store::{RunHeader, Store};
 use inferometer_workload::PromptScope;
 use inferometer_workload::conversation::History;
 
+use super::first_requests::{self, First};
 use super::{RunRequest, Session};
 use crate::context::{Estimate, ReportFiles};
 use crate::error::RunError;
@@ -22,6 +23,7 @@ use crate::event::{Event, RunStarted};
 use crate::events::Events;
 use crate::grid::Grid;
 use crate::header::{self, Origin};
+use crate::ignore_eos::IgnoreEos;
 use crate::network::Network;
 use crate::outputs::Outputs;
 use crate::overhead::Overhead;
@@ -71,7 +73,7 @@ pub(super) fn prepare<'a, N: Network>(
     let Checked { tokenizer, outputs, store, longest, estimate } = Checked::of(request)?;
     let mut ready = connected(&net, request, servers, &outputs, connect)?;
     let too_long = model_limit::check(plan, &ready.target.facts)?;
-    let observer = observers::observer(plan, &context.trust, &mut ready)?;
+    let mut asked = observers::observer(plan, &context.trust, &mut ready)?;
     let mut findings = ready.findings.clone();
     findings.extend(too_long);
     let tokenizer = match tokenizer {
@@ -84,10 +86,15 @@ pub(super) fn prepare<'a, N: Network>(
     let counter = counter(plan, &ready.endpoint, &tokenizer);
     let mut prompts = open_prompts(request, tokenizer, &ready, &mut findings)?;
     let mut runner = runner(net, request, &ready, &counter);
-    let seen = overhead::measure(&mut runner, plan, &prompts)?;
+    let first = first_requests::send(&mut runner, plan, &prompts, &ready, &mut findings)?;
+    let First { seen, ignore_eos } = first;
     if runner.interrupted() {
         return Err(RunError::Interrupted("anything was measured"));
     }
+    if asked.again {
+        asked.observer.scrape = observers::ask_again(plan, &context.trust, &mut ready)?;
+    }
+    let observer = asked.observer;
     let estimate = estimate_after(&longest, estimate, &prompts, &seen);
     let template = fit_prompts(&mut prompts, plan, &ready, &runner, seen, &mut findings);
     tell(&findings, events);
@@ -103,6 +110,7 @@ pub(super) fn prepare<'a, N: Network>(
     let header = header_of(request, &ready.target, &prompts, &runner, &observer);
     let mut recording = Recording::begin(store, &header, counter)?;
     recording.template = template;
+    recording.honours_ignore_eos = ignore_eos == IgnoreEos::Honoured;
     recording.traced = context.files == ReportFiles::All;
     let workload_hash = WorkloadHash::of_run(plan, &context.salt, context.dump.as_deref())?;
     started(request, &recording, &header);
@@ -206,6 +214,7 @@ fn runner<N: Network>(
         address: ready.address,
         tls: ready.tls.clone(),
         endpoint: ready.endpoint.clone(),
+        sends_ignore_eos: true,
         keep_text: talks || !matches!(counter, Counter::None),
         reuse_connections: ready.endpoint.keeps_connections(),
         cut_off: true,

@@ -1,0 +1,47 @@
+//! Arguments that are not UTF-8: what `clap` says of them names neither the argument nor the reason.
+
+use std::ffi::OsString;
+
+/// What is wrong with the first argument that has to be text and is not, if there is one. Paths that
+/// are only opened are taken as they are, by `clap`, which refuses the others.
+pub fn refusal(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    if error.kind() != clap::error::ErrorKind::InvalidUtf8 {
+        return None;
+    }
+    let odd = arguments.iter().position(|argument| argument.to_str().is_none())?;
+    let shown = arguments[odd].to_string_lossy();
+    let (flag, value) = match shown.split_once('=') {
+        Some((flag, value)) if flag.starts_with("--") => (flag.to_owned(), value.to_owned()),
+        _ => {
+            let before = odd.checked_sub(1).map(|at| arguments[at].to_string_lossy().into_owned());
+            (before.filter(|flag| flag.starts_with('-')).unwrap_or_default(), shown.into_owned())
+        }
+    };
+    let flag = if flag.is_empty() { flag } else { format!("{flag}: ") };
+    Some(format!(
+        "{flag}`{value}` is not UTF-8; it is kept in the plan and in results, which are text. Give \
+         another name, or a link that has one; a plan file and the files of import may have any name"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStringExt;
+
+    #[test]
+    fn an_argument_that_is_not_text_is_named_with_its_flag() {
+        let error = clap::Error::new(clap::error::ErrorKind::InvalidUtf8);
+        let odd = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+        for (arguments, begins) in [
+            (vec!["run".into(), "--out".into(), odd(b"a\xff")], "--out: `a\u{fffd}` is not UTF-8"),
+            (vec!["run".into(), odd(b"--out=a\xff")], "--out: `a\u{fffd}` is not UTF-8"),
+            (vec!["show".into(), odd(b"a\xff")], "`a\u{fffd}` is not UTF-8"),
+        ] {
+            let refused = refusal(&error, &arguments).expect("a refusal");
+            assert!(refused.starts_with(begins), "{refused}");
+        }
+        let other = clap::Error::new(clap::error::ErrorKind::UnknownArgument);
+        assert_eq!(refusal(&other, &[odd(b"\xff")]), None);
+    }
+}

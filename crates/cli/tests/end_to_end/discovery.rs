@@ -1,0 +1,232 @@
+//! What is found out about a server before it is measured, and what comes of it: servers that are not
+//! ready, refuse a field or a model, or have their metrics late.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::support::{Nobody, Running, folder, inferometer, measure, told};
+
+const LISTED: &str = r#"{"object":"list","data":[{"id":"m","object":"model"}]}"#;
+
+/// A server that answers as said to a path and a body: a status and a body; `None` is a completion of
+/// as many tokens as were asked for. Ends with the test.
+fn server(say: impl Fn(&str, &str) -> Option<(u16, String)> + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let say = Arc::new(say);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let say = Arc::clone(&say);
+            // A connection that carries no request is no error of the server.
+            std::thread::spawn(move || answer(stream, &*say));
+        }
+    });
+    url
+}
+
+fn answer(
+    mut stream: TcpStream,
+    say: &(impl Fn(&str, &str) -> Option<(u16, String)> + ?Sized),
+) -> io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let mut length = 0;
+    while !line.trim().is_empty() {
+        line.clear();
+        reader.read_line(&mut line)?;
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().unwrap_or(0);
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let body = String::from_utf8_lossy(&body);
+    let head = "connection: close\r\ncontent-type";
+    match say(&path, &body) {
+        Some((status, said)) => {
+            let length = said.len();
+            let head = format!("HTTP/1.1 {status} Said\r\ncontent-length: {length}\r\n{head}");
+            write!(stream, "{head}: application/json\r\n\r\n{said}")
+        }
+        None => {
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\n{head}: text/event-stream\r\n\r\n{}",
+                stream_of(&body)
+            )
+        }
+    }
+}
+
+/// The events of a completion.
+fn stream_of(body: &str) -> String {
+    let body: Value = serde_json::from_str(body).unwrap_or_default();
+    let asked = body["max_tokens"].as_u64().unwrap_or(1);
+    let choice = |text: &str, why: Value| {
+        json!({"choices": [{"index": 0, "text": text, "finish_reason": why}]}).to_string()
+    };
+    let mut events: Vec<String> = (0..asked).map(|_| choice(" w", Value::Null)).collect();
+    events.push(choice("", json!("length")));
+    let usage = json!({"prompt_tokens": 10, "completion_tokens": asked});
+    events.push(json!({"choices": [], "usage": usage}).to_string());
+    events.push("[DONE]".to_owned());
+    events.iter().map(|event| format!("data: {event}\n\n")).collect()
+}
+
+/// The answers of a server with a list of one model and completions, and nothing else.
+fn plain(path: &str) -> Option<(u16, String)> {
+    match path {
+        "/v1/models" => Some((200, LISTED.to_owned())),
+        "/v1/completions" => None,
+        _ => Some((404, "{}".to_owned())),
+    }
+}
+
+fn codes(summary: &Value) -> Vec<&str> {
+    let findings = summary["findings"].as_array().expect("findings");
+    findings.iter().filter_map(|finding| finding["code"].as_str()).collect()
+}
+
+#[test]
+fn a_field_that_the_server_refuses_by_name_is_left_out_and_that_is_told() {
+    let url = server(|path, body| match plain(path) {
+        None if body.contains("ignore_eos") => {
+            let detail = "Unexpected fields in the request: {'ignore_eos'}";
+            Some((422, json!({ "detail": detail }).to_string()))
+        }
+        said => said,
+    });
+    let (output, summary) = measure(&url, &[]);
+    let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(summary["cells"][0]["passes"][0]["outcomes"]["complete"], 6);
+    assert!(codes(&summary).contains(&"ignore_eos_not_supported"), "{:?}", codes(&summary));
+    assert!(summary["findings"].to_string().contains("422: Unexpected fields"));
+}
+
+#[test]
+fn a_model_that_is_not_served_is_told_with_those_that_are_before_anything_is_measured() {
+    let refuses = |path: &str, body: &str| match plain(path) {
+        None if !body.contains(r#""model":"m""#) => {
+            Some((404, json!({"error": {"message": "The model does not exist."}}).to_string()))
+        }
+        said => said,
+    };
+    let (output, summary) = measure(&server(refuses), &["--model", "other"]);
+    assert!(summary.is_none());
+    assert_eq!(output.status.code(), Some(2));
+    let said = told(&output);
+    assert!(
+        said.contains("the server lists m, not other, and refuses it: 404: The model"),
+        "{said}"
+    );
+    // Some servers take any name.
+    let (output, summary) = measure(&server(|path, _| plain(path)), &["--model", "other"]);
+    let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
+    assert!(codes(&summary).contains(&"model_not_listed"));
+}
+
+#[test]
+fn a_server_that_loads_is_waited_for_where_that_is_wanted() {
+    let loading = || Some((503, json!({"error": {"message": "Loading model"}}).to_string()));
+    let never = server(move |_, _| loading());
+    let (output, _) = measure(&never, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = told(&output);
+    assert!(
+        said.contains("503 at /v1/models (Loading model)") && said.contains("--wait"),
+        "{said}"
+    );
+    let (output, _) = measure(&never, &["--wait", "50ms"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told(&output).contains("(--wait): "), "{}", told(&output));
+    assert!(told(&output).contains("Loading model"), "the last answer: {}", told(&output));
+
+    let questions = AtomicU32::new(0);
+    let later = server(move |path, _| {
+        // The first two times that the list is asked for, and all that is asked between.
+        let lists = path == "/v1/models";
+        let asked = questions.fetch_add(u32::from(lists), Ordering::Relaxed) + u32::from(lists);
+        if asked <= 2 { loading() } else { plain(path) }
+    });
+    let (output, summary) = measure(&later, &["--wait", "10m"]);
+    let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
+    assert_eq!(summary["cells"][0]["passes"][0]["outcomes"]["complete"], 6);
+    assert!(told(&output).contains("waiting for the server"), "{}", told(&output));
+}
+
+#[test]
+fn waiting_ends_when_its_user_ends_it() {
+    let (folder, nobody) = (folder(), Nobody::new());
+    let mut run = Running::start(folder.path(), &["run", "--target", &nobody.url, "--wait", "10m"]);
+    let mut errors = run.errors().map_while(Result::ok);
+    let waits = errors.find(|line| line.contains("waiting for the server"));
+    assert!(waits.is_some_and(|line| line.contains("Connection refused")));
+    run.signal("-INT");
+    // What it still says is read, so that it can say it.
+    let _ = errors.count();
+    assert_eq!(run.finish().status.code(), Some(130));
+}
+
+#[test]
+fn waiting_is_refused_where_there_is_nothing_to_wait_for() {
+    let folder = folder();
+    let plan = "[server]\ncommand = 'true'\n";
+    std::fs::write(folder.path().join("plan.toml"), plan).expect("a plan");
+    for (arguments, words) in [
+        (&["run", "--wait", "1s"][..], "wait (--wait): needs a target"),
+        (
+            &["run", "--target", "http://a:1", "--wait", "soon"],
+            "wait (--wait): `soon` is not a span",
+        ),
+        (&["run", "plan.toml", "--wait", "1s"], "ready_timeout in [server]"),
+    ] {
+        let output = inferometer(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(told(&output).contains(words), "{}", told(&output));
+    }
+}
+
+#[test]
+fn metrics_that_a_fresh_server_has_only_after_its_first_request_are_read() {
+    for flags in [&[][..], &["--metrics-url", "/metrics"]] {
+        let answered = AtomicU32::new(0);
+        let url = server(move |path, _| match path {
+            "/metrics" if answered.load(Ordering::Relaxed) == 0 => Some((200, String::new())),
+            "/metrics" => Some((200, "tgi_queue_size 0\ntgi_batch_current_size 1\n".to_owned())),
+            _ => {
+                let said = plain(path);
+                answered.fetch_add(u32::from(said.is_none()), Ordering::Relaxed);
+                said
+            }
+        });
+        let (output, summary) = measure(&url, flags);
+        let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
+        let says = &summary["cells"][0]["passes"][0]["server"];
+        assert_eq!(says["failed"], 0, "{flags:?}: {says}");
+        assert_eq!(summary["target"]["facts"]["server_metrics"], format!("{url}/metrics"));
+    }
+}
+
+#[test]
+fn a_target_that_is_none_is_told_with_what_came() {
+    for (status, body, words) in [
+        (401, r#"{"error":"no key"}"#, "it wants a key"),
+        (404, "{}", "is this the address of the server"),
+        (502, "<html>bad gateway</html>", "a gateway without a server behind it"),
+        (200, "<html>hello</html>", "with a web page"),
+    ] {
+        let (output, summary) = measure(&server(move |_, _| Some((status, body.to_owned()))), &[]);
+        assert!(summary.is_none());
+        assert_eq!(output.status.code(), Some(1), "{status}");
+        assert!(told(&output).contains(words), "{status}: {}", told(&output));
+    }
+}

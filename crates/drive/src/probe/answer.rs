@@ -1,0 +1,178 @@
+//! The answers to the questions of a probe: JSON where it came, and what came instead, in words.
+
+use inferometer_http::client::{Client, ClientError, ClientResponse};
+use inferometer_model::secrets::Secrets;
+use inferometer_wire::error_message;
+use serde_json::Value;
+
+/// What came in place of the JSON that a path of a known server has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instead {
+    /// The path.
+    pub path: String,
+    /// The HTTP status; absent where the answer was not HTTP.
+    pub status: Option<u16>,
+    /// Where a redirection leads.
+    pub location: Option<String>,
+    /// Whether a web page came.
+    pub is_page: bool,
+    /// The server's message, or what is wrong with its answer.
+    pub message: String,
+}
+
+impl Instead {
+    fn of(client: &Client, path: &str, response: &ClientResponse) -> Self {
+        let secrets = Secrets::of_headers(&client.headers);
+        let content_type = response.header("content-type").unwrap_or_default();
+        let begins = String::from_utf8_lossy(&response.body[..response.body.len().min(64)]);
+        let begins = begins.trim_start().to_ascii_lowercase();
+        let is_page = content_type.starts_with("text/html")
+            || begins.starts_with("<!doctype html")
+            || begins.starts_with("<html");
+        let message = if response.status == 200 {
+            "no JSON that is known".to_owned()
+        } else {
+            error_message(response.status, &response.body, &secrets)
+        };
+        let location = response.header("location").map(str::to_owned);
+        let status = Some(response.status);
+        Self { path: path.to_owned(), status, location, is_page, message }
+    }
+
+    /// Whether a server that is not ready yet, or a gateway without one behind it, answers so.
+    pub fn may_pass(&self) -> bool {
+        matches!(self.status, Some(502..=504))
+    }
+
+    /// What came, and what to do about it.
+    pub fn in_words(&self) -> String {
+        let Self { path, status, location, is_page, message } = self;
+        let Some(status) = status else { return format!("{path}: {message}") };
+        let came = format!("answers {status} at {path}");
+        // A page is no message for a terminal.
+        let said = if *is_page { " with a web page".to_owned() } else { format!(" ({message})") };
+        match (status, location) {
+            (401, _) => format!(
+                "{came}{said}: it wants a key that it knows; put it into the variable \
+                 OPENAI_API_KEY, or into one that --api-key-env names"
+            ),
+            (403, _) => format!(
+                "{came}{said}: whoever sends this key, or none, may not ask there; see \
+                 --api-key-env and --header"
+            ),
+            (300..=399, Some(to)) => {
+                let server = to.strip_suffix(path.as_str()).unwrap_or(to);
+                format!("{came} and points to {to}: give --target {server}")
+            }
+            (404, _) => format!(
+                "{came}: is this the address of the server, with the path that stands before /v1 if \
+                 it has one?"
+            ),
+            (502 | 504, _) => format!("{came}{said}: a gateway without a server behind it"),
+            (503, _) => format!("{came}{said}: it is not ready to serve"),
+            (_, _) if *is_page => {
+                format!("{came}{said}: this is not the address of the server's API")
+            }
+            (200, _) => format!("{came} with {message}"),
+            (_, _) => format!("{came}{said}"),
+        }
+    }
+}
+
+/// Asks a server one question after the other and remembers what was odd.
+pub(super) struct Asker<'a> {
+    client: &'a Client,
+    /// The first path that was asked, and what came there instead of JSON.
+    first: Option<Option<Instead>>,
+    /// What a server said that loads.
+    loading: Option<Instead>,
+    last: Option<ClientResponse>,
+    /// The fields of all heads so far.
+    headers: Vec<(String, String)>,
+}
+
+impl<'a> Asker<'a> {
+    pub(super) fn new(client: &'a Client) -> Self {
+        Self { client, first: None, loading: None, last: None, headers: Vec::new() }
+    }
+
+    /// The JSON at a path; `None` if the server has no such path or the response is no JSON.
+    pub(super) fn json(&mut self, path: &str) -> Result<Option<Value>, ClientError> {
+        let response = self.client.get(path);
+        self.take(path, response)
+    }
+
+    /// The same of a question that has a body.
+    pub(super) fn post(&mut self, path: &str, body: &Value) -> Result<Option<Value>, ClientError> {
+        let response = self.client.post(path, body);
+        self.take(path, response)
+    }
+
+    fn take(
+        &mut self,
+        path: &str,
+        response: Result<ClientResponse, ClientError>,
+    ) -> Result<Option<Value>, ClientError> {
+        self.last = None;
+        let (value, instead) = match response {
+            Ok(response) => {
+                let value = serde_json::from_slice(&response.body).ok();
+                let value = value.filter(|_| response.status == 200);
+                let instead = Instead::of(self.client, path, &response);
+                self.headers.extend(response.headers.iter().cloned());
+                self.last = Some(response);
+                (value, instead)
+            }
+            Err(error) => {
+                let error = self.other_protocol(error);
+                let ClientError::Garbled { what, .. } = error else { return Err(error) };
+                let (path, status, location) = (path.to_owned(), None, None);
+                (None, Instead { path, status, location, is_page: false, message: what })
+            }
+        };
+        if value.is_none() && instead.may_pass() {
+            let says_so = instead.message.to_ascii_lowercase().contains("loading");
+            if self.first.is_none() || says_so {
+                self.loading.get_or_insert(instead.clone());
+            }
+        }
+        self.first.get_or_insert(value.is_none().then_some(instead));
+        Ok(value)
+    }
+
+    /// A server that speaks TLS ends a connection without it, most of them without a word.
+    fn other_protocol(&self, error: ClientError) -> ClientError {
+        let is_odd = matches!(error, ClientError::Garbled { .. } | ClientError::Broken { .. });
+        let is_first = self.first.is_none() && !self.client.url.secure;
+        if is_odd && is_first && self.client.takes_tls() { self.client.speaks_tls() } else { error }
+    }
+
+    /// A field of the last answer's head.
+    pub(super) fn last_header(&self, name: &str) -> Option<&str> {
+        self.last.as_ref()?.header(name)
+    }
+
+    /// The last answer.
+    pub(super) fn last(&self) -> Option<&ClientResponse> {
+        self.last.as_ref()
+    }
+
+    /// A field that any answer had.
+    pub(super) fn header_seen(&self, name: &str) -> Option<String> {
+        let field = self.headers.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
+        field.map(|(_, value)| value.clone())
+    }
+
+    /// What came at the first path that was asked, if no JSON did.
+    pub(super) fn instead(&self) -> Option<&Instead> {
+        self.first.as_ref()?.as_ref()
+    }
+
+    /// What the server says while it loads, unless it says elsewhere that it is well.
+    pub(super) fn loading(&mut self) -> Option<Instead> {
+        let loading = self.loading.take()?;
+        let health = self.client.get("/health");
+        let is_well = health.is_ok_and(|health| (200..300).contains(&health.status));
+        (!is_well).then_some(loading)
+    }
+}

@@ -1,0 +1,211 @@
+//! One function for each engine: what it says of itself, as facts. It asks nothing.
+
+use serde_json::Value;
+
+use super::answer::Asker;
+use super::found::Found;
+
+/// The owners of models that engines give by which they are recognised.
+const OWNERS: [(&str, &str); 9] = [
+    ("vllm", "vllm"),
+    ("sglang", "sglang"),
+    ("llamacpp", "llama.cpp"),
+    ("inferometer", "vllm"),
+    ("lmdeploy", "lmdeploy"),
+    ("library", "ollama"),
+    ("infinity", "infinity"),
+    ("Triton Inference Server", "triton"),
+    ("TensorRT-LLM", "tensorrt-llm"),
+];
+
+/// Owners that several engines give: these are told apart by the title of their API.
+pub(super) const SHARED_OWNERS: [&str; 3] = ["", "me", "openai"];
+
+/// The titles of APIs by which engines are recognised.
+const TITLES: [(&str, &str); 3] = [
+    ("MAX Serve", "max"),
+    ("llama.cpp Python API", "llama-cpp-python"),
+    ("LiteLLM API", "litellm"),
+];
+
+pub(super) fn note_models(found: &mut Found, models: &Value, server: Option<&str>) {
+    let Some(list) = models["data"].as_array() else { return };
+    found.dialect = Some("openai-completions");
+    found.models = list.iter().filter_map(|m| m["id"].as_str().map(str::to_owned)).collect();
+    let owner = list.first().and_then(|model| model["owned_by"].as_str());
+    let known = OWNERS.iter().find(|(name, _)| owner == Some(name));
+    found.engine = match (known, server) {
+        (Some((_, engine)), _) => Some(engine),
+        (None, Some("llama.cpp")) => Some("llama.cpp"),
+        (None, _) => None,
+    };
+    if found.engine == Some("infinity") {
+        found.serves_only = Some("embeddings");
+    }
+    found.simulated = owner == Some("inferometer");
+    if let Some(model) = list.first() {
+        for key in ["max_model_len", "root"] {
+            note(found, key, &model[key]);
+        }
+        for key in ["n_ctx", "n_ctx_train", "n_params", "size", "ftype"] {
+            note(found, key, &model["meta"][key]);
+        }
+        if let Some(profile) = model["simulated"].as_object() {
+            for (key, value) in profile {
+                note(found, key, value);
+            }
+        }
+    }
+}
+
+/// mlx_lm's server, by its answer for a path that it does not have: plain text that is announced as
+/// JSON, from Python's own HTTP server.
+pub(super) fn is_mlx_lm(asker: &Asker<'_>) -> bool {
+    let is = |name, value: &str| asker.last_header(name).is_some_and(|had| had.starts_with(value));
+    is("server", "BaseHTTP/")
+        && is("content-type", "application/json")
+        && asker.last().is_some_and(|last| last.status == 404 && last.body == b"Not Found")
+}
+
+/// TGI, and the server for embeddings of the same makers, which has the same path.
+pub(super) fn note_tgi(found: &mut Found, info: &Value) {
+    let kinds = [
+        ("embedding", "embeddings"),
+        ("reranker", "scores of a reranker"),
+        ("classifier", "classifications"),
+    ];
+    let kind = kinds
+        .iter()
+        .find(|(kind, _)| info["model_type"][*kind].is_object() || info["model_type"] == **kind);
+    found.engine = Some(if kind.is_some() { "text-embeddings-inference" } else { "tgi" });
+    found.serves_only = kind.map(|(_, serves)| *serves);
+    found.dialect = kind.is_none().then_some("tgi");
+    found.version = info["version"].as_str().map(str::to_owned);
+    if let Some(model) = info["model_id"].as_str() {
+        found.models = vec![model.to_owned()];
+    }
+    for key in [
+        "model_dtype",
+        "model_device_type",
+        "max_concurrent_requests",
+        "max_input_tokens",
+        "max_input_length",
+        "max_total_tokens",
+        "max_batch_total_tokens",
+        "max_batch_prefill_tokens",
+        "waiting_served_ratio",
+        "sha",
+        "docker_label",
+    ] {
+        note(found, key, &info[key]);
+    }
+}
+
+pub(super) fn note_sglang(found: &mut Found, info: &Value) {
+    found.engine = Some("sglang");
+    found.dialect.get_or_insert("openai-completions");
+    found.version = info["version"].as_str().map(str::to_owned);
+    if info["is_generation"] == false {
+        found.serves_only = Some("embeddings or scores");
+    }
+    for key in ["model_path", "model_type", "load_format"] {
+        note(found, key, &info[key]);
+    }
+}
+
+pub(super) fn note_sglang_server(found: &mut Found, info: &Value) {
+    if let Some(version) = info["version"].as_str() {
+        found.version = Some(version.to_owned());
+    }
+}
+
+pub(super) fn note_llama_cpp(found: &mut Found, props: &Value) {
+    found.engine = Some("llama.cpp");
+    found.dialect.get_or_insert("openai-completions");
+    found.version = props["build_info"].as_str().map(str::to_owned);
+    for key in ["total_slots", "model_path", "n_ctx"] {
+        note(found, key, &props[key]);
+    }
+    note(found, "n_ctx_slot", &props["default_generation_settings"]["n_ctx"]);
+}
+
+/// What a server's description of its API says: which engine, and where it lists no models the paths
+/// that it has.
+pub(super) fn note_api(found: &mut Found, api: &Value) {
+    let title = api["info"]["title"].as_str().unwrap_or_default();
+    if let Some((_, engine)) = TITLES.iter().find(|(known, _)| title.contains(known)) {
+        found.engine = Some(engine);
+        // MAX states its own elsewhere, and here that of its framework.
+        if found.version.is_none() && *engine != "max" {
+            found.version = api["info"]["version"].as_str().map(str::to_owned);
+        }
+    }
+    if found.dialect.is_some() {
+        return;
+    }
+    let has = |path: &str| api["paths"][path].is_object();
+    if has("/v1/completions") {
+        found.dialect = Some("openai-completions");
+    } else if has("/v1/chat/completions") {
+        found.dialect = Some("openai-chat");
+    } else if has("/v1/embeddings") || has("/embeddings") || has("/embed") {
+        found.serves_only = Some("embeddings");
+    } else if has("/v1/rerank") || has("/rerank") {
+        found.serves_only = Some("scores of a reranker");
+    }
+    // Of the engines that we have seen, only `transformers serve` has these two paths.
+    if found.dialect.is_some() && has("/load_model") && has("/reset") {
+        found.engine = Some("transformers");
+    }
+}
+
+/// Triton by its own protocol.
+pub(super) fn note_triton(found: &mut Found, server: &Value) {
+    found.engine = Some("triton");
+    found.dialect = Some("triton");
+    found.version = server["version"].as_str().map(str::to_owned);
+}
+
+/// The models of a Triton server that are ready.
+pub(super) fn note_triton_models(found: &mut Found, index: &Value) {
+    let ready = index.as_array().into_iter().flatten().filter(|model| model["state"] == "READY");
+    found.models = ready.filter_map(|model| model["name"].as_str().map(str::to_owned)).collect();
+}
+
+fn note(found: &mut Found, key: &str, value: &Value) {
+    let text = match value {
+        Value::Null => return,
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    found.facts.insert(key.to_owned(), text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_server_without_a_list_of_models_is_known_by_its_paths() {
+        for (paths, engine, dialect, serves_only) in [
+            (
+                vec!["/v1/chat/completions", "/v1/completions", "/load_model", "/reset"],
+                Some("transformers"),
+                Some("openai-completions"),
+                None,
+            ),
+            (vec!["/v1/chat/completions"], None, Some("openai-chat"), None),
+            (vec!["/load_model", "/reset"], None, None, None),
+            (vec!["/v1/embeddings"], None, None, Some("embeddings")),
+            (vec!["/rerank"], None, None, Some("scores of a reranker")),
+        ] {
+            let paths: serde_json::Map<String, Value> =
+                paths.into_iter().map(|path| (path.to_owned(), json!({}))).collect();
+            let mut found = Found::default();
+            note_api(&mut found, &json!({ "paths": paths }));
+            let is = (found.engine, found.dialect, found.serves_only);
+            assert_eq!(is, (engine, dialect, serves_only));
+        }
+    }
+}

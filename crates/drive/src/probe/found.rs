@@ -1,0 +1,47 @@
+//! What a server states about itself.
+
+use std::collections::BTreeMap;
+
+use inferometer_model::visible;
+
+use super::answer::Instead;
+
+/// What a server states about itself. What it does not state is absent, never guessed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Engine, such as `vllm`.
+    pub engine: Option<&'static str>,
+    /// Its version.
+    pub version: Option<String>,
+    /// The models that it serves.
+    pub models: Vec<String>,
+    /// The dialect to speak, if one is known to fit.
+    pub dialect: Option<&'static str>,
+    /// Whether it is the embedded engine, so that every figure comes from a simulation.
+    pub simulated: bool,
+    /// What it serves instead of generated text, such as `embeddings`.
+    pub serves_only: Option<&'static str>,
+    /// Further facts, under the server's own names.
+    pub facts: BTreeMap<String, String>,
+    /// Whether it answered with a list of models, which may be empty.
+    pub lists_models: bool,
+    /// What came where its models were asked for, if no list did.
+    pub instead: Option<Instead>,
+    /// What it says while it loads its model, or what a gateway says that has no server behind it.
+    pub loading: Option<Instead>,
+}
+
+impl Found {
+    /// One line for people: `vllm 0.32.0, model tiny`.
+    pub fn line(&self) -> String {
+        let engine = match (self.engine, &self.version) {
+            (Some(engine), Some(version)) => format!("{engine} {}", visible::name(version)),
+            (Some(engine), None) => engine.to_owned(),
+            (None, _) => "a server of unknown make".to_owned(),
+        };
+        match self.models.as_slice() {
+            [] => engine,
+            models => format!("{engine}, model {}", visible::names(models)),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Finds out what a server is: engine, version, models, and the dialect to speak with it. What the
+//! server does not state stays unknown. Nothing is generated for it.
+
+mod answer;
+mod engines;
+mod found;
+
+use std::time::Duration;
+
+use inferometer_http::client::{Client, ClientError};
+use inferometer_net::tls::Trust;
+use inferometer_plan::Url;
+use serde_json::Value;
+
+pub use answer::Instead;
+pub use found::Found;
+
+use answer::Asker;
+
+/// Ports that engines listen on by default.
+pub const USUAL_PORTS: [u16; 7] = [8000, 8080, 30000, 3000, 11434, 1234, 23333];
+
+/// Where the models of a server are listed.
+const MODELS: &str = "/v1/models";
+
+/// Requests the paths by which engines can be told apart.
+///
+/// # Errors
+/// When the server stops responding, or speaks another protocol. A response without information is
+/// no error.
+pub fn probe(client: &Client) -> Result<Found, ClientError> {
+    let mut asker = Asker::new(client);
+    let mut found = Found::default();
+    let owner = match asker.json(MODELS)? {
+        Some(models) => {
+            engines::note_models(&mut found, &models, asker.last_header("server"));
+            found.lists_models = models["data"].is_array();
+            models["data"][0]["owned_by"].as_str().map(str::to_owned)
+        }
+        None => None,
+    };
+    if let Some(version) = asker.json("/version")?
+        && let Some(version) = version["version"].as_str()
+    {
+        // Other engines have this path too: which one it is, the list of models tells.
+        found.version = Some(version.to_owned());
+    } else if engines::is_mlx_lm(&asker) {
+        found.engine = Some("mlx_lm");
+    } else if let Some(info) = asker.json("/info")?
+        && info["model_id"].is_string()
+    {
+        engines::note_tgi(&mut found, &info);
+    } else if let Some(info) = asker.json("/get_model_info")?
+        && info["model_path"].is_string()
+    {
+        engines::note_sglang(&mut found, &info);
+        sglang_version(&mut asker, &mut found)?;
+    } else if let Some(props) = asker.json("/props")?
+        && props["default_generation_settings"].is_object()
+    {
+        engines::note_llama_cpp(&mut found, &props);
+    }
+    let told = further(&mut asker, &mut found, owner.as_deref());
+    // Where it is known how to speak to the server, its make is no reason not to: LiteLLM takes longer
+    // than that to describe its API for the first time.
+    if found.dialect.is_none() {
+        told?;
+    }
+    if let Some(version) = asker.header_seen("x-litellm-version") {
+        (found.engine, found.version) = (Some("litellm"), Some(version));
+    }
+    found.instead = asker.instead().cloned();
+    found.loading = asker.loading();
+    Ok(found)
+}
+
+/// What only some servers are asked, by what the first questions left open.
+fn further(
+    asker: &mut Asker<'_>,
+    found: &mut Found,
+    owner: Option<&str>,
+) -> Result<(), ClientError> {
+    if found.engine.is_some() {
+        return Ok(());
+    }
+    if owner == Some("nvidia")
+        && let Some(health) = asker.json("/health")?
+        && (health["instances"].is_array() || health["endpoints"].is_array())
+    {
+        found.engine = Some("dynamo");
+    } else if (found.dialect.is_none() || engines::SHARED_OWNERS.contains(&owner.unwrap_or("?")))
+        && let Some(api) = asker.json("/openapi.json")?
+    {
+        engines::note_api(found, &api);
+    }
+    if found.dialect.is_none()
+        && let Some(server) = asker.json("/v2")?
+        && server["name"] == "triton"
+    {
+        engines::note_triton(found, &server);
+        if let Some(index) =
+            asker.post("/v2/repository/index", &Value::Object(Default::default()))?
+        {
+            engines::note_triton_models(found, &index);
+        }
+    }
+    Ok(())
+}
+
+/// SGLang states its version beside the arguments that it was started with.
+fn sglang_version(asker: &mut Asker<'_>, found: &mut Found) -> Result<(), ClientError> {
+    for path in ["/server_info", "/get_server_info"] {
+        if found.version.is_some() {
+            break;
+        }
+        if let Some(info) = asker.json(path)? {
+            engines::note_sglang_server(found, &info);
+        }
+    }
+    Ok(())
+}
+
+/// Probes the usual ports of this machine.
+pub fn find_local() -> Vec<(Url, Found)> {
+    let timeout = Duration::from_millis(300);
+    let probe_port = |port: u16| {
+        let url = Url::plain("127.0.0.1", port);
+        let client = Client::reach(&url, Vec::new(), timeout, &Trust::Known).ok()?;
+        let found = probe(&client).ok()?;
+        found.engine.is_some().then_some((url, found))
+    };
+    USUAL_PORTS.into_iter().filter_map(probe_port).collect()
+}

@@ -1,0 +1,54 @@
+//! The tokenizers inside servers: what they are asked and how their answers are read.
+
+use inferometer_drive::tokenize::ServerTokenizer;
+use inferometer_model::tokenizer::Tokenizer;
+use serde_json::{Value, json};
+
+use crate::support::server;
+
+/// A server whose tokens are bytes: `ask` makes the text and the ids of a question, and `tell` the
+/// answer to ids; `lead` stands before all ids.
+fn tokenizer(
+    paths: [&'static str; 2],
+    text_key: &'static str,
+    answer_key: &'static str,
+    lead: &'static [u32],
+) -> Option<ServerTokenizer> {
+    let client = server(move |path, body| {
+        let body: Value = serde_json::from_str(body).unwrap_or_default();
+        let answer = if path == paths[0] && body[text_key].is_string() {
+            let text = body[text_key].as_str().unwrap();
+            let ids: Vec<u32> = lead.iter().copied().chain(text.bytes().map(u32::from)).collect();
+            json!({ "tokens": ids })
+        } else if path == paths[1] {
+            let ids = body["tokens"].as_array().unwrap().iter();
+            let bytes = ids.map(|id| u8::try_from(id.as_u64().unwrap()).unwrap()).collect();
+            json!({ answer_key: String::from_utf8(bytes).unwrap() })
+        } else {
+            return "404 Not Found\r\n\r\n{}".to_owned();
+        };
+        format!("200 OK\r\n\r\n{answer}")
+    });
+    ServerTokenizer::of(&client, "m")
+}
+
+#[test]
+fn the_tokenizers_of_servers_are_used_as_each_engine_has_them() {
+    let plain = ["/tokenize", "/detokenize"];
+    let extras = ["/extras/tokenize", "/extras/detokenize"];
+    for (engine, paths, text_key, answer_key, lead) in [
+        ("vllm", plain, "prompt", "prompt", &[][..]),
+        ("sglang", plain, "prompt", "text", &[]),
+        ("llama.cpp", plain, "content", "content", &[]),
+        ("llama-cpp-python", extras, "input", "text", &[1]),
+        ("llama-cpp-python without a first token", extras, "input", "text", &[]),
+    ] {
+        let tokenizer = tokenizer(paths, text_key, answer_key, lead);
+        let tokenizer = tokenizer.unwrap_or_else(|| panic!("{engine}: none was found"));
+        // The token that opens a sequence is the server's to add, and is none of the text.
+        assert_eq!(tokenizer.encode("ab").unwrap(), [97, 98], "{engine}");
+        assert_eq!(tokenizer.decode(&[98, 97]).unwrap(), "ba", "{engine}");
+        assert!(tokenizer.name().ends_with(paths[0]), "{engine}: {}", tokenizer.name());
+    }
+    assert!(tokenizer(plain, "else", "prompt", &[]).is_none());
+}

@@ -1,0 +1,42 @@
+//! What a server speaks that does not speak HTTP/1.1, by the first bytes of its answer. No I/O.
+
+/// What is missing where a server has HTTP/2 only.
+pub(super) const HTTP1_IS_NEEDED: &str =
+    "only HTTP/1.1 is spoken here; have the server, or the gateway before it, offer HTTP/1.1";
+
+/// A protocol that is not HTTP/1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Other {
+    Tls,
+    Http2,
+}
+
+/// The protocol of an answer that begins with these bytes.
+pub(super) fn other_protocol(begins: &[u8]) -> Option<Other> {
+    match begins {
+        // A TLS alert: the server takes a request in plain text for a broken handshake.
+        [0x15, 0x03, ..] => Some(Other::Tls),
+        // The frame that opens a connection, SETTINGS (4), or the one that ends it, GOAWAY (7), on
+        // stream 0. The length stands in the first three bytes.
+        [0, _, _, 4 | 7, _, 0, 0, 0, 0, ..] => Some(Other::Http2),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_of_another_protocol_is_known_by_its_first_bytes() {
+        for (begins, other) in [
+            (&b"\x15\x03\x03\x00\x02\x02\x46"[..], Some(Other::Tls)),
+            (b"\0\0\x12\x04\0\0\0\0\0\0\x03", Some(Other::Http2)),
+            (b"\0\0\x08\x07\0\0\0\0\0\0\0", Some(Other::Http2)),
+            (b"SSH-2.0-OpenSSH_9.2", None),
+            (b"", None),
+        ] {
+            assert_eq!(other_protocol(begins), other, "{begins:?}");
+        }
+    }
+}

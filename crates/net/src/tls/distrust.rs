@@ -1,0 +1,97 @@
+//! Why there is no TLS connection to a server, in words and with what to do.
+
+use std::io;
+
+use rustls::{AlertDescription, CertificateError, Error};
+
+use super::verify::is_an_authority;
+
+/// Why a TLS connection is refused, by either side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Distrust {
+    /// No authority that is trusted vouches for the server.
+    UnknownAuthority,
+    /// The server shows a certificate that is its own authority.
+    SelfSigned,
+    /// Its certificate is for these names.
+    OtherName(Vec<String>),
+    /// Its certificate has expired.
+    Expired,
+    /// Its certificate is not valid yet.
+    NotYetValid,
+    /// Something else about its certificate, in the library's words.
+    Other(String),
+    /// It does not speak TLS.
+    NotTls,
+    /// It speaks TLS, but no HTTP/1.1 in it.
+    NoHttp1,
+}
+
+/// Why a server is not trusted, or speaks another protocol, where that is what an error is about.
+pub fn distrust(error: &io::Error) -> Option<Distrust> {
+    let error = error.get_ref()?.downcast_ref::<Error>()?;
+    match error {
+        Error::InvalidMessage(_) => Some(Distrust::NotTls),
+        Error::NoApplicationProtocol
+        | Error::AlertReceived(AlertDescription::NoApplicationProtocol) => Some(Distrust::NoHttp1),
+        Error::InvalidCertificate(why) => Some(match why {
+            CertificateError::UnknownIssuer => Distrust::UnknownAuthority,
+            CertificateError::NotValidForName => Distrust::OtherName(Vec::new()),
+            CertificateError::NotValidForNameContext { presented, .. } => {
+                Distrust::OtherName(presented.clone())
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                Distrust::Expired
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                Distrust::NotYetValid
+            }
+            _ if is_an_authority(error) => Distrust::SelfSigned,
+            _ => Distrust::Other(error.to_string()),
+        }),
+        _ => None,
+    }
+}
+
+impl Distrust {
+    /// What is wrong.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::UnknownAuthority => {
+                "no certificate authority that is trusted here vouches for its certificate"
+                    .to_owned()
+            }
+            Self::SelfSigned => "its certificate is self-signed".to_owned(),
+            Self::OtherName(names) if names.is_empty() => {
+                "its certificate is for no host name at all".to_owned()
+            }
+            Self::OtherName(names) => {
+                format!("its certificate is for other names: {}", names.join(", "))
+            }
+            Self::Expired => "its certificate has expired".to_owned(),
+            Self::NotYetValid => "its certificate is not valid yet; compare the clocks".to_owned(),
+            Self::Other(why) => why.clone(),
+            Self::NotTls => "it does not speak TLS".to_owned(),
+            Self::NoHttp1 => "it speaks no HTTP/1.1 over TLS".to_owned(),
+        }
+    }
+
+    /// What to do.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::UnknownAuthority => {
+                "give the authority, or the server's own certificate, with --ca-cert, or take \
+                 whoever answers with --insecure"
+            }
+            Self::SelfSigned => {
+                "give this certificate with --ca-cert, or take whoever answers with --insecure"
+            }
+            Self::OtherName(names) if !names.is_empty() => {
+                "give one of these as the target's host, or take whoever answers with --insecure"
+            }
+            Self::NotTls => "give its address with http://",
+            Self::NoHttp1 => "have it offer HTTP/1.1",
+            _ => "--insecure takes whoever answers",
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Verifiers of server certificates beside the library's own. Signatures are always checked, so that a
+//! session is with whoever showed the certificate.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{VerifierBuilderError, WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+/// What the library calls a certificate that is its own authority and that a server shows as its own.
+const IS_AN_AUTHORITY: &str = "CaUsedAsEndEntity";
+
+/// Whether an error says that a server shows the certificate of an authority.
+pub(super) fn is_an_authority(error: &Error) -> bool {
+    let Error::InvalidCertificate(CertificateError::Other(why)) = error else { return false };
+    format!("{why:?}").contains(IS_AN_AUTHORITY)
+}
+
+/// Trusts authorities, and beside them a server that shows a certificate that was given. The library
+/// alone refuses that where the certificate says that it is an authority, as those do that `openssl
+/// req -x509` makes.
+#[derive(Debug)]
+pub(super) struct Given {
+    authorities: Arc<WebPkiServerVerifier>,
+    certificates: Vec<CertificateDer<'static>>,
+}
+
+impl Given {
+    /// # Errors
+    /// When there are no authorities.
+    pub(super) fn new(
+        roots: RootCertStore,
+        certificates: Vec<CertificateDer<'static>>,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Self, VerifierBuilderError> {
+        let authorities =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+                .build()?;
+        Ok(Self { authorities, certificates })
+    }
+}
+
+impl ServerCertVerifier for Given {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        match self.authorities.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
+            // The library has checked by then that the certificate is valid at this time.
+            Err(error) if is_an_authority(&error) && self.certificates.contains(end_entity) => {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.authorities.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.authorities.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.authorities.supported_verify_schemes()
+    }
+}
+
+/// Takes any certificate.
+#[derive(Debug)]
+pub(super) struct Unchecked(pub(super) Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Unchecked {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signed, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signed, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,129 @@
+//! Reaches a server and asks it what it is; waits for one that is not ready yet, where that is wanted.
+//! It starts none.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use inferometer_drive::probe::{Found, probe};
+use inferometer_http::client::{Client, ClientError};
+use inferometer_net::monotonic_now;
+use inferometer_net::tls::Trust;
+use inferometer_plan::Url;
+
+use crate::error::RunError;
+use crate::servers::Start;
+
+/// How long a server may take to say what it is.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often a server that is waited for is asked.
+const CHECK_EVERY: Duration = Duration::from_millis(500);
+/// How often those who wait are told.
+const REPORT_EVERY: Duration = Duration::from_secs(15);
+
+/// A server that answered.
+pub(crate) struct Reached {
+    pub(crate) server: Client,
+    pub(crate) found: Found,
+}
+
+/// How to reach a server.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) url: &'a Url,
+    pub(crate) headers: &'a [(String, String)],
+    pub(crate) trust: &'a Trust,
+    /// Whether it has to list a model, because the plan names none.
+    pub(crate) lists_a_model: bool,
+}
+
+/// What came of asking once.
+enum Attempt {
+    Ready(Box<Reached>),
+    /// Waiting may help.
+    NotYet(String),
+    Failed(String),
+}
+
+/// A server that answers now.
+///
+/// # Errors
+/// When it does not, or is not ready to serve.
+pub(crate) fn connect(wanted: Wanted<'_>) -> Result<Reached, RunError> {
+    match attempt(wanted, false) {
+        Attempt::Ready(reached) => Ok(*reached),
+        Attempt::NotYet(why) | Attempt::Failed(why) => Err(RunError::target(why)),
+    }
+}
+
+/// A server that answers within a time.
+///
+/// # Errors
+/// When that time is over, with the last answer; at once when waiting cannot help.
+pub(crate) fn wait_for(
+    wanted: Wanted<'_>,
+    wait: Duration,
+    start: Start<'_>,
+) -> Result<Reached, RunError> {
+    let began = monotonic_now();
+    let mut told_at = None;
+    loop {
+        let why = match attempt(wanted, true) {
+            Attempt::Ready(reached) => return Ok(*reached),
+            Attempt::Failed(why) => return Err(RunError::target(why)),
+            Attempt::NotYet(why) => why,
+        };
+        let now = monotonic_now();
+        let waited = now.since(began);
+        if start.stop.load(Ordering::Relaxed) {
+            return Err(RunError::Interrupted("the server was ready"));
+        }
+        if waited >= wait {
+            return Err(RunError::target(format!(
+                "not ready after {:.0} s (--wait): {why}",
+                waited.as_secs_f64()
+            )));
+        }
+        if told_at.is_none_or(|told| now.since(told) >= REPORT_EVERY) {
+            told_at = Some(now);
+            let (waited, wait) = (waited.as_secs(), wait.as_secs_f64());
+            start.events.say(&format!("waiting for the server, {waited} of {wait:.0} s: {why}"));
+        }
+        pause(CHECK_EVERY.min(wait.saturating_sub(waited)));
+    }
+}
+
+fn attempt(wanted: Wanted<'_>, waits: bool) -> Attempt {
+    let Wanted { url, headers, trust, lists_a_model } = wanted;
+    let reached = Client::reach(url, headers.to_vec(), PROBE_TIMEOUT, trust)
+        .and_then(|server| probe(&server).map(|found| Reached { server, found }));
+    let reached = match reached {
+        Ok(reached) => reached,
+        Err(error) if may_pass(&error) => return Attempt::NotYet(error.to_string()),
+        Err(error) => return Attempt::Failed(error.to_string()),
+    };
+    let Found { loading, lists_models, models, dialect, .. } = &reached.found;
+    if let Some(loading) = loading {
+        let advice = if waits { "" } else { "; --wait 120s waits until it is" };
+        return Attempt::NotYet(format!("{url}: {}{advice}", loading.in_words()));
+    }
+    let is_empty = *lists_models && models.is_empty() && dialect.is_some();
+    if waits && is_empty && lists_a_model {
+        return Attempt::NotYet(format!("{url}: lists no models yet"));
+    }
+    Attempt::Ready(Box::new(reached))
+}
+
+/// Whether a server that starts may answer so.
+fn may_pass(error: &ClientError) -> bool {
+    matches!(
+        error,
+        ClientError::Resolve { .. } | ClientError::Unreachable { .. } | ClientError::Broken { .. }
+    )
+}
+
+fn pause(span: Duration) {
+    // Nothing is ever sent: only the time ends it.
+    let (_open, nothing) = channel::<()>();
+    let _ = nothing.recv_timeout(span);
+}

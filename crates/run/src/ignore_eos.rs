@@ -1,0 +1,88 @@
+//! Whether a server can be told to go on after end-of-text (`ignore_eos`), by its dialect, its engine,
+//! and its answer to the first request.
+
+use inferometer_model::finding::{Finding, code};
+use inferometer_wire::dialect::Dialect;
+
+/// Engines that take the field in an OpenAI dialect and do nothing with it.
+const IGNORE_IT: [&str; 4] = ["tgi", "ollama", "mlx_lm", "llama-cpp-python"];
+/// Engines that refuse a request with the field.
+const REFUSE_IT: [&str; 1] = ["transformers"];
+
+/// What becomes of `ignore_eos`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum IgnoreEos {
+    /// It is sent, and as far as is known the server honours it.
+    Honoured,
+    /// The dialect has no field for it.
+    NoField,
+    /// It is sent, and the server ignores it.
+    Ignored,
+    /// The server refuses it, so that it is left out: why that is known.
+    Refused(String),
+}
+
+impl IgnoreEos {
+    /// What is known before a request was sent.
+    pub(crate) fn of(dialect: &Dialect, engine: Option<&str>) -> Self {
+        match engine {
+            _ if !dialect.honours_ignore_eos => Self::NoField,
+            Some(engine) if REFUSE_IT.contains(&engine) => {
+                Self::Refused(format!("{engine} is known to"))
+            }
+            Some(engine) if IGNORE_IT.contains(&engine) => Self::Ignored,
+            _ => Self::Honoured,
+        }
+    }
+
+    /// Whether it is sent.
+    pub(crate) fn is_sent(&self) -> bool {
+        matches!(self, Self::Honoured | Self::Ignored)
+    }
+
+    /// What a reader of the results must know.
+    pub(crate) fn finding(&self, dialect: &Dialect, engine: Option<&str>) -> Option<Finding> {
+        let what = match self {
+            Self::Honoured => return None,
+            Self::NoField => format!("{} has no way to go on after end-of-text", dialect.name),
+            Self::Ignored => {
+                let engine = engine.unwrap_or("the server");
+                format!("{engine} takes `ignore_eos` and does nothing with it")
+            }
+            Self::Refused(why) => {
+                format!("the server refuses `ignore_eos` ({why}), so that it is left out")
+            }
+        };
+        let message = format!("{what}: outputs are as long as the model makes them");
+        Some(Finding::of(code::IGNORE_EOS_NOT_SUPPORTED, message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_wire::dialect::dialect;
+
+    #[test]
+    fn what_becomes_of_ignore_eos_is_told_for_each_kind_of_server() {
+        for (name, engine, is_sent, words) in [
+            ("openai-completions", Some("vllm"), true, None),
+            ("openai-completions", None, true, None),
+            ("tgi", Some("tgi"), false, Some("tgi has no way to go on after end-of-text: outputs")),
+            ("openai-chat", Some("tgi"), true, Some("tgi takes `ignore_eos` and does nothing")),
+            (
+                "openai-completions",
+                Some("transformers"),
+                false,
+                Some("the server refuses `ignore_eos` (transformers is known to), so that it is"),
+            ),
+        ] {
+            let dialect = dialect(name).expect("a dialect");
+            let becomes = IgnoreEos::of(dialect, engine);
+            assert_eq!(becomes.is_sent(), is_sent, "{name}, {engine:?}");
+            let told = becomes.finding(dialect, engine).map(|finding| finding.message);
+            assert_eq!(told.is_some(), words.is_some(), "{name}, {engine:?}");
+            assert!(told.unwrap_or_default().starts_with(words.unwrap_or_default()));
+        }
+    }
+}

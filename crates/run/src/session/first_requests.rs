@@ -1,0 +1,52 @@
+//! The first requests that a server gets: what it adds to prompts, and whether it takes what the plan
+//! asks for at all. A refusal that all requests would meet is told before anything is measured.
+
+use inferometer_model::finding::{Finding, code};
+use inferometer_plan::Plan;
+
+use crate::error::RunError;
+use crate::ignore_eos::IgnoreEos;
+use crate::network::Network;
+use crate::overhead::{self, Overhead};
+use crate::pass::PassRunner;
+use crate::prompts::Prompts;
+use crate::target::ReadyTarget;
+
+/// What the first requests showed.
+pub(super) struct First {
+    pub(super) seen: Overhead,
+    /// What becomes of `ignore_eos`.
+    pub(super) ignore_eos: IgnoreEos,
+}
+
+/// Sends them; again without `ignore_eos` where the server refuses it by name.
+///
+/// # Errors
+/// When they cannot be made or sent, or the server refuses a model that it does not list.
+pub(super) fn send<N: Network>(
+    runner: &mut PassRunner<N>,
+    plan: &Plan,
+    prompts: &Prompts,
+    ready: &ReadyTarget,
+    findings: &mut Vec<Finding>,
+) -> Result<First, RunError> {
+    let (dialect, engine) = (ready.endpoint.dialect, ready.target.engine.as_deref());
+    let mut ignore_eos = IgnoreEos::of(dialect, engine);
+    runner.sends_ignore_eos = ignore_eos.is_sent();
+    let mut seen = overhead::measure(runner, plan, prompts)?;
+    let is_asked_for = plan.sampling.ignore_eos && runner.sends_ignore_eos;
+    if let Some(refusal) = seen.refused.as_ref().filter(|why| why.names("ignore_eos"))
+        && is_asked_for
+    {
+        ignore_eos = IgnoreEos::Refused(refusal.to_string());
+        findings.extend(ignore_eos.finding(dialect, engine));
+        runner.sends_ignore_eos = false;
+        seen = overhead::measure(runner, plan, prompts)?;
+    }
+    let unlisted = findings.iter().find(|finding| finding.is(code::MODEL_NOT_LISTED));
+    if let (Some(unlisted), Some(refusal)) = (unlisted, &seen.refused) {
+        let why = &unlisted.message;
+        return Err(RunError::plan(format!("model (--model): {why}, and refuses it: {refusal}")));
+    }
+    Ok(First { seen, ignore_eos })
+}
