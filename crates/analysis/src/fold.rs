@@ -177,6 +177,10 @@ impl PassFold {
             Dialect::Blocks(fold) => (Some(fold.finish(self.concurrency, seed)), None),
             Dialect::ServingRun(fold) => (None, Some(fold.finish())),
         };
+        // Where times between tokens are not known, nobody can say who met an objective on them.
+        let of_gaps = |objective: &RequestObjective| objective.metric.definition().of_gaps;
+        let is_judged = self.latencies.has_gaps() || !self.objectives.iter().any(of_gaps);
+        let met = self.window.met.filter(|_| is_judged);
         let (server, hardware) = observed(&self.window, &self.observed);
         PassSummary {
             kind: self.kind,
@@ -197,7 +201,7 @@ impl PassFold {
             peak_concurrency: (self.outcomes.total() > 0).then(|| concurrency::peak(&self.window)),
             mean_concurrency: concurrency::mean(&self.window),
             steady_state: steady_state::steady_state(&self.window),
-            goodput: self.window.met.map(|met| Goodput {
+            goodput: met.map(|met| Goodput {
                 objectives: objectives.join(","),
                 met,
                 requests_per_s: goodput::requests_per_s(&self.window),

@@ -68,9 +68,14 @@ impl PerRequest {
         }
     }
 
+    /// Whether times between tokens are known.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.gaps.are_known()
+    }
+
     /// The distributions; `seed` makes the resamples of intervals.
     pub(crate) fn finish(self, seed: u64) -> Distributions {
-        let are_known = self.gaps.are_known();
+        let are_known = self.has_gaps();
         Distributions::of(self.columns.into_iter().map(|(metric, column)| {
             let is_known = are_known || !metric.of_gaps;
             (metric, column.finish(seed).filter(|_| is_known))

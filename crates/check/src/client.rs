@@ -200,7 +200,7 @@ fn play(
     recording: &mut Recording,
 ) -> Result<PassSummary, CheckError> {
     let begin = PassBegin { pass: 0, cell: plan.cells[0], plan: pass.clone(), repeat: 1 };
-    let (recorder, records) = record_queue();
+    let (recorder, records) = record_queue(0);
     let (played, (result, error)) = std::thread::scope(|scope| -> io::Result<_> {
         let begin = &begin;
         let writer = spawn_scoped(scope, move || {

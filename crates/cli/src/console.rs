@@ -36,7 +36,7 @@ pub fn release() {
 /// Prints a line to standard error. A closed standard error is no error, and what a server wrote
 /// cannot steer the terminal. A key in it is left out, wherever it comes from.
 pub fn tell(line: &str) {
-    let redacted = secrets().redact(line);
+    let redacted = secrets().redact_name(line);
     let clean = visible::cut(&visible::lines(&redacted), MOST_CHARS);
     if let Some(held) = &mut *HELD.lock().unwrap_or_else(PoisonError::into_inner) {
         return held.extend(clean.trim().lines().map(str::to_owned));

@@ -76,7 +76,7 @@ impl Exchange {
 
     /// How much of it is beyond what the plan needs for it, in bytes.
     pub fn surplus_bytes(&self) -> usize {
-        self.counted_bytes.saturating_sub(of_answer(self.record.asked_output))
+        self.counted_bytes.saturating_sub(of_answer(self.record.planned_output()))
     }
 
     /// When its first token came, if one has.
@@ -143,11 +143,11 @@ impl Exchange {
 
     /// Why it holds more than any response may, if it does.
     pub fn too_large(&self) -> Option<String> {
-        let most = ANSWER_BYTES.max(of_answer(self.record.asked_output));
+        let most = ANSWER_BYTES.max(of_answer(self.record.planned_output()));
         if self.counted_bytes > most {
             return Some(format!("an answer that takes more than {} MiB of memory", most >> 20));
         }
-        let most_text = text_of_answer(self.record.asked_output);
+        let most_text = text_of_answer(self.record.planned_output());
         if self.reader.parsed().text_bytes() > most_text {
             let most = most_text >> 10;
             return Some(format!("an answer of more than {most} KiB of text, which is kept"));
@@ -189,6 +189,9 @@ impl Exchange {
         self.record.status = self.reader.status();
         let answer = self.reader.into_parsed();
         self.record.events = answer.events;
+        // Room was reserved for the whole answer, and a record may wait for its writer.
+        self.record.reads.shrink_to_fit();
+        self.record.events.shrink_to_fit();
         self.record.finish_reason = answer.finish_reason;
         self.record.usage = answer.usage;
         Finished {

@@ -50,4 +50,7 @@ pub trait Recorder {
     fn is_behind(&self) -> bool {
         false
     }
+
+    /// Waits until that is over. Called only while no request is in flight.
+    fn wait_for_room(&mut self) {}
 }

@@ -40,9 +40,13 @@ impl AnswerMemory {
         self.planned = self.planned.saturating_add(of_answer(output_tokens));
     }
 
-    /// An answer that held `before` holds `now`. Returns whether all together hold too much.
-    pub fn change(&mut self, before: usize, now: usize) -> bool {
+    /// An answer that held `before` holds `now`.
+    pub fn change(&mut self, before: usize, now: usize) {
         self.held = (self.held + now).saturating_sub(before);
+    }
+
+    /// Whether all together hold too much.
+    pub fn is_over(&self) -> bool {
         self.held > self.planned.saturating_add(ANSWERS_BYTES)
     }
 

@@ -56,14 +56,15 @@ fn every_client_has_a_deadline_of_its_own() {
 }
 
 #[test]
-fn a_quoted_header_is_shown_as_stars_but_in_what_is_computed_with() {
+fn a_quoted_header_is_shown_as_stars_in_errors_and_stays_in_what_is_computed_with() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let serving = std::thread::spawn(move || {
-        for _ in 0..2 {
+        for status in ["200 OK", "200 OK", "500 Internal Server Error"] {
             let (mut stream, _) = listener.accept().unwrap();
             let _ = stream.read(&mut [0; 4096]);
-            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 16\r\nconnection: close\r\n\r\n";
+            let answer =
+                format!("HTTP/1.1 {status}\r\ncontent-length: 16\r\nconnection: close\r\n\r\n");
             stream.write_all(format!("{answer}\"about research\"").as_bytes()).unwrap();
         }
     });
@@ -75,8 +76,11 @@ fn a_quoted_header_is_shown_as_stars_but_in_what_is_computed_with() {
         deadline: Duration::from_secs(60),
         tls: None,
     };
-    assert_eq!(client.get("/version").unwrap().body, b"\"about ***\"");
+    assert_eq!(client.get("/version").unwrap().body, b"\"about research\"");
     let words = KeepAliveClient::new(&client).post("/detokenize", &serde_json::json!({})).unwrap();
     assert_eq!(words.body, b"\"about research\"");
+    let refused = client.get("/version").unwrap();
+    let error = client.json("/version", &refused).unwrap_err().to_string();
+    assert!(error.contains("about ***") && !error.contains("research"), "{error}");
     serving.join().unwrap();
 }

@@ -1,15 +1,21 @@
 //! How much memory a JSON text takes once it is parsed, known before it is parsed.
 
 /// An upper bound, in bytes, of the memory of a JSON text as a value or as a list of small structs:
-/// each byte may be a character, each bracket a list or an object, each comma one more element.
+/// each byte may be a character; outside of strings each bracket may be a list or an object, and each
+/// comma one more element.
 pub fn parsed_bytes(text: &[u8]) -> usize {
-    let of_byte = |byte: &u8| match byte {
-        b'{' => 512,
-        b'[' => 256,
-        b',' => 128,
-        _ => 1,
-    };
-    text.iter().map(of_byte).sum()
+    let (mut bytes, mut in_string, mut is_escaped) = (0, false, false);
+    for byte in text {
+        bytes += match byte {
+            b'{' if !in_string => 512,
+            b'[' if !in_string => 256,
+            b',' if !in_string => 32,
+            _ => 1,
+        };
+        in_string ^= *byte == b'"' && !is_escaped;
+        is_escaped = in_string && *byte == b'\\' && !is_escaped;
+    }
+    bytes
 }
 
 #[cfg(test)]
@@ -21,5 +27,6 @@ mod tests {
         assert_eq!(parsed_bytes(b"\"word\""), 6);
         assert!(parsed_bytes(b"[[],[]]") > 800);
         assert!(parsed_bytes(br#"{"a":{}}"#) > 1_000);
+        assert_eq!(parsed_bytes(br#""\"{,[""#), 7, "in a string they are text");
     }
 }

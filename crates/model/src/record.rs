@@ -258,7 +258,8 @@ impl Record {
     pub fn can_have(&self, output_tokens: u32) -> bool {
         let has_output = || self.events.iter().any(|event| event.kind.is_visible());
         let enough = output_tokens > 0 || !has_output();
-        let came = || output_tokens <= self.tokens_events();
+        // What an event says of its tokens may be the same claim again: events are counted here.
+        let came = || self.streamed && output_tokens as usize <= self.token_events().count();
         enough && self.output_limit.is_none_or(|limit| output_tokens <= limit || came())
     }
 
@@ -270,6 +271,13 @@ impl Record {
         let asked = f64::from(self.asked_output);
         let (tokens, _) = self.output_tokens();
         self.output_limit.is_some() && f64::from(tokens) > asked + EDGE.max(SHARE * asked)
+    }
+
+    /// Output tokens for which memory is planned: those that were asked for, or of all choices together,
+    /// up to 16 times as many.
+    pub fn planned_output(&self) -> u32 {
+        let most = self.asked_output.saturating_mul(16);
+        self.output_limit.unwrap_or(0).min(most).max(self.asked_output)
     }
 
     /// Prompt tokens: the server's count, else that of the run's own tokenizer.

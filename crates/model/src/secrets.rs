@@ -87,6 +87,23 @@ impl Secrets {
         if self.is_in(&text) { self.redact(&text).into_owned().into_bytes() } else { bytes }
     }
 
+    /// The same of names and lines of our own, in which an ordinary word may begin as a key does: a
+    /// beginning counts only where the text ends behind it, or marks it as cut.
+    pub fn redact_name<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let is_cut = |secret: &Secret| {
+            text.match_indices(secret.start()).any(|(at, _)| {
+                let rest = &text[at..];
+                let same = secret.length_at_start_of(rest).unwrap_or(0);
+                rest[same..].chars().next().is_none_or(|next| "*.…".contains(next))
+            })
+        };
+        if self.is_whole_in(text) || self.0.iter().any(is_cut) {
+            self.redact(text)
+        } else {
+            Cow::Borrowed(text)
+        }
+    }
+
     /// Whether a text holds one of them.
     pub fn is_in(&self, text: &str) -> bool {
         self.0.iter().any(|secret| text.contains(secret.start()))
@@ -203,14 +220,25 @@ pub fn names_a_secret(name: &str) -> bool {
     let ends_with = |words: &[&str]| {
         parts.len() >= words.len() && parts[parts.len() - words.len()..].iter().eq(words)
     };
-    ["password", "passwd", "secret", "credentials", "apikey"].iter().any(|word| ends_with(&[word]))
+    ["password", "passwd", "secret", "credentials", "apikey", "apikeys"]
+        .iter()
+        .any(|word| ends_with(&[word]))
         || ends_with(&["api", "key"])
+        || ends_with(&["api", "keys"])
+        // LiteLLM has a switch with `UNSET_MASTER_KEY` at its end.
+        || (ends_with(&["master", "key"]) && !ends_with(&["unset", "master", "key"]))
+        || ends_with(&["secret", "key"])
         || ends_with(&["access", "key"])
         || ends_with(&["hf", "token"])
         || ends_with(&["api", "token"])
         || ends_with(&["auth", "token"])
         || ends_with(&["hub", "token"])
         || ends_with(&["access", "token"])
+}
+
+/// Whether an argument or a variable of a server that is started, of this name, usually holds a secret.
+pub fn names_a_secret_argument(name: &str) -> bool {
+    names_a_secret(name) || name.trim_start_matches('-').eq_ignore_ascii_case("token")
 }
 
 /// Whether a parameter in the query of an address, or a text in a body, of this name usually holds a
@@ -236,6 +264,20 @@ mod tests {
 
     fn headers(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_name_that_begins_as_a_key_does_stays() {
+        let secrets = Secrets::of_headers(&headers(&[("x-api-key", "chatglm3-local-key")]));
+        for (name, expected) in [
+            ("chatglm3-6b", "chatglm3-6b"),
+            ("a/chatglm3-local-key", "a/***"),
+            ("chatglm3-lo...", "***..."),
+            ("chatglm3-l****", "*******"),
+            ("of chatglm3-loc", "of ***"),
+        ] {
+            assert_eq!(secrets.redact_name(name), expected, "{name}");
+        }
     }
 
     #[test]
@@ -292,6 +334,16 @@ mod tests {
     fn names_of_secrets_are_known() {
         for name in ["api_key", "api-key", "OPENAI_API_KEY", "HF_TOKEN", "db_password", "apikey"] {
             assert!(names_a_secret(name), "{name}");
+        }
+        for name in ["LITELLM_MASTER_KEY", "secret-key", "api-keys", "apikeys"] {
+            assert!(names_a_secret(name), "{name}");
+        }
+        for name in ["token", "--token", "api-key"] {
+            assert!(names_a_secret_argument(name), "{name}");
+        }
+        let switch = "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY";
+        for name in ["tokens", "max-tokens", "key", "keys", "routing-key", "token-ids", switch] {
+            assert!(!names_a_secret_argument(name), "{name}");
         }
         for name in ["max_tokens", "key", "skip_special_tokens", "max-num-batched-tokens"] {
             assert!(!names_a_secret(name), "{name}");

@@ -1,6 +1,9 @@
 //! Puts values into a line for the shell, quoted so that the shell reads each as text and never as a
 //! part of the command. Runs nothing.
 
+/// What is wrong with a placeholder there.
+pub const IN_BACKTICKS: &str = "stands inside backticks; write $(...) in place of these";
+
 /// Where in a line a value stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -10,6 +13,8 @@ pub enum Place {
     Single,
     /// In double quotes.
     Double,
+    /// In backticks, where quoting follows rules of its own.
+    Backticks,
 }
 
 /// Replaces each `placeholder` of a line by a value, quoted for the place where it stands.
@@ -35,19 +40,24 @@ pub fn replace(line: &str, placeholder: &str, mut make: impl FnMut(Place) -> Str
         // How many bytes are taken over unread.
         let mut taken = character.len_utf8();
         match (place, character) {
-            (Place::Bare | Place::Double, '\\') => {
+            (Place::Bare | Place::Double | Place::Backticks, '\\') => {
                 taken += rest[taken..].chars().next().map_or(0, char::len_utf8);
             }
             (Place::Bare, '#') if begins_word => taken = rest.find('\n').unwrap_or(rest.len()),
             (Place::Bare, '\'') => places.push(Place::Single),
             (Place::Bare, '"') => places.push(Place::Double),
-            (Place::Single, '\'') | (Place::Double, '"') => drop(places.pop()),
+            (Place::Bare | Place::Double, '`') => places.push(Place::Backticks),
+            (Place::Single, '\'') | (Place::Double, '"') | (Place::Backticks, '`') => {
+                places.pop();
+            }
             (Place::Double, '$') if rest[1..].starts_with('(') => {
                 places.push(Place::Bare);
                 taken += 1;
             }
             (Place::Bare, '(') => places.push(Place::Bare),
-            (Place::Bare, ')') if places.len() > 1 => drop(places.pop()),
+            (Place::Bare, ')') if places.len() > 1 => {
+                places.pop();
+            }
             _ => {}
         }
         out.push_str(&rest[..taken]);
@@ -57,18 +67,74 @@ pub fn replace(line: &str, placeholder: &str, mut make: impl FnMut(Place) -> Str
     out
 }
 
-/// Whether a word of a command is a line that a shell reads: what follows `sh -c`.
+/// A line with a text in each place of a `placeholder`, and at its end where it has no such place.
+///
+/// # Errors
+/// Why the text would not reach the command there: it stands in quotes, in backticks or in a comment.
+pub fn fill_or_append(line: &str, placeholder: &str, text: &str) -> Result<String, &'static str> {
+    let fill = |line: &str| {
+        let mut places = Vec::new();
+        let filled = replace(line, placeholder, |place| {
+            places.push(place);
+            text.to_owned()
+        });
+        (filled, places)
+    };
+    let (mut filled, mut places) = fill(line);
+    if places.is_empty() {
+        (filled, places) = fill(&format!("{line} {placeholder}"));
+    }
+    if places.is_empty() {
+        return Err("stands in a comment; write it where it belongs");
+    }
+    if places.contains(&Place::Backticks) {
+        return Err(IN_BACKTICKS);
+    }
+    if places.iter().any(|&place| place != Place::Bare) {
+        return Err("stands inside quotes, where it would be one word; take it out");
+    }
+    Ok(filled)
+}
+
+/// Whether a `placeholder` of a line stands inside backticks, where no value can be quoted for it.
+pub fn is_in_backticks(line: &str, placeholder: &str) -> bool {
+    let mut is_in = false;
+    replace(line, placeholder, |place| {
+        is_in |= place == Place::Backticks;
+        String::new()
+    });
+    is_in
+}
+
+/// Whether a word of a command is a line that a shell reads: what follows `sh -c`, with further
+/// options too, such as `bash -euo pipefail -c` and `bash -lc`.
 pub fn is_line(command: &[String], at: usize) -> bool {
     let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let is_shell = |word: &String| ["sh", "bash", "dash", "ksh", "zsh"].contains(&&*name(word));
-    at >= 2 && command[at - 1] == "-c" && is_shell(&command[at - 2])
+    let is_line_of = |shell: usize| {
+        let (mut next, mut reads_a_line) = (shell + 1, false);
+        while let Some(word) = command.get(next).filter(|word| word.starts_with(['-', '+'])) {
+            let letters = if word.starts_with("--") { "" } else { &word[1..] };
+            reads_a_line |= word.starts_with('-') && letters.contains('c');
+            let takes_a_word = letters.contains(['o', 'O']);
+            next += 1 + usize::from(takes_a_word);
+        }
+        reads_a_line && next == at
+    };
+    (0..at.min(command.len())).any(|shell| is_shell(&command[shell]) && is_line_of(shell))
+}
+
+/// A value as one word of a line.
+pub fn word(value: &str) -> String {
+    quoted(value, Place::Bare)
 }
 
 fn quoted(value: &str, place: Place) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     match place {
         Place::Bare if !value.is_empty() && value.chars().all(is_plain) => value.to_owned(),
-        Place::Bare => format!("'{}'", value.replace('\'', r"'\''")),
+        // Nothing is put into backticks: such a line is refused before.
+        Place::Bare | Place::Backticks => format!("'{}'", value.replace('\'', r"'\''")),
         Place::Single => value.replace('\'', r"'\''"),
         Place::Double => value.chars().fold(String::new(), |mut text, character| {
             if "\\\"$`".contains(character) {
@@ -122,7 +188,43 @@ mod tests {
     #[test]
     fn a_line_of_a_shell_is_told_from_other_words() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        assert!(is_line(&words("sh -c line"), 2) && is_line(&words("nice /bin/bash -c line"), 3));
-        assert!(!is_line(&words("serve -c file"), 2) && !is_line(&words("sh -c line sh"), 3));
+        for (command, line) in [
+            ("sh -c line", Some(2)),
+            ("nice /bin/bash -c line", Some(3)),
+            ("bash -lc line", Some(2)),
+            ("sh -ec line sh", Some(2)),
+            ("bash -x -c line", Some(3)),
+            ("bash --login -euo pipefail -c line", Some(5)),
+            ("bash -c -x line", Some(3)),
+            ("serve -c file", None),
+            ("bash script -c file", None),
+            ("bash --rc file", None),
+        ] {
+            let command = words(command);
+            let found = (0..command.len()).find(|&at| is_line(&command, at));
+            assert_eq!(found, line, "{command:?}");
+        }
+        assert!(!is_line(&words("sh -c line sh"), 3));
+    }
+
+    #[test]
+    fn a_text_is_put_in_its_place_or_at_the_end_of_a_line() {
+        for (line, filled) in [
+            ("serve {a} --last", Ok("serve X --last")),
+            ("serve", Ok("serve X")),
+            ("true # {a}\nserve", Ok("true # {a}\nserve X")),
+            ("echo `date` {a}", Ok("echo `date` X")),
+            ("serve # {a}", Err("comment")),
+            ("serve '{a}'", Err("quotes")),
+            ("echo `serve {a}`", Err("backticks")),
+            ("echo \"`serve \\`{a}`\"", Err("backticks")),
+        ] {
+            match (fill_or_append(line, "{a}", "X"), filled) {
+                (Ok(got), Ok(expected)) => assert_eq!(got, expected),
+                (Err(told), Err(word)) => assert!(told.contains(word), "{line}: {told}"),
+                (got, _) => panic!("{line}: {got:?}"),
+            }
+        }
+        assert!(is_in_backticks("echo `x {a}`", "{a}") && !is_in_backticks("echo `x` {a}", "{a}"));
     }
 }

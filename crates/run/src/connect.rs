@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use inferometer_drive::probe::{Found, probe};
+use inferometer_drive::probe::{Found, probe, probe_if_ready};
 use inferometer_http::client::{Client, ClientError};
 use inferometer_net::monotonic_now;
 use inferometer_net::tls::Trust;
@@ -16,8 +16,10 @@ use crate::servers::Start;
 
 /// How long a server may take to say what it is.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often a server that is waited for is asked.
-const CHECK_EVERY: Duration = Duration::from_millis(500);
+/// The first pause before a server that is waited for is asked again. Each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How often those who wait are told.
 const REPORT_EVERY: Duration = Duration::from_secs(15);
 
@@ -35,6 +37,10 @@ pub(crate) struct Wanted<'a> {
     pub(crate) trust: &'a Trust,
     /// Whether it has to list a model, because the plan names none.
     pub(crate) lists_a_model: bool,
+    /// Whether the plan names dialect and model, so that the server need not say them.
+    pub(crate) is_named: bool,
+    /// Whether the plan starts it.
+    pub(crate) is_launched: bool,
 }
 
 /// What came of asking once.
@@ -66,7 +72,7 @@ pub(crate) fn wait_for(
     start: Start<'_>,
 ) -> Result<Reached, RunError> {
     let began = monotonic_now();
-    let mut told_at = None;
+    let (mut told_at, mut next_pause) = (None, FIRST_PAUSE);
     loop {
         let why = match attempt(wanted, true) {
             Attempt::Ready(reached) => return Ok(*reached),
@@ -89,22 +95,31 @@ pub(crate) fn wait_for(
             let (waited, wait) = (waited.as_secs(), wait.as_secs_f64());
             start.events.say(&format!("waiting for the server, {waited} of {wait:.0} s: {why}"));
         }
-        pause(CHECK_EVERY.min(wait.saturating_sub(waited)));
+        pause(next_pause.min(wait.saturating_sub(waited)));
+        next_pause = LONGEST_PAUSE.min(next_pause * 2);
     }
 }
 
 fn attempt(wanted: Wanted<'_>, waits: bool) -> Attempt {
-    let Wanted { url, headers, trust, lists_a_model } = wanted;
+    let Wanted { url, headers, trust, lists_a_model, is_named, is_launched } = wanted;
+    let ask = if waits { probe_if_ready } else { probe };
     let reached = Client::reach(url, headers.to_vec(), PROBE_TIMEOUT, trust)
-        .and_then(|server| probe(&server).map(|found| Reached { server, found }));
+        .and_then(|server| ask(&server).map(|found| Reached { server, found }));
     let reached = match reached {
         Ok(reached) => reached,
         Err(error) if may_pass(&error) => return Attempt::NotYet(error.to_string()),
         Err(error) => return Attempt::Failed(error.to_string()),
     };
     let Found { loading, lists_models, models, dialect, .. } = &reached.found;
-    if let Some(loading) = loading {
-        let advice = if waits { "" } else { "; --wait 120s waits until it is" };
+    // A gateway may not list models and serve them all the same.
+    if let Some(loading) = loading.as_ref().filter(|_| waits || !is_named) {
+        let advice = match (waits, is_launched) {
+            (true, _) => String::new(),
+            (false, false) => "; --wait 120s waits until it is".to_owned(),
+            (false, true) => {
+                format!("; ready_url = \"{}\" in [server] waits until it is", loading.path)
+            }
+        };
         return Attempt::NotYet(format!("{url}: {}{advice}", loading.in_words()));
     }
     let is_empty = *lists_models && models.is_empty() && dialect.is_some();

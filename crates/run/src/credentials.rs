@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use inferometer_model::secrets::{Secrets, is_key_header};
+use inferometer_model::secrets::{Secrets, names_a_secret};
+use inferometer_model::visible;
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_net::tls::{TlsClient, Trust};
 use inferometer_plan::spec::Spec;
@@ -86,11 +87,12 @@ pub fn check_places(spec: &Spec, variables: Variables<'_>) -> Result<(), PlanErr
     let Ok(Value::Object(spec)) = serde_json::to_value(spec) else { return Ok(()) };
     let mistakes: Vec<String> = spec
         .iter()
-        .filter(|(name, value)| *name != "header" && holds(value, &keys))
-        .map(|(name, _)| {
+        .filter(|(name, _)| *name != "header")
+        .filter_map(|(name, value)| Some((name, keys.iter().find(|key| holds(value, &key.1))?)))
+        .map(|(name, (from, _))| {
             format!(
-                "{name}: holds the key of the server, which would end up in results; a key belongs \
-                 into the variable that --api-key-env names, or into --header"
+                "{name}: holds the key of the server ({from}), which would end up in results; a key \
+                 belongs into the variable that --api-key-env names, or into --header"
             )
         })
         .collect();
@@ -102,7 +104,7 @@ pub fn check_places(spec: &Spec, variables: Variables<'_>) -> Result<(), PlanErr
 /// # Errors
 /// When it does.
 pub fn check_name(name: &str, spec: &Spec, variables: Variables<'_>) -> Result<(), PlanError> {
-    match keys(spec, variables).is_whole_in(name) {
+    match keys(spec, variables).iter().any(|(_, key)| key.is_whole_in(name)) {
         true => {
             Err(PlanError::new("target: its `name` holds the key, which would end up in results"))
         }
@@ -110,11 +112,19 @@ pub fn check_name(name: &str, spec: &Spec, variables: Variables<'_>) -> Result<(
     }
 }
 
-/// The keys alone: other headers, such as the name of a tenant, may well stand in a body too.
-fn keys(spec: &Spec, variables: Variables<'_>) -> Secrets {
-    let mut headers = sent(spec, variables);
-    headers.retain(|(name, _)| is_key_header(name));
-    Secrets::of_headers(&headers)
+/// The keys alone, each with where it comes from: other headers, such as the name of a tenant, a key by
+/// which requests are routed and a cookie, may well stand elsewhere too.
+fn keys(spec: &Spec, variables: Variables<'_>) -> Vec<(String, Secrets)> {
+    let is_key = |name: &str| {
+        let known = ["authorization", "proxy-authorization"];
+        known.iter().any(|known| name.eq_ignore_ascii_case(known)) || names_a_secret(name)
+    };
+    let headers = sent(spec, variables).into_iter().filter(|(name, _)| is_key(name));
+    headers
+        .map(|header| {
+            (format!("header {}", visible::name(&header.0)), Secrets::of_headers(&[header]))
+        })
+        .collect()
 }
 
 fn holds(value: &Value, keys: &Secrets) -> bool {
@@ -151,4 +161,31 @@ pub fn trust(spec: &Spec) -> Result<Trust, PlanError> {
     // A file without a certificate is refused before anything is sent.
     TlsClient::new("localhost", &trust).map_err(|error| wrong(error.to_string()))?;
     Ok(trust)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stands_in_its_header_alone_and_what_is_no_key_may_stand_elsewhere() {
+        for (header, is_refused) in [
+            ("X-Routing-Key: chatglm3-6b", false),
+            ("Cookie: model=chatglm3-6b", false),
+            ("X-Tenant: chatglm3-6b", false),
+            ("X-Api-Key: chatglm3-6b", true),
+            ("Authorization: Bearer chatglm3-6b", true),
+        ] {
+            let spec = Spec {
+                target: Some("http://h:1".to_owned()),
+                model: Some("chatglm3-6b".to_owned()),
+                header: Some(vec![header.to_owned()]),
+                ..Spec::default()
+            };
+            let told = check_places(&spec, &|_| None).err().map(|error| error.mistakes.concat());
+            assert_eq!(told.is_some(), is_refused, "{header}");
+            let name = header.split(':').next().unwrap_or_default();
+            assert!(told.is_none_or(|told| told.contains(&format!("(header {name})"))), "{header}");
+        }
+    }
 }

@@ -65,6 +65,12 @@ impl Refusal {
     pub fn names(&self, name: &str) -> bool {
         self.message.contains(name)
     }
+
+    /// Whether it is the model that is refused. A server that is busy refuses for another reason.
+    pub fn is_of_model(&self, model: &str) -> bool {
+        let says_so = self.names(model) || self.message.to_lowercase().contains("model");
+        matches!(self.status, Some(400 | 404 | 422)) && says_so
+    }
 }
 
 impl fmt::Display for Refusal {

@@ -9,7 +9,8 @@ use std::time::Duration;
 use inferometer_drive::Recorder;
 use inferometer_model::record::{Event, Read, Record};
 
-/// Memory of the records that wait to be written, in bytes, beyond which no request begins.
+/// Memory of the records that wait to be written, in bytes, beyond which no request begins, beside that
+/// of the answers that the plan has in flight: these may all end at once.
 pub const QUEUE_BYTES: usize = 64 << 20;
 
 /// How long a record of a request that never begins waits for room until it looks again.
@@ -25,14 +26,13 @@ pub struct Message {
     pub bytes: usize,
 }
 
-/// Both ends of the way.
-pub fn record_queue() -> (ToWriter, FromDriver) {
+/// Both ends of the way, for a plan whose answers in flight take so much memory, in bytes.
+pub fn record_queue(answers: u64) -> (ToWriter, FromDriver) {
+    let answers = usize::try_from(answers).unwrap_or(usize::MAX);
+    let limit = QUEUE_BYTES.saturating_add(answers);
     let (sender, receiver) = channel();
     let waiting = Arc::<AtomicUsize>::default();
-    (
-        ToWriter { sender, waiting: Arc::clone(&waiting), limit: QUEUE_BYTES },
-        FromDriver { receiver, waiting },
-    )
+    (ToWriter { sender, waiting: Arc::clone(&waiting), limit }, FromDriver { receiver, waiting })
 }
 
 /// Hands records over to the thread that writes them.
@@ -69,18 +69,20 @@ impl Recorder for ToWriter {
                 .iter()
                 .map(|it| it.as_ref().map_or(0, String::len))
                 .sum::<usize>();
-        // What was in flight must not wait, for other answers arrive. What never begins can.
-        let never_begun = record.picked.is_none();
-        while never_begun && self.is_behind() && Arc::strong_count(&self.waiting) > 1 {
-            std::thread::sleep(WAIT);
-        }
         self.waiting.fetch_add(bytes, Relaxed);
         // A writer that has failed says so itself, when the pass is over.
         let _ = self.sender.send(Message { record, text, bytes });
     }
 
     fn is_behind(&self) -> bool {
-        self.waiting.load(Relaxed) > self.limit
+        // A writer that is gone takes nothing more: nobody waits for it.
+        self.waiting.load(Relaxed) > self.limit && Arc::strong_count(&self.waiting) > 1
+    }
+
+    fn wait_for_room(&mut self) {
+        while self.is_behind() {
+            std::thread::sleep(WAIT);
+        }
     }
 }
 
@@ -91,7 +93,7 @@ mod tests {
 
     #[test]
     fn requests_wait_while_records_take_more_memory_than_they_may() {
-        let (mut to, from) = record_queue();
+        let (mut to, from) = record_queue(0);
         let limit = to.limit;
         let mut record = Record { picked: Some(Nanos(1)), ..Record::planned(0, 0, Nanos(0)) };
         record.reads.reserve_exact(limit / size_of::<Read>());
@@ -104,7 +106,7 @@ mod tests {
 
     #[test]
     fn records_of_requests_that_never_begin_wait_for_room_and_not_for_a_writer_that_is_gone() {
-        let (mut to, from) = record_queue();
+        let (mut to, from) = record_queue(0);
         to.limit = 4 * size_of::<Message>();
         let writer = std::thread::spawn(move || {
             let mut seen = 0;
@@ -116,13 +118,20 @@ mod tests {
                 }
             }
         });
-        (0..100).for_each(|index| to.record(Record::planned(0, index, Nanos(0)), None));
+        for index in 0..100 {
+            to.wait_for_room();
+            to.record(Record::planned(0, index, Nanos(0)), None);
+        }
         assert!(to.waiting.load(Relaxed) <= 6 * size_of::<Message>());
         drop(to);
         assert_eq!(writer.join().unwrap(), 100);
-        let (mut to, from) = record_queue();
+        let (mut to, from) = record_queue(0);
         to.limit = 0;
         drop(from);
-        (0..3).for_each(|index| to.record(Record::planned(0, index, Nanos(0)), None));
+        for index in 0..3 {
+            to.wait_for_room();
+            to.record(Record::planned(0, index, Nanos(0)), None);
+        }
+        assert!(!to.is_behind());
     }
 }

@@ -61,8 +61,9 @@ pub fn prepare(
     let mut ready = match &plan.launch {
         Some(launch) => {
             let url = servers.get(launch, start)?;
-            let mut ready =
-                describe(plan, connect(wanted(&url, &context.headers, &Trust::Known))?)?;
+            let wanted = wanted(&url, &context.headers, &Trust::Known);
+            let wanted = Wanted { is_named: names_all(plan), is_launched: true, ..wanted };
+            let mut ready = describe(plan, connect(wanted)?)?;
             ready.target.facts.extend(servers::facts(launch));
             ready
         }
@@ -96,7 +97,8 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
         }
         TargetPlan::Server { url, insecure, model, .. } => {
             let lists_a_model = model.is_none();
-            let wanted = Wanted { lists_a_model, ..wanted(url, &context.headers, &context.trust) };
+            let wanted = wanted(url, &context.headers, &context.trust);
+            let wanted = Wanted { lists_a_model, is_named: names_all(plan), ..wanted };
             let reached = match context.wait {
                 None => connect(wanted),
                 Some(wait) => wait_for(wanted, wait, start),
@@ -111,7 +113,12 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
 }
 
 fn wanted<'a>(url: &'a Url, headers: &'a [(String, String)], trust: &'a Trust) -> Wanted<'a> {
-    Wanted { url, headers, trust, lists_a_model: false }
+    Wanted { url, headers, trust, lists_a_model: false, is_named: false, is_launched: false }
+}
+
+/// Whether a plan names dialect and model, so that a server need not say them.
+fn names_all(plan: &Plan) -> bool {
+    matches!(plan.target, TargetPlan::Server { dialect: Some(_), model: Some(_), .. })
 }
 
 fn unchecked(url: &Url) -> Finding {
@@ -125,7 +132,7 @@ fn unchecked(url: &Url) -> Finding {
 /// Says how to benchmark a server that runs on this machine. It is only asked what it is.
 fn suggest_local(start: Start<'_>) {
     for (url, found) in find_local() {
-        if !found.simulated {
+        if !found.simulated && found.serves_only.is_none() {
             let line = found.line();
             start.events.emit(Event::Warning(&format!(
                 "note: {url} is {line}; benchmark it with: inferometer run --target {url}"

@@ -111,10 +111,10 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// # Errors
     /// As [`LogWriter::flush`] and [`Store::index_requests`].
     pub fn flush(&mut self) -> Result<(), StoreError> {
+        self.log.flush()?;
         if self.unindexed.is_empty() {
             return Ok(());
         }
-        self.log.flush()?;
         self.store.borrow().check_file(&self.run)?;
         self.unindexed_rows = 0;
         let records = std::mem::take(&mut self.unindexed);

@@ -207,6 +207,13 @@ fn a_pass_whose_streams_came_in_bundles_has_no_time_between_tokens() {
             [&tpot::DEFINITION, &itl::DEFINITION].map(|metric| got.latency(metric).is_some());
         assert_eq!(gaps, [known; 2], "{bundles} of 10");
         assert!(got.latency(&ttft::FROM_SENT).is_some(), "a first token came all the same");
+        for (objective, is_judged) in [("tpot<50ms", known), ("ttft<500ms", true)] {
+            let objectives =
+                inferometer_metrics::request_objective::parse(objective).expect("an objective");
+            let mut fold = PassFold::new(&plan(PassKind::Saturated), 1).judging(&objectives);
+            records.iter().for_each(|record| fold.add(record));
+            assert_eq!(fold.finish().goodput.is_some(), is_judged, "{objective}, {bundles} of 10");
+        }
     }
 }
 

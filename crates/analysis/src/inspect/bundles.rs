@@ -40,10 +40,12 @@ impl BundledStreams {
         self.read_late += u64::from(was_read_late(record));
         self.events += bundles.events as u64;
         self.reads += bundles.reads as u64;
-        for pair in record.reads.windows(2) {
-            let gap = pair[1].arrival().since(pair[0].arrival());
+        let mut arrivals: Vec<_> =
+            record.token_events().map(|event| record.arrival(event)).collect();
+        arrivals.dedup();
+        for pair in arrivals.windows(2) {
             self.later_reads += 1;
-            self.delayed += u64::from(DELAYED_ACK.contains(&gap));
+            self.delayed += u64::from(DELAYED_ACK.contains(&pair[1].since(pair[0])));
         }
     }
 

@@ -7,6 +7,8 @@ use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::EventKind::Text;
 use inferometer_model::record::Usage;
 
+mod output_lengths;
+
 fn sampling(ignore_eos: bool, stream: bool) -> Sampling {
     Sampling { temperature: 0.0, ignore_eos, stream, extra_body: serde_json::Map::new() }
 }
@@ -64,65 +66,6 @@ fn finish_reasons_that_nobody_knows_are_named_and_counted() {
 }
 
 #[test]
-fn short_outputs_are_found_where_end_of_text_was_to_be_ignored() {
-    let short =
-        |tokens| Record { asked_input: 8, asked_output: 100, ..steady(0.0, 1.0, 1.0, tokens) };
-    let records = [good(), short(40), short(61)];
-    assert_eq!(
-        only(&inspect(&records)),
-        (
-            "output_shorter_than_asked",
-            "2 of 3 counted outputs are shorter than asked although end-of-text was to be \
-             ignored: 50.5 tokens on average instead of 100.0."
-        )
-    );
-    assert_eq!(inspect_with(&sampling(false, true), &records), []);
-}
-
-#[test]
-fn outputs_longer_than_asked_are_found_and_an_edge_of_one_token_is_not() {
-    let long = |tokens| {
-        let limit = Some(16);
-        let came = steady(0.0, 40.0, 10.0, tokens);
-        Record { asked_input: 8, asked_output: 8, output_limit: limit, ..came }
-    };
-    assert_eq!(inspect(&[long(8), long(9)]), []);
-    assert_eq!(inspect(&[Record { output_limit: None, ..long(16) }]), [], "nothing was asked for");
-    let findings = inspect(&[long(8), long(16)]);
-    let (code, message) = only(&findings);
-    assert_eq!(code, "output_longer_than_asked");
-    assert!(
-        message.starts_with(
-            "1 of 2 outputs are longer than asked: 16.0 tokens on average instead of 8.0."
-        ),
-        "{message}"
-    );
-}
-
-#[test]
-fn a_count_of_the_server_that_cannot_be_true_is_not_used_and_told() {
-    for (stated, limit) in [(0, None), (4_294_967_295, Some(100)), (101, Some(100))] {
-        let mut record = Record { output_limit: limit, ..good() };
-        record.usage.completion = Some(stated);
-        assert_eq!(record.output_tokens(), (100, TokensFrom::Events));
-        let findings = inspect(&[record.clone()]);
-        let (code, message) = only(&findings);
-        assert_eq!(code, "usage_not_possible");
-        assert!(
-            message.ends_with(&format!("The first says {stated}; 100 were counted instead.")),
-            "{message}"
-        );
-        record.tokens_tokenizer = Some(99);
-        assert_eq!(record.output_tokens(), (99, TokensFrom::Tokenizer));
-    }
-    let two_choices = Record { output_limit: Some(200), ..steady(0.0, 40.0, 10.0, 200) };
-    let least_length = Record { output_limit: Some(8), ..steady(0.0, 40.0, 10.0, 16) };
-    for (record, expected) in [(two_choices, 200), (least_length, 16)] {
-        assert_eq!(record.output_tokens(), (expected, TokensFrom::Usage));
-    }
-}
-
-#[test]
 fn short_outputs_are_not_blamed_on_a_field_that_the_server_does_not_have() {
     let cell = CellPlan { input_length: 8, output_length: 100 };
     let sampling = sampling(true, true);
@@ -139,34 +82,6 @@ fn short_outputs_are_not_blamed_on_a_field_that_the_server_does_not_have() {
         )
     );
     assert!(!findings[0].advice.as_ref().unwrap().contains("ignore_eos"));
-}
-
-#[test]
-fn fewer_events_than_tokens_asked_for_are_not_a_short_output() {
-    let mut bundled = stream(0.0, &[(10.0, Text, None), (20.0, Text, None)]);
-    (bundled.asked_input, bundled.asked_output) = (8, 100);
-    bundled.usage.prompt = Some(8);
-    assert_eq!(
-        only(&inspect(&[bundled])),
-        (
-            "usage_missing",
-            "1 of 1 completed requests came without the server's count of output tokens; for 1 of \
-             them nothing was left but to count events, which need not be tokens."
-        )
-    );
-}
-
-#[test]
-fn empty_outputs_are_found_whether_end_of_text_was_to_be_ignored_or_not() {
-    let empty = Record {
-        asked_input: 8,
-        asked_output: 100,
-        usage: Usage { prompt: Some(8), completion: Some(0), cached: None },
-        ..stream(0.0, &[])
-    };
-    let findings = inspect_with(&sampling(false, true), &[empty, good()]);
-    let message = "1 of 2 completed requests brought no output token at all.";
-    assert_eq!(only(&findings), ("empty_output", message));
 }
 
 #[test]

@@ -113,6 +113,29 @@ fn a_field_that_the_server_refuses_by_name_is_left_out_and_that_is_told() {
 }
 
 #[test]
+fn a_refusal_that_quotes_the_request_does_not_blame_a_field_of_it() {
+    let url = server(|path, body| match plain(path) {
+        None => Some((400, json!({ "error": format!("cannot serve {body}") }).to_string())),
+        said => said,
+    });
+    let (output, summary) = measure(&url, &[]);
+    let blamed =
+        summary.as_ref().is_some_and(|all| codes(all).contains(&"ignore_eos_not_supported"));
+    assert!(!blamed, "{}", told(&output));
+}
+
+#[test]
+fn a_server_that_does_not_list_its_models_is_measured_where_the_plan_names_all() {
+    let url = server(|path, _| match path {
+        "/v1/completions" => None,
+        _ => Some((502, "{}".to_owned())),
+    });
+    let (output, summary) = measure(&url, &["--dialect", "openai-completions", "--model", "m"]);
+    let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
+    assert_eq!(summary["cells"][0]["passes"][0]["outcomes"]["complete"], 6);
+}
+
+#[test]
 fn a_model_that_is_not_served_is_told_with_those_that_are_before_anything_is_measured() {
     let refuses = |path: &str, body: &str| match plain(path) {
         None if !body.contains(r#""model":"m""#) => {
@@ -128,6 +151,13 @@ fn a_model_that_is_not_served_is_told_with_those_that_are_before_anything_is_mea
         said.contains("the server lists m, not other, and refuses it: 404: The model"),
         "{said}"
     );
+    // A server that is busy refuses for another reason.
+    let busy = |path: &str, _: &str| match plain(path) {
+        None => Some((429, json!({"error": {"message": "Too many requests"}}).to_string())),
+        said => said,
+    };
+    let (output, _) = measure(&server(busy), &["--model", "other"]);
+    assert!(!told(&output).contains("and refuses it"), "{}", told(&output));
     // Some servers take any name.
     let (output, summary) = measure(&server(|path, _| plain(path)), &["--model", "other"]);
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));

@@ -170,6 +170,16 @@ const FAULTS: &[(&str, Sends, &str)] = &[
     ("204", |_| "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_owned(), "truncated"),
 ];
 
+/// The outcome where a dialect differs: Triton's has no message that ends a stream, so that only HTTP
+/// tells that an answer is whole.
+fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
+    match (dialect, fault) {
+        ("triton", "no end of the stream") => Some("complete"),
+        ("triton", "no end of the chunks") => Some("truncated"),
+        _ => None,
+    }
+}
+
 /// Reads a request to its end; gives its first line.
 fn request(client: &mut TcpStream) -> Option<String> {
     let (mut bytes, mut buffer) = (Vec::new(), [0; 65_536]);
@@ -241,9 +251,10 @@ fn every_fault_has_its_outcome_in_every_dialect() {
         let rows: Vec<Value> =
             rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(rows.len(), FAULTS.len(), "{dialect}: {}", told(&run));
-        for ((fault, _, expected), row) in FAULTS.iter().zip(&rows) {
+        for ((fault, _, usual), row) in FAULTS.iter().zip(&rows) {
             let (outcome, detail) = (row["outcome"].as_str(), &row["detail"]);
-            if outcome != Some(*expected) {
+            let expected = expected(dialect, fault).unwrap_or(usual);
+            if outcome != Some(expected) {
                 wrong.push(format!(
                     "{dialect}, {fault}: {outcome:?} instead of {expected}: {detail}"
                 ));

@@ -69,7 +69,7 @@ impl<R: Recorder> Driver<R> {
         record.picked = Some(now);
         let mut exchange = Box::new(Exchange::new(record, encoded));
         exchange.counted_bytes = exchange.answer_bytes();
-        self.memory.begin(exchange.counted_bytes, exchange.record.asked_output);
+        self.memory.begin(exchange.counted_bytes, exchange.record.planned_output());
         if let Some((conn, used)) = self.connections.take_idle() {
             exchange.on_used_connection = used;
             self.carry(net, conn, exchange);

@@ -36,7 +36,7 @@ impl<R: Recorder> Driver<R> {
 
     pub(super) fn finish(&mut self, finished: Finished) {
         let Finished { record, conversation, answer, reasoning, counted_bytes, .. } = finished;
-        self.memory.end(counted_bytes, record.asked_output);
+        self.memory.end(counted_bytes, record.planned_output());
         self.in_flight -= 1;
         self.live.end(record.outcome.is_complete());
         if let Some(watch) = &mut self.watch {
@@ -80,6 +80,9 @@ impl<R: Recorder> Driver<R> {
 
     pub(super) fn skip_rest(&mut self, now: Nanos, why: &str) {
         while self.job.planned.is_some_and(|planned| self.next_index < planned) {
+            if self.in_flight == 0 {
+                self.recorder.wait_for_room();
+            }
             let info = self.job.encoder.unsent();
             self.record_unsent(now, Outcome::Skipped, why, info);
         }

@@ -57,13 +57,15 @@ impl<R: Recorder> Driver<R> {
                 let before = std::mem::replace(&mut exchange.counted_bytes, holds);
                 let too_large = exchange.too_large();
                 // Lists grow by doubling, so that hardly any read changes it.
-                let all_too_large = holds != before && self.memory.change(before, holds);
+                if holds != before {
+                    self.memory.change(before, holds);
+                }
                 if progress == Progress::Ended {
                     self.end_exchange(net, conn, |exchange, _| exchange.finish());
                 } else if let Some(why) = too_large {
                     self.end_exchange(net, conn, |exchange, now| exchange.abandon_large(&why, now));
                 }
-                if all_too_large {
+                if holds != before && self.memory.is_over() {
                     self.give_up_largest(net);
                 }
             }

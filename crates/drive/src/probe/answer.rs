@@ -2,6 +2,7 @@
 
 use inferometer_http::client::{Client, ClientError, ClientResponse};
 use inferometer_model::secrets::Secrets;
+use inferometer_plan::spec::shown_address;
 use inferometer_wire::error_message;
 use serde_json::Value;
 
@@ -34,7 +35,7 @@ impl Instead {
         } else {
             error_message(response.status, &response.body, &secrets)
         };
-        let location = response.header("location").map(str::to_owned);
+        let location = response.header("location").map(|to| secrets.redact(to).into_owned());
         let status = Some(response.status);
         Self { path: path.to_owned(), status, location, is_page, message }
     }
@@ -61,8 +62,15 @@ impl Instead {
                  --api-key-env and --header"
             ),
             (300..=399, Some(to)) => {
-                let server = to.strip_suffix(path.as_str()).unwrap_or(to);
-                format!("{came} and points to {to}: give --target {server}")
+                let to = shown_address(to);
+                let server = to.trim_end_matches('/').strip_suffix(path.as_str());
+                let is_address =
+                    |to: &&str| to.starts_with("http://") || to.starts_with("https://");
+                let advice = server.filter(is_address).map_or_else(
+                    || "it is not there, or it wants a key (--api-key-env, --header)".to_owned(),
+                    |server| format!("give --target {}", server.trim_end_matches('/')),
+                );
+                format!("{came} and points to {to}: {advice}")
             }
             (404, _) => format!(
                 "{came}: is this the address of the server, with the path that stands before /v1 if \

@@ -6,7 +6,7 @@ use super::answer::Asker;
 use super::found::Found;
 
 /// The owners of models that engines give by which they are recognised.
-const OWNERS: [(&str, &str); 9] = [
+const OWNERS: [(&str, &str); 10] = [
     ("vllm", "vllm"),
     ("sglang", "sglang"),
     ("llamacpp", "llama.cpp"),
@@ -16,6 +16,7 @@ const OWNERS: [(&str, &str); 9] = [
     ("infinity", "infinity"),
     ("Triton Inference Server", "triton"),
     ("TensorRT-LLM", "tensorrt-llm"),
+    ("tensorrt_llm", "tensorrt-llm"),
 ];
 
 /// Owners that several engines give: these are told apart by the title of their API.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use inferometer_model::secrets::Secrets;
 use inferometer_model::visible;
 
 use super::answer::Instead;
@@ -32,6 +33,13 @@ pub struct Found {
 }
 
 impl Found {
+    /// Removes secrets from what a server says of itself.
+    pub(super) fn remove(&mut self, secrets: &Secrets) {
+        let redact = |text: &mut String| *text = secrets.redact_name(text).into_owned();
+        self.models.iter_mut().chain(&mut self.version).for_each(redact);
+        self.facts.values_mut().for_each(redact);
+    }
+
     /// One line for people: `vllm 0.32.0, model tiny`.
     pub fn line(&self) -> String {
         let engine = match (self.engine, &self.version) {

@@ -8,6 +8,7 @@ mod found;
 use std::time::Duration;
 
 use inferometer_http::client::{Client, ClientError};
+use inferometer_model::secrets::Secrets;
 use inferometer_net::tls::Trust;
 use inferometer_plan::Url;
 use serde_json::Value;
@@ -29,6 +30,19 @@ const MODELS: &str = "/v1/models";
 /// When the server stops responding, or speaks another protocol. A response without information is
 /// no error.
 pub fn probe(client: &Client) -> Result<Found, ClientError> {
+    ask(client, false)
+}
+
+/// The same of a server that is waited for: while it does not list its models because it is not ready,
+/// it is asked nothing further.
+///
+/// # Errors
+/// As [`probe`].
+pub fn probe_if_ready(client: &Client) -> Result<Found, ClientError> {
+    ask(client, true)
+}
+
+fn ask(client: &Client, only_if_ready: bool) -> Result<Found, ClientError> {
     let mut asker = Asker::new(client);
     let mut found = Found::default();
     let owner = match asker.json(MODELS)? {
@@ -39,6 +53,12 @@ pub fn probe(client: &Client) -> Result<Found, ClientError> {
         }
         None => None,
     };
+    if only_if_ready && asker.instead().is_some_and(Instead::may_pass) {
+        found.loading = asker.loading();
+        if found.loading.is_some() {
+            return Ok(found);
+        }
+    }
     if let Some(version) = asker.json("/version")?
         && let Some(version) = version["version"].as_str()
     {
@@ -71,6 +91,7 @@ pub fn probe(client: &Client) -> Result<Found, ClientError> {
     }
     found.instead = asker.instead().cloned();
     found.loading = asker.loading();
+    found.remove(&Secrets::of_headers(&client.headers));
     Ok(found)
 }
 

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use inferometer_drive::probe::{Found, probe};
+use inferometer_drive::probe::{Found, probe, probe_if_ready};
 use inferometer_http::client::{Client, ClientError};
 use inferometer_net::tls::Trust;
 use inferometer_plan::Url;
@@ -32,7 +32,16 @@ fn found(answers: Answers) -> Found {
 
 #[test]
 fn each_make_of_server_is_recognised_by_what_it_says() {
-    let cases: [(Answers, &str, Option<&str>, Option<&str>); 9] = [
+    let cases: [(Answers, &str, Option<&str>, Option<&str>); 10] = [
+        (
+            &[(
+                "/v1/models",
+                "200 OK\r\n\r\n{\"data\":[{\"id\":\"m\",\"owned_by\":\"tensorrt_llm\"}]}",
+            )],
+            "tensorrt-llm",
+            None,
+            Some("openai-completions"),
+        ),
         (
             &[
                 ("/v1/models", "200 OK\r\n\r\n{\"data\":[{\"id\":\"m\",\"owned_by\":\"sglang\"}]}"),
@@ -190,6 +199,14 @@ fn what_came_instead_of_a_list_of_models_is_told_in_words() {
             "302 Found\r\nlocation: https://other.lan/llm/v1/models\r\n\r\n",
             "give --target https://other.lan/llm",
         ),
+        (
+            "308 Permanent Redirect\r\nlocation: https://other.lan/v1/models/?a=<\r\n\r\n",
+            "points to https://other.lan/v1/models/: give --target https://other.lan",
+        ),
+        (
+            "302 Found\r\nlocation: /login?token=<abc\r\n\r\n",
+            "points to /login: it is not there, or it wants a key",
+        ),
         ("404 Not Found\r\n\r\n{}", "the path that stands before /v1"),
         ("502 Bad Gateway\r\ncontent-type: text/html\r\n\r\n<html>x", "a gateway without a server"),
         ("200 OK\r\ncontent-type: text/html\r\n\r\n<!DOCTYPE html><p>hello", "with a web page"),
@@ -223,6 +240,8 @@ fn a_server_that_loads_is_told_from_one_that_is_well() {
     ];
     for (answers, loads) in cases {
         assert_eq!(found(answers).loading.is_some(), loads, "{answers:?}");
+        let waited_for = probe_if_ready(&serve(answers, NOT_FOUND)).unwrap();
+        assert_eq!(waited_for.loading.is_some(), loads, "{answers:?}");
     }
 }
 

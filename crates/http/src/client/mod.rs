@@ -149,7 +149,8 @@ impl Client {
                 message: error_message(response.status, &response.body, &self.secrets()),
             });
         }
-        serde_json::from_slice(&response.body).map_err(|error| self.garbled(path, error))
+        serde_json::from_slice(&response.body)
+            .map_err(|error| self.garbled(path, self.secrets().redact(&error.to_string())))
     }
 
     fn request(
@@ -160,16 +161,7 @@ impl Client {
     ) -> Result<ClientResponse, ClientError> {
         let mut stream = Stream::connect(self)?;
         let (response, _) = self.send(&mut stream, Reuse::Close, method, path, body)?;
-        let secrets = self.secrets();
-        let redacted = |headers: Vec<(String, String)>| -> Vec<_> {
-            let value = |value: String| secrets.redact(&value).into_owned();
-            headers.into_iter().map(|(name, text)| (name, value(text))).collect()
-        };
-        Ok(ClientResponse {
-            status: response.status,
-            headers: redacted(response.headers),
-            body: secrets.redact_bytes(response.body),
-        })
+        Ok(response)
     }
 
     /// What is secret in its headers.

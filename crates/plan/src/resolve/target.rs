@@ -10,9 +10,6 @@ use serde_json::{Map, Value as Json};
 use crate::parts::{LaunchPlan, TargetPlan, Url};
 use crate::spec::{Known, Mistakes, Spec, SpecError, values};
 
-/// The longest name of a model, which may be a path. It stands in every request.
-const MAX_MODEL_CHARS: usize = 1_000;
-
 impl Spec {
     /// The headers as name and value.
     ///
@@ -57,9 +54,6 @@ impl Spec {
     }
 
     pub(super) fn target(&self, known: &Known<'_>, mistakes: &mut Mistakes) -> TargetPlan {
-        if self.model.as_ref().is_some_and(|name| name.chars().count() > MAX_MODEL_CHARS) {
-            mistakes.add("model", format!("is longer than {MAX_MODEL_CHARS} characters"));
-        }
         for name in self.extra_body.iter().flat_map(secret_fields) {
             mistakes.add("extra_body", values::secret_told(&name));
         }

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use inferometer_model::secrets::names_a_secret;
+use inferometer_model::secrets::names_a_secret_argument;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::values::{self, Value};
 use crate::parts::LaunchPlan;
-use crate::shell::{self, Place};
+use crate::shell;
 
 /// The keys of `[server]`. Everything is optional, but a command must come from somewhere.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -65,6 +65,8 @@ pub enum CommandLine {
 /// Where the arguments by name go in a command; at its end where it does not say so.
 const ARGUMENTS: &str = "{arguments}";
 const MODEL: &str = "{model}";
+/// All that is filled into a line as text.
+const PLACES: [&str; 4] = [MODEL, "{host}", "{port}", "{inferometer}"];
 
 impl ServerSpec {
     /// What is said here, and where nothing is said what `preset` says. Arguments and variables
@@ -177,7 +179,8 @@ impl ServerSpec {
             }
             Some(CommandLine::Words(words)) => words.clone(),
             Some(CommandLine::Shell(line)) => {
-                let line = with_arguments(line, mistakes);
+                // The shell hands the arguments on as they are, whatever is in them.
+                let line = with_arguments(line, "\"$@\"", flags.is_empty(), mistakes);
                 ["sh", "-c", &line, "sh"].map(str::to_owned).to_vec()
             }
         };
@@ -190,44 +193,52 @@ impl ServerSpec {
         }
         // A line for the shell is one word here.
         for name in words.iter().flat_map(|word| word.split_whitespace()).map(flag_name) {
-            if names_a_secret(name) {
+            if names_a_secret_argument(name) {
                 mistakes.push(format!("command: {}", secret_told(name)));
             }
         }
         let model = self.model.as_deref().unwrap_or_default();
-        let has_place = words.iter().any(|word| word == ARGUMENTS);
+        let mut is_placed = words.iter().any(|word| word == ARGUMENTS);
+        let in_line = flags.iter().map(|flag| shell::word(flag)).collect::<Vec<_>>().join(" ");
         let mut command: Vec<String> = Vec::new();
         for (at, word) in words.iter().enumerate() {
             match word.as_str() {
                 ARGUMENTS => command.extend(flags.clone()),
                 line if shell::is_line(&words, at) => {
-                    command.push(shell::insert(line, MODEL, model));
+                    for place in PLACES.iter().filter(|place| shell::is_in_backticks(line, place)) {
+                        mistakes.push(format!("command: {place} {}", shell::IN_BACKTICKS));
+                    }
+                    let filled = shell::insert(line, MODEL, model);
+                    // What follows a line are its own parameters, which it may hand on itself.
+                    let hands_on = at + 1 < words.len() && line.contains("$@");
+                    let is_own = matches!(self.command, Some(CommandLine::Words(_)));
+                    let goes_in = !(flags.is_empty() || is_placed || hands_on);
+                    if is_own && (goes_in || line.contains(ARGUMENTS)) {
+                        command.push(with_arguments(&filled, &in_line, false, mistakes));
+                        is_placed = true;
+                    } else {
+                        command.push(filled);
+                    }
                 }
                 word => command.push(word.replace(MODEL, model)),
             }
         }
-        if !has_place {
+        if !is_placed {
             command.extend(flags);
         }
         command
     }
 }
 
-/// A line for the shell with a place for the named arguments. The shell hands them on as they are,
-/// whatever is in them.
-fn with_arguments(line: &str, mistakes: &mut Vec<String>) -> String {
-    const ALL: &str = "\"$@\"";
-    let mut is_quoted = false;
-    let filled = shell::replace(line, ARGUMENTS, |place| {
-        is_quoted |= place != Place::Bare;
-        ALL.to_owned()
-    });
-    if is_quoted {
-        let told =
-            "command: {arguments} stands inside quotes, where it would be one word; take it out";
-        mistakes.push(told.to_owned());
-    }
-    if line.contains(ARGUMENTS) { filled } else { format!("{line} {ALL}") }
+/// A line for the shell with the named arguments in their place.
+fn with_arguments(line: &str, text: &str, none: bool, mistakes: &mut Vec<String>) -> String {
+    shell::fill_or_append(line, ARGUMENTS, text).unwrap_or_else(|problem| {
+        // Without arguments, a line without a place for them is as good.
+        if !none || line.contains(ARGUMENTS) {
+            mistakes.push(format!("command: {ARGUMENTS} {problem}"));
+        }
+        line.to_owned()
+    })
 }
 
 /// `max-num-seqs` and 32 as `--max-num-seqs 32`; true is the flag alone, false is none.
@@ -261,7 +272,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 fn wrong_argument(name: &str, value: &Json) -> Option<String> {
-    if names_a_secret(name) {
+    if names_a_secret_argument(name) {
         return Some(secret_told(name));
     }
     match value {
@@ -337,6 +348,10 @@ mod tests {
         // A shell of one's own is the same.
         let words = spec(json!({"command": ["bash", "-c", "serve {model}"], "model": "a b"}));
         assert_eq!(words.resolve().unwrap().command[2], "serve 'a b'");
+        for (line, filled) in [("a {arguments} &", "a --aa 'b c' &"), ("a", "a --aa 'b c'")] {
+            let words = json!({"command": ["bash", "-lc", line], "arguments": {"aa": "b c"}});
+            assert_eq!(spec(words).resolve().unwrap().command, ["bash", "-lc", filled]);
+        }
         let quoted = spec(json!({"command": "exec serve '{arguments}'"})).resolve().unwrap_err();
         assert!(quoted[0].contains("inside quotes"), "{quoted:?}");
     }

@@ -154,11 +154,11 @@ pub fn url(text: &str) -> Result<Url, String> {
     let (host, port) = split_port(authority, if secure { 443 } else { 80 })?;
     let (path, query) = path.split_at(path.find(['?', '#']).unwrap_or(path.len()));
     let path = path.trim_end_matches('/');
-    let call = API_CALLS.iter().find_map(|(end, dialect)| Some((path.strip_suffix(end)?, dialect)));
-    let before = call.map_or(path, |(before, _)| before);
-    let url = Url { secure, host, port, prefix: before.to_owned() };
     // A gateway may want the query in each request; what is in it may be a secret and is not repeated.
     let is_query = query.starts_with('?');
+    let call = api_call(path, is_query);
+    let before = call.as_ref().map_or(path, |(before, _)| *before);
+    let url = Url { secure, host, port, prefix: before.to_owned() };
     match call {
         None if query.is_empty() => {
             let prefix = path.strip_suffix("/v1").unwrap_or(path).to_owned();
@@ -177,12 +177,30 @@ pub fn url(text: &str) -> Result<Url, String> {
     }
 }
 
+/// What stands before a path where requests are sent, and the dialect of these. A path that does not
+/// begin with a version may be the prefix of a gateway, unless it is all of it or has a query.
+fn api_call(path: &str, is_query: bool) -> Option<(&str, String)> {
+    if let Some((before, rest)) = path.split_once("/v2/models/")
+        && let Some((model, "generate" | "generate_stream")) = rest.rsplit_once('/')
+    {
+        let model = model.split('/').next().unwrap_or(model);
+        return Some((before, format!("triton --model {model}")));
+    }
+    API_CALLS.iter().find_map(|(end, dialect)| {
+        let before = path.strip_suffix(end)?;
+        let is_call = before.is_empty() || end.starts_with("/v1/") || is_query;
+        is_call.then(|| (before, (*dialect).to_owned()))
+    })
+}
+
 /// Where the requests of dialects are sent. What stands before it is the address of a server.
-const API_CALLS: [(&str, &str); 9] = [
+const API_CALLS: [(&str, &str); 11] = [
     ("/v1/chat/completions", "openai-chat"),
     ("/v1/completions", "openai-completions"),
     ("/v1/responses", "openai-responses"),
     ("/v1/messages", "anthropic"),
+    ("/api/generate", "openai-chat"),
+    ("/api/chat", "openai-chat"),
     ("/chat/completions", "openai-chat"),
     ("/completions", "openai-completions"),
     ("/generate_stream", "tgi"),
@@ -275,6 +293,7 @@ mod tests {
             ("http://gpu.lan:443", "http://gpu.lan:443", "gpu.lan:443"),
             ("https://gpu.lan", "https://gpu.lan:443", "gpu.lan"),
             ("https://gpu.lan:80/v1", "https://gpu.lan:80", "gpu.lan:80"),
+            ("https://gw/llm/generate", "https://gw:443/llm/generate", "gw"),
             ("http://[::1]:30000/llm/v1", "http://[::1]:30000/llm", "[::1]:30000"),
         ] {
             let url = url(written).unwrap();
@@ -302,6 +321,11 @@ mod tests {
                 "give --target http://a:1/x --dialect openai-chat",
             ),
             ("http://a:1/generate_stream", "give --target http://a:1 --dialect tgi"),
+            (
+                "http://a:1/v2/models/ensemble/generate_stream",
+                "give --target http://a:1 --dialect triton --model ensemble",
+            ),
+            ("http://a:1/api/generate", "give --target http://a:1 --dialect openai-chat"),
             (
                 "https://a/openai/deployments/d/chat/completions?api-version=secret",
                 "give --target https://a:443 --dialect openai-chat --endpoint \

@@ -19,7 +19,8 @@ pub(super) struct First {
     pub(super) ignore_eos: IgnoreEos,
 }
 
-/// Sends them; again without `ignore_eos` where the server refuses it by name.
+/// Sends them; again without `ignore_eos` where the server refuses it by name. It is left out where that
+/// helps: a server may quote the whole request in its refusal.
 ///
 /// # Errors
 /// When they cannot be made or sent, or the server refuses a model that it does not list.
@@ -38,13 +39,19 @@ pub(super) fn send<N: Network>(
     if let Some(refusal) = seen.refused.as_ref().filter(|why| why.names("ignore_eos"))
         && is_asked_for
     {
-        ignore_eos = IgnoreEos::Refused(refusal.to_string());
-        findings.extend(ignore_eos.finding(dialect, engine));
+        let refused = IgnoreEos::Refused(refusal.to_string());
         runner.sends_ignore_eos = false;
-        seen = overhead::measure(runner, plan, prompts)?;
+        let without = overhead::measure(runner, plan, prompts)?;
+        if without.refused.is_none() {
+            findings.extend(refused.finding(dialect, engine));
+            (seen, ignore_eos) = (without, refused);
+        } else {
+            runner.sends_ignore_eos = true;
+        }
     }
     let unlisted = findings.iter().find(|finding| finding.is(code::MODEL_NOT_LISTED));
-    if let (Some(unlisted), Some(refusal)) = (unlisted, &seen.refused) {
+    let refusal = seen.refused.as_ref().filter(|why| why.is_of_model(&ready.endpoint.model));
+    if let (Some(unlisted), Some(refusal)) = (unlisted, refusal) {
         let why = &unlisted.message;
         return Err(RunError::plan(format!("model (--model): {why}, and refuses it: {refusal}")));
     }

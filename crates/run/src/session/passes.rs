@@ -21,6 +21,7 @@ use crate::event::{Event, PassEnded, PassStarted, PromptsStarted, WarmUpStarted}
 use crate::network::Network;
 use crate::pass::PlayedPass;
 use crate::pass_figures::PassResult;
+use crate::plan_memory::PlanMemory;
 use crate::prompts::{self, PassRequests, WorkloadHash};
 use crate::record_queue::{ToWriter, record_queue};
 use crate::{dataset_exhausted, prompt_findings};
@@ -146,7 +147,7 @@ impl<N: Network> Session<'_, N> {
             begin: begin.clone(),
             live: Arc::clone(&live),
         }));
-        let (recorder, records) = record_queue();
+        let (recorder, records) = record_queue(PlanMemory::of(plan).answers.unwrap_or(0));
         let stop = Arc::clone(&self.runner.stop);
         let waker = self.runner.net.waker();
         let (process, observed) = (OnceLock::new(), OnceLock::<Observed>::new());

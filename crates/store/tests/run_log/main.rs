@@ -266,10 +266,10 @@ fn a_log_written_by_the_first_version_is_read() {
 #[test]
 fn a_log_of_a_newer_version_is_refused_by_name() {
     let folder = TempDir::new().unwrap();
-    let newer_format = LogHeader { format: 4, ..header() };
+    let newer_format = LogHeader { format: 5, ..header() };
     let newer_records = LogHeader { record_version: 7, ..header() };
     let cases = [
-        (newer_format, "the format of the log is version 4, this program reads version 3"),
+        (newer_format, "the format of the log is version 5, this program reads version 4"),
         (newer_records, "the meaning of records is version 7, this program reads version 1"),
     ];
     for (index, (header, message)) in cases.into_iter().enumerate() {

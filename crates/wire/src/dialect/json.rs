@@ -8,7 +8,7 @@ use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::error::excerpt;
+use crate::error::{ErrorSigns, excerpt};
 use crate::{ParsedResponse, error_message};
 
 /// A string that is borrowed from the message unless it holds escapes. A type of its own, since
@@ -65,7 +65,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for AtMostOne<T> {
     }
 }
 
-/// Parses a message, or records in the response that it cannot be parsed.
+/// Parses a message, or records in the response that it is an error, or cannot be parsed.
 pub(super) fn parse<'a, T: Deserialize<'a>>(
     data: &'a str,
     parsed: &mut ParsedResponse,
@@ -73,7 +73,12 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(
     match serde_json::from_str(data) {
         Ok(value) => Some(value),
         Err(error) => {
-            unexpected(&error.to_string(), data, parsed);
+            let value = serde_json::from_str::<Value>(data);
+            if value.is_ok_and(|value| ErrorSigns::of(&value).is_error()) {
+                server_error(data, parsed);
+            } else {
+                unexpected(&error.to_string(), data, parsed);
+            }
             None
         }
     }

@@ -1,0 +1,95 @@
+//! Outputs that are shorter or longer than asked, empty, or counted in a way that cannot be true.
+
+use super::*;
+
+#[test]
+fn short_outputs_are_found_where_end_of_text_was_to_be_ignored() {
+    let short =
+        |tokens| Record { asked_input: 8, asked_output: 100, ..steady(0.0, 1.0, 1.0, tokens) };
+    let records = [good(), short(40), short(61)];
+    assert_eq!(
+        only(&inspect(&records)),
+        (
+            "output_shorter_than_asked",
+            "2 of 3 counted outputs are shorter than asked although end-of-text was to be \
+             ignored: 50.5 tokens on average instead of 100.0."
+        )
+    );
+    assert_eq!(inspect_with(&sampling(false, true), &records), []);
+}
+
+#[test]
+fn outputs_longer_than_asked_are_found_and_an_edge_of_one_token_is_not() {
+    let long = |tokens| {
+        let limit = Some(16);
+        let came = steady(0.0, 40.0, 10.0, tokens);
+        Record { asked_input: 8, asked_output: 8, output_limit: limit, ..came }
+    };
+    assert_eq!(inspect(&[long(8), long(9)]), []);
+    assert_eq!(inspect(&[Record { output_limit: None, ..long(16) }]), [], "nothing was asked for");
+    let findings = inspect(&[long(8), long(16)]);
+    let (code, message) = only(&findings);
+    assert_eq!(code, "output_longer_than_asked");
+    assert!(
+        message.starts_with(
+            "1 of 2 outputs are longer than asked: 16.0 tokens on average instead of 8.0."
+        ),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_count_of_the_server_that_cannot_be_true_is_not_used_and_told() {
+    for (stated, limit) in [(0, None), (4_294_967_295, Some(100)), (101, Some(100))] {
+        let mut record = Record { output_limit: limit, ..good() };
+        record.usage.completion = Some(stated);
+        assert_eq!(record.output_tokens(), (100, TokensFrom::Events));
+        let findings = inspect(&[record.clone()]);
+        let (code, message) = only(&findings);
+        assert_eq!(code, "usage_not_possible");
+        assert!(
+            message.ends_with(&format!("The first says {stated}; 100 were counted instead.")),
+            "{message}"
+        );
+        record.tokens_tokenizer = Some(99);
+        assert_eq!(record.output_tokens(), (99, TokensFrom::Tokenizer));
+    }
+    let mut whole = Record { streamed: false, output_limit: Some(100), ..good() };
+    whole.usage.completion = Some(4_294_967_295);
+    whole.events.truncate(1);
+    whole.events[0].tokens = whole.usage.completion;
+    assert!(!whole.can_have(4_294_967_295), "the only event repeats the claim");
+    let two_choices = Record { output_limit: Some(200), ..steady(0.0, 40.0, 10.0, 200) };
+    let least_length = Record { output_limit: Some(8), ..steady(0.0, 40.0, 10.0, 16) };
+    for (record, expected) in [(two_choices, 200), (least_length, 16)] {
+        assert_eq!(record.output_tokens(), (expected, TokensFrom::Usage));
+    }
+}
+
+#[test]
+fn fewer_events_than_tokens_asked_for_are_not_a_short_output() {
+    let mut bundled = stream(0.0, &[(10.0, Text, None), (20.0, Text, None)]);
+    (bundled.asked_input, bundled.asked_output) = (8, 100);
+    bundled.usage.prompt = Some(8);
+    assert_eq!(
+        only(&inspect(&[bundled])),
+        (
+            "usage_missing",
+            "1 of 1 completed requests came without the server's count of output tokens; for 1 of \
+             them nothing was left but to count events, which need not be tokens."
+        )
+    );
+}
+
+#[test]
+fn empty_outputs_are_found_whether_end_of_text_was_to_be_ignored_or_not() {
+    let empty = Record {
+        asked_input: 8,
+        asked_output: 100,
+        usage: Usage { prompt: Some(8), completion: Some(0), cached: None },
+        ..stream(0.0, &[])
+    };
+    let findings = inspect_with(&sampling(false, true), &[empty, good()]);
+    let message = "1 of 2 completed requests brought no output token at all.";
+    assert_eq!(only(&findings), ("empty_output", message));
+}
