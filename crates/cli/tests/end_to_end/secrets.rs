@@ -320,12 +320,7 @@ fn quoting_server() -> String {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
             std::thread::spawn(move || {
-                let mut head = Vec::new();
-                let mut byte = [0];
-                while !head.ends_with(b"\r\n\r\n") && stream.read_exact(&mut byte).is_ok() {
-                    head.push(byte[0]);
-                }
-                let head = String::from_utf8_lossy(&head).replace(['\r', '\n', '"'], " ");
+                let head = head_of(&mut stream).replace(['\r', '\n', '"'], " ");
                 let (status, body) = if head.starts_with("GET /v1/models") {
                     ("200 OK", "{\"data\":[{\"id\":\"m\"}]}".to_owned())
                 } else {

@@ -37,7 +37,9 @@ impl Found {
     pub(super) fn remove(&mut self, secrets: &Secrets) {
         let redact = |text: &mut String| *text = secrets.redact_name(text).into_owned();
         self.models.iter_mut().chain(&mut self.version).for_each(redact);
-        self.facts.values_mut().for_each(redact);
+        let redacted = |text: String| secrets.redact_name(&text).into_owned();
+        let facts = std::mem::take(&mut self.facts).into_iter();
+        self.facts = facts.map(|(name, fact)| (redacted(name), redacted(fact))).collect();
     }
 
     /// One line for people: `vllm 0.32.0, model tiny`.
