@@ -112,8 +112,8 @@ impl Inspector {
         &self.place
     }
 
-    /// Prompt tokens of a request that each prompt has in common and that a cache has: those of a chat
-    /// template, by the server's counts or, where it counts none, all that it adds to a prompt.
+    /// Cached prompt tokens that each request has because of the chat template. The server's counts say
+    /// how many; where it counts none, they are all tokens that it adds to a prompt.
     pub fn cached_in_common(&self) -> u32 {
         match self.cached.in_common() {
             0 => self.inputs.template,

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 /// of a server), in characters. What is cut is marked by an ellipsis.
 pub const MAX_NAME_CHARS: usize = 200;
 
-/// Whether a character is shown as its escape: control characters, ESC included, separators of lines
-/// and paragraphs, marks that change the direction of a text, and those that are not seen at all.
+/// Whether a character is shown as its escape. These are control characters (ESC is one), separators of
+/// lines and paragraphs, marks that change the direction of a text, and invisible characters.
 pub fn is_escaped(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -1,5 +1,5 @@
-//! Files of which the whole is read, and never more than a limit, for a device or a pipe may have no
-//! end; and files that must be regular ones, because they are read several times.
+//! Reads whole files, up to a limit: a device or a pipe may have no end. Files that are read several
+//! times have to be regular files.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -1,7 +1,7 @@
 //! Reaches a server and asks it what it is; waits for one that is not ready yet, where that is wanted.
 //! It starts none.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// How often a pause looks whether the run is to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often those who wait are told.
 const REPORT_EVERY: Duration = Duration::from_secs(15);
 
@@ -81,9 +83,6 @@ pub(crate) fn wait_for(
         };
         let now = monotonic_now();
         let waited = now.since(began);
-        if start.stop.load(Ordering::Relaxed) {
-            return Err(RunError::Interrupted("the server was ready"));
-        }
         if waited >= wait {
             return Err(RunError::target(format!(
                 "not ready after {:.0} s (--wait): {why}",
@@ -95,7 +94,10 @@ pub(crate) fn wait_for(
             let (waited, wait) = (waited.as_secs(), wait.as_secs_f64());
             start.events.say(&format!("waiting for the server, {waited} of {wait:.0} s: {why}"));
         }
-        pause(next_pause.min(wait.saturating_sub(waited)));
+        pause(next_pause.min(wait.saturating_sub(waited)), start.stop);
+        if start.stop.load(Ordering::Relaxed) {
+            return Err(RunError::Interrupted("the server was ready"));
+        }
         next_pause = LONGEST_PAUSE.min(next_pause * 2);
     }
 }
@@ -137,8 +139,13 @@ fn may_pass(error: &ClientError) -> bool {
     )
 }
 
-fn pause(span: Duration) {
-    // Nothing is ever sent: only the time ends it.
+/// Waits for a while, or until `stop` is set.
+fn pause(span: Duration, stop: &AtomicBool) {
+    // Nothing is ever sent: only the time ends a part.
     let (_open, nothing) = channel::<()>();
-    let _ = nothing.recv_timeout(span);
+    let end = monotonic_now() + span;
+    while monotonic_now() < end && !stop.load(Ordering::Relaxed) {
+        let left = end.since(monotonic_now());
+        let _ = nothing.recv_timeout(LOOK_EVERY.min(left));
+    }
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use inferometer_drive::Recorder;
 use inferometer_model::record::{Event, Read, Record};
 
-/// Memory of the records that wait to be written, in bytes, beyond which no request begins, beside that
-/// of the answers that the plan has in flight: these may all end at once.
+/// Memory that records may take while they wait to be written, in bytes. While they take more, no
+/// request begins. The answers that the plan has in flight may all end at once: their memory is added.
 pub const QUEUE_BYTES: usize = 64 << 20;
 
 /// How long a record of a request that never begins waits for room until it looks again.

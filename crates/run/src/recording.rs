@@ -48,7 +48,7 @@ pub enum Counter {
 }
 
 /// Memory of the records of a pass whose texts wait for its end to be counted, in bytes. Texts beyond
-/// are not counted: their tokens are then those of the events.
+/// are not counted: the tokens of streams are then those of their events, and those of bodies unknown.
 pub const UNCOUNTED_BYTES: usize = 128 << 20;
 /// The longest text that is counted, in bytes: a tokenizer takes some forty times as much meanwhile.
 const COUNTED_BYTES: usize = 8 << 20;

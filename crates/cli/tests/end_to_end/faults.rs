@@ -170,8 +170,8 @@ const FAULTS: &[(&str, Sends, &str)] = &[
     ("204", |_| "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_owned(), "truncated"),
 ];
 
-/// The outcome where a dialect differs: Triton's has no message that ends a stream, so that only HTTP
-/// tells that an answer is whole.
+/// The outcome where a dialect differs. Triton has no message that ends a stream: only HTTP tells that
+/// an answer is whole.
 fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
     match (dialect, fault) {
         ("triton", "no end of the stream") => Some("complete"),

@@ -79,8 +79,8 @@ pub(super) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
     parse(&text, &name_of(path)).map_err(|reason| EngineError::Malformed { path: shown, reason })
 }
 
-/// The name of the model that a file describes: that of its folder, as the hub has it, or where the
-/// file has a name of its own, that.
+/// The name of the model that a file describes. A `config.json` has the name of its folder, as on the
+/// hub; any other file has its own name.
 fn name_of(path: &Path) -> String {
     let is_the_hubs = path.file_name().is_some_and(|name| name == "config.json");
     let named =
