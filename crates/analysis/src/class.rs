@@ -8,6 +8,7 @@ use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::distributions::Distributions;
+use crate::interval::Layout;
 use crate::per_request::PerRequest;
 
 /// The figures of the requests of one class within a pass.
@@ -50,18 +51,18 @@ struct Class {
 impl ClassFold {
     /// Takes in a record; one of no class is in the figures of the whole pass only. An answer that a
     /// filter ended is in the class of these, and in its own.
-    pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
+    pub(crate) fn add(&mut self, timeline: &Timeline<'_>, at: Option<u32>) {
         let record = timeline.record;
         if let Some(class) = &record.class {
-            self.add_to(class, timeline);
+            self.add_to(class, timeline, at);
         }
         let reason = record.finish_reason.as_deref().map(FinishReason::of);
         if reason == Some(FinishReason::Filtered) {
-            self.add_to(FILTERED_CLASS, timeline);
+            self.add_to(FILTERED_CLASS, timeline, at);
         }
     }
 
-    fn add_to(&mut self, name: &str, timeline: &Timeline<'_>) {
+    fn add_to(&mut self, name: &str, timeline: &Timeline<'_>, place: Option<u32>) {
         let record = timeline.record;
         let known = self.0.iter().position(|class| &*class.name == name);
         let at = known.unwrap_or_else(|| {
@@ -78,12 +79,12 @@ impl ClassFold {
             let counted = record.input_tokens().map(u64::from);
             class.input_tokens = class.input_tokens.zip(counted).map(|(sum, one)| sum + one);
             class.output_tokens += u64::from(timeline.output_tokens);
-            class.latencies.add(timeline);
+            class.latencies.add(timeline, place);
         }
     }
 
     /// The classes in the order in which people count: `turn 2` before `turn 10`.
-    pub(crate) fn finish(mut self, seed: u64) -> Vec<ClassSummary> {
+    pub(crate) fn finish(mut self, layout: Option<&Layout>) -> Vec<ClassSummary> {
         self.0.sort_by(|a, b| in_order(&a.name).cmp(&in_order(&b.name)));
         let summary = |class: Class| ClassSummary {
             requests_per_s: class.requests_per_s(),
@@ -92,7 +93,7 @@ impl ClassFold {
             outcomes: class.outcomes,
             input_tokens: class.input_tokens,
             output_tokens: class.output_tokens,
-            latencies: class.latencies.finish(seed),
+            latencies: class.latencies.finish(layout),
         };
         self.0.into_iter().map(summary).collect()
     }

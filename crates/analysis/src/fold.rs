@@ -5,6 +5,7 @@
 use crate::blocks::BlockFold;
 use crate::class::ClassFold;
 use crate::instrument::InstrumentFold;
+use crate::interval::{Course, Holds, Intervals, throughput as throughput_interval};
 use crate::observed::{HardwareUse, ServerSays};
 use crate::pass::{Goodput, PassSummary};
 use crate::per_request::PerRequest;
@@ -33,7 +34,8 @@ pub struct PassFold {
     concurrency: Option<u32>,
     rate: Option<f64>,
     objectives: Vec<RequestObjective>,
-    seed: u64,
+    holds: Holds,
+    course: Course,
     outcomes: OutcomeCounts,
     tokens_from: Option<TokensFrom>,
     longer_than_asked: u64,
@@ -54,8 +56,8 @@ enum Dialect {
 }
 
 impl PassFold {
-    /// A fold that has seen nothing. `seed` makes the resamples of intervals.
-    pub fn new(pass: &PassPlan, seed: u64) -> Self {
+    /// A fold that has seen nothing.
+    pub fn new(pass: &PassPlan) -> Self {
         let load = pass.load();
         let plateau = match (load.kind(), load.concurrency(), load.rate()) {
             (PassKind::Closed, Some(concurrency), _) => Plateau::Of(concurrency),
@@ -70,7 +72,8 @@ impl PassFold {
             concurrency: load.concurrency(),
             rate: load.rate(),
             objectives: Vec::new(),
-            seed,
+            holds: Holds::of(pass),
+            course: Course::default(),
             outcomes: OutcomeCounts::default(),
             tokens_from: None,
             longer_than_asked: 0,
@@ -134,7 +137,8 @@ impl PassFold {
         self.window.planned += 1;
         self.window.streamed |= record.streamed;
         self.instrument.add(&timeline);
-        self.classes.add(&timeline);
+        let at = self.course.add(&timeline);
+        self.classes.add(&timeline, at);
         match &mut self.dialect {
             Dialect::None => {}
             Dialect::Blocks(fold) => fold.add(&timeline),
@@ -144,7 +148,7 @@ impl PassFold {
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
             self.window.in_flight.add(Span { send_start, ended, completed: complete });
         }
-        self.latencies.add(&timeline);
+        self.latencies.add(&timeline, at);
         if complete {
             self.add_complete(&timeline);
         }
@@ -169,12 +173,18 @@ impl PassFold {
 
     /// The summary of what was taken in.
     pub fn finish(self) -> PassSummary {
-        let seed = self.seed;
+        let layout = self.course.layout(&self.holds);
+        let intervals = Intervals::of_layout(&layout);
+        let layout = layout.as_ref().ok();
+        let duration_s = duration::duration_s(&self.window);
+        let rate_ci =
+            |of: fn(u32) -> f64| throughput_interval(layout?, &self.holds, duration_s?, of);
+        let (requests_per_s_ci, output_tokens_per_s_ci) = (rate_ci(|_| 1.0), rate_ci(f64::from));
         let objectives: Vec<&str> =
             self.objectives.iter().map(|objective| objective.text.as_str()).collect();
         let (blocks, serving_run) = match self.dialect {
             Dialect::None => (None, None),
-            Dialect::Blocks(fold) => (Some(fold.finish(self.concurrency, seed)), None),
+            Dialect::Blocks(fold) => (Some(fold.finish(self.concurrency)), None),
             Dialect::ServingRun(fold) => (None, Some(fold.finish())),
         };
         // Where times between tokens are not known, nobody can say who met an objective on them.
@@ -191,12 +201,14 @@ impl PassFold {
             rate: self.rate,
             planned: self.outcomes.total(),
             outcomes: self.outcomes,
-            duration_s: duration::duration_s(&self.window),
+            duration_s,
             requests_per_s: throughput::requests_per_s(&self.window),
+            requests_per_s_ci,
             input_tokens: self.window.input_tokens,
             output_tokens: self.window.output_tokens,
             longer_than_asked: self.longer_than_asked,
             output_tokens_per_s: throughput::output_tokens_per_s(&self.window),
+            output_tokens_per_s_ci,
             tokens_from: self.tokens_from,
             peak_concurrency: (self.outcomes.total() > 0).then(|| concurrency::peak(&self.window)),
             mean_concurrency: concurrency::mean(&self.window),
@@ -207,13 +219,14 @@ impl PassFold {
                 requests_per_s: goodput::requests_per_s(&self.window),
                 attainment: goodput::attainment(&self.window),
             }),
-            latencies: self.latencies.finish(seed),
-            classes: self.classes.finish(seed),
+            latencies: self.latencies.finish(layout),
+            intervals,
+            classes: self.classes.finish(layout),
             blocks,
             serving_run,
             server,
             hardware,
-            instrument: self.instrument.finish(seed),
+            instrument: self.instrument.finish(),
         }
     }
 }

@@ -36,7 +36,7 @@ pub struct Instrument {
 impl Default for Instrument {
     /// Nothing was read.
     fn default() -> Self {
-        InstrumentFold::default().finish(0)
+        InstrumentFold::default().finish()
     }
 }
 
@@ -113,21 +113,23 @@ impl InstrumentFold {
             (bound.of)(timeline, &self.widths, &mut self.bounds);
             let bounds = self.bounds.iter();
             match column {
-                Column::Requests(sample) => sample.extend(bounds.map(|bound| bound.value)),
-                Column::Pooled(pool) => pool.add_request(|pool| append(bounds.copied(), pool)),
+                Column::Requests(sample, _) => sample.extend(bounds.map(|bound| bound.value)),
+                Column::Pooled(pool, _) => {
+                    pool.add_request(|pool| append(bounds.copied(), pool));
+                }
             }
         }
     }
 
-    pub(crate) fn finish(mut self, seed: u64) -> Instrument {
+    pub(crate) fn finish(mut self) -> Instrument {
         Instrument {
             reads: self.reads,
             kernel_stamped_reads: self.stamped,
-            receive_lateness_us: self.lateness_us.distribution(seed),
-            arrival_width_us: self.widths_us.distribution(seed),
+            receive_lateness_us: self.lateness_us.distribution(),
+            arrival_width_us: self.widths_us.distribution(),
             bounds: Distributions::of_bounds(|metric| {
                 let at = self.bounds_us.iter().position(|(of, _)| *of == metric)?;
-                self.bounds_us.swap_remove(at).1.finish(seed)
+                self.bounds_us.swap_remove(at).1.finish(None)
             }),
             coalesced_events: self.coalesced,
             process: None,
@@ -191,7 +193,7 @@ mod tests {
         for record in [&coalesced, &hidden, &failed] {
             fold.add(&Timeline::new(record));
         }
-        let got = fold.finish(1);
+        let got = fold.finish();
         assert_eq!((got.reads, got.kernel_stamped_reads, got.coalesced_events), (6, 5, 3));
         let lateness = got.receive_lateness_us.expect("stamps");
         assert_eq!((lateness.n, lateness.max.round()), (5, 1e3 * LATENESS_MS));
@@ -208,7 +210,7 @@ mod tests {
         let mut record = stream(0.0, &[(5.0, Text, None), (5.0, Text, None)]);
         record.streamed = false;
         fold.add(&Timeline::new(&record));
-        let got = fold.finish(1);
+        let got = fold.finish();
         assert_eq!((got.reads, got.coalesced_events), (1, 0));
         assert_eq!((got.arrival_width_us, got.bounds), (None, Instrument::default().bounds));
     }
@@ -222,7 +224,7 @@ mod tests {
         record.reads[3].kernel = None;
         let mut fold = InstrumentFold::default();
         fold.add(&Timeline::new(&record));
-        let got = fold.finish(1);
+        let got = fold.finish();
         let max = |metric| got.bounds.bound(metric).expect("a bound").max.round();
         let unstamped = 10.0 * 1e3;
         assert_eq!(max(&ttft::FROM_SENT), 10_000.0 - 20.0);

@@ -6,6 +6,7 @@ pub mod blocks;
 pub mod class;
 pub mod distributions;
 pub mod instrument;
+pub mod interval;
 pub mod observed;
 mod per_request;
 pub mod serving_run;

@@ -12,6 +12,7 @@ use crate::blocks::BlockFigures;
 use crate::class::ClassSummary;
 use crate::distributions::Distributions;
 use crate::instrument::Instrument;
+use crate::interval::Intervals;
 use crate::observed::{HardwareUse, ServerSays};
 use crate::serving_run::ServingRun;
 
@@ -41,6 +42,9 @@ pub struct PassSummary {
     pub duration_s: Option<f64>,
     /// Completed requests per second over `duration_s`.
     pub requests_per_s: Option<f64>,
+    /// 95 % interval of `requests_per_s`; see `intervals`.
+    #[serde(default)]
+    pub requests_per_s_ci: Option<[f64; 2]>,
     /// Prompt tokens of the completed requests.
     pub input_tokens: u64,
     /// Output tokens of the completed requests.
@@ -50,6 +54,9 @@ pub struct PassSummary {
     pub longer_than_asked: u64,
     /// `output_tokens` per second over `duration_s`.
     pub output_tokens_per_s: Option<f64>,
+    /// 95 % interval of `output_tokens_per_s`; see `intervals`.
+    #[serde(default)]
+    pub output_tokens_per_s_ci: Option<[f64; 2]>,
     /// Where the counts of output tokens come from; the weakest source of any request.
     pub tokens_from: Option<TokensFrom>,
     /// The most requests in flight at any instant, from send to end; absent where no request is
@@ -67,6 +74,9 @@ pub struct PassSummary {
     /// The distribution of each metric that has one value per request or token.
     #[serde(flatten)]
     pub latencies: Distributions,
+    /// What the intervals of the pass are of, or why it has none.
+    #[serde(default)]
+    pub intervals: Intervals,
     /// Figures of each class of requests, where the workload has several.
     #[serde(default)]
     pub classes: Vec<ClassSummary>,

@@ -45,7 +45,7 @@ mod tests {
 
     /// A pass with one request of this TTFT.
     fn pass(plan: &PassPlan, ttft_ms: f64) -> PassSummary {
-        let mut fold = PassFold::new(plan, 1);
+        let mut fold = PassFold::new(plan);
         fold.add(&steady(0.0, ttft_ms, 10.0, 4));
         fold.finish()
     }

@@ -78,7 +78,7 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
         let mut driver = Driver::new(job, Records(Vec::new()), Arc::new(Live::default()), stop);
         play(&mut [(&mut driver, client_net), (&mut front, server_net)]);
         let (_, Records(records)) = driver.into_parts();
-        let mut fold = PassFold::new(pass, 1);
+        let mut fold = PassFold::new(pass);
         records.iter().for_each(|record| fold.add(record));
         fold.finish()
     });

@@ -46,8 +46,9 @@ impl Statistic {
         match self {
             Self::Mean => values.mean_ci,
             Self::P50 => values.p50_ci,
+            Self::P90 => values.p90_ci,
             Self::P99 => values.p99_ci,
-            Self::P90 | Self::P95 | Self::P999 | Self::Max => None,
+            Self::P95 | Self::P999 | Self::Max => None,
         }
     }
 

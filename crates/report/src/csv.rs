@@ -124,6 +124,8 @@ fn distribution(out: &mut Vec<Field>, name: &str, unit: &str, values: Option<&Di
     part("p50_lo", values.and_then(|d| d.p50_ci).map(|ci| ci[0]));
     part("p50_hi", values.and_then(|d| d.p50_ci).map(|ci| ci[1]));
     part("p90", values.map(|d| d.p90));
+    part("p90_lo", values.and_then(|d| d.p90_ci).map(|ci| ci[0]));
+    part("p90_hi", values.and_then(|d| d.p90_ci).map(|ci| ci[1]));
     part("p95", values.and_then(|d| d.p95));
     part("p99", values.map(|d| d.p99));
     part("p99_lo", values.and_then(|d| d.p99_ci).map(|ci| ci[0]));

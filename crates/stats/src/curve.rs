@@ -1,9 +1,8 @@
-//! A distribution as it can be drawn: its cumulative distribution at a bounded number of ranks,
-//! with pointwise intervals, and a histogram. Never more points than were asked for, whatever the
+//! A distribution as it can be drawn: its cumulative distribution at a bounded number of ranks and a
+//! histogram. Never more points than were asked for, whatever the
 //! number of values.
 
 use super::sketch::Sketch;
-use super::{CONFIDENCE, quantile_ranks};
 use crate::Weighted;
 
 /// A distribution as it can be drawn.
@@ -29,9 +28,6 @@ pub struct CurvePoint {
     pub share: f64,
     /// The value.
     pub value: f64,
-    /// The 95 % order-statistic interval of the quantile `share`; absent where the sample has
-    /// none, and for values that are not independent.
-    pub interval: Option<[f64; 2]>,
 }
 
 /// A column of a histogram.
@@ -57,15 +53,6 @@ pub(super) enum Ordered<'a> {
     Weighted(&'a [Weighted], Vec<f64>),
     /// A sketch of them.
     Sketch(&'a Sketch),
-}
-
-/// Whether values say something of each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dependence {
-    /// Each is its own: there are intervals.
-    Independent,
-    /// Several are of one request: there are none.
-    Pooled,
 }
 
 impl<'a> Ordered<'a> {
@@ -115,21 +102,14 @@ impl<'a> Ordered<'a> {
     }
 
     /// The curve of at most so many points and columns; nothing of no values.
-    pub fn curve(&self, points: usize, bins: usize, of: Dependence) -> Option<Curve> {
+    pub fn curve(&self, points: usize, bins: usize) -> Option<Curve> {
         let n = self.n();
         if n == 0 {
             return None;
         }
         let points: Vec<CurvePoint> = ranks(n, points)
             .into_iter()
-            .map(|rank| {
-                let share = rank as f64 / n as f64;
-                let ranks = Some(share)
-                    .filter(|share| *share < 1.0 && of == Dependence::Independent)
-                    .and_then(|share| quantile_ranks(n, share, CONFIDENCE));
-                let interval = ranks.map(|(low, high)| [self.ranked(low), self.ranked(high)]);
-                CurvePoint { share, value: self.ranked(rank), interval }
-            })
+            .map(|rank| CurvePoint { share: rank as f64 / n as f64, value: self.ranked(rank) })
             .collect();
         let exact = !matches!(self, Self::Sketch(_));
         let (bins, growing) = self.bins(n, bins);
@@ -221,9 +201,6 @@ mod tests {
             for point in &curve.points {
                 let expected = point.share * 100_000.0;
                 assert!((point.value - expected).abs() <= 0.001 * expected + 1.0, "{point:?}");
-                if let Some([low, high]) = point.interval {
-                    assert!(low <= point.value && point.value <= high, "{point:?}");
-                }
             }
             let total: f64 = curve.bins.iter().map(|bin| bin.share).sum();
             assert!((total - 1.0).abs() < 1e-9 && curve.bins.len() == 40);
@@ -243,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn pooled_values_count_by_their_weights_and_have_no_intervals() {
+    fn pooled_values_count_by_their_weights() {
         let mut pool = Pool::keeping(1 << 20);
         pool.add_request(|gaps| {
             gaps.extend(
@@ -253,7 +230,6 @@ mod tests {
         let curve = pool.curve(100, 2).expect("values");
         let points: Vec<(f64, f64)> = curve.points.iter().map(|p| (p.share, p.value)).collect();
         assert_eq!(points, [(0.25, 10.0), (0.5, 20.0), (0.75, 20.0), (1.0, 20.0)]);
-        assert!(curve.points.iter().all(|point| point.interval.is_none()));
         assert_eq!(curve.bins.iter().map(|bin| bin.share).collect::<Vec<_>>(), [0.25, 0.75]);
     }
 }

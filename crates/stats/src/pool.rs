@@ -1,8 +1,8 @@
 //! Values that several requests bring in numbers, such as the gaps between tokens: exact as long
 //! as they are few enough to be kept, a sketch beyond.
 
-use super::curve::{Curve, Dependence, Ordered};
-use super::parts::Parts;
+use super::curve::{Curve, Ordered};
+use super::parts::Sums;
 use super::sketch::Sketch;
 use super::weighted_percentile;
 use crate::{Distribution, Weighted};
@@ -18,8 +18,19 @@ pub struct Pool {
     samples: Vec<Weighted>,
     /// Where the samples went that are too many to be kept.
     beyond: Option<Box<Sketch>>,
-    /// The requests, which are what is independent.
-    requests: Parts,
+    /// Over all requests.
+    sums: Sums,
+}
+
+/// What a request brought to a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Added {
+    /// How many samples.
+    pub samples: usize,
+    /// The sum of its values by weight.
+    pub total: f64,
+    /// The sum of its weights.
+    pub weight: f64,
 }
 
 impl Default for Pool {
@@ -31,17 +42,22 @@ impl Default for Pool {
 impl Pool {
     /// A pool that keeps this many samples as they are.
     pub fn keeping(kept: usize) -> Self {
-        Self { kept, samples: Vec::new(), beyond: None, requests: Parts::default() }
+        Self { kept, samples: Vec::new(), beyond: None, sums: Sums::default() }
     }
 
-    /// Takes in the values of one request, which `append` adds to those that are there.
-    pub fn add_request(&mut self, append: impl FnOnce(&mut Vec<Weighted>)) {
+    /// Takes in the values of one request, which `append` adds to those that are there, and says what
+    /// it brought.
+    pub fn add_request(&mut self, append: impl FnOnce(&mut Vec<Weighted>)) -> Added {
         let before = self.samples.len();
         append(&mut self.samples);
-        let added = &self.samples[before..];
-        if !added.is_empty() {
-            let total = added.iter().map(|sample| sample.value * sample.weight).sum();
-            self.requests.add(total, added.iter().map(|sample| sample.weight).sum());
+        let brought = &self.samples[before..];
+        let added = Added {
+            samples: brought.len(),
+            total: brought.iter().map(|sample| sample.value * sample.weight).sum(),
+            weight: brought.iter().map(|sample| sample.weight).sum(),
+        };
+        if added.samples > 0 {
+            self.sums.add(added.total, added.weight);
         }
         if self.beyond.is_some() || self.samples.len() > self.kept {
             let sketch = self.beyond.get_or_insert_default();
@@ -49,6 +65,7 @@ impl Pool {
             // What is left is room for the next request, not for all that were kept before.
             self.samples.shrink_to(self.kept.min(1 << 16));
         }
+        added
     }
 
     /// How many samples it holds now.
@@ -58,25 +75,28 @@ impl Pool {
     }
 
     /// The values as they can be drawn, at most about so many points and columns; nothing of no
-    /// values. Values of one request are not independent, so there are no intervals.
+    /// values.
     pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
         match &self.beyond {
             None => {
                 self.samples.sort_unstable_by(|a, b| {
                     a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight))
                 });
-                Ordered::weighted(&self.samples).curve(points, bins, Dependence::Pooled)
+                Ordered::weighted(&self.samples).curve(points, bins)
             }
-            Some(sketch) => Ordered::Sketch(sketch).curve(points, bins, Dependence::Pooled),
+            Some(sketch) => Ordered::Sketch(sketch).curve(points, bins),
         }
     }
 
-    /// The distribution of the pooled values, or none of no values.
-    ///
-    /// The values of one request are not independent, so the mean's interval resamples whole
-    /// requests, and the order-statistic intervals, which would come out far too narrow, are
-    /// absent. `n` is the sum of the weights, rounded.
-    pub fn distribution(mut self, seed: u64) -> Option<Distribution> {
+    /// The samples, request after request as they came, or sorted once the distribution was asked
+    /// for; none where they were too many to be kept.
+    pub fn samples(&self) -> Option<&[Weighted]> {
+        self.beyond.is_none().then_some(&self.samples)
+    }
+
+    /// The distribution of the pooled values, or none of no values. Sorts them. `n` is the sum of the
+    /// weights, rounded.
+    pub fn distribution(&mut self) -> Option<Distribution> {
         // Sorted in full, so that records give the same figures to the last bit in any order.
         self.samples.sort_unstable_by(|a, b| {
             a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight))
@@ -90,18 +110,16 @@ impl Pool {
             Some(sketch) => sketch.quantile(q),
         };
         Some(Distribution {
-            mean: self.requests.mean(),
-            mean_ci: self.requests.interval(seed),
+            mean: self.sums.mean(),
             p50: percentile(0.50),
-            p50_ci: None,
             p90: percentile(0.90),
             p95: Some(percentile(0.95)),
             p99: percentile(0.99),
-            p99_ci: None,
             p999: Some(percentile(0.999)),
             max,
-            n: self.requests.weight().round() as u64,
+            n: self.sums.weight().round() as u64,
             exact: self.beyond.is_none(),
+            ..Distribution::default()
         })
     }
 }

@@ -1,16 +1,16 @@
-//! Independent values of a pass, one per request or read: exact as long as they are few enough to
+//! Values of a pass, one per request or read: exact as long as they are few enough to
 //! be kept, a sketch beyond.
 
-use super::curve::{Curve, Dependence, Ordered};
-use super::parts::Parts;
+use super::curve::{Curve, Ordered};
+use super::distribution;
+use super::parts::Sums;
 use super::sketch::Sketch;
-use super::{CONFIDENCE, distribution, quantile_ranks};
 use crate::Distribution;
 
 /// How many values are kept as they are: 2 MiB of them.
 pub const VALUES_KEPT: usize = 1 << 18;
 
-/// Independent values. Memory is bounded: beyond [`VALUES_KEPT`] values their percentiles are
+/// Values, one each. Memory is bounded: beyond [`VALUES_KEPT`] values their percentiles are
 /// within [`super::RELATIVE_ERROR`] of the exact ones, and the distribution says so.
 #[derive(Clone, Debug)]
 pub struct Sample {
@@ -23,7 +23,7 @@ pub struct Sample {
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     sketch: Sketch,
-    parts: Parts,
+    sums: Sums,
     n: u64,
 }
 
@@ -59,19 +59,23 @@ impl Sample {
         match &self.beyond {
             None => {
                 self.exact.sort_unstable_by(f64::total_cmp);
-                Ordered::Plain(&self.exact).curve(points, bins, Dependence::Independent)
+                Ordered::Plain(&self.exact).curve(points, bins)
             }
-            Some(beyond) => {
-                Ordered::Sketch(&beyond.sketch).curve(points, bins, Dependence::Independent)
-            }
+            Some(beyond) => Ordered::Sketch(&beyond.sketch).curve(points, bins),
         }
     }
 
-    /// The distribution of the values, or none of no values.
-    pub fn distribution(mut self, seed: u64) -> Option<Distribution> {
-        match self.beyond {
-            None => distribution(&mut self.exact, seed),
-            Some(beyond) => beyond.distribution(seed),
+    /// The values in the order in which they came, or sorted once the distribution was asked for;
+    /// none where they were too many to be kept.
+    pub fn values(&self) -> Option<&[f64]> {
+        self.beyond.is_none().then_some(&self.exact)
+    }
+
+    /// The distribution of the values, or none of no values. Sorts them.
+    pub fn distribution(&mut self) -> Option<Distribution> {
+        match &self.beyond {
+            None => distribution(&mut self.exact),
+            Some(beyond) => beyond.distribution(),
         }
     }
 }
@@ -85,28 +89,22 @@ impl Extend<f64> for Sample {
 impl Beyond {
     fn add(&mut self, value: f64) {
         self.sketch.add(value, 1.0);
-        self.parts.add(value, 1.0);
+        self.sums.add(value, 1.0);
         self.n += 1;
     }
 
-    fn distribution(&self, seed: u64) -> Option<Distribution> {
-        let interval = |q: f64| {
-            let (low, high) = quantile_ranks(self.n, q, CONFIDENCE)?;
-            Some([self.sketch.ranked(low), self.sketch.ranked(high)])
-        };
+    fn distribution(&self) -> Option<Distribution> {
         Some(Distribution {
-            mean: self.parts.mean(),
-            mean_ci: self.parts.interval(seed),
+            mean: self.sums.mean(),
             p50: self.sketch.quantile(0.50),
-            p50_ci: interval(0.50),
             p90: self.sketch.quantile(0.90),
             p95: Some(self.sketch.quantile(0.95)),
             p99: self.sketch.quantile(0.99),
-            p99_ci: interval(0.99),
             p999: Some(self.sketch.quantile(0.999)),
             max: self.sketch.max()?,
             n: self.n,
             exact: false,
+            ..Distribution::default()
         })
     }
 }

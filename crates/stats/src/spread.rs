@@ -25,6 +25,9 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
     })
 }
 
+/// The 97.5 % quantile of the normal distribution: 95 % lie within it on both sides.
+const NORMAL_975: f64 = 1.959_963_984_540_054;
+
 /// The 97.5 % quantile of Student's t: exact to the digits shown up to ten degrees of freedom,
 /// then by the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5), which is
 /// right to five digits there.
@@ -36,7 +39,7 @@ pub fn student_975(degrees: usize) -> f64 {
     if let Some(&quantile) = degrees.checked_sub(1).and_then(|at| FEW.get(at)) {
         return quantile;
     }
-    let (x, v) = (super::interval::NORMAL_975, degrees as f64);
+    let (x, v) = (NORMAL_975, degrees as f64);
     let terms = [
         (x.powi(3) + x) / 4.0,
         (5.0 * x.powi(5) + 16.0 * x.powi(3) + 3.0 * x) / 96.0,

@@ -96,7 +96,7 @@ fn write_run(store: &mut Store, number: u32, requests: u32) -> Result<(), Box<dy
             plan: plan.clone(),
             repeat: 1 + pass % 2,
         })?;
-        let mut fold = PassFold::new(&plan, 0).of_repeat(1 + pass % 2);
+        let mut fold = PassFold::new(&plan).of_repeat(1 + pass % 2);
         for index in 0..count {
             let record = into_stored(record(number, pass, index, length));
             fold.add(&record);

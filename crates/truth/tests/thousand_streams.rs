@@ -81,7 +81,7 @@ fn every_instant_of_a_thousand_streams_is_the_servers_own() {
     let (_, Collected(records)) = driver.into_parts();
     let mut errors = Errors::default();
     let pass = PassPlan::closed(STREAMS, Bound::requests(2 * STREAMS));
-    let mut fold = PassFold::new(&pass, 1);
+    let mut fold = PassFold::new(&pass);
     for (record, text) in &records {
         fold.add(record);
         errors.add(record, text).unwrap();

@@ -78,8 +78,8 @@ impl BlockFold {
         self.keeping.add(&answer, tokens);
     }
 
-    /// The figures; `concurrency` is the load's, `seed` makes the resamples of intervals.
-    pub fn finish(self, concurrency: Option<u32>, seed: u64) -> BlockFigures {
+    /// The figures; `concurrency` is the load's.
+    pub fn finish(self, concurrency: Option<u32>) -> BlockFigures {
         let wall = |at: Option<Nanos>| {
             let since = i128::from(at.unwrap_or(Nanos::ZERO).0);
             u64::try_from(i128::from(self.pass.origin_unix_ns) + since).unwrap_or(0)
@@ -98,7 +98,7 @@ impl BlockFold {
             completion_chars: self.completion_chars,
             tokens_per_s_per_request: (self.speed.1 > 0)
                 .then(|| self.speed.0 / self.speed.1 as f64),
-            keeping: self.keeping.finish(seed),
+            keeping: self.keeping.finish(),
         }
     }
 }

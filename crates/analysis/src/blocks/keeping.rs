@@ -88,15 +88,15 @@ impl KeepingFold {
         self.tokens.extend(tokens.map(f64::from));
     }
 
-    pub(super) fn finish(self, seed: u64) -> Keeping {
+    pub(super) fn finish(mut self) -> Keeping {
         let [kept, refusals, run_aways] = self.counts;
         Keeping {
             answers: self.answers,
             kept,
             refusals,
             run_aways,
-            chars: self.chars.distribution(seed),
-            tokens: self.tokens.distribution(seed),
+            chars: self.chars.distribution(),
+            tokens: self.tokens.distribution(),
         }
     }
 }

@@ -13,7 +13,7 @@ use inferometer_model::record::EventKind::Text;
 const SATURATED: PassPlan = PassPlan::Saturated { requests: 3 };
 
 fn fold(pass: &PassPlan, streamed: bool, records: &[Record]) -> PassSummary {
-    let mut fold = PassFold::new(pass, 1);
+    let mut fold = PassFold::new(pass);
     records.iter().for_each(|record| fold.add(&Record { streamed, ..record.clone() }));
     fold.finish()
 }
@@ -210,7 +210,7 @@ fn a_pass_whose_streams_came_in_bundles_has_no_time_between_tokens() {
         for (objective, is_judged) in [("tpot<50ms", known), ("ttft<500ms", true)] {
             let objectives =
                 inferometer_metrics::request_objective::parse(objective).expect("an objective");
-            let mut fold = PassFold::new(&plan(PassKind::Saturated), 1).judging(&objectives);
+            let mut fold = PassFold::new(&plan(PassKind::Saturated)).judging(&objectives);
             records.iter().for_each(|record| fold.add(record));
             assert_eq!(fold.finish().goodput.is_some(), is_judged, "{objective}, {bundles} of 10");
         }
@@ -282,7 +282,7 @@ fn goodput_counts_what_completed_and_met_every_objective_of_all_that_was_planned
     let judged = |objectives: &str| {
         let objectives =
             inferometer_metrics::request_objective::parse(objectives).expect("objectives");
-        let mut fold = PassFold::new(&SATURATED, 1).judging(&objectives);
+        let mut fold = PassFold::new(&SATURATED).judging(&objectives);
         records.iter().for_each(|record| fold.add(record));
         fold.finish().goodput.expect("asked for")
     };

@@ -41,7 +41,7 @@ mod tests {
 
     fn codes(hardware: HardwareUse) -> Vec<String> {
         let plan = PassPlan::OneByOne { bound: Bound::requests(1) };
-        let mut pass = PassFold::new(&plan, 0).finish();
+        let mut pass = PassFold::new(&plan).finish();
         pass.hardware = Some(hardware);
         card_findings(&pass).into_iter().map(|finding| finding.code).collect()
     }

@@ -162,7 +162,7 @@ mod tests {
     /// A pass of 100 requests with 1,000 tokens, and what its server says of its TTFT.
     fn pass(server: ServerLatency, tokens: f64) -> PassSummary {
         let plan = PassPlan::OneByOne { bound: Bound::requests(100) };
-        let mut pass = PassFold::new(&plan, 0).finish();
+        let mut pass = PassFold::new(&plan).finish();
         pass.outcomes.complete = 100;
         pass.output_tokens = 1_000;
         pass.tokens_from = Some(TokensFrom::Usage);

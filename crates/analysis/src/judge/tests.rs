@@ -15,9 +15,9 @@ use crate::fold::PassFold;
 /// twice as fast, one of four failed).
 fn cells() -> Vec<Cell> {
     let one = PassPlan::OneByOne { bound: Bound::requests(1) };
-    let mut alone = PassFold::new(&one, 1);
+    let mut alone = PassFold::new(&one);
     alone.add(&steady(0.0, 40.0, 20.0, 4));
-    let mut loaded = PassFold::new(&PassPlan::Saturated { requests: 4 }, 1);
+    let mut loaded = PassFold::new(&PassPlan::Saturated { requests: 4 });
     for index in 0..4 {
         let mut record = steady(0.0, 400.0, 10.0, 4);
         record.outcome = if index == 0 { Outcome::Truncated } else { Outcome::Complete };
@@ -96,10 +96,8 @@ fn each_objective_is_judged_on_its_own_figure() {
             p999: Some(p999),
             max,
             exact: true,
-            mean_ci: None,
-            p50_ci: None,
-            p99_ci: None,
             n: 9,
+            ..Distribution::default()
         })
     };
     *pass.latencies.entry(&ttft::FROM_SENT) = figure();

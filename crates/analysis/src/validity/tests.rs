@@ -14,7 +14,7 @@ use inferometer_model::record::Record;
 use inferometer_stats::Distribution;
 
 fn cells(pass: &PassPlan, records: &[Record]) -> Vec<Cell> {
-    let mut fold = PassFold::new(pass, 1);
+    let mut fold = PassFold::new(pass);
     records.iter().for_each(|record| fold.add(record));
     vec![cell(128, 32, vec![fold.finish()])]
 }

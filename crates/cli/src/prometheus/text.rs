@@ -302,7 +302,7 @@ mod tests {
         events.emit(Event::PassStopped(Some(&process)));
         // Of a pass that is taken over nothing was sent.
         events.emit(Event::Record(&record(3)));
-        let summary = PassFold::new(&saturated(1, 1).plan, 1).finish();
+        let summary = PassFold::new(&saturated(1, 1).plan).finish();
         let resumed = PassEnded { label: "", summary: &summary, resumed: true };
         events.emit(Event::PassEnded(&resumed));
         let between = of(events.live());

@@ -247,7 +247,7 @@ fn a_busy_client_sends_late_reads_exactly_and_is_not_vouched_for() {
         let mut setup = Setup::of(pass.clone(), 100);
         setup.client_acts_every = acts_every;
         let (records, start) = setup.play(Server::new(ms(20), ms(0), 1), true);
-        let mut fold = PassFold::new(&pass, 1);
+        let mut fold = PassFold::new(&pass);
         for (k, record) in records.iter().enumerate() {
             let due = start + ms(10 * k as u64);
             let turn_ns = u64::try_from(acts_every.as_nanos()).expect("a short period");

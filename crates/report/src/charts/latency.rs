@@ -39,24 +39,15 @@ fn thinned(latency: &Latency, most: usize) -> Vec<CurvePoint> {
     [evenly(body, most * 3 / 4), evenly(tail, most / 4)].concat()
 }
 
-/// The cumulative distribution as a line; with its band where `banded`. Where every value is there
+/// The cumulative distribution as a line. Where every value is there
 /// it is the steps that it is; between fewer points straight lines, which are on neither side of it.
-fn line(name: String, look: usize, latency: &Latency, most: usize, banded: bool) -> Series {
+fn line(name: String, look: usize, latency: &Latency, most: usize) -> Series {
     let points = thinned(latency, most);
     let shape = if points.len() as u64 == latency.curve.n { Shape::Step } else { Shape::Line };
     let mut series = Series { name, look, shape, ..Series::default() };
     for point in points {
         series.x.push(point.value);
         series.y.push(point.share * 100.0);
-        let [left, right] = point.interval.unwrap_or([f64::NAN; 2]);
-        if banded {
-            series.left.push(left);
-            series.right.push(right);
-        }
-    }
-    if series.left.iter().all(|end| end.is_nan()) {
-        series.left.clear();
-        series.right.clear();
     }
     series
 }
@@ -126,10 +117,6 @@ fn on_axis(mut chart: Chart, latencies: &[&Latency]) -> Chart {
         let before = series.x.len();
         series.retain(|x| x >= low);
         left_out |= series.x.len() < before;
-        // What is not a number marks that there is no interval, and stays.
-        for end in series.left.iter_mut().filter(|end| **end < low) {
-            *end = low;
-        }
     }
     if left_out {
         chart.notes.push(format!(
@@ -174,7 +161,7 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
     let shown: Vec<&(String, &Latency, &PassSummary)> = chosen.iter().map(|&at| &all[at]).collect();
     let mut series = Vec::new();
     for (look, (place, latency, pass)) in shown.iter().enumerate() {
-        series.push(line(place.clone(), look, latency, OF_SEVERAL, shown.len() <= 2));
+        series.push(line(place.clone(), look, latency, OF_SEVERAL));
         series.extend(pass.latency(metric).map(|values| marks(place, look, values)));
     }
     let mut notes = vec![
@@ -227,14 +214,13 @@ pub(super) fn cumulative(
     for (look, latency) in trace.latencies.iter().enumerate() {
         let name = latency.metric.title;
         let n = count(latency.curve.n);
-        series.push(line(format!("{name} (n = {n})"), look, latency, points, true));
+        series.push(line(format!("{name} (n = {n})"), look, latency, points));
         if let Some(values) = pass.latency(latency.metric) {
             series.push(marks(&format!("{name} (n = {n})"), look, values));
         }
     }
     let mut notes = vec![
-        "Points mark p50, p90, p95 and p99. The pale band is the 95 % order-statistic interval of \
-         each quantile; gaps between tokens of one request depend on one another, so ITL has none."
+        "Points mark p50, p90, p95 and p99. Their intervals stand in the table of the pass."
             .to_owned(),
     ];
     let latencies: Vec<&Latency> = trace.latencies.iter().collect();

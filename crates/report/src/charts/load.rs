@@ -80,7 +80,7 @@ fn over_load(id: &str, axis: Axis, cells: &[(String, Vec<(f64, &PassSummary)>)])
         cells.iter().flat_map(|(_, passes)| passes).map(|(load, _)| load.to_bits()).collect();
     let x = axis.scaled(Scale::Log).naming(loads.into_iter().map(f64::from_bits));
     let mut chart = Chart::new(format!("load-{id}"), "Throughput and latency over the load", x);
-    let note = "A line for each pair of lengths. Whiskers: 95 % order-statistic intervals of the \
+    let note = "A line for each pair of lengths. Whiskers: 95 % intervals of the \
                 quantile. Of repeats the first.";
     chart.notes = vec![note.to_owned()];
     chart.panels = panels;
@@ -111,7 +111,7 @@ fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Ch
     let x = Axis::new("Throughput", "output tokens/s");
     let mut chart = Chart::new(format!("load-{id}-latency"), "Latency over throughput", x);
     let note = "Each point is a load: to the right is better, and so is further down. Whiskers: 95 % \
-                order-statistic intervals of the median.";
+                intervals of the median.";
     chart.notes = vec![note.to_owned()];
     chart.panels = panels.collect();
     chart

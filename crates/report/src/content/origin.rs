@@ -92,7 +92,9 @@ pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
         ),
         fact(
             "Intervals",
-            "95 %: bootstrap for means, order statistics for percentiles, Student's t over repeats",
+            "95 %. Of a pass: of passes like it, from the slow fluctuations of its requests in the order \
+             in which they were sent (spectral density at zero by cosines, Student's t). Over repeats: \
+             Student's t.",
         ),
     ]));
     out.push(Block::Details(String::new(), "Every metric".to_owned(), vec![Block::Table(table)]));

@@ -77,10 +77,14 @@ fn facts(pass: &PassSummary) -> String {
         ),
     ];
     facts.extend(pass.duration_s.map(|seconds| format!("{} s", significant(seconds))));
-    facts.extend(pass.requests_per_s.map(|rate| format!("{} requests/s", significant(rate))));
-    facts.extend(
-        pass.output_tokens_per_s.map(|rate| format!("{} output tokens/s", significant(rate))),
-    );
+    let rate = |rate: Option<f64>, ends: Option<[f64; 2]>, unit: &str| {
+        let ends = ends.map_or(String::new(), |ends| {
+            format!(" (95 % interval {})", ends.map(significant).join(" to "))
+        });
+        rate.map(|rate| format!("{} {unit}{ends}", significant(rate)))
+    };
+    facts.extend(rate(pass.requests_per_s, pass.requests_per_s_ci, "requests/s"));
+    facts.extend(rate(pass.output_tokens_per_s, pass.output_tokens_per_s_ci, "output tokens/s"));
     let in_flight = [
         pass.mean_concurrency.map(|mean| format!("{} on average", significant(mean))),
         pass.peak_concurrency.map(|peak| format!("{} at most", count(peak))),
@@ -89,7 +93,12 @@ fn facts(pass: &PassSummary) -> String {
     if !in_flight.is_empty() {
         facts.push(format!("in flight {}", in_flight.join(", ")));
     }
-    format!("{}.", facts.join("; "))
+    let of = match (&pass.intervals.of, &pass.intervals.none_because) {
+        (Some(of), _) => format!(" 95 % intervals are of {of}; another day differs by more."),
+        (None, Some(why)) => format!(" No intervals: {why}."),
+        (None, None) => String::new(),
+    };
+    format!("{}.{of}", facts.join("; "))
 }
 
 /// A row per distribution that has values.
@@ -101,6 +110,7 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
         ("p50", Align::Right),
         ("95 % interval", Align::Right),
         ("p90", Align::Right),
+        ("95 % interval", Align::Right),
         ("p99", Align::Right),
         ("95 % interval", Align::Right),
         ("Max", Align::Right),
@@ -118,6 +128,7 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
             significant(values.p50),
             interval(values.p50_ci),
             significant(values.p90),
+            interval(values.p90_ci),
             significant(values.p99),
             interval(values.p99_ci),
             significant(values.max),

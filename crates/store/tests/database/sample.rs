@@ -125,7 +125,7 @@ pub fn records() -> [Vec<Record>; 2] {
 }
 
 fn fold(plan: &PassPlan, records: &[Record]) -> PassSummary {
-    let mut fold = PassFold::new(plan, 1);
+    let mut fold = PassFold::new(plan);
     records.iter().for_each(|record| fold.add(&as_stored(record)));
     fold.finish()
 }

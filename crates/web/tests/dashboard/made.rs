@@ -134,7 +134,7 @@ fn target(model: &str) -> Target {
 
 fn summary(id: &RunId, model: &str, slower: f64) -> Summary {
     let passes = (1..=5).map(|repeat| {
-        let mut fold = PassFold::new(&plan().passes[0], 1).of_repeat(repeat);
+        let mut fold = PassFold::new(&plan().passes[0]).of_repeat(repeat);
         for index in 0..8 {
             let jitter = 1.0 + 0.001 * f64::from(repeat);
             fold.add(&streamed(index, slower * jitter));

@@ -88,7 +88,7 @@ fn pass(block: &LoggedBlock) -> PassSummary {
         output_tokens_per_s: Some(block.output_tokens_per_s),
         tokens_from: Some(TokensFrom::Tokenizer),
         blocks: Some(figures),
-        ..PassFold::new(&plan, 0).finish()
+        ..PassFold::new(&plan).finish()
     }
 }
 

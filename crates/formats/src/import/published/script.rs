@@ -171,7 +171,7 @@ fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Result<Import, String> {
         let field = &FIELDS[at];
         stated.numbers.get(&format!("{} ({})", field.name, field.unit)).copied()
     };
-    let mut pass = PassFold::new(&plan, 0).finish();
+    let mut pass = PassFold::new(&plan).finish();
     (pass.planned, pass.duration_s) = (u64::from(prompts), figure(0));
     // The script waits for every request and counts no failure.
     pass.outcomes = OutcomeCounts { complete: u64::from(prompts), ..OutcomeCounts::default() };

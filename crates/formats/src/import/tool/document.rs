@@ -118,16 +118,14 @@ pub(super) fn distribution(
     let of = |name: &str| Some(document.number(&format!("{path}.{name}"))? * scale);
     Some(Distribution {
         mean: of(mean)?,
-        mean_ci: None,
         p50: of("p50")?,
-        p50_ci: None,
         p90: of("p90")?,
         p95: of("p95"),
         p99: of("p99")?,
-        p99_ci: None,
         p999: None,
         max: of("max")?,
         n: document.count(&format!("{path}.count"))?,
         exact: true,
+        ..Distribution::default()
     })
 }

@@ -106,7 +106,7 @@ fn records(pass: &Pass, number: u32) -> Vec<Record> {
 }
 
 fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
-    let mut fold = PassFold::new(&pass.plan, 0).of_repeat(repeat);
+    let mut fold = PassFold::new(&pass.plan).of_repeat(repeat);
     records.iter().for_each(|record| fold.add(record));
     let mut folded = fold.finish();
     // No such file states when requests were due.

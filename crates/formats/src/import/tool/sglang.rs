@@ -75,7 +75,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         let complete = ttfts.iter().enumerate().filter(|(at, _)| !failed(*at));
         let mut ms: Vec<f64> =
             complete.filter_map(|(_, seconds)| Some(seconds.as_f64()? * 1e3)).collect();
-        *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = stats::distribution(&mut ms, 0);
+        *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = stats::distribution(&mut ms);
         findings.push(Finding::of(
             code::IMPORTED_NO_START_TIMES,
             "the line's lists do not say when requests began, so that they are no records: TTFT is \

@@ -1,0 +1,152 @@
+//! The course of a pass: in which order its requests were sent, which of them met the server in the
+//! state that the load holds, and how long a request stays.
+
+use inferometer_load::PassPlan;
+use inferometer_metrics::Timeline;
+use inferometer_model::time::Nanos;
+use inferometer_stats::VALUES_KEPT;
+
+/// The fewest requests in the state that the load holds, as a multiple of those in flight: slower
+/// fluctuations than the stay of a request have to be seen.
+const FEWEST_STAYS: usize = 3;
+/// The fewest requests in any case.
+pub(super) const FEWEST: usize = 5;
+
+/// What a load holds while a pass goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Holds {
+    /// So many requests in flight.
+    InFlight(u32),
+    /// A rate of arrivals; whether their number and span are fixed, so that only their order varies.
+    Rate { is_span_fixed: bool },
+    /// Nothing of which a series of requests could tell how the next pass would come out.
+    Nothing(&'static str),
+}
+
+impl Holds {
+    /// What a load holds.
+    pub(crate) fn of(pass: &PassPlan) -> Self {
+        match pass {
+            PassPlan::OneByOne { .. } => Self::InFlight(1),
+            PassPlan::Closed { concurrency: level, .. } => match level.constant() {
+                Some(in_flight) => Self::InFlight(in_flight as u32),
+                None => Self::Nothing("the number in flight changes during the pass"),
+            },
+            PassPlan::Open { rate, .. } => match rate.constant() {
+                Some(rate) if rate.is_finite() => Self::Rate { is_span_fixed: false },
+                Some(_) => Self::Nothing(AT_ONCE),
+                None => Self::Nothing("the rate changes during the pass"),
+            },
+            PassPlan::Saturated { .. } => Self::Nothing(AT_ONCE),
+            PassPlan::Replay { .. } => {
+                Self::Nothing("recorded arrivals have no rate that they hold: repeats tell")
+            }
+            PassPlan::Conversations { .. } => {
+                Self::Nothing("turns of a conversation follow from each other: repeats tell")
+            }
+        }
+    }
+}
+
+const AT_ONCE: &str =
+    "requests that are all due at once leave no state that lasts: repeats tell (--repeat)";
+
+/// A request that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub send: Nanos,
+    pub index: u32,
+    pub due: Nanos,
+    pub ended: Nanos,
+    /// Output tokens of a completed request.
+    pub tokens: Option<u32>,
+}
+
+impl Sent {
+    /// How long it was in flight.
+    pub(crate) fn stay_s(&self) -> f64 {
+        self.ended.seconds_after(self.send)
+    }
+}
+
+/// The requests of a pass that were sent, in any order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Course(Vec<Sent>);
+
+impl Course {
+    /// Takes in a request, and says where it is; nowhere if it was not sent, or if there are more
+    /// than are kept.
+    pub(crate) fn add(&mut self, timeline: &Timeline<'_>) -> Option<u32> {
+        let record = timeline.record;
+        let send = record.send_start?;
+        // One more than is kept tells that there were too many.
+        if self.0.len() > VALUES_KEPT {
+            return None;
+        }
+        let tokens = record.outcome.is_complete().then_some(timeline.output_tokens);
+        let ended = record.ended.unwrap_or(send);
+        self.0.push(Sent { send, index: record.index, due: record.due, ended, tokens });
+        Some(self.0.len() as u32 - 1)
+    }
+
+    /// The requests in the order in which they were sent, and what the load held; or why that says
+    /// nothing of other passes.
+    pub(crate) fn layout(&self, holds: &Holds) -> Result<Layout, String> {
+        let mut order: Vec<u32> = (0..self.0.len() as u32).collect();
+        order.sort_by_key(|&at| (self.0[at as usize].send, self.0[at as usize].index));
+        let sent: Vec<Sent> = order.iter().map(|&at| self.0[at as usize]).collect();
+        let (in_flight, control) = match *holds {
+            Holds::Nothing(why) => return Err(why.to_owned()),
+            Holds::InFlight(in_flight) => (in_flight as usize, None),
+            Holds::Rate { is_span_fixed } => {
+                (mean_in_flight(&sent), is_span_fixed.then(|| gaps(&sent)))
+            }
+        };
+        if sent.len() > VALUES_KEPT {
+            return Err(format!("only {VALUES_KEPT} requests of a pass are kept for intervals"));
+        }
+        let edge = if in_flight > 1 { in_flight } else { 0 };
+        let middle = sent.len().saturating_sub(2 * edge);
+        let fewest = FEWEST.max(FEWEST_STAYS * edge);
+        if middle < fewest {
+            return Err(format!(
+                "{} requests are too few with {in_flight} in flight: {} would do",
+                sent.len(),
+                fewest + 2 * edge
+            ));
+        }
+        let mut ranks = vec![0; order.len()];
+        order.iter().zip(0..).for_each(|(&at, rank)| ranks[at as usize] = rank);
+        Ok(Layout { ranks, sent, edge, in_flight: in_flight.max(1), control })
+    }
+}
+
+/// Requests in flight while arrivals go on (Little's law), rounded.
+fn mean_in_flight(sent: &[Sent]) -> usize {
+    let (Some(first), Some(last)) = (sent.first(), sent.last()) else { return 1 };
+    let span_s = last.send.seconds_after(first.send);
+    let stays_s: f64 = sent.iter().map(Sent::stay_s).sum();
+    if span_s > 0.0 { (stays_s / span_s).round() as usize } else { sent.len() }
+}
+
+/// The time from the arrival before to each.
+fn gaps(sent: &[Sent]) -> Vec<f64> {
+    let before = sent.iter().take(1).chain(sent);
+    before.zip(sent).map(|(before, this)| this.due.seconds_after(before.due)).collect()
+}
+
+/// What the series of a pass are cut and weighed by.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    /// The place of each request of the course in the order in which they were sent.
+    pub ranks: Vec<u32>,
+    /// The requests in that order.
+    pub sent: Vec<Sent>,
+    /// So many requests at the beginning met a server that filled, and as many at the end one that
+    /// emptied.
+    pub edge: usize,
+    /// How many were in flight.
+    pub in_flight: usize,
+    /// By rank, what has the same sum in each pass like this one.
+    pub control: Option<Vec<f64>>,
+}

@@ -1,0 +1,106 @@
+//! Intervals against a queue whose truth is known: over many seeds they hold it as often as they say.
+
+use inferometer_load::{Bound, PassPlan};
+use inferometer_metrics::{e2e, ttft};
+use inferometer_model::fixture::steady;
+use inferometer_stats::{Distribution, seed};
+
+use crate::fold::PassFold;
+use crate::pass::PassSummary;
+
+/// A closed loop before a server whose speed wanders: the stay of a request is its own length times
+/// the speed of the hour, which is an autoregression over requests.
+fn wandering(plan: &PassPlan, in_flight: usize, requests: usize, seed: u64) -> PassSummary {
+    let mut rng = seed::rng(seed, &["wandering"]);
+    let mut free_ms = vec![0.0; in_flight];
+    let (mut speed, mut fold) = (0.0, PassFold::new(plan));
+    for index in 0..requests {
+        let slot = (0..in_flight).min_by(|a, b| free_ms[*a].total_cmp(&free_ms[*b])).unwrap();
+        let start_ms = free_ms[slot];
+        speed = 0.9 * speed + 0.02 * seed::normal(&mut rng);
+        let length = 1.0 + 0.5 * (seed::unit(&mut rng) - 0.5);
+        // The first wave is served one after the other, on its own empty server.
+        let waits = if index < in_flight { index as f64 } else { 0.5 };
+        let ttft_ms = (5.0 + 4.0 * waits) * (1.0 + 0.1 * seed::normal(&mut rng).tanh());
+        let gap_ms = 10.0 * length * speed.exp();
+        let mut record = steady(start_ms, ttft_ms, gap_ms, 4);
+        record.index = index as u32;
+        fold.add(&record);
+        free_ms[slot] = start_ms + ttft_ms + 3.0 * gap_ms;
+    }
+    fold.finish()
+}
+
+/// How many of 200 passes hold the mean over all of them, and how many have an interval.
+fn held(
+    requests: usize,
+    in_flight: u32,
+    of: impl Fn(&PassSummary) -> (f64, Option<[f64; 2]>),
+) -> (usize, usize) {
+    let plan = match in_flight {
+        1 => PassPlan::OneByOne { bound: Bound::requests(requests as u32) },
+        _ => PassPlan::closed(in_flight, Bound::requests(requests as u32)),
+    };
+    let passes = (0..200).map(|seed| wandering(&plan, in_flight as usize, requests, seed));
+    let found: Vec<(f64, Option<[f64; 2]>)> = passes.map(|pass| of(&pass)).collect();
+    let truth = found.iter().map(|one| one.0).sum::<f64>() / found.len() as f64;
+    let stated: Vec<[f64; 2]> = found.iter().filter_map(|one| one.1).collect();
+    (stated.iter().filter(|[low, high]| *low <= truth && truth <= *high).count(), stated.len())
+}
+
+fn e2e_of(pass: &PassSummary) -> &Distribution {
+    pass.latency(&e2e::FROM_SENT).unwrap()
+}
+
+#[test]
+fn intervals_hold_the_truth_as_often_as_they_say() {
+    let of_mean = |pass: &PassSummary| (e2e_of(pass).mean, e2e_of(pass).mean_ci);
+    let of_median = |pass: &PassSummary| (e2e_of(pass).p50, e2e_of(pass).p50_ci);
+    let of_rate = |pass: &PassSummary| (pass.requests_per_s.unwrap(), pass.requests_per_s_ci);
+    let of_ttft = |pass: &PassSummary| {
+        let values = pass.latency(&ttft::FROM_SENT).unwrap();
+        (values.mean, values.mean_ci)
+    };
+    for (requests, in_flight) in [(100, 1), (400, 8), (400, 64)] {
+        for (what, (held, stated)) in [
+            ("mean", held(requests, in_flight, of_mean)),
+            ("median", held(requests, in_flight, of_median)),
+            ("requests/s", held(requests, in_flight, of_rate)),
+            ("TTFT", held(requests, in_flight, of_ttft)),
+        ] {
+            // Of 200 passes 190 are to be held; three standard deviations are 9.
+            let enough = stated == 200 && held >= 180;
+            assert!(enough, "{what}, {in_flight} in flight: {held} of {stated}");
+        }
+    }
+}
+
+#[test]
+fn an_interval_is_no_wider_than_the_slow_fluctuations_make_it() {
+    let plan = PassPlan::closed(8, Bound::requests(400));
+    let widths = (0..50).map(|seed| {
+        let pass = wandering(&plan, 8, 400, seed);
+        let [low, high] = e2e_of(&pass).mean_ci.unwrap();
+        (high - low) / 2.0 / e2e_of(&pass).mean
+    });
+    // 30 ms of 40 vary: by 0.144 of length, alone, and by 0.02 / (1 - 0.9) of speed, summed over 400.
+    let expected = 1.96 * 0.75 * (0.144_f64.powi(2) + 0.2_f64.powi(2)).sqrt() / 20.0;
+    let mean = widths.sum::<f64>() / 50.0;
+    assert!((0.9..1.6).contains(&(mean / expected)), "{mean} for {expected}");
+}
+
+#[test]
+fn what_cannot_carry_an_interval_has_none_and_says_why() {
+    let of = |plan: PassPlan, requests: usize| wandering(&plan, 8, requests, 1);
+    let short = of(PassPlan::closed(8, Bound::requests(20)), 20);
+    assert_eq!((e2e_of(&short).mean_ci, short.requests_per_s_ci), (None, None));
+    let why = short.intervals.none_because.unwrap();
+    assert!(why.contains("20 requests are too few with 8 in flight: 40 would do"), "{why}");
+    let burst = of(PassPlan::Saturated { requests: 100 }, 100);
+    assert_eq!(e2e_of(&burst).mean_ci, None);
+    assert!(burst.intervals.none_because.unwrap().contains("--repeat"));
+    let long = of(PassPlan::closed(8, Bound::requests(400)), 400);
+    let values = e2e_of(&long);
+    assert_eq!((values.p99_ci, long.intervals.none_because), (None, None));
+    assert!(values.p99_needs.unwrap() > 1_000 && values.effective_n.unwrap() < 400.0, "{values:?}");
+}

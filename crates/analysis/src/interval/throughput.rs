@@ -1,0 +1,43 @@
+//! The error of a rate over the whole pass, in a load that holds a number in flight.
+
+use inferometer_stats::{serial, student_975};
+
+use super::course::{Holds, Layout};
+use super::series::cosines;
+
+/// The 95 % interval of `total / duration_s`, of which each completed request brought `of`: 1, or its
+/// tokens. None in an open loop: there arrivals set the rate, and the rest of the duration is one
+/// value, the end of the last answers, of which nothing can be told from one pass.
+///
+/// With c in flight all requests together stay for c times the duration, but for what the last ones
+/// leave empty. So the error is that of the sum of `of - rate x stay / c`, and of the ends.
+pub(crate) fn throughput(
+    layout: &Layout,
+    holds: &Holds,
+    duration_s: f64,
+    of: impl Fn(u32) -> f64,
+) -> Option<[f64; 2]> {
+    let Holds::InFlight(in_flight) = *holds else { return None };
+    let brought = |tokens: Option<u32>| tokens.map_or(0.0, &of);
+    let rate = layout.sent.iter().map(|sent| brought(sent.tokens)).sum::<f64>() / duration_s;
+    let share = |sent: &super::course::Sent| {
+        brought(sent.tokens) - rate * sent.stay_s() / f64::from(in_flight)
+    };
+    let n = layout.sent.len();
+    let middle = &layout.sent[layout.edge..n - layout.edge];
+    let series: Vec<f64> = middle.iter().map(share).collect();
+    let long = serial::long_run(&series, None, cosines(layout, series.len()))?;
+    let mut variance = long.variance * n as f64;
+    if layout.edge > 1 {
+        let ends: Vec<f64> = layout.sent[n - layout.edge..]
+            .iter()
+            .map(|sent| sent.ended.seconds_after(layout.sent[0].send))
+            .collect();
+        let mean = ends.iter().sum::<f64>() / ends.len() as f64;
+        let squares: f64 = ends.iter().map(|end| (end - mean).powi(2)).sum();
+        let k = ends.len() as f64;
+        variance += rate * rate * squares / (k - 1.0) / k;
+    }
+    let half = student_975(long.degrees) * variance.sqrt() / duration_s;
+    Some([rate - half, rate + half])
+}

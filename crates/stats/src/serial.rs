@@ -1,0 +1,139 @@
+//! The error of a sum over a series whose values say something of each other, as requests that
+//! share a queue and a batch do.
+//!
+//! Of a stationary series the variance of a sum is, per value, the spectral density at frequency
+//! zero. It is estimated by the mean square of the series' projections on the first few cosines, each
+//! an independent estimate from fluctuations of another length (Müller, "HAC Corrections for
+//! Strongly Autocorrelated Time Series", 2014; Lazarus, Lewis, Stock and Watson, "HAR Inference",
+//! 2018). With so few degrees of freedom the quantile is that of Student's t.
+
+/// What a series says of the variance of its sum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LongRun {
+    /// Variance of the sum, per value.
+    pub variance: f64,
+    /// Degrees of freedom of the estimate.
+    pub degrees: usize,
+}
+
+/// The fewest cosines.
+pub const FEWEST_COSINES: usize = 4;
+/// Up to here it is looked at whether slow fluctuations stand out.
+const MOST_COSINES_OF_SLOW: usize = 6;
+/// Slow fluctuations stand out when the first three squares are larger than the next six by this
+/// factor.
+const STANDS_OUT: f64 = 2.5;
+
+/// The variance of the sum of a series per value, from so many cosines: fewer where slow fluctuations
+/// stand out. What follows `control`, whose sum does not vary from one series to the next, is taken
+/// out (a control variate). None below three values.
+pub fn long_run(values: &[f64], control: Option<&[f64]>, cosines: usize) -> Option<LongRun> {
+    let most = values.len().checked_sub(1).filter(|&most| most >= 2)?;
+    let cosines = cosines.min(most);
+    let wanted = if cosines <= MOST_COSINES_OF_SLOW { cosines.max(most.min(9)) } else { cosines };
+    let of_values = projections(values, wanted);
+    let of_control = control.map(|control| projections(control, wanted));
+    let squares = |count: usize| {
+        residual_squares(&of_values[..count], of_control.as_ref().map(|of| &of[..count]))
+    };
+    let mean = |squares: &[f64]| squares.iter().sum::<f64>() / squares.len() as f64;
+    let (all, _) = squares(wanted);
+    let is_slow = cosines <= MOST_COSINES_OF_SLOW
+        && wanted == 9
+        && mean(&all[..3]) > STANDS_OUT * mean(&all[3..]);
+    let count = if is_slow { cosines.min(FEWEST_COSINES) } else { cosines };
+    let (squares, degrees) = squares(count);
+    Some(LongRun { variance: squares.iter().sum::<f64>() / degrees as f64, degrees })
+}
+
+/// The squares of projections without what follows the control, and their degrees of freedom.
+fn residual_squares(of_values: &[f64], of_control: Option<&[f64]>) -> (Vec<f64>, usize) {
+    let count = of_values.len();
+    let controlled = of_control.filter(|_| count >= FEWEST_COSINES).and_then(|of_control| {
+        let square: f64 = of_control.iter().map(|c| c * c).sum();
+        let both: f64 = of_values.iter().zip(of_control).map(|(v, c)| v * c).sum();
+        (square > 0.0).then_some((of_control, both / square))
+    });
+    match controlled {
+        None => (of_values.iter().map(|v| v * v).collect(), count),
+        Some((of_control, slope)) => {
+            let residual = |(v, c): (&f64, &f64)| (v - slope * c).powi(2);
+            (of_values.iter().zip(of_control).map(residual).collect(), count - 1)
+        }
+    }
+}
+
+/// Projections of a series, less its mean, on the first cosines of type II, each of length 1.
+fn projections(values: &[f64], count: usize) -> Vec<f64> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let of = |k: usize| {
+        let step = std::f64::consts::PI * k as f64 / n;
+        // Turned from one value to the next: a cosine for each would cost more than all else.
+        let (sin, cos) = step.sin_cos();
+        let (mut x, mut y) = ((step / 2.0).cos(), (step / 2.0).sin());
+        let mut sum = 0.0;
+        for value in values {
+            sum += (value - mean) * x;
+            (x, y) = (x * cos - y * sin, x * sin + y * cos);
+        }
+        sum * (2.0 / n).sqrt()
+    };
+    (1..=count).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seed;
+
+    #[test]
+    fn all_cosines_of_a_series_together_are_its_variance() {
+        let values = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0];
+        let mean = 3.875;
+        let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / 7.0;
+        let squares: f64 = projections(&values, 7).iter().map(|p| p * p).sum();
+        assert!((squares / 7.0 - variance).abs() < 1e-12);
+        assert_eq!(long_run(&values[..2], None, 6), None);
+    }
+
+    /// The mean ratio of the estimate to the variance of sums over many series.
+    fn ratio(correlation: f64, truth: f64) -> f64 {
+        let n = 2_000;
+        let series = (0..200).map(|round| {
+            let mut rng = seed::rng(round, &["serial"]);
+            let mut last = 0.0;
+            let values: Vec<f64> = (0..n)
+                .map(|_| {
+                    last = correlation * last + seed::normal(&mut rng);
+                    last
+                })
+                .collect();
+            long_run(&values, None, 6).unwrap().variance
+        });
+        series.sum::<f64>() / 200.0 / truth
+    }
+
+    #[test]
+    fn the_variance_of_a_correlated_series_is_that_of_its_sums() {
+        // Of a first-order autoregression: 1 / (1 - correlation)^2.
+        for (correlation, truth) in [(0.0, 1.0), (0.9, 100.0), (-0.5, 4.0 / 9.0)] {
+            let ratio = ratio(correlation, truth);
+            assert!((0.9..1.12).contains(&ratio), "{correlation}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_control_whose_sum_is_fixed_is_left_out() {
+        let mut rng = seed::rng(3, &["control"]);
+        let control: Vec<f64> = (0..1_000).map(|_| seed::normal(&mut rng)).collect();
+        let values: Vec<f64> =
+            control.iter().map(|c| 5.0 * c + 0.1 * seed::normal(&mut rng)).collect();
+        let (plain, controlled) =
+            (long_run(&values, None, 6), long_run(&values, Some(&control), 6));
+        assert!(plain.unwrap().variance > 1.0 && controlled.unwrap().variance < 0.1);
+        assert_eq!(controlled.unwrap().degrees, 5);
+        let fixed = [1.0; 1_000];
+        assert_eq!(long_run(&values, Some(&fixed), 6).unwrap().degrees, 6);
+    }
+}
