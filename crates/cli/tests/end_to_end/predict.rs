@@ -251,3 +251,40 @@ fn prompts_beyond_the_limit_are_a_finding_and_a_pass_without_output_is_a_failure
     assert!(found["message"].as_str().expect("text").contains("2048 tokens at most"), "{found}");
     assert!(summary["cells"][0]["requests_per_s"].as_f64() > Some(0.0));
 }
+
+#[test]
+fn noise_makes_two_salts_two_days_and_is_named_with_its_seed() {
+    let folder = folder();
+    let of = |noise: &[&str], salt: &str| {
+        let load = ["--input-lengths", "64", "--output-lengths", "16", "--concurrency", "2,4"];
+        let summary = predict(folder.path(), &[&load, noise, &["--salt", salt]].concat());
+        let passes = summary["cells"][0]["passes"].as_array().expect("passes");
+        let figures: Vec<f64> =
+            passes.iter().map(|pass| pass["requests_per_s"].as_f64().expect("a rate")).collect();
+        (figures, summary["target"]["facts"]["noise"].as_str().map(str::to_owned))
+    };
+    let noise = ["--noise", "step=0.05,drift=0.1:10s,pause=20ms:1s"];
+    let (quiet, none) = of(&[], "a");
+    let (first, told) = of(&noise, "a");
+    assert_eq!((none, of(&[], "b").0), (None, quiet.clone()));
+    let told = told.expect("the noise");
+    assert!(told.starts_with("step=0.05,drift=0.1:10s,pause=0.02s:1s,seed="), "{told}");
+    assert_eq!(of(&noise, "a").0, first);
+    assert_ne!(of(&noise, "b").0, first);
+    let same = of(&["--noise", &told], "b").0;
+    assert_eq!(same, first, "a seed of its own wins");
+    for (noisy, quiet) in first.iter().zip(&quiet) {
+        assert!(noisy != quiet && (noisy / quiet - 1.0).abs() < 0.5, "{noisy} {quiet}");
+    }
+}
+
+#[test]
+fn what_is_no_noise_is_refused() {
+    let folder = folder();
+    for command in ["predict", "run", "engine"] {
+        let output = inferometer(folder.path(), &[command, "--noise", "step=0.1,drift=0.1"]);
+        assert_eq!(output.status.code(), Some(2), "{command}: {}", told(&output));
+        let told = told(&output);
+        assert!(told.contains("--noise drift=0.1: write drift=SD:TIME"), "{command}: {told}");
+    }
+}

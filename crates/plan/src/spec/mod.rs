@@ -56,6 +56,10 @@ pub struct Spec {
     pub profile: Option<String>,
     /// How much faster than real time the embedded engine plays.
     pub speed: Option<Value>,
+    /// How the steps of the embedded engine differ from their cost. A plan without it is written as it
+    /// was before there was any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<String>,
     /// Tokenizer: a file, a folder or a hub id.
     pub tokenizer: Option<String>,
     /// Prompt lengths in tokens.
