@@ -288,3 +288,31 @@ fn what_is_no_noise_is_refused() {
         assert!(told.contains("--noise drift=0.1: write drift=SD:TIME"), "{command}: {told}");
     }
 }
+
+#[test]
+fn a_short_pass_has_the_steady_state_of_a_long_one() {
+    let folder = folder();
+    let steady = |more: &[&str]| -> Vec<(f64, f64, f64)> {
+        let load = ["--input-lengths", "128", "--output-lengths", "32", "--salt", "s"];
+        let summary = predict(folder.path(), &[&load, more].concat());
+        let passes = summary["cells"][0]["passes"].as_array().expect("passes");
+        let figures = |pass: &Value| {
+            let steady = &pass["steady_state"];
+            let complete = pass["outcomes"]["complete"].as_f64().expect("a count");
+            let mean = pass["output_tokens"].as_f64().expect("a count") / complete;
+            let figure = |key: &str| steady[key].as_f64().expect("a steady state");
+            (figure("requests_per_s"), figure("output_tokens_per_s"), mean)
+        };
+        passes.iter().map(figures).collect()
+    };
+    let loops = ["--concurrency", "1,8,32"];
+    let short = steady(&[&loops[..], &["--requests", "160"]].concat());
+    let long = steady(&[&loops[..], &["--requests", "3200"]].concat());
+    for ((short, ..), (long, ..)) in short.iter().zip(&long) {
+        assert!((short / long - 1.0).abs() < 0.01, "{short} {long}");
+    }
+    let varied = ["--rate", "4,10", "--requests", "600", "--range-ratio", "0.5"];
+    for (requests, tokens, mean) in steady(&[&loops[..], &varied].concat()) {
+        assert!((requests * mean / tokens - 1.0).abs() < 0.01, "{requests} {mean} {tokens}");
+    }
+}
