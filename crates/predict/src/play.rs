@@ -179,7 +179,8 @@ impl Played<'_> {
     ) -> Result<(), PredictError> {
         let number = self.passes.len() as u32;
         let place = PassContext { cell, pass: &pass, number, streamed: plan.sampling.stream };
-        let mut load = load_model(&pass, plan.seed);
+        // As the first repeat of a run has it.
+        let mut load = load_model(&pass, pass.seed(plan.seed, cell, 1));
         let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
             let began = monotonic_now();
             let played = simulate_pass(&mut engine, &mut *load, asked, place);

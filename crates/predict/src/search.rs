@@ -19,7 +19,6 @@ use inferometer_plan::search::SearchPlan;
 use inferometer_report::plot::Theme;
 use inferometer_run::outputs::Outputs;
 use inferometer_run::{Context, noise_of};
-use inferometer_stats::seed::of_repeat;
 use inferometer_store::{PassBegin, RunId};
 
 use crate::error::PredictError;
@@ -106,7 +105,7 @@ impl<'a> Player<'a> {
             number: begin.pass,
             streamed: plan.sampling.stream,
         };
-        let mut load = load_model(&begin.plan, of_repeat(plan.seed, begin.repeat));
+        let mut load = load_model(&begin.plan, begin.seed(plan.seed));
         let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
             simulate_pass(&mut engine, &mut *load, asked, place).records(place)
         };
