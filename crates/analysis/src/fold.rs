@@ -13,7 +13,8 @@ use crate::serving_run::ServingRunFold;
 use inferometer_load::{PassKind, PassPlan};
 use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::{
-    Plateau, Span, Timeline, Window, concurrency, duration, goodput, steady_state, throughput,
+    EVENTS_KEPT, Plateau, Span, Timeline, TokenCurve, Window, concurrency, duration, goodput,
+    steady_state, throughput,
 };
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::{Record, TokensFrom};
@@ -77,7 +78,11 @@ impl PassFold {
             outcomes: OutcomeCounts::default(),
             tokens_from: None,
             longer_than_asked: 0,
-            window: Window { plateau, ..Window::default() },
+            window: Window {
+                plateau,
+                tokens: TokenCurve::keeping(EVENTS_KEPT),
+                ..Window::default()
+            },
             latencies: PerRequest::new(|_| true),
             classes: ClassFold::default(),
             dialect: Dialect::None,
@@ -146,7 +151,7 @@ impl PassFold {
         }
         let complete = record.outcome.is_complete();
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
-            self.window.in_flight.add(Span { send_start, ended, completed: complete });
+            self.window.in_flight.add(Span { send_start, ended });
         }
         self.latencies.add(&timeline, at);
         if complete {

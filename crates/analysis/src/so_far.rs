@@ -64,8 +64,7 @@ impl SoFar {
         self.outcomes.add(record.outcome);
         self.tokens.add(&timeline.events);
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
-            let completed = record.outcome.is_complete();
-            self.in_flight.add(Span { send_start, ended, completed });
+            self.in_flight.add(Span { send_start, ended });
         }
         self.spans.add(&timeline);
         if !record.outcome.is_complete() {

@@ -176,8 +176,13 @@ fn not_finite(key: &str, value: &toml::Value) -> Option<(String, f64)> {
 /// The keys of a plan, from the spec itself. What is left out of a spec where it is absent has to
 /// be there to be known.
 fn known_keys() -> Vec<String> {
-    let spec =
-        Spec { search: Some(SearchSpec::default()), wait: Some(1.0.into()), ..Spec::default() };
+    let spec = Spec {
+        search: Some(SearchSpec::default()),
+        wait: Some(1.0.into()),
+        noise: Some(String::new()),
+        scale: Some(true),
+        ..Spec::default()
+    };
     match serde_json::to_value(spec) {
         Ok(Value::Object(keys)) => keys.keys().cloned().collect(),
         _ => Vec::new(),

@@ -7,8 +7,9 @@ use std::sync::atomic::AtomicBool;
 use inferometer_analysis::cell::{Cell, cell};
 use inferometer_analysis::fold::PassFold;
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::serve::{Front, FrontConfig};
-use inferometer_engine::{Engine, EngineConfig, table};
+use inferometer_engine::{Engine, EngineConfig, EngineRequest, Noise, table};
 use inferometer_http::Server;
 use inferometer_load::{Bound, OverLimit, PassPlan, load_model};
 use inferometer_model::cell::CellPlan;
@@ -112,4 +113,29 @@ fn the_served_engine_gives_exactly_the_figures_that_it_predicts() {
             assert!(error < 1e-9, "{grid_cell}: {name}: {measured} against {predicted}");
         }
     }
+}
+
+#[test]
+fn noise_is_the_same_in_virtual_time_and_behind_the_server() {
+    let mut config = EngineConfig::of_model("chatglm3-6b").expect("a model");
+    let text = "step=0.1,drift=0.1:2s,warmup=0.5:1s,burst=0.01:5,pause=30ms:1s,seed=3";
+    config.noise = Some(Noise::parse(text).expect("a noise"));
+    let grid_cell = CellPlan { input_length: 128, output_length: 32 };
+    let passes = [PassPlan::closed(4, Bound::requests(24)), PassPlan::Saturated { requests: 16 }];
+    let measured = measure(&config, grid_cell, &passes);
+    for (pass, measured) in passes.iter().zip(&measured.passes) {
+        let mut engine = Engine::new(config.clone()).expect("an engine");
+        let asked = EngineRequest::from((grid_cell.input_length, grid_cell.output_length));
+        let place = PassContext { cell: grid_cell, pass, number: 0, streamed: true };
+        let mut asked = std::iter::repeat(asked);
+        let played = simulate_pass(&mut engine, &mut *load_model(pass, 1), &mut asked, place);
+        let mut fold = PassFold::new(pass, 1);
+        played.records(place).iter().for_each(|record| fold.add(record));
+        let predicted = fold.finish();
+        assert_eq!(measured.duration_s, predicted.duration_s, "{pass}");
+        assert_eq!(measured.requests_per_s, predicted.requests_per_s, "{pass}");
+    }
+    let quiet = EngineConfig { noise: None, ..config };
+    let quiet = measure(&quiet, grid_cell, &passes);
+    assert_ne!(quiet.passes[0].duration_s, measured.passes[0].duration_s);
 }

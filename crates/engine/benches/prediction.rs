@@ -36,6 +36,7 @@ fn million(criterion: &mut Criterion) {
     let pass = PassPlan::Open {
         rate: Level::Constant(0.8 * capacity),
         arrivals: Arrivals::Poisson,
+        scaled: false,
         bound,
         max_in_flight: None,
         over_limit: OverLimit::Queue,

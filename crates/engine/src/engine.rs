@@ -8,6 +8,7 @@ use crate::config::{EngineConfig, ResolvedConfig};
 use crate::cost::{CostModel, StepShape};
 use crate::error::EngineError;
 use crate::kv::BlockManager;
+use crate::noise::NoiseState;
 use crate::policy::{Batch, Queues, Scheduler, Sequence, scheduler};
 use crate::prefix_cache::Prefix;
 use crate::request::{EngineRequest, Finish, Lengths, RequestId};
@@ -17,6 +18,7 @@ use crate::step::{Stats, SteadySteps, Step, StepKind, StepOutput};
 pub struct Engine {
     config: ResolvedConfig,
     cost: CostModel,
+    noise: Option<NoiseState>,
     scheduler: &'static dyn Scheduler,
     queues: Queues,
     /// Tokens, prompt and output, at which a sequence ends.
@@ -45,6 +47,7 @@ impl Engine {
         }
         Ok(Self {
             cost: CostModel::new(&config),
+            noise: config.noise.map(NoiseState::new),
             max_sequence_tokens: scheduler.max_sequence_tokens(config.limits),
             scheduler,
             queues: Queues::new(kv, config.limits),
@@ -63,6 +66,18 @@ impl Engine {
     /// Its scheduler.
     pub fn scheduler(&self) -> &'static dyn Scheduler {
         self.scheduler
+    }
+
+    /// The noise of its steps, as it goes on from here.
+    pub fn noise(&self) -> Option<&NoiseState> {
+        self.noise.as_ref()
+    }
+
+    /// Goes on with the noise of an engine before it, if that had any.
+    #[must_use]
+    pub fn with_noise_of(mut self, before: Option<NoiseState>) -> Self {
+        self.noise = before.or(self.noise);
+        self
     }
 
     /// Queues a request, such as `(prompt_tokens, max_tokens)`.
@@ -89,10 +104,14 @@ impl Engine {
     }
 
     /// Does all decode steps in a row that begin within `limit` from now and in which no sequence
-    /// is admitted, ends or is preempted; `None` when the next step is not of this kind.
+    /// is admitted, ends or is preempted; `None` when the next step is not of this kind, and with
+    /// noise, for no two steps are alike then.
     ///
     /// The result equals that of repeated [`Engine::step`]: the same tokens, blocks and nanoseconds.
     pub fn steady_steps(&mut self, limit: Duration) -> Option<SteadySteps> {
+        if self.noise.is_some() {
+            return None;
+        }
         let DecodeLoad { sequences, context, generated, remaining } =
             DecodeLoad::of(&self.queues.running, self.max_sequence_tokens);
         // The step in which a sequence ends is left to `step`.
@@ -157,7 +176,10 @@ impl Engine {
             }
         };
         // There is no shape where requests were only ignored.
-        let duration = shape.map_or(Duration::ZERO, |shape| self.cost.duration(shape));
+        let duration = shape.map_or(Duration::ZERO, |shape| {
+            let cost = self.cost.duration(shape);
+            self.noise.as_mut().map_or(cost, |noise| noise.step(cost))
+        });
         Some(Step { duration, kind, outputs })
     }
 

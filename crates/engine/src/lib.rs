@@ -5,6 +5,7 @@
 //! Behind the HTTP front of [`serve`] it is a server for testing clients.
 
 mod error;
+mod noise;
 mod weights;
 
 pub mod card;
@@ -42,6 +43,7 @@ pub use capacity::kv_blocks;
 pub use config::{Dtype, EngineConfig, Limits, ResolvedConfig};
 pub use engine::Engine;
 pub use error::EngineError;
+pub use noise::{Burst, Drift, Noise, NoiseState, Pause, WarmUp};
 pub use output_lengths::output_lengths;
 pub use request::{EngineRequest, Finish, Lengths, RequestId};
 pub use step::{Stats, SteadySteps, Step, StepKind, StepOutput};

@@ -43,6 +43,7 @@ impl EngineConfig {
             tensor_parallel_size,
             pipeline_parallel_size,
             prefix_caching,
+            noise: self.noise,
         })
     }
 

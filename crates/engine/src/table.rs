@@ -24,7 +24,8 @@ pub struct TableRow {
     pub latency_per_output_token_ms: Option<f64>,
 }
 
-/// Predicts a row: `one_by_one` requests with nothing else in flight, then `requests` all at once.
+/// Predicts a row: `one_by_one` requests with nothing else in flight, then `requests` all at once. It is
+/// one without noise: what the cost itself says.
 ///
 /// # Errors
 /// When the configuration is one that the engine would refuse to start with.
@@ -66,6 +67,7 @@ pub fn table_with_mean_output(
     one_by_one: u32,
     requests: u32,
 ) -> Result<TableRow, EngineError> {
+    let config = &EngineConfig { noise: None, ..config.clone() };
     let simulate_pass = |pass: &PassPlan, count: u32| -> Result<_, EngineError> {
         let (mut engine, mut load) = (Engine::new(config.clone())?, load_model(pass, 0));
         Ok(simulate(&mut engine, &mut *load, &mut *lengths(cell, mean_output, count)))

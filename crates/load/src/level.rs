@@ -107,6 +107,29 @@ impl Level {
         }
     }
 
+    /// The integral of the level up to the end of each of its parts, in order: of each stage, or of the
+    /// whole where it is constant. It ends after `limit`; a constant without one does not end.
+    pub(crate) fn areas(&self, limit: Option<Duration>) -> Vec<f64> {
+        let limit_s = limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
+        match self {
+            Self::Constant(level) => vec![level * limit_s],
+            Self::Stages(stages) => {
+                let (mut start_s, mut area) = (0.0, 0.0);
+                let mut areas = Vec::new();
+                for stage in stages {
+                    let left_s = limit_s - start_s;
+                    if left_s <= 0.0 {
+                        break;
+                    }
+                    area += stage.area_until(left_s);
+                    areas.push(area);
+                    start_s += stage.duration.as_secs_f64();
+                }
+                areas
+            }
+        }
+    }
+
     /// The level rounded to whole numbers: from each instant on, the number that holds until the
     /// next one. In the order of time, from 0 on; after the last stage it is 0.
     pub fn whole_steps(&self) -> Vec<(Nanos, u32)> {
@@ -166,6 +189,20 @@ impl Stage {
             _ => 0.5 * (self.from + self.to),
         };
         mean * self.duration.as_secs_f64()
+    }
+
+    /// The integral of the level over so many seconds from the start of the stage, or all of it.
+    fn area_until(&self, seconds: f64) -> f64 {
+        let whole_s = self.duration.as_secs_f64();
+        if seconds >= whole_s {
+            return self.area();
+        }
+        let share = seconds / whole_s;
+        let to = match self.curve {
+            Curve::Linear => self.from + share * (self.to - self.from),
+            Curve::Exponential => self.from * portable::pow(self.to / self.from, share),
+        };
+        Self { duration: Duration::from_secs_f64(seconds), to, ..*self }.area()
     }
 
     /// The seconds from the stage's start after which its integral reaches `area`, which is less

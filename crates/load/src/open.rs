@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::arrival::Arrivals;
+use crate::arrival::{Arrivals, scaled};
 use crate::bound::Bound;
 use crate::kind::PassKind;
 use crate::level::{Level, bounded_s};
@@ -14,6 +14,7 @@ pub(super) struct OpenPlan<'a> {
     pub rate: &'a Level,
     pub arrivals: Arrivals,
     pub bound: Bound,
+    pub scaled: bool,
 }
 
 impl LoadPlan for OpenPlan<'_> {
@@ -47,10 +48,16 @@ impl LoadPlan for OpenPlan<'_> {
 
     fn start(&self, seed: u64) -> Box<dyn LoadModel> {
         let rate = self.rate.clone();
-        let due = self.arrivals.seconds(seed).map_while(move |count| {
-            rate.time_of_area_s(count).map(|second| Nanos((second * 1e9) as u64))
-        });
-        Box::new(Open::new(due, self.bound))
+        let due = move |area| rate.time_of_area_s(area).map(|second| Nanos((second * 1e9) as u64));
+        // Equal gaps are the rate's own, at an infinite one all are due at once, and what does not end
+        // cannot be stretched.
+        let is_drawn = self.arrivals != Arrivals::Constant && self.rate.peak().is_finite();
+        let ends = self.bound != Bound::none() || self.rate.duration().is_some();
+        if self.scaled && is_drawn && ends {
+            let areas = scaled(self.arrivals, self.rate, self.bound, seed);
+            return Box::new(Open::new(areas.map_while(due), self.bound));
+        }
+        Box::new(Open::new(self.arrivals.seconds(seed).map_while(due), self.bound))
     }
 }
 

@@ -7,7 +7,9 @@ use crate::bound::{Bound, OverLimit};
 use crate::level::{Level, Stages};
 use crate::recording::Recording;
 use crate::script::{CountOf, Script};
+use inferometer_model::cell::CellPlan;
 use inferometer_model::time::Nanos;
+use inferometer_stats::seed::{below, rng};
 
 /// The [`PassPlan::prompt_label`] of arrivals at recorded instants.
 pub const RECORDED: &str = "recorded arrivals";
@@ -40,6 +42,10 @@ pub enum PassPlan {
         /// How arrivals are spread around the rate.
         #[serde(default)]
         arrivals: Arrivals,
+        /// Their gaps are stretched so that as many requests as were asked for come at this rate; else
+        /// they are as drawn. Plans without it had them as drawn.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        scaled: bool,
         /// When it ends.
         bound: Bound,
         /// The most in flight.
@@ -78,12 +84,13 @@ impl PassPlan {
         Self::Closed { concurrency: concurrency.into(), bound }
     }
 
-    /// An open loop with Poisson arrivals at this rate, in requests per second, and any number in
-    /// flight.
+    /// An open loop with Poisson arrivals at this rate, in requests per second, as they are drawn, and
+    /// any number in flight.
     pub fn open(rate_per_s: f64, bound: Bound) -> Self {
         Self::Open {
             rate: rate_per_s.into(),
             arrivals: Arrivals::Poisson,
+            scaled: false,
             bound,
             max_in_flight: None,
             over_limit: OverLimit::Queue,
@@ -156,6 +163,14 @@ impl PassPlan {
             }
             other => other.to_string(),
         }
+    }
+
+    /// The seed of its own random choices, among all passes of a plan with this seed: by its cell, its
+    /// load and its repeat, from 1. No two passes of a run have the same arrivals, and the same pass
+    /// has them in every run.
+    pub fn seed(&self, of_plan: u64, cell: CellPlan, repeat: u32) -> u64 {
+        let (cell, load, repeat) = (cell.to_string(), self.prompt_label(), repeat.to_string());
+        below(&mut rng(of_plan, &["pass", &cell, &load, &repeat]), u64::MAX)
     }
 
     /// Gives recorded arrivals that end after a time the count of those that are due until then, so

@@ -16,8 +16,8 @@ fn plan(pass: &PassPlan) -> Box<dyn LoadPlan + '_> {
         PassPlan::Closed { ref concurrency, bound } => {
             Box::new(closed::ClosedPlan { concurrency, bound })
         }
-        PassPlan::Open { ref rate, arrivals, bound, .. } => {
-            Box::new(open::OpenPlan { rate, arrivals, bound })
+        PassPlan::Open { ref rate, arrivals, bound, scaled, .. } => {
+            Box::new(open::OpenPlan { rate, arrivals, bound, scaled })
         }
         PassPlan::Replay { ref recording, speed, bound, .. } => {
             Box::new(replay::ReplayPlan { recording, speed, bound })

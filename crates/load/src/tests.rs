@@ -1,5 +1,6 @@
 //! Load models, played by hand.
 
+use inferometer_model::cell::CellPlan;
 use inferometer_model::time::Nanos;
 
 use super::*;
@@ -127,7 +128,8 @@ fn ms_span(value: u64) -> Duration {
 }
 
 fn open(rate: Level, arrivals: Arrivals, bound: Bound) -> PassPlan {
-    PassPlan::Open { rate, arrivals, bound, max_in_flight: None, over_limit: OverLimit::Queue }
+    let (max_in_flight, over_limit) = (None, OverLimit::Queue);
+    PassPlan::Open { rate, arrivals, scaled: false, bound, max_in_flight, over_limit }
 }
 
 fn due(pass: &PassPlan) -> Vec<Nanos> {
@@ -167,6 +169,46 @@ fn a_schedule_is_bound_by_its_count_or_its_time_whichever_comes_first() {
         let pass = open(10.0.into(), Arrivals::Constant, Bound { requests, duration });
         assert_eq!(due(&pass).len(), expected, "{requests:?} {duration:?}");
     }
+}
+
+#[test]
+fn scaled_arrivals_come_at_the_rate_that_was_asked_for_and_drawn_ones_by_chance() {
+    let pass = |scaled, rate: f64, bound| PassPlan::Open {
+        rate: rate.into(),
+        arrivals: Arrivals::Poisson,
+        scaled,
+        bound,
+        max_in_flight: None,
+        over_limit: OverLimit::Queue,
+    };
+    let counted = |scaled| due(&pass(scaled, 60.0, Bound::requests(100)));
+    assert_eq!(counted(true).last(), Some(&Nanos(1_666_666_666)));
+    assert_ne!(counted(false).last(), counted(true).last());
+    let bound = Bound { requests: None, duration: Some(Duration::from_secs(5)) };
+    assert_eq!(due(&pass(true, 20.0, bound)).len(), 100);
+    let at_once = due(&pass(true, f64::INFINITY, Bound::requests(3)));
+    assert_eq!(at_once, [Nanos::ZERO; 3]);
+    // Plans that were stored before there was a scale have their arrivals as drawn.
+    let stored = serde_json::to_string(&pass(false, 60.0, bound)).unwrap();
+    assert!(!stored.contains("scaled"), "{stored}");
+    assert_eq!(serde_json::from_str::<PassPlan>(&stored).unwrap(), pass(false, 60.0, bound));
+}
+
+#[test]
+fn each_pass_of_a_plan_draws_for_itself() {
+    let cell = |input_length| CellPlan { input_length, output_length: 32 };
+    let load = |rate| PassPlan::open(rate, Bound::requests(10));
+    let seeds = [
+        load(2.0).seed(0, cell(128), 1),
+        load(2.0).seed(0, cell(512), 1),
+        load(3.0).seed(0, cell(128), 1),
+        load(2.0).seed(0, cell(128), 2),
+        load(2.0).seed(1, cell(128), 1),
+    ];
+    for (at, seed) in seeds.iter().enumerate() {
+        assert!(!seeds[..at].contains(seed), "{seeds:?}");
+    }
+    assert_eq!(load(2.0).seed(0, cell(128), 1), seeds[0]);
 }
 
 proptest! {

@@ -14,11 +14,9 @@ pub struct Span {
     pub send_start: Nanos,
     /// When the exchange ended.
     pub ended: Nanos,
-    /// Whether it completed.
-    pub completed: bool,
 }
 
-/// How many requests are kept as they are: 24 MiB of them.
+/// How many requests are kept as they are: 16 MiB of them.
 pub const SPANS_KEPT: usize = 1 << 20;
 /// The finest resolution of the grid, a microsecond, and the most bins: an hour has 14 ms each.
 const FINEST_NS: u64 = 1_000;
@@ -44,14 +42,12 @@ pub struct InFlight {
 struct Changes {
     sent: u32,
     ended: u32,
-    completed: u32,
 }
 
 impl AddAssign for Changes {
     fn add_assign(&mut self, other: Self) {
         self.sent += other.sent;
         self.ended += other.ended;
-        self.completed += other.completed;
     }
 }
 
@@ -105,21 +101,6 @@ impl InFlight {
         self.total.as_secs_f64()
     }
 
-    /// Requests that completed after `from` and not after `until`.
-    pub fn completed_between(&self, from: Nanos, until: Nanos) -> u64 {
-        let within = |at: Nanos| from < at && at <= until;
-        match &self.beyond {
-            None => {
-                let completed = self.spans.iter().filter(|span| span.completed);
-                completed.filter(|span| within(span.ended)).count() as u64
-            }
-            Some(grid) => {
-                let edges = edges(grid).filter(|(at, _)| within(*at));
-                edges.map(|(_, changes)| u64::from(changes.completed)).sum()
-            }
-        }
-    }
-
     /// Requests in flight over time, by a sweep line.
     pub fn steps(&self) -> Steps {
         match &self.beyond {
@@ -140,9 +121,8 @@ impl InFlight {
 
 fn mark(grid: &mut Grid<Changes>, span: Span) {
     grid.reach(span.send_start, span.ended);
-    grid.add(span.send_start, Changes { sent: 1, ..Changes::default() });
-    let completed = u32::from(span.completed);
-    grid.add(span.ended, Changes { ended: 1, completed, ..Changes::default() });
+    grid.add(span.send_start, Changes { sent: 1, ended: 0 });
+    grid.add(span.ended, Changes { sent: 0, ended: 1 });
 }
 
 /// The end of each bin, and what changed in it.
@@ -175,7 +155,7 @@ mod tests {
         let mut in_flight = InFlight::keeping(kept);
         for &(start, length) in spans {
             let (send_start, ended) = (Nanos(start), Nanos(start + length));
-            in_flight.add(Span { send_start, ended, completed: start % 3 > 0 });
+            in_flight.add(Span { send_start, ended });
         }
         in_flight
     }
@@ -188,7 +168,7 @@ mod tests {
             for place in 0..8 {
                 let send_start = Nanos(1_000_000_000 + round * 100_000_000 + place * 10_000_000);
                 let ended = Nanos(send_start.0 + 100_000_000);
-                in_flight.add(Span { send_start, ended, completed: true });
+                in_flight.add(Span { send_start, ended });
             }
         }
         let steps = in_flight.steps();
@@ -196,7 +176,6 @@ mod tests {
         assert_eq!(steps.iter().map(|step| step.1).max(), Some(8));
         let below = steps.iter().skip(10).rev().skip(10).filter(|step| step.1 != 8).count();
         assert_eq!(below, 0);
-        assert_eq!(in_flight.completed_between(Nanos::ZERO, Nanos::MAX), 8 * 36_000);
     }
 
     proptest! {
@@ -215,8 +194,6 @@ mod tests {
             let (steps, rounded) = (exact.steps(), coarse.steps());
             for edge in (0..).map(|bin| Nanos(bin * width * 977)).take_while(|at| at.0 < 5_000_000_000) {
                 prop_assert_eq!(at(&steps, edge), at(&rounded, edge));
-                let completed = |of: &InFlight| of.completed_between(Nanos::ZERO, edge);
-                prop_assert_eq!(completed(&exact), completed(&coarse));
             }
             prop_assert_eq!(exact.total_s(), coarse.total_s());
             prop_assert_eq!(exact.last_end(), coarse.last_end());

@@ -61,7 +61,7 @@ pub use request_figures::{Fate, RequestFigures};
 pub use statistic::Statistic;
 pub use steady_state::SteadyState;
 pub use timeline::{Timeline, TokenEvent};
-pub use token_curve::TokenCurve;
+pub use token_curve::{EVENTS_KEPT, TokenCurve};
 pub use window::Window;
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Steady state: the figures of the interval in which as many requests are in flight as the load
-//! holds. Counts tokens, never chunks. Never a guess where there is no plateau.
+//! holds. Counts tokens, never chunks, and never a request whole that lies across an edge of the
+//! interval. Never a guess where there is no plateau.
 
 use super::{Definition, Direction, Plateau, Unit, Value, Window};
 use inferometer_model::time::Nanos;
@@ -17,13 +18,14 @@ pub struct SteadyState {
     pub duration_s: f64,
     /// From the plateau to the last end of the pass.
     pub drain_s: f64,
-    /// Requests that completed within the window, per second.
+    /// Requests per second: `output_tokens_per_s` over the mean output of the completed requests.
     pub requests_per_s: f64,
     /// Tokens of completed requests that came within the window, per second.
     pub output_tokens_per_s: f64,
-    /// Tokens of completed requests that came before the window, per second.
+    /// Tokens of completed requests that came before the window, per second; absent where that is
+    /// shorter than [`SHORTEST_S`].
     pub startup_output_tokens_per_s: Option<f64>,
-    /// Tokens of completed requests that came after the window, per second.
+    /// Tokens of completed requests that came after the window, per second; absent likewise.
     pub drain_output_tokens_per_s: Option<f64>,
     /// Requests in flight, averaged over the window.
     pub mean_concurrency: f64,
@@ -50,8 +52,12 @@ pub static OUTPUT_TOKENS: Definition = Definition {
 /// Requests per second at the plateau.
 pub static REQUESTS: Definition = Definition {
     name: "steady_requests_per_s",
-    formula: "requests that completed within the window / its duration",
+    formula: "steady_output_tokens_per_s / mean output tokens of the completed requests",
     unit: Unit::RequestsPerSecond,
+    notes: "A request counts by its tokens that came within the window of \
+            steady_output_tokens_per_s: one that lies across an edge by a part. Requests that \
+            complete within a window are too few where many end together just after it. Absent where \
+            steady_output_tokens_per_s is.",
     value: Value::Pass(requests_per_s),
     title: "Requests per second, steady state",
     ..OUTPUT_TOKENS
@@ -59,6 +65,10 @@ pub static REQUESTS: Definition = Definition {
 
 /// The share of the window in which requests in flight must be at the plateau.
 const SHARE_AT_PLATEAU: f64 = 0.9;
+
+/// The shortest start-up and drain, in seconds, whose tokens per second are told: of shorter ones they
+/// say nothing.
+pub const SHORTEST_S: f64 = 0.005;
 
 fn output_tokens_per_s(window: &Window) -> Option<f64> {
     Some(steady_state(window)?.output_tokens_per_s)
@@ -90,18 +100,24 @@ pub fn steady_state(window: &Window) -> Option<SteadyState> {
     if duration_s <= 0.0 || at_plateau_s < SHARE_AT_PLATEAU * duration_s || !window.streamed {
         return None;
     }
-    let completed = window.in_flight.completed_between(start, end) as f64;
+    let tokens = |from: Nanos, until: Nanos| window.tokens.between(from, until);
     let rate = |from: Nanos, until: Nanos| {
         let seconds = until.seconds_after(from);
-        (seconds > 0.0).then(|| window.tokens.between(from, until) / seconds)
+        (seconds >= SHORTEST_S).then(|| tokens(from, until) / seconds)
     };
+    let output_tokens_per_s = tokens(start, end) / duration_s;
+    let counted = window.completed - window.uncounted;
+    if window.output_tokens == 0 || counted == 0 {
+        return None;
+    }
+    let mean_output = window.output_tokens as f64 / counted as f64;
     Some(SteadyState {
         plateau,
         startup_s: start.seconds_after(first),
         duration_s,
         drain_s: last.seconds_after(end),
-        requests_per_s: completed / duration_s,
-        output_tokens_per_s: rate(start, end)?,
+        requests_per_s: output_tokens_per_s / mean_output,
+        output_tokens_per_s,
         startup_output_tokens_per_s: rate(first, start),
         drain_output_tokens_per_s: rate(end, last),
         mean_concurrency: in_flight_s / duration_s,
@@ -136,16 +152,20 @@ fn median(steps: &[(Nanos, u64)], until: Nanos) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Span, Timeline};
+    use crate::{EVENTS_KEPT, Span, Timeline, TokenCurve};
     use inferometer_model::fixture::{ms, steady};
     use inferometer_model::record::Record;
 
     fn window(plateau: Plateau, records: &[Record]) -> Window {
-        let mut window = Window { plateau, streamed: true, ..Window::default() };
+        let tokens = TokenCurve::keeping(EVENTS_KEPT);
+        let mut window = Window { plateau, tokens, streamed: true, ..Window::default() };
         for record in records {
             let (send_start, ended) = (record.send_start.unwrap(), record.ended.unwrap());
-            window.in_flight.add(Span { send_start, ended, completed: true });
-            window.tokens.add(&Timeline::new(record).events);
+            window.in_flight.add(Span { send_start, ended });
+            let timeline = Timeline::new(record);
+            window.tokens.add(&timeline.events);
+            window.completed += 1;
+            window.output_tokens += u64::from(record.output_tokens().0);
         }
         window
     }
@@ -171,8 +191,50 @@ mod tests {
         near(got.output_tokens_per_s, 20.0);
         near(got.startup_output_tokens_per_s.unwrap(), 10.0);
         near(got.drain_output_tokens_per_s.unwrap(), 10.0);
-        near(got.requests_per_s, 9.0 / 4.5);
+        near(got.requests_per_s, 2.0);
         near(got.mean_concurrency, 2.0);
+    }
+
+    #[test]
+    fn requests_that_all_end_just_after_the_window_count_by_their_tokens_within_it() {
+        // Two places; the second is slower by a hair, so that the first one's end at 2 s is the end of
+        // the window, in which only the first wave and one of the second have completed.
+        let records = [
+            steady(0.0, 100.0, 100.0, 10),
+            steady(1_000.0, 100.0, 100.0, 10),
+            steady(0.0, 100.5, 100.0, 10),
+            steady(1_000.5, 100.5, 100.0, 10),
+        ];
+        let got = steady_state(&window(Plateau::Of(2), &records)).unwrap();
+        assert_eq!((got.duration_s, got.drain_s), (2.0, 0.001));
+        // 3 of 4 completed within it: 1.5/s. By tokens: 20, and 20 less the part of the last token
+        // that came in the last millisecond, over 2 s and 10 a request.
+        near(got.requests_per_s, (20.0 + 20.0 - 0.01) / 2.0 / 10.0);
+        near(got.output_tokens_per_s, 19.995);
+        // 1 ms of drain says nothing of a speed.
+        assert_eq!((got.startup_output_tokens_per_s, got.drain_output_tokens_per_s), (None, None));
+    }
+
+    #[test]
+    fn requests_times_their_mean_output_are_tokens_also_where_lengths_vary() {
+        for (places, seed) in [(1_u32, 3_u32), (8, 5), (32, 7)] {
+            let mut records = Vec::new();
+            for place in 0..places {
+                let mut at = 0.0;
+                for i in 0..12 {
+                    let tokens = 5 + (place * 7 + i * seed) % 40;
+                    records.push(steady(at, 50.0, 10.0, tokens));
+                    at += 50.0 + 10.0 * f64::from(tokens - 1);
+                }
+            }
+            let window = window(Plateau::Of(places), &records);
+            let got = steady_state(&window).unwrap();
+            let mean = window.output_tokens as f64 / f64::from(12 * places);
+            near(got.requests_per_s * mean / got.output_tokens_per_s, 1.0);
+            // A place makes a request in 40 ms and 10 ms for each of its tokens.
+            let expected = f64::from(places) / (0.04 + 0.01 * mean);
+            assert!((got.requests_per_s / expected - 1.0).abs() < 0.02, "{got:?} {expected}");
+        }
     }
 
     #[test]

@@ -232,7 +232,7 @@ fn window(spans: &[(f64, f64)]) -> Window {
     let mut window = Window::default();
     for &(from, to) in spans {
         let (send_start, ended) = (ms(from), ms(to));
-        window.in_flight.add(Span { send_start, ended, completed: true });
+        window.in_flight.add(Span { send_start, ended });
     }
     window
 }

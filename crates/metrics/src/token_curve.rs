@@ -1,46 +1,77 @@
-//! Output tokens over time, in memory that does not grow with them: how many came up to an
-//! instant. Never chunks: the tokens of an event are spread over the time since the event before
-//! it, as ITL spreads them, so that no edge of a window counts a bundle whole.
+//! Output tokens over time: how many came up to an instant, exact for as many events as are kept, on a
+//! grid of time beyond, so that memory does not grow with them. Never chunks: the tokens of an event
+//! are spread over the time since the event before it, as ITL spreads them, so that no edge of a
+//! window counts a bundle whole.
 
 use super::TokenEvent;
 use super::grid::Grid;
 use inferometer_model::time::Nanos;
 
-/// The finest resolution: a millisecond.
+/// How many events the figures of a pass keep as they are: 6 MiB of them.
+pub const EVENTS_KEPT: usize = 1 << 18;
+/// The finest resolution of the grid: a millisecond.
 const FINEST_NS: u64 = 1_000_000;
 /// The most bins: at a minute a bin is a millisecond, at an hour 64 of them.
 const MOST_BINS: u64 = 1 << 16;
 /// Tokens are counted in whole units of this, so that their order changes nothing.
 const UNIT: f64 = 1_048_576.0;
 
-/// Tokens by the time at which they came. Between the edges of a bin they count as spread evenly;
-/// bins double their width as often as the span of time asks for it.
+/// Tokens by the time at which they came. On the grid they count as spread evenly between the edges of
+/// a bin; bins double their width as often as the span of time asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenCurve {
-    /// Tokens of each bin.
-    grid: Grid<u64>,
+    kept: usize,
+    events: Vec<Spread>,
+    /// Tokens of each bin, of all events, once there are more than are kept.
+    beyond: Option<Grid<u64>>,
+}
+
+/// The tokens of an event, in units, which came evenly over a time; at once where that is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spread {
+    from: Nanos,
+    until: Nanos,
+    units: u64,
 }
 
 impl Default for TokenCurve {
+    /// On the grid from the first event on, for courses over time.
     fn default() -> Self {
-        Self { grid: Grid::new(FINEST_NS, MOST_BINS) }
+        Self::keeping(0)
     }
 }
 
 impl TokenCurve {
+    /// None yet; so many events are kept as they are.
+    pub fn keeping(kept: usize) -> Self {
+        Self { kept, events: Vec::new(), beyond: None }
+    }
+
     /// Takes in the token events of a request, in order.
     pub fn add(&mut self, events: &[TokenEvent]) {
-        let Some(first) = events.first() else { return };
-        // A read that bore no kernel stamp has the program's, which may lie after the kernel's of
-        // the read behind it: events are in order, their arrivals need not be.
-        let arrivals = || events.iter().map(|event| event.arrival);
-        let (earliest, latest) = arrivals().min().zip(arrivals().max()).expect("invariant: events");
-        self.grid.reach(earliest, latest);
-        let mut tokens = first.tokens;
-        self.grid.add(first.arrival, units(tokens));
-        for pair in events.windows(2) {
-            self.spread(pair[0].arrival, pair[1].arrival, tokens, pair[1].tokens);
-            tokens += pair[1].tokens;
+        let (mut tokens, mut before) = (0.0, None);
+        for event in events {
+            let counted = units(tokens);
+            tokens += event.tokens;
+            // A read that bore no kernel stamp has the program's, which may lie after the kernel's of
+            // the read behind it: events are in order, their arrivals need not be.
+            let until = event.arrival;
+            let from = before.filter(|before| *before < until).unwrap_or(until);
+            self.put(Spread { from, until, units: units(tokens) - counted });
+            before = Some(until);
+        }
+    }
+
+    fn put(&mut self, spread: Spread) {
+        match &mut self.beyond {
+            None if self.events.len() < self.kept => self.events.push(spread),
+            None => {
+                let mut grid = Grid::new(FINEST_NS, MOST_BINS);
+                std::mem::take(&mut self.events).iter().for_each(|kept| kept.mark(&mut grid));
+                spread.mark(&mut grid);
+                self.beyond = Some(grid);
+            }
+            Some(grid) => spread.mark(grid),
         }
     }
 
@@ -51,7 +82,11 @@ impl TokenCurve {
 
     /// Tokens that came up to an instant.
     fn up_to(&self, instant: Nanos) -> f64 {
-        let Grid { width_ns, first, ref bins, .. } = self.grid;
+        let Some(grid) = &self.beyond else {
+            let come: u64 = self.events.iter().map(|event| event.up_to(instant)).sum();
+            return come as f64 / UNIT;
+        };
+        let Grid { width_ns, first, ref bins, .. } = *grid;
         let past_ns = instant.0.saturating_sub(first * width_ns);
         let whole = (past_ns / width_ns) as usize;
         let full: u64 = bins.iter().take(whole).sum();
@@ -60,25 +95,38 @@ impl TokenCurve {
             .map_or(0.0, |&bin| bin as f64 * (past_ns % width_ns) as f64 / width_ns as f64);
         (full as f64 + part) / UNIT
     }
+}
 
-    /// Spreads the tokens of an event over the time since the one before, of which `before` had
-    /// come. Each bin gets the difference of what has come at its edges, in whole units: two
-    /// bins together get what one of twice the width would.
-    fn spread(&mut self, from: Nanos, until: Nanos, before: f64, tokens: f64) {
-        let span_ns = until.0.saturating_sub(from.0);
-        if span_ns == 0 {
-            return self.grid.add(until, units(before + tokens) - units(before));
+impl Spread {
+    /// Units that had come at an instant.
+    fn up_to(&self, instant: Nanos) -> u64 {
+        if instant >= self.until {
+            return self.units;
         }
-        let mut counted = units(before);
-        let grid = &mut self.grid;
-        for bin in grid.bin_of(from)..=grid.bin_of(until) {
-            let edge_ns = ((bin + 1) * grid.width_ns).min(until.0);
-            let share = edge_ns.saturating_sub(from.0) as f64 / span_ns as f64;
-            let come = units(before + tokens * share.min(1.0));
+        let past_ns = instant.0.saturating_sub(self.from.0);
+        let span_ns = self.until.0 - self.from.0;
+        // Before its arrival an event that came at once has brought nothing.
+        if past_ns == 0 { 0 } else { part(self.units, past_ns as f64 / span_ns as f64) }
+    }
+
+    /// Each bin gets the difference of what has come at its edges, in whole units: two bins together
+    /// get what one of twice the width would.
+    fn mark(&self, grid: &mut Grid<u64>) {
+        grid.reach(self.from, self.until);
+        if self.from == self.until {
+            return grid.add(self.until, self.units);
+        }
+        let mut counted = 0;
+        for bin in grid.bin_of(self.from)..=grid.bin_of(self.until) {
+            let come = self.up_to(Nanos((bin + 1) * grid.width_ns));
             grid.bins[(bin - grid.first) as usize] += come - counted;
             counted = come;
         }
     }
+}
+
+fn part(units: u64, share: f64) -> u64 {
+    (units as f64 * share).round() as u64
 }
 
 fn units(tokens: f64) -> u64 {
@@ -132,6 +180,18 @@ mod tests {
         close(curve.between(ms(29.0), ms(30.0)), 2.05);
     }
 
+    #[test]
+    fn a_short_window_is_counted_to_its_edges() {
+        let mut curve = TokenCurve::keeping(EVENTS_KEPT);
+        // 32 requests of 3 tokens, one each 11.3 ms: their windows cut no bin of a millisecond.
+        for _ in 0..32 {
+            curve.add(&events(&[(11.3, 1.0), (22.6, 1.0), (33.9, 1.0)]));
+        }
+        close(curve.between(ms(0.0), ms(33.9)), 96.0);
+        close(curve.between(ms(11.3), ms(33.9)), 64.0);
+        close(curve.between(ms(11.299_999), ms(11.3)), 32.0);
+    }
+
     proptest! {
         #[test]
         fn tokens_are_neither_lost_nor_made_and_their_order_changes_nothing(
@@ -148,18 +208,23 @@ mod tests {
                     events(&of.collect::<Vec<_>>())
                 })
                 .collect();
-            let mut forward = TokenCurve::default();
+            let mut kept = TokenCurve::keeping(EVENTS_KEPT);
+            streams.iter().for_each(|stream| kept.add(stream));
+            let mut forward = TokenCurve::keeping(1);
             streams.iter().for_each(|stream| forward.add(stream));
-            let mut backward = TokenCurve::default();
+            let mut backward = TokenCurve::keeping(0);
             streams.iter().rev().for_each(|stream| backward.add(stream));
             let all: f64 = streams.iter().flatten().map(|event| event.tokens).sum();
             prop_assert!((forward.between(Nanos::ZERO, Nanos::MAX) - all).abs() < 1e-3);
-            prop_assert!(forward.grid.bins.len() as u64 <= MOST_BINS);
+            prop_assert!((kept.between(Nanos::ZERO, Nanos::MAX) - all).abs() < 1e-3);
+            let grid = backward.beyond.as_ref().expect("a grid");
+            prop_assert!(grid.bins.len() as u64 <= MOST_BINS);
+            let width_ms = grid.width_ns as f64 / 1e6;
             for cut in [0.0, 1_000.0, 50_000.0, 123_456.0] {
                 let (a, b) = (forward.up_to(ms(cut)), backward.up_to(ms(cut)));
                 prop_assert_eq!(a, b);
                 // Within the tokens of one bin of the truth.
-                let width_ms = forward.grid.width_ns as f64 / 1e6;
+                prop_assert!((kept.up_to(ms(cut)) - exact(&streams, cut)).abs() < 1e-3);
                 let (low, high) = (exact(&streams, cut - width_ms), exact(&streams, cut + width_ms));
                 prop_assert!(low - 1e-3 <= a && a <= high + 1e-3, "{} {} {}", low, a, high);
             }

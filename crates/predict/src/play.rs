@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use inferometer_analysis::prediction::Columns;
 use inferometer_engine::records::{DETAILED_REQUESTS, PassContext, simulate_pass};
-use inferometer_engine::{Engine, EngineConfig, EngineRequest, Lengths, lengths};
+use inferometer_engine::{Engine, EngineConfig, EngineRequest, Lengths, NoiseState, lengths};
 use inferometer_load::{OverLimit, PassPlan, load_model};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
@@ -35,6 +35,8 @@ pub struct Played<'a> {
     /// How each cell was predicted, and what was measured of it.
     pub(crate) rows: Vec<(CellPlan, Row, Option<&'a Columns>)>,
     pub(crate) findings: Vec<Finding>,
+    /// The engine's noise, which goes on from pass to pass.
+    noise: Option<NoiseState>,
     /// Loads and lengths are those of a log.
     pub(crate) of_log: bool,
     /// The hash over the requests; absent where only their lengths were made.
@@ -121,6 +123,7 @@ pub fn play<'a>(
         passes: Vec::new(),
         rows: Vec::new(),
         findings: Vec::new(),
+        noise: None,
         of_log: against.is_some_and(|against| !against.blocks.is_empty()),
         workload_hash: None,
         requests: 0,
@@ -138,6 +141,7 @@ pub fn play<'a>(
         let passes = block.map_or_else(|| plan.passes.clone(), |block| vec![block.pass()]);
         for pass in passes {
             let engine = Engine::new(row.config.clone()).map_err(PredictError::plan)?;
+            let engine = engine.with_noise_of(played.noise.take());
             let limits = engine.config().limits;
             let lengths: Box<dyn Iterator<Item = Lengths>> = match block {
                 Some(block) => Box::new(block.lengths(limits.max_model_len)),
@@ -175,7 +179,8 @@ impl Played<'_> {
     ) -> Result<(), PredictError> {
         let number = self.passes.len() as u32;
         let place = PassContext { cell, pass: &pass, number, streamed: plan.sampling.stream };
-        let mut load = load_model(&pass, plan.seed);
+        // As the first repeat of a run has it.
+        let mut load = load_model(&pass, pass.seed(plan.seed, cell, 1));
         let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
             let began = monotonic_now();
             let played = simulate_pass(&mut engine, &mut *load, asked, place);
@@ -192,6 +197,7 @@ impl Played<'_> {
         } else {
             play(&mut lengths.map(EngineRequest::from))
         };
+        self.noise = engine.noise().cloned();
         self.requests += records.len();
         self.span += span(&records);
         if records.len() > DETAILED_REQUESTS {

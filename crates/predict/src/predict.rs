@@ -6,8 +6,8 @@ use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_plan::Plan;
 use inferometer_report::plot::Theme;
-use inferometer_run::Context;
 use inferometer_run::outputs::Outputs;
+use inferometer_run::{Context, noise_of};
 use inferometer_store::RunId;
 
 use crate::against::Against;
@@ -39,6 +39,7 @@ pub fn predict(
     against: Option<&Against>,
 ) -> Result<Prediction, PredictError> {
     let outputs = Outputs::prepare(context.out.as_deref())?;
+    let config = &EngineConfig { noise: noise_of(plan, context)?, ..config.clone() };
     let played = play(plan, context, config, against)?;
     let time = played.time();
     let origin = against.map(|against| against.origin.as_str());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use inferometer_analysis::search::{Search, SearchAnswer, TrialFold, certain_at};
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::records::{PassContext, simulate_pass};
-use inferometer_engine::{Engine, EngineConfig, EngineRequest, lengths};
+use inferometer_engine::{Engine, EngineConfig, EngineRequest, NoiseState, lengths};
 use inferometer_load::load_model;
 use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::cell::CellPlan;
@@ -17,9 +17,8 @@ use inferometer_net::monotonic_now;
 use inferometer_plan::Plan;
 use inferometer_plan::search::SearchPlan;
 use inferometer_report::plot::Theme;
-use inferometer_run::Context;
 use inferometer_run::outputs::Outputs;
-use inferometer_stats::seed::of_repeat;
+use inferometer_run::{Context, noise_of};
 use inferometer_store::{PassBegin, RunId};
 
 use crate::error::PredictError;
@@ -36,6 +35,8 @@ struct Player<'a> {
     plan: &'a Plan,
     config: EngineConfig,
     requests: Option<Requests>,
+    /// The engine's noise, which goes on from trial to trial.
+    noise: Option<NoiseState>,
     /// Passes so far.
     passes: u32,
 }
@@ -44,7 +45,7 @@ impl<'a> Player<'a> {
     fn new(plan: &'a Plan, context: &Context, config: EngineConfig) -> Result<Self, PredictError> {
         check_plan(plan)?;
         let requests = Requests::open(plan, context, &config)?;
-        Ok(Self { plan, config, requests, passes: 0 })
+        Ok(Self { plan, config, requests, noise: None, passes: 0 })
     }
 
     /// Plays the trials of a cell; `keep` gets the records of each.
@@ -96,24 +97,28 @@ impl<'a> Player<'a> {
     fn pass(&mut self, begin: &PassBegin) -> Result<Vec<Record>, PredictError> {
         let plan = self.plan;
         let row = row(&self.config, begin.cell, None)?;
-        let mut engine = Engine::new(row.config).map_err(PredictError::plan)?;
+        let engine = Engine::new(row.config).map_err(PredictError::plan)?;
+        let mut engine = engine.with_noise_of(self.noise.take());
         let place = PassContext {
             cell: begin.cell,
             pass: &begin.plan,
             number: begin.pass,
             streamed: plan.sampling.stream,
         };
-        let mut load = load_model(&begin.plan, of_repeat(plan.seed, begin.repeat));
+        let mut load = load_model(&begin.plan, begin.seed(plan.seed));
         let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
             simulate_pass(&mut engine, &mut *load, asked, place).records(place)
         };
-        let Some(requests) = &mut self.requests else {
+        let records = if let Some(requests) = &mut self.requests {
+            let (mut stream, _) = requests.of_pass(plan, begin)?;
+            let mut records = play(&mut stream);
+            stream.played()?.write_into(&mut records);
+            records
+        } else {
             let requests = begin.plan.requests().unwrap_or(1);
-            return Ok(play(&mut lengths(begin.cell, None, requests).map(EngineRequest::from)));
+            play(&mut lengths(begin.cell, None, requests).map(EngineRequest::from))
         };
-        let (mut stream, _) = requests.of_pass(plan, begin)?;
-        let mut records = play(&mut stream);
-        stream.played()?.write_into(&mut records);
+        self.noise = engine.noise().cloned();
         Ok(records)
     }
 }
@@ -162,6 +167,7 @@ pub fn search(
     let Some(search_plan) = &plan.search else {
         return Err(PredictError::plan("search: there is nothing to look for"));
     };
+    let config = &EngineConfig { noise: noise_of(plan, context)?, ..config.clone() };
     let outputs = Outputs::prepare(context.out.as_deref())?;
     let mut stored = StoredPrediction::begin(plan, context, config, None)?;
     let mut player = Player::new(plan, context, config.clone())?;

@@ -209,6 +209,7 @@ fn header(
     ]
     .map(|(key, value)| (key.to_owned(), value))
     .into();
+    facts.extend(resolved.noise.map(|noise| ("noise".to_owned(), noise.to_string())));
     if let Some(origin) = against {
         facts.insert("against".to_owned(), origin.to_owned());
     }

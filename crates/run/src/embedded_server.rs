@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 
 use inferometer_engine::profile::profile;
 use inferometer_engine::serve::{Front, FrontConfig};
-use inferometer_engine::{Engine, EngineConfig};
+use inferometer_engine::{Engine, EngineConfig, Noise};
 use inferometer_http::Server;
 use inferometer_net::{Actor, EpollNet, Net, Ready, Wake, Waker};
 use inferometer_plan::Url;
@@ -42,9 +42,10 @@ impl EmbeddedServer {
         profile: Option<&str>,
         speed: f64,
         end_of_text_within: Option<u32>,
+        noise: Option<Noise>,
     ) -> Result<Self, RunError> {
         let Some(program) = program else {
-            let thread = EngineThread::start(model, profile, speed, end_of_text_within)?;
+            let thread = EngineThread::start(model, profile, speed, end_of_text_within, noise)?;
             let url = parse_url(&format!("http://{}", thread.address)).map_err(RunError::target)?;
             return Ok(Self { url, _process: None, _thread: Some(thread) });
         };
@@ -57,6 +58,10 @@ impl EmbeddedServer {
         }
         if let Some(within) = &within {
             arguments.extend(["--end-of-text-within", within]);
+        }
+        let noise = noise.map(|noise| noise.to_string());
+        if let Some(noise) = &noise {
+            arguments.extend(["--noise", noise]);
         }
         let arguments: Vec<OsString> = arguments.into_iter().map(OsString::from).collect();
         let process = ServerProcess::spawn("embedded engine", program, &arguments)?;
@@ -129,8 +134,10 @@ impl EngineThread {
         profile_name: Option<&str>,
         speed: f64,
         end_of_text_within: Option<u32>,
+        noise: Option<Noise>,
     ) -> Result<Self, RunError> {
         let mut config = EngineConfig::of_model(model).map_err(RunError::plan)?;
+        config.noise = noise;
         if let Some(name) = profile_name {
             config.profile = profile(name).map_err(RunError::plan)?;
         }

@@ -41,6 +41,7 @@ mod search_bound;
 pub mod search_text;
 
 mod connect;
+mod embedded_noise;
 mod embedded_server;
 mod observers;
 mod prefix_cache;
@@ -64,6 +65,7 @@ mod plan_memory;
 pub use context::{Confirm, Context, Estimate, Host, ReportFiles};
 pub use credentials::Variables;
 pub use dry_run::{Clock, Form, dry_run};
+pub use embedded_noise::noise_of;
 pub use embedded_server::{EmbeddedServer, ServerProcess};
 pub use error::{PlanError, RunError, Shortfall};
 pub use event::{

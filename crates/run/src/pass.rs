@@ -17,7 +17,6 @@ use inferometer_net::tls::{Secured, TlsClient};
 use inferometer_net::{Actor, Net, Ready, Wake};
 use inferometer_plan::Plan;
 use inferometer_plan::spec::limits::MAX_IN_FLIGHT;
-use inferometer_stats::seed::of_repeat;
 use inferometer_store::PassBegin;
 
 use crate::network::Network;
@@ -77,7 +76,7 @@ impl<N: Network> PassRunner<N> {
         let pass = &begin.plan;
         let job = Job {
             pass: begin.pass,
-            load: load_model(pass, of_repeat(plan.seed, begin.repeat)),
+            load: load_model(pass, begin.seed(plan.seed)),
             stages: pass.stages(),
             encoder: Encoder::new(source, self.endpoint.clone(), sampling, self.keep_text),
             address: self.address,

@@ -88,7 +88,10 @@ fn checked(
         dump: spec.dump_workload.clone().map(PathBuf::from),
     };
     if let TargetPlan::Embedded { engine_flags, .. } = &mut plan.target {
-        *engine_flags = learned.engine_flags;
+        if let Some(noise) = engine_flags.get("noise") {
+            inferometer_engine::Noise::parse(noise).map_err(PlanError::new)?;
+        }
+        engine_flags.extend(learned.engine_flags);
     }
     if let Some(choose) = learned.cells {
         plan.cells = choose(plan.cells)?;

@@ -19,6 +19,7 @@ use inferometer_wire::http::path_segment;
 
 use crate::connect::{Reached, Wanted, connect, wait_for};
 use crate::context::Context;
+use crate::embedded_noise::noise_of;
 use crate::embedded_server::EmbeddedServer;
 use crate::error::RunError;
 use crate::event::Event;
@@ -80,7 +81,9 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
             let ends = plan.workload.grid() == Grid::Characters && !plan.sampling.ignore_eos;
             let within = ends.then_some(END_OF_TEXT_WITHIN);
             let program = context.host.program.as_deref();
-            let engine = EmbeddedServer::start(program, model, profile.as_deref(), *speed, within)?;
+            let noise = noise_of(plan, context)?;
+            let profile = profile.as_deref();
+            let engine = EmbeddedServer::start(program, model, profile, *speed, within, noise)?;
             let mut ready = describe(plan, connect(wanted(&engine.url, &[], &Trust::Known))?)?;
             ready.embedded = Some(engine);
             if ends {

@@ -17,14 +17,6 @@ pub fn rng(seed: u64, labels: &[&str]) -> ChaCha8Rng {
     ChaCha8Rng::from_seed(hasher.finalize().into())
 }
 
-/// The seed of a repeat, from 1: the first has the plan's own, the others draw anew.
-pub fn of_repeat(seed: u64, repeat: u32) -> u64 {
-    match repeat {
-        0 | 1 => seed,
-        _ => rng(seed, &["repeat", &repeat.to_string()]).next_u64(),
-    }
-}
-
 /// A uniform number in [0, 1), with 53 random bits.
 pub fn unit(rng: &mut impl RngCore) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64

@@ -31,11 +31,12 @@ const UNMEASURED: [&str; 2] = ["warm-up", "check"];
 
 /// Keys of a plan that determine how requests are sent. Lengths, passes, counts, seed and salt are
 /// taken from the resolved plan instead; the prompts are in the file itself.
-const SENDING_KEYS: [&str; 22] = [
+const SENDING_KEYS: [&str; 23] = [
     "concurrency",
     "rate",
     "stages",
     "burstiness",
+    "scale",
     "max_in_flight",
     "over_limit",
     "duration",

@@ -41,6 +41,8 @@ impl Span {
 pub(super) struct ArrivalRate {
     /// The rate asked for, in requests per second; absent if it is not constant.
     asked_rate: Option<f64>,
+    /// Whether arrivals are stretched to the rate asked for, so that chance does not change it.
+    is_scaled: bool,
     /// Whether the user limits the requests in flight, so that requests may wait for others to end.
     is_limited: bool,
     /// Requests that were begun.
@@ -64,7 +66,8 @@ impl ArrivalRate {
             PassPlan::Open { .. } => pass.load().rate().filter(|rate| rate.is_finite()),
             _ => None,
         };
-        Self { asked_rate, is_limited: pass.limit().0.is_some(), ..Self::default() }
+        let is_scaled = matches!(pass, PassPlan::Open { scaled: true, .. });
+        Self { asked_rate, is_scaled, is_limited: pass.limit().0.is_some(), ..Self::default() }
     }
 
     pub(super) fn add(&mut self, record: &Record) {
@@ -87,7 +90,7 @@ impl ArrivalRate {
             return Vec::new();
         };
         let mut findings = Vec::new();
-        if (due / asked - 1.0).abs() > RATE_TOLERANCE {
+        if !self.is_scaled && (due / asked - 1.0).abs() > RATE_TOLERANCE {
             let message = format!(
                 "{} requests were due at {due:.3} per second where {asked} were asked for: so few \
                  arrivals are drawn that their rate is not the one asked for.",

@@ -3,11 +3,13 @@
 use std::net::SocketAddr;
 
 use clap::Args;
-use inferometer_engine::EngineConfig;
 use inferometer_engine::profile::profile;
 use inferometer_engine::serve::{Fault, FrontConfig, serve};
+use inferometer_engine::{EngineConfig, Noise};
+use inferometer_net::wall_clock_ns;
 
 use super::engine_flags::EngineFlags;
+use crate::console::tell;
 use crate::exit::Failure;
 use crate::lifeline;
 
@@ -26,6 +28,11 @@ pub struct EngineArgs {
     /// How much faster than real time it plays
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     speed: f64,
+    /// Make steps differ as a real engine's do: step=SD (each for itself), drift=SD:TIME (slowly, all
+    /// together), warmup=SHARE:TIME, burst=PROBABILITY:FACTOR, pause=TIME:EVERY, seed=N, of which any
+    /// are given [default: none; another seed at each start, which is told]
+    #[arg(long, value_name = "PART,...")]
+    noise: Option<String>,
     /// The name that requests must give [default: the model's]
     #[arg(long, value_name = "NAME")]
     served_model_name: Option<String>,
@@ -82,5 +89,14 @@ fn config(arguments: &EngineArgs) -> Result<EngineConfig, Failure> {
         config.profile = profile(name).map_err(Failure::usage)?;
     }
     arguments.flags.apply(&mut config)?;
+    if let Some(text) = &arguments.noise {
+        let given = Noise::parse(text).map_err(Failure::usage)?;
+        // Two starts are two days, unless they are to be the same.
+        let noise = given.or_seed(wall_clock_ns());
+        if given.seed.is_none() {
+            tell(&format!("--noise {noise}"));
+        }
+        config.noise = Some(noise);
+    }
     Ok(config)
 }

@@ -36,6 +36,10 @@ pub struct LoadFlags {
     /// gaps [default: 1]
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     burstiness: Option<String>,
+    /// Leave the gaps between arrivals as they are drawn; else those of a pass (of stages: of each
+    /// stage) are stretched, so that N requests at the rate R span N / R
+    #[arg(long = "no-scale", num_args = 0, default_missing_value = "false", help_heading = "Load")]
+    scale: Option<bool>,
     /// The most in flight in an open loop
     #[arg(long, value_name = "N", help_heading = "Load")]
     max_in_flight: Option<u32>,

@@ -55,6 +55,11 @@ struct SpecArgs {
     /// Profile by name or file [default: the model's]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
     profile: Option<String>,
+    /// Make steps differ as a real engine's do: step=SD (each for itself),
+    /// drift=SD:TIME (slowly, all together), warmup=SHARE:TIME, burst=PROBABILITY:FACTOR,
+    /// pause=TIME:EVERY, seed=N, of which any are given [default: none; the seed by --seed and --salt]
+    #[arg(long, value_name = "PART,...", help_heading = "Engine")]
+    noise: Option<String>,
     /// Prompt lengths in tokens [default: 128,512]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
     input_lengths: Option<Vec<u32>>,

@@ -88,6 +88,11 @@ struct SpecArgs {
     /// How much faster than real time the embedded engine plays
     #[arg(long, value_name = "FACTOR", help_heading = "Target")]
     speed: Option<String>,
+    /// Make the embedded engine's steps differ as a real engine's do: step=SD (each for itself),
+    /// drift=SD:TIME (slowly, all together), warmup=SHARE:TIME, burst=PROBABILITY:FACTOR,
+    /// pause=TIME:EVERY, seed=N, of which any are given [default: none; the seed by --seed and --salt]
+    #[arg(long, value_name = "PART,...", help_heading = "Target")]
+    noise: Option<String>,
     /// Further header; may be given several times
     #[arg(long, value_name = "'NAME: VALUE'", help_heading = "Target")]
     header: Option<Vec<String>>,

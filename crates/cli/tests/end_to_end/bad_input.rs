@@ -58,6 +58,7 @@ fn each_mistake_names_its_flag_and_what_to_do_and_nothing_is_sent() {
         (&["--store", "missing/folder/x.db"], &["--store", "missing/folder/x.db"]),
         (&["--api-key-env", "SURELY_NOT_SET"], &["--api-key-env", "SURELY_NOT_SET"]),
         (&["--profile", "x"], &["--profile", "embedded engine"]),
+        (&["--noise", "step=0.1"], &["--noise", "embedded engine"]),
     ] {
         let mut arguments = vec!["run", "--target", &url];
         arguments.extend(flags);

@@ -221,3 +221,59 @@ fn rows_with_instants_are_replayed_open_loop() {
     assert_eq!((&passes[0]["kind"], &passes[0]["output_tokens"]), (&"open".into(), &14.into()));
     assert_eq!(passes[0]["outcomes"]["complete"], 3);
 }
+
+/// When the requests of each pass were due, in nanoseconds, from a file of `--dump-workload`.
+fn due(folder: &std::path::Path, command: &str, more: &[&str]) -> Vec<Vec<u64>> {
+    let load = ["--output-lengths", "4", "--salt", "s", "--dump-workload", "sent.jsonl"];
+    let _ = fs::remove_file(folder.join("sent.jsonl"));
+    let quiet = ["--json", "--quiet"];
+    let output = inferometer(folder, &[&[command][..], &load, &quiet, more].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let text = fs::read_to_string(folder.join("sent.jsonl")).unwrap();
+    let mut passes: Vec<Vec<u64>> = Vec::new();
+    for line in text.lines().skip(1) {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let pass = line["pass"].as_u64().unwrap() as usize;
+        passes.resize(passes.len().max(pass + 1), Vec::new());
+        passes[pass].push(line["due_ns"].as_u64().unwrap());
+    }
+    passes
+}
+
+#[test]
+fn arrivals_have_the_rate_asked_for_and_are_drawn_for_each_pass_alike_in_run_and_predict() {
+    let folder = folder();
+    let folder = folder.path();
+    let of = |command: &str, more: &[&str]| {
+        let load = ["--rate", "200,400", "--requests", "50", "--input-lengths", "16,32"];
+        due(folder, command, &[&load, more].concat())
+    };
+    let played = of("run", &["--speed", "100", "--warmup", "0"]);
+    for (pass, last_ms) in played.iter().zip([250, 125, 250, 125]) {
+        assert_eq!(pass.last(), Some(&(last_ms * 1_000_000)));
+    }
+    // Doubled, those of the twofold rate would be those of the single one, had both one draw.
+    let first: Vec<u64> = played.iter().zip([1, 2, 1, 2]).map(|(due, by)| due[0] * by).collect();
+    for (at, due) in first.iter().enumerate() {
+        assert!(!first[..at].iter().any(|other| due.abs_diff(*other) < 3), "{first:?}");
+    }
+    assert_eq!(of("predict", &[]), played);
+    let drawn = of("predict", &["--no-scale"]);
+    assert!(drawn.iter().zip(&played).all(|(drawn, scaled)| drawn.last() != scaled.last()));
+    let (_, passes) = passes(&["--rate", "400", "--duration", "0.1s"], &[]);
+    assert_eq!(passes[0]["planned"].as_u64(), Some(40));
+}
+
+#[test]
+fn a_scale_without_arrivals_to_stretch_is_refused() {
+    let folder = folder();
+    for (command, more) in [
+        ("run", &["--concurrency", "2", "--no-scale"][..]),
+        ("search", &["plan.toml", "--slo", "ttft_p99<1s", "--max-requests", "100"]),
+    ] {
+        fs::write(folder.path().join("plan.toml"), "scale = true\n").unwrap();
+        let output = inferometer(folder.path(), &[&[command], more].concat());
+        assert_eq!(output.status.code(), Some(2), "{command}: {}", told(&output));
+        assert!(told(&output).contains("scale"), "{command}: {}", told(&output));
+    }
+}

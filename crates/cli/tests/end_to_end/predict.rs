@@ -251,3 +251,68 @@ fn prompts_beyond_the_limit_are_a_finding_and_a_pass_without_output_is_a_failure
     assert!(found["message"].as_str().expect("text").contains("2048 tokens at most"), "{found}");
     assert!(summary["cells"][0]["requests_per_s"].as_f64() > Some(0.0));
 }
+
+#[test]
+fn noise_makes_two_salts_two_days_and_is_named_with_its_seed() {
+    let folder = folder();
+    let of = |noise: &[&str], salt: &str| {
+        let load = ["--input-lengths", "64", "--output-lengths", "16", "--concurrency", "2,4"];
+        let summary = predict(folder.path(), &[&load, noise, &["--salt", salt]].concat());
+        let passes = summary["cells"][0]["passes"].as_array().expect("passes");
+        let figures: Vec<f64> =
+            passes.iter().map(|pass| pass["requests_per_s"].as_f64().expect("a rate")).collect();
+        (figures, summary["target"]["facts"]["noise"].as_str().map(str::to_owned))
+    };
+    let noise = ["--noise", "step=0.05,drift=0.1:10s,pause=20ms:1s"];
+    let (quiet, none) = of(&[], "a");
+    let (first, told) = of(&noise, "a");
+    assert_eq!((none, of(&[], "b").0), (None, quiet.clone()));
+    let told = told.expect("the noise");
+    assert!(told.starts_with("step=0.05,drift=0.1:10s,pause=0.02s:1s,seed="), "{told}");
+    assert_eq!(of(&noise, "a").0, first);
+    assert_ne!(of(&noise, "b").0, first);
+    let same = of(&["--noise", &told], "b").0;
+    assert_eq!(same, first, "a seed of its own wins");
+    for (noisy, quiet) in first.iter().zip(&quiet) {
+        assert!(noisy != quiet && (noisy / quiet - 1.0).abs() < 0.5, "{noisy} {quiet}");
+    }
+}
+
+#[test]
+fn what_is_no_noise_is_refused() {
+    let folder = folder();
+    for command in ["predict", "run", "engine"] {
+        let output = inferometer(folder.path(), &[command, "--noise", "step=0.1,drift=0.1"]);
+        assert_eq!(output.status.code(), Some(2), "{command}: {}", told(&output));
+        let told = told(&output);
+        assert!(told.contains("--noise drift=0.1: write drift=SD:TIME"), "{command}: {told}");
+    }
+}
+
+#[test]
+fn a_short_pass_has_the_steady_state_of_a_long_one() {
+    let folder = folder();
+    let steady = |more: &[&str]| -> Vec<(f64, f64, f64)> {
+        let load = ["--input-lengths", "128", "--output-lengths", "32", "--salt", "s"];
+        let summary = predict(folder.path(), &[&load, more].concat());
+        let passes = summary["cells"][0]["passes"].as_array().expect("passes");
+        let figures = |pass: &Value| {
+            let steady = &pass["steady_state"];
+            let complete = pass["outcomes"]["complete"].as_f64().expect("a count");
+            let mean = pass["output_tokens"].as_f64().expect("a count") / complete;
+            let figure = |key: &str| steady[key].as_f64().expect("a steady state");
+            (figure("requests_per_s"), figure("output_tokens_per_s"), mean)
+        };
+        passes.iter().map(figures).collect()
+    };
+    let loops = ["--concurrency", "1,8,32"];
+    let short = steady(&[&loops[..], &["--requests", "160"]].concat());
+    let long = steady(&[&loops[..], &["--requests", "3200"]].concat());
+    for ((short, ..), (long, ..)) in short.iter().zip(&long) {
+        assert!((short / long - 1.0).abs() < 0.01, "{short} {long}");
+    }
+    let varied = ["--rate", "4,10", "--requests", "600", "--range-ratio", "0.5"];
+    for (requests, tokens, mean) in steady(&[&loops[..], &varied].concat()) {
+        assert!((requests * mean / tokens - 1.0).abs() < 0.01, "{requests} {mean} {tokens}");
+    }
+}

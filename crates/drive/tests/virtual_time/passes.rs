@@ -82,7 +82,7 @@ fn limited(
 ) -> (Vec<Record>, Nanos) {
     let rate = rate.into();
     let arrivals = Arrivals::Constant;
-    let pass = PassPlan::Open { rate, arrivals, bound, max_in_flight, over_limit };
+    let pass = PassPlan::Open { rate, arrivals, scaled: false, bound, max_in_flight, over_limit };
     let requests = bound.requests.expect("a count");
     Setup::of(pass, requests).play(Server::new(ms(9), ms(9), 2), true)
 }
@@ -168,6 +168,7 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
     let evenly = PassPlan::Open {
         rate: Level::Constant(1_000.0),
         arrivals: Arrivals::Constant,
+        scaled: false,
         bound: Bound::requests(300),
         max_in_flight: None,
         over_limit: OverLimit::Queue,
@@ -233,6 +234,7 @@ fn evenly(rate: f64, requests: u32) -> PassPlan {
     PassPlan::Open {
         rate: Level::Constant(rate),
         arrivals: Arrivals::Constant,
+        scaled: false,
         bound: Bound::requests(requests),
         max_in_flight: None,
         over_limit: OverLimit::Queue,

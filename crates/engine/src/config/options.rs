@@ -4,6 +4,7 @@
 use super::dtype::Dtype;
 use crate::error::EngineError;
 use crate::model::{ModelSpec, model};
+use crate::noise::Noise;
 use crate::profile::{Profile, default_profile};
 use crate::weights::Weights;
 
@@ -37,6 +38,8 @@ pub struct EngineConfig {
     pub pipeline_parallel_size: Option<u32>,
     /// `--enable-prefix-caching`
     pub prefix_caching: Option<bool>,
+    /// How its steps differ from their cost; absent: not at all.
+    pub noise: Option<Noise>,
 }
 
 impl EngineConfig {
@@ -56,6 +59,7 @@ impl EngineConfig {
             tensor_parallel_size: None,
             pipeline_parallel_size: None,
             prefix_caching: None,
+            noise: None,
         }
     }
 

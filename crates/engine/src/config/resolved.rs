@@ -2,6 +2,7 @@
 
 use crate::card::Card;
 use crate::model::{Experts, ModelSpec};
+use crate::noise::Noise;
 use crate::profile::Profile;
 use crate::weights::Weights;
 
@@ -41,6 +42,8 @@ pub struct ResolvedConfig {
     pub pipeline_parallel_size: u32,
     /// Cached prefixes of prompts are not computed again.
     pub prefix_caching: bool,
+    /// How its steps differ from their cost; absent: not at all.
+    pub noise: Option<Noise>,
 }
 
 impl ResolvedConfig {

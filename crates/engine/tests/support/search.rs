@@ -10,7 +10,7 @@ use inferometer_metrics::{
 };
 use inferometer_plan::search::{Criterion, criteria};
 use inferometer_stats::normal_quantile_above;
-use inferometer_stats::seed::of_repeat;
+use inferometer_stats::seed::{below, rng};
 
 /// A server and its workload: prompts and outputs of one length, Poisson arrivals.
 pub struct Server {
@@ -160,7 +160,7 @@ pub fn truth(server: &Server, criterion: &Criterion, loads: &[f64], requests: u6
 pub fn search(server: &Server, settings: Settings, seed: u64) -> Search {
     let mut search = Search::new(settings);
     while let Some(asked) = search.next() {
-        let draw = of_repeat(seed, search.trials() + 1);
+        let draw = below(&mut rng(seed, &["trial", &search.trials().to_string()]), u64::MAX);
         let trial = server.watched(search.settings(), asked, draw);
         search.tell(trial);
     }

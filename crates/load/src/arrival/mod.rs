@@ -7,6 +7,7 @@
 mod constant;
 mod gamma;
 mod poisson;
+mod scaled;
 
 use std::fmt;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use constant::Constant;
 pub use gamma::Gamma;
 pub use poisson::Poisson;
+pub(crate) use scaled::scaled;
 
 /// How arrivals are spread around their rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

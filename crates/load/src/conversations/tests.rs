@@ -83,6 +83,7 @@ fn in_an_open_loop_conversations_begin_at_arrivals_and_go_on_at_their_own_ends()
     let begin = PassPlan::Open {
         rate,
         arrivals: Arrivals::Constant,
+        scaled: false,
         bound: Bound::requests(3),
         max_in_flight: None,
         over_limit: OverLimit::Queue,

@@ -161,6 +161,7 @@ impl Loads<'_> {
             bound: self.bound_of(&rate),
             rate,
             arrivals: Arrivals::of_burstiness(burstiness),
+            scaled: spec.scale.unwrap_or(true),
             max_in_flight,
             over_limit,
         }
@@ -354,6 +355,9 @@ fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     }
     if spec.burstiness.is_some() && !drawn {
         mistakes.add("burstiness", format!("{no_pass}it spreads the arrivals of --rate"));
+    }
+    if spec.scale.is_some() && !drawn {
+        mistakes.add("scale", format!("{no_pass}it stretches the arrivals of --rate"));
     }
     if spec.workload.workload.as_deref() == Some("trace")
         && spec.workload.trace.trace_scale.is_some()

@@ -177,6 +177,10 @@ pub(crate) fn passes(
         let problem = "brings a load of its own, which a search would have to choose";
         mistakes.add("workload", problem);
     }
+    if spec.scale == Some(true) {
+        let problem = "stretches arrivals to a rate; the trials of a search have them as drawn";
+        mistakes.add("scale", problem);
+    }
     let bound = Bound::requests(100);
     match search.over {
         Over::Rate => {
@@ -187,6 +191,8 @@ pub(crate) fn passes(
             vec![PassPlan::Open {
                 rate: search.start.into(),
                 arrivals: Arrivals::of_burstiness(burstiness),
+                // A trial's claim is about arrivals that vary as those of users do.
+                scaled: false,
                 bound,
                 max_in_flight,
                 over_limit,
@@ -195,6 +201,7 @@ pub(crate) fn passes(
         Over::Concurrency => {
             for (key, given) in [
                 ("burstiness", spec.burstiness.is_some()),
+                ("scale", spec.scale.is_some()),
                 ("max_in_flight", spec.max_in_flight.is_some()),
             ] {
                 if given {

@@ -121,6 +121,7 @@ fn defaults(plan: &Plan) -> Vec<(&'static str, Value)> {
         ),
         ("repeat", json!(plan.repeat.at_least)),
         ("burstiness", json!(1.0)),
+        ("scale", json!(true)),
         ("over_limit", json!("queue")),
         ("temperature", json!(plan.sampling.temperature)),
         ("ignore_eos", json!(plan.sampling.ignore_eos)),

@@ -100,7 +100,11 @@ impl Spec {
 
     /// A server that is no embedded engine of ours.
     fn served(&self, url: Url, dialect: Option<&str>, mistakes: &mut Mistakes) -> TargetPlan {
-        for (key, given) in [("profile", self.profile.is_some()), ("speed", self.speed.is_some())] {
+        for (key, given) in [
+            ("profile", self.profile.is_some()),
+            ("speed", self.speed.is_some()),
+            ("noise", self.noise.is_some()),
+        ] {
             if given {
                 mistakes.add(key, "belongs to the embedded engine; leave out target or it");
             }
@@ -167,7 +171,9 @@ impl Spec {
         }
         let speed = mistakes.read("speed", self.speed.as_ref(), values::positive).unwrap_or(1.0);
         let dialect = self.dialect.clone().filter(|name| name != "auto");
-        let (profile, engine_flags) = (self.profile.clone(), BTreeMap::new());
+        let profile = self.profile.clone();
+        let noise = self.noise.iter().map(|noise| ("noise".to_owned(), noise.clone()));
+        let engine_flags: BTreeMap<_, _> = noise.collect();
         TargetPlan::Embedded { model, profile, dialect, speed, engine_flags }
     }
 }

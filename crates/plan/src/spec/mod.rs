@@ -56,6 +56,10 @@ pub struct Spec {
     pub profile: Option<String>,
     /// How much faster than real time the embedded engine plays.
     pub speed: Option<Value>,
+    /// How the steps of the embedded engine differ from their cost. A plan without it is written as it
+    /// was before there was any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<String>,
     /// Tokenizer: a file, a folder or a hub id.
     pub tokenizer: Option<String>,
     /// Prompt lengths in tokens.
@@ -86,6 +90,10 @@ pub struct Spec {
     pub replay_speed: Option<Value>,
     /// The shape of the gaps between arrivals.
     pub burstiness: Option<Value>,
+    /// Stretch the gaps between arrivals, so that as many requests as asked for come at the rate. A plan
+    /// without it is written as it was before there was any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<bool>,
     /// The most in flight in an open loop.
     pub max_in_flight: Option<u32>,
     /// What becomes of requests that are due beyond it: `queue`, `drop`.

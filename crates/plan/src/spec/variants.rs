@@ -30,6 +30,8 @@ pub struct TargetSpec {
     /// As in a plan.
     pub speed: Option<Value>,
     /// As in a plan.
+    pub noise: Option<String>,
+    /// As in a plan.
     pub header: Option<Vec<String>>,
     /// As in a plan.
     pub api_key_env: Option<String>,
@@ -118,6 +120,7 @@ fn shared_mistakes(base: &Spec) -> Vec<String> {
         ("endpoint", base.endpoint.is_some()),
         ("profile", base.profile.is_some()),
         ("speed", base.speed.is_some()),
+        ("noise", base.noise.is_some()),
         ("header", base.header.is_some()),
     ]
     .into_iter()
@@ -139,6 +142,7 @@ impl TargetSpec {
             model: self.model.clone().or_else(|| base.model.clone()),
             profile: self.profile.clone(),
             speed: self.speed.clone(),
+            noise: self.noise.clone(),
             header: self.header.clone(),
             api_key_env: self.api_key_env.clone().or_else(|| base.api_key_env.clone()),
             ca_cert: self.ca_cert.clone().or_else(|| base.ca_cert.clone()),

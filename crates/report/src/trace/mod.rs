@@ -179,7 +179,7 @@ impl PassTracer {
         let timeline = Timeline::new(record);
         let completed = record.outcome.is_complete();
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
-            self.in_flight.add(Span { send_start, ended, completed });
+            self.in_flight.add(Span { send_start, ended });
             let first = timeline.first_visible().map(|at| timeline.events[at].arrival);
             self.sample.add(record, (send_start, first, ended));
         }

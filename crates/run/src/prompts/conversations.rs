@@ -3,7 +3,6 @@
 
 use inferometer_load::PassPlan;
 use inferometer_plan::Plan;
-use inferometer_stats::seed::of_repeat;
 use inferometer_store::PassBegin;
 use inferometer_workload::PromptScope;
 use inferometer_workload::conversation::Dialogue;
@@ -34,7 +33,7 @@ pub fn supply(
         .conversations(&spec.context, place, script.conversations)
         .map_err(|error| RunError::prompts(error.to_string()))?;
     let mut talks = talks.ok_or_else(none)?;
-    let begins = Offsets::of(first, of_repeat(plan.seed, begin.repeat));
+    let begins = Offsets::of(first, begin.seed(plan.seed));
     hash.conversations(plan, begins, talks.iter().map(Vec::as_slice).zip(script.think()))?;
     if !prompts.tokenizer().is_models_own {
         // Another model's tokenizer shapes prompts; it counts nothing.

@@ -8,7 +8,6 @@ use std::time::Duration;
 use inferometer_load::{Due, LoadModel, PassPlan, load_model};
 use inferometer_model::request::{Prompt, Request, WorkloadHasher};
 use inferometer_plan::Plan;
-use inferometer_stats::seed::of_repeat;
 use inferometer_store::PassBegin;
 use inferometer_workload::Turn;
 use inferometer_workload::replay::{DumpHeader, DumpLine};
@@ -45,7 +44,7 @@ impl WorkloadHash {
     /// Opens a pass: its sampling, then its requests follow by `PassHash::add`.
     pub fn begin<'a>(&'a mut self, plan: &'a Plan, begin: &'a PassBegin) -> PassHash<'a> {
         self.hasher.pass(&plan.sampling);
-        let offsets = Offsets::of(&begin.plan, of_repeat(plan.seed, begin.repeat));
+        let offsets = Offsets::of(&begin.plan, begin.seed(plan.seed));
         PassHash { whole: self, plan, begin, offsets, load: begin.plan.prompt_label() }
     }
 
@@ -143,7 +142,7 @@ pub struct Offsets {
 }
 
 impl Offsets {
-    /// Those of a pass, with the seed of its repeat.
+    /// Those of a pass, by its seed.
     pub fn of(pass: &PassPlan, seed: u64) -> Self {
         Self { load: load_model(pass, seed), scheduled: pass.load().is_scheduled() }
     }

@@ -73,6 +73,13 @@ pub struct PassBegin {
     pub repeat: u32,
 }
 
+impl PassBegin {
+    /// The seed of the pass's own random choices, in a plan with this one.
+    pub fn seed(&self, of_plan: u64) -> u64 {
+        self.plan.seed(of_plan, self.cell, self.repeat)
+    }
+}
+
 fn first() -> u32 {
     1
 }

@@ -71,7 +71,7 @@ impl Host {
 fn simulated(engine: &Engine, config: &FrontConfig) -> Value {
     let resolved = engine.config();
     let limits = &resolved.limits;
-    json!({
+    let mut facts = json!({
         "profile": resolved.profile.name,
         "card": resolved.card.name,
         "weights": resolved.weights.name(),
@@ -84,7 +84,11 @@ fn simulated(engine: &Engine, config: &FrontConfig) -> Value {
         "tensor_parallel_size": resolved.tensor_parallel_size,
         "pipeline_parallel_size": resolved.pipeline_parallel_size,
         "speed": config.speed,
-    })
+    });
+    if let Some(noise) = resolved.noise {
+        facts["noise"] = noise.to_string().into();
+    }
+    facts
 }
 
 /// A complete response.

@@ -106,6 +106,7 @@ fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
         true => PassPlan::Open {
             rate: Level::Constant(rate),
             arrivals: inferometer_load::arrival::Arrivals::default(),
+            scaled: false,
             bound: Bound::requests(prompts),
             max_in_flight: None,
             over_limit: OverLimit::default(),

@@ -48,6 +48,8 @@ pub(super) fn load(
         (Some(rate), max_in_flight) => PassPlan::Open {
             rate: Level::Constant(rate),
             arrivals: Arrivals::of_burstiness(burstiness),
+            // Their due times are those of the results.
+            scaled: false,
             bound,
             max_in_flight,
             over_limit: OverLimit::default(),

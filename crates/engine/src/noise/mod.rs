@@ -1,0 +1,254 @@
+//! Noise of the engine: how a real engine's steps differ from their cost, as options. Their text
+//! is read and written here; nothing is drawn.
+
+mod state;
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::error::EngineError;
+pub use state::NoiseState;
+
+/// What makes steps longer or shorter than their cost. Times are of the engine's own work: while it
+/// has nothing to do, they stand still.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Noise {
+    /// Each step for itself: the standard deviation of the logarithm of its factor, whose mean is 1.
+    pub step: Option<f64>,
+    /// All steps together, slowly.
+    pub drift: Option<Drift>,
+    /// The first steps are slower.
+    pub warmup: Option<WarmUp>,
+    /// A few steps are much slower.
+    pub burst: Option<Burst>,
+    /// The engine stops now and then.
+    pub pause: Option<Pause>,
+    /// Makes all draws; absent: whoever starts the engine chooses one.
+    pub seed: Option<u64>,
+}
+
+/// A factor on all steps, of mean 1, that changes slowly. Its logarithm is a first-order
+/// autoregressive process, which begins anywhere in its range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// The standard deviation of the logarithm.
+    pub sd: f64,
+    /// After this time the correlation with the value before has fallen to 1/e.
+    pub time: Duration,
+}
+
+/// Steps that are slower at first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WarmUp {
+    /// By which share the first step is slower. It falls evenly to 0.
+    pub share: f64,
+    /// When it is 0.
+    pub time: Duration,
+}
+
+/// Steps that are slow for no reason that can be seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Burst {
+    /// The probability of a step to be one.
+    pub probability: f64,
+    /// How many times as long it takes.
+    pub factor: f64,
+}
+
+/// Stops, as of a garbage collection: within a step, which takes longer by as much.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pause {
+    /// How long each is.
+    pub length: Duration,
+    /// The mean time from the end of one to the next; it is drawn from an exponential distribution.
+    pub every: Duration,
+}
+
+const PARTS: &str = "write parts such as step=0.05,drift=0.02:60s,warmup=0.3:5s,burst=0.001:5,\
+    pause=20ms:10s,seed=7";
+
+impl Noise {
+    /// Reads `step=SD,drift=SD:TIME,warmup=SHARE:TIME,burst=PROBABILITY:FACTOR,pause=TIME:TIME,seed=N`,
+    /// of which any part may be left out.
+    ///
+    /// # Errors
+    /// The part that is wrong, and what it may be.
+    pub fn parse(text: &str) -> Result<Self, EngineError> {
+        let mut noise = Self::default();
+        for part in text.split(',').map(str::trim) {
+            let problem = |expected: &str| EngineError::invalid("--noise", part, expected);
+            let (name, value) = part.split_once('=').ok_or_else(|| problem(PARTS))?;
+            let again = || problem("this part is there twice");
+            match name {
+                "step" => {
+                    let sd = number(value, 0.0, 2.0).ok_or_else(|| {
+                        problem("write step=SD, the deviation of a step's logarithm: 0 to 2")
+                    })?;
+                    set(&mut noise.step, sd).ok_or_else(again)?;
+                }
+                "drift" => {
+                    let drift = two(value, |sd| number(sd, 0.0, 2.0), span)
+                        .map(|(sd, time)| Drift { sd, time })
+                        .ok_or_else(|| {
+                            problem(
+                                "write drift=SD:TIME, a deviation of 0 to 2 and the time after \
+                                 which it is another, such as drift=0.02:60s",
+                            )
+                        })?;
+                    set(&mut noise.drift, drift).ok_or_else(again)?;
+                }
+                "warmup" => {
+                    let warmup = two(value, |share| number(share, 0.0, 1000.0), span)
+                        .map(|(share, time)| WarmUp { share, time })
+                        .ok_or_else(|| {
+                            problem(
+                                "write warmup=SHARE:TIME, by how much the first step is slower \
+                                 and how long it lasts, such as warmup=0.3:5s",
+                            )
+                        })?;
+                    set(&mut noise.warmup, warmup).ok_or_else(again)?;
+                }
+                "burst" => {
+                    let factor = |factor: &str| number(factor, 1.0, 1e6);
+                    let burst = two(value, |share| number(share, 0.0, 1.0), factor)
+                        .map(|(probability, factor)| Burst { probability, factor })
+                        .ok_or_else(|| {
+                            problem(
+                                "write burst=PROBABILITY:FACTOR, the share of steps (0 to 1) that \
+                                 take so many times as long (1 or more), such as burst=0.001:5",
+                            )
+                        })?;
+                    set(&mut noise.burst, burst).ok_or_else(again)?;
+                }
+                "pause" => {
+                    let pause = two(value, span, span)
+                        .map(|(length, every)| Pause { length, every })
+                        .ok_or_else(|| {
+                            problem(
+                                "write pause=TIME:TIME, how long a pause is and how much lies \
+                                 between two of them in the mean, such as pause=20ms:10s",
+                            )
+                        })?;
+                    set(&mut noise.pause, pause).ok_or_else(again)?;
+                }
+                "seed" => {
+                    let seed = value.parse().map_err(|_| {
+                        problem("write seed=N, a whole number from 0 to 18446744073709551615")
+                    })?;
+                    set(&mut noise.seed, seed).ok_or_else(again)?;
+                }
+                _ => return Err(problem(PARTS)),
+            }
+        }
+        if (Self { seed: None, ..noise }) == Self::default() {
+            return Err(EngineError::invalid("--noise", text, format!("is no noise; {PARTS}")));
+        }
+        Ok(noise)
+    }
+
+    /// The noise with this seed, where it has none of its own.
+    #[must_use]
+    pub fn or_seed(self, seed: u64) -> Self {
+        Self { seed: self.seed.or(Some(seed)), ..self }
+    }
+}
+
+impl FromStr for Noise {
+    type Err = EngineError;
+
+    fn from_str(text: &str) -> Result<Self, EngineError> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for Noise {
+    /// As [`Noise::parse`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = |time: Duration| format!("{}s", time.as_secs_f64());
+        let parts = [
+            self.step.map(|sd| format!("step={sd}")),
+            self.drift.map(|it| format!("drift={}:{}", it.sd, seconds(it.time))),
+            self.warmup.map(|it| format!("warmup={}:{}", it.share, seconds(it.time))),
+            self.burst.map(|it| format!("burst={}:{}", it.probability, it.factor)),
+            self.pause.map(|it| format!("pause={}:{}", seconds(it.length), seconds(it.every))),
+            self.seed.map(|seed| format!("seed={seed}")),
+        ];
+        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(","))
+    }
+}
+
+/// Sets what is absent; nothing where it is there already.
+fn set<T>(slot: &mut Option<T>, value: T) -> Option<()> {
+    slot.replace(value).is_none().then_some(())
+}
+
+fn two<A, B>(
+    value: &str,
+    first: impl Fn(&str) -> Option<A>,
+    second: impl Fn(&str) -> Option<B>,
+) -> Option<(A, B)> {
+    let (a, b) = value.split_once(':')?;
+    Some((first(a)?, second(b)?))
+}
+
+fn number(text: &str, least: f64, most: f64) -> Option<f64> {
+    text.parse().ok().filter(|number| (least..=most).contains(number))
+}
+
+/// A time of at least a microsecond: `20ms`, `5s`, `10m`, `2h`.
+fn span(text: &str) -> Option<Duration> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let unit_s = match &text[split..] {
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return None,
+    };
+    number(&text[..split], 0.0, 1e9)
+        .map(|figure| figure * unit_s)
+        .filter(|seconds| (1e-6..=1e9).contains(seconds))
+        .map(Duration::from_secs_f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_noise_is_read_as_it_is_written() {
+        let all = "step=0.05,drift=0.02:60s,warmup=0.3:5s,burst=0.001:5,pause=0.02s:10s,seed=7";
+        let noise = Noise::parse(all).unwrap();
+        assert_eq!(noise.to_string(), all);
+        assert_eq!(noise.drift, Some(Drift { sd: 0.02, time: Duration::from_secs(60) }));
+        assert_eq!(noise.pause.map(|it| it.length), Some(Duration::from_millis(20)));
+        let spaced = Noise::parse("pause=20ms:1m, step=0.1").unwrap();
+        assert_eq!(spaced.to_string(), "step=0.1,pause=0.02s:60s");
+        let seeded = Noise::parse("step=0.1").unwrap().or_seed(3);
+        assert_eq!((seeded.seed, noise.or_seed(3).seed), (Some(3), Some(7)));
+    }
+
+    #[test]
+    fn what_is_no_noise_is_told_by_its_part() {
+        for (text, part, words) in [
+            ("", "--noise :", "write parts"),
+            ("seed=3", "--noise seed=3:", "is no noise"),
+            ("step=0.1,shake=3", "--noise shake=3:", "write parts"),
+            ("step=-1", "--noise step=-1:", "0 to 2"),
+            ("step=NaN", "--noise step=NaN:", "0 to 2"),
+            ("step=0.1,step=0.2", "--noise step=0.2:", "twice"),
+            ("drift=0.1", "--noise drift=0.1:", "SD:TIME"),
+            ("drift=0.1:60", "--noise drift=0.1:60:", "drift=0.02:60s"),
+            ("drift=0.1:0s", "--noise drift=0.1:0s:", "drift=0.02:60s"),
+            ("warmup=x:5s", "--noise warmup=x:5s:", "SHARE:TIME"),
+            ("burst=2:5", "--noise burst=2:5:", "0 to 1"),
+            ("burst=0.1:0.5", "--noise burst=0.1:0.5:", "1 or more"),
+            ("pause=20:10s", "--noise pause=20:10s:", "20ms:10s"),
+            ("step=0.1,seed=-1", "--noise seed=-1:", "whole number"),
+        ] {
+            let message = Noise::parse(text).unwrap_err().to_string();
+            assert!(message.starts_with(part) && message.contains(words), "{text}: {message}");
+        }
+    }
+}

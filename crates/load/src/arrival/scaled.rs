@@ -1,0 +1,164 @@
+//! Arrivals scaled to the load that was asked for: N of them at a rate R span N / R, whatever was
+//! drawn. Never a change of their shape: all gaps of a part of the load are stretched by one factor.
+
+use std::collections::VecDeque;
+
+use super::Arrivals;
+use crate::bound::Bound;
+use crate::level::Level;
+
+/// A part of the load within which gaps are stretched by one factor: all of it where the rate is
+/// constant, else a stage. Areas are those under the rate: a number of requests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Part {
+    from: f64,
+    area: f64,
+    count: u64,
+    /// It goes on after its last arrival, to the end of a time: a gap more is drawn. Else it ends with
+    /// that arrival.
+    ends_by_time: bool,
+}
+
+/// The parts of a load that is bound by a count, a time, or both.
+fn parts(rate: &Level, bound: Bound) -> Vec<Part> {
+    let most = bound.requests.map_or(u64::MAX, u64::from);
+    let mut parts = Vec::new();
+    let (mut from, mut counted) = (0.0, 0);
+    for until in rate.areas(bound.duration) {
+        // Whole requests up to here, so that what is rounded off in one part is made up for in the
+        // next one.
+        let count = (until.round() as u64).saturating_sub(counted);
+        let left = most - counted;
+        if left < count {
+            parts.push(Part { from, area: left as f64, count: left, ends_by_time: false });
+            return parts;
+        }
+        parts.push(Part { from, area: until - from, count, ends_by_time: true });
+        (from, counted) = (until, counted + count);
+    }
+    if let Some(last) = parts.last_mut().filter(|last| counted == 0 && last.area > 0.0) {
+        // Less than half of a request is still one: a pass of none measures nothing.
+        last.count = most.min(1);
+    }
+    parts
+}
+
+/// The arrivals of a load as areas under its rate, in order. Their draws are made twice, so that
+/// nothing is kept of them: once for the factors, once for the arrivals.
+pub fn scaled(
+    arrivals: Arrivals,
+    rate: &Level,
+    bound: Bound,
+    seed: u64,
+) -> impl Iterator<Item = f64> + Send + use<> {
+    let mut sums = arrivals.seconds(seed);
+    let mut before = 0.0;
+    let mut stretched: VecDeque<(Part, f64, f64)> = VecDeque::new();
+    for part in parts(rate, bound) {
+        let gaps = part.count + u64::from(part.ends_by_time);
+        let sum = match usize::try_from(gaps).unwrap_or(usize::MAX).checked_sub(1) {
+            None => before,
+            Some(last) => sums.nth(last).expect("invariant: a process does not end"),
+        };
+        stretched.push_back((part, before, sum));
+        before = sum;
+    }
+    let mut draws = arrivals.seconds(seed);
+    let mut made = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let &(part, begin, end) = stretched.front()?;
+            if made < part.count {
+                made += 1;
+                let sum = draws.next()?;
+                return Some(part.from + part.area * ((sum - begin) / (end - begin)));
+            }
+            if part.ends_by_time {
+                draws.next();
+            }
+            made = 0;
+            stretched.pop_front();
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::level::{Curve, Stage};
+    use proptest::prelude::*;
+
+    fn held(seconds: u64, level: f64) -> Stage {
+        let duration = Duration::from_secs(seconds);
+        Stage { duration, from: level, to: level, curve: Curve::Linear }
+    }
+
+    fn areas(arrivals: Arrivals, rate: &Level, bound: Bound, seed: u64) -> Vec<f64> {
+        scaled(arrivals, rate, bound, seed).collect()
+    }
+
+    fn by_time(seconds: f64) -> Bound {
+        Bound { requests: None, duration: Some(Duration::from_secs_f64(seconds)) }
+    }
+
+    #[test]
+    fn so_many_arrivals_end_when_the_rate_has_brought_as_many() {
+        for count in [1, 2, 100] {
+            let found = areas(Arrivals::Poisson, &60.0.into(), Bound::requests(count), 3);
+            assert_eq!((found.len(), found.last()), (count as usize, Some(&f64::from(count))));
+            assert!(found.is_sorted() && found[0] > 0.0);
+        }
+    }
+
+    #[test]
+    fn a_time_brings_the_arrivals_of_its_rate_and_each_before_its_end() {
+        for (rate, seconds, expected) in
+            [(20.0, 5.0, 100), (20.0, 0.33, 7), (0.1, 1.0, 1), (0.1, 14.0, 1), (0.1, 16.0, 2)]
+        {
+            let found = areas(Arrivals::Poisson, &rate.into(), by_time(seconds), 3);
+            assert_eq!(found.len(), expected, "{rate} for {seconds} s");
+            assert!(found.iter().all(|&at| at < rate * seconds), "{rate} {seconds} {found:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_count_and_a_time_the_earlier_one_ends_the_load() {
+        let both = |requests| Bound { requests: Some(requests), ..by_time(5.0) };
+        let of = |requests| areas(Arrivals::Poisson, &20.0.into(), both(requests), 3);
+        assert_eq!((of(50).len(), of(50)[49]), (50, 50.0));
+        assert_eq!(of(100), areas(Arrivals::Poisson, &20.0.into(), by_time(5.0), 3));
+        assert_eq!(of(900), of(100));
+    }
+
+    #[test]
+    fn each_stage_has_the_arrivals_of_its_own_rate() {
+        let rate = Level::Stages(vec![held(10, 2.0), held(5, 0.0), held(10, 8.05)]);
+        let found = areas(Arrivals::Poisson, &rate, Bound::none(), 3);
+        assert_eq!((found.len(), found.iter().filter(|&&at| at < 20.0).count()), (101, 20));
+        // A time cuts the last stage, and a count cuts it where it ends.
+        let cut = areas(Arrivals::Poisson, &rate, by_time(20.0), 3);
+        assert_eq!((cut.len(), cut.iter().all(|&at| at < 60.25)), (60, true));
+        let counted = areas(Arrivals::Poisson, &rate, Bound::requests(45), 3);
+        assert_eq!((counted.len(), counted[44]), (45, 45.0));
+        assert_eq!(counted[..20], found[..20]);
+    }
+
+    proptest! {
+        #[test]
+        fn all_gaps_of_a_load_are_drawn_gaps_times_one_factor(
+            shape in 0.3f64..9.0, count in 2u32..300, seed: u64, timed: bool,
+        ) {
+            let arrivals = Arrivals::Gamma { shape };
+            let bound = if timed { by_time(f64::from(count)) } else { Bound::requests(count) };
+            let found = areas(arrivals, &1.0.into(), bound, seed);
+            let drawn: Vec<f64> = arrivals.seconds(seed).take(count as usize).collect();
+            prop_assert_eq!(found.len(), drawn.len());
+            let factor = found[0] / drawn[0];
+            for (found, drawn) in found.iter().zip(&drawn) {
+                prop_assert!((found - factor * drawn).abs() < 1e-9 * f64::from(count));
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The noise of the embedded engine, from a plan. It draws nothing.
+
+use inferometer_engine::Noise;
+use inferometer_plan::{Plan, TargetPlan};
+use inferometer_stats::seed::{below, rng};
+
+use crate::context::Context;
+use crate::error::PlanError;
+
+/// The noise that the plan asks for, with a seed: its own, else one that follows from the run's seed
+/// and salt, so that each run has other noise and one with the same salt has the same. Servers and
+/// rounds of a group differ too.
+///
+/// # Errors
+/// When what the plan says is no noise.
+pub fn noise_of(plan: &Plan, context: &Context) -> Result<Option<Noise>, PlanError> {
+    let TargetPlan::Embedded { engine_flags, .. } = &plan.target else { return Ok(None) };
+    let Some(text) = engine_flags.get("noise") else { return Ok(None) };
+    let noise = Noise::parse(text).map_err(PlanError::new)?;
+    let place = context.facts.iter().flat_map(|(key, value)| [key.as_str(), value.as_str()]);
+    let labels: Vec<&str> = ["noise", context.salt.as_str()].into_iter().chain(place).collect();
+    Ok(Some(noise.or_seed(below(&mut rng(plan.seed, &labels), u64::MAX))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve;
+    use inferometer_plan::spec::Spec;
+
+    fn drawn(noise: Option<&str>, salt: &str, facts: &[(&str, &str)]) -> Option<String> {
+        let (noise, salt) = (noise.map(str::to_owned), Some(salt.to_owned()));
+        let spec = Spec { noise, salt, ..Spec::default() };
+        let (plan, mut context) = resolve(&spec, &|_| None).expect("a plan");
+        let fact = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+        context.facts = facts.iter().map(fact).collect();
+        noise_of(&plan, &context).expect("a noise").map(|noise| noise.to_string())
+    }
+
+    #[test]
+    fn each_run_has_noise_of_its_own_unless_a_seed_is_given() {
+        let of = |salt, facts: &[_]| drawn(Some("step=0.1"), salt, facts);
+        assert_eq!(of("a", &[]), of("a", &[]));
+        assert_ne!(of("a", &[]), of("b", &[]));
+        assert_ne!(of("a", &[("round", "1")]), of("a", &[("round", "2")]));
+        let seeded = |salt| drawn(Some("step=0.1,seed=4"), salt, &[]);
+        assert_eq!((seeded("a"), seeded("b")), (seeded("b"), Some("step=0.1,seed=4".to_owned())));
+        assert_eq!(drawn(None, "a", &[]), None);
+    }
+}
