@@ -129,7 +129,7 @@ fn noise_is_the_same_in_virtual_time_and_behind_the_server() {
         let place = PassContext { cell: grid_cell, pass, number: 0, streamed: true };
         let mut asked = std::iter::repeat(asked);
         let played = simulate_pass(&mut engine, &mut *load_model(pass, 1), &mut asked, place);
-        let mut fold = PassFold::new(pass, 1);
+        let mut fold = PassFold::new(pass);
         played.records(place).iter().for_each(|record| fold.add(record));
         let predicted = fold.finish();
         assert_eq!(measured.duration_s, predicted.duration_s, "{pass}");

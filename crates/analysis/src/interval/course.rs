@@ -32,8 +32,8 @@ impl Holds {
                 Some(in_flight) => Self::InFlight(in_flight as u32),
                 None => Self::Nothing("the number in flight changes during the pass"),
             },
-            PassPlan::Open { rate, .. } => match rate.constant() {
-                Some(rate) if rate.is_finite() => Self::Rate { is_span_fixed: false },
+            PassPlan::Open { rate, scaled, .. } => match rate.constant() {
+                Some(rate) if rate.is_finite() => Self::Rate { is_span_fixed: *scaled },
                 Some(_) => Self::Nothing(AT_ONCE),
                 None => Self::Nothing("the rate changes during the pass"),
             },
