@@ -64,6 +64,15 @@ fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
     }
     for (number, group) in (1..).zip(groups) {
         let rows = group.num_rows();
+        // The decoder takes where a column begins and how long it is as they are stated.
+        let is_nowhere = |column: &&ColumnChunkMetaData| {
+            let begins = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            begins < 0 || column.data_page_offset() < 0 || column.compressed_size() < 0
+        };
+        if let Some(column) = group.columns().iter().find(is_nowhere) {
+            let name = column.column_path().string();
+            return Err(format!("states a place below 0 for the column {name}"));
+        }
         let differs = |column: &&ColumnChunkMetaData| {
             // A column of lists has a value for each item.
             column.column_descr().max_rep_level() == 0 && column.num_values() != rows
