@@ -1,19 +1,4 @@
-//! A run log of any bytes: its records, or an error that says where it is damaged; it never panics, and
-//! takes no memory that the file does not account for.
+//! Feeds [`inferometer_fuzz::log`] from the fuzzer.
 #![no_main]
 
-use std::io::Write;
-
-use inferometer_store::log::LogReader;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|bytes: &[u8]| {
-    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
-    file.write_all(bytes).expect("it takes them");
-    let Ok(entries) = LogReader::open(file.path()) else { return };
-    for entry in entries {
-        if entry.is_err() {
-            break;
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| inferometer_fuzz::log::check(bytes));

@@ -159,6 +159,23 @@ impl PassFold {
         }
     }
 
+    /// Takes in so many requests that never began, all with the record of this one but for its index: they
+    /// have nothing but an outcome.
+    pub fn add_never_begun(&mut self, record: &Record, count: u32) {
+        let timeline = Timeline::new(record);
+        self.outcomes.add_times(record.outcome, u64::from(count));
+        self.window.planned += u64::from(count);
+        self.window.streamed |= record.streamed;
+        for _ in 0..count {
+            self.classes.add(&timeline);
+            match &mut self.dialect {
+                Dialect::None => {}
+                Dialect::Blocks(fold) => fold.add(&timeline),
+                Dialect::ServingRun(fold) => fold.add(&timeline),
+            }
+        }
+    }
+
     fn add_complete(&mut self, timeline: &Timeline<'_>) {
         let input_tokens = timeline.record.input_tokens();
         self.window.completed += 1;

@@ -7,11 +7,13 @@ mod arrivals;
 mod bundles;
 mod cached;
 mod cards;
+mod connections;
 mod cut_off;
 mod failures;
 mod lengths;
 mod reasons;
 mod server;
+mod writer;
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
@@ -21,10 +23,12 @@ use inferometer_model::request::Sampling;
 
 pub use cards::card_findings;
 pub use server::server_findings;
+pub use writer::writer_finding;
 
 use arrivals::ArrivalRate;
 use bundles::BundledStreams;
 use cached::CachedPrompts;
+use connections::KeptConnections;
 use cut_off::CutOff;
 use failures::Failures;
 use lengths::{Counts, InputLengths, OutputLengths};
@@ -46,6 +50,7 @@ pub struct Inspector {
     outputs: OutputLengths,
     counts: Counts,
     bundled: BundledStreams,
+    connections: KeptConnections,
     without_usage: u64,
     without_any_count: u64,
     without_input: u64,
@@ -69,6 +74,7 @@ impl Inspector {
             outputs: OutputLengths::default(),
             counts: Counts::default(),
             bundled: BundledStreams::default(),
+            connections: KeptConnections::default(),
             without_usage: 0,
             without_any_count: 0,
             without_input: 0,
@@ -143,6 +149,7 @@ impl Inspector {
         self.outputs.add(record);
         self.counts.add(record);
         self.bundled.add(record);
+        self.connections.add(record);
         self.streamed |= record.streamed;
     }
 
@@ -166,6 +173,7 @@ impl Inspector {
         findings.extend(self.cached.finding());
         findings.extend(self.counts.not_possible());
         findings.extend(self.bundled.finding());
+        findings.extend(self.connections.findings());
         findings.extend(self.counts.chunks());
         findings.extend(self.counts.tokenizer(self.inputs.tokenizer_agrees()));
         findings.into_iter().map(|finding| finding.at(self.place.clone())).collect()

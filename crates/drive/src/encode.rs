@@ -47,7 +47,7 @@ pub(crate) struct Encoded {
 }
 
 /// The facts of a request that its record keeps.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct RequestInfo {
     class: Option<Box<str>>,
     input: u32,

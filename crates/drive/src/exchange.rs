@@ -14,8 +14,6 @@ use crate::memory::{ANSWER_BYTES, KEPT, of_answer, text_of_answer};
 /// A request between its start and its end.
 pub(crate) struct Exchange {
     pub record: Record,
-    /// Whether its connection carried another request before.
-    pub on_used_connection: bool,
     /// The conversation that it belongs to.
     conversation: u32,
     reader: ResponseReader,
@@ -58,7 +56,6 @@ impl Exchange {
         reader.expect_events(expected);
         Self {
             record,
-            on_used_connection: false,
             conversation: encoded.conversation,
             reader,
             bytes: encoded.bytes,

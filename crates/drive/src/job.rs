@@ -46,6 +46,15 @@ pub trait Recorder {
     /// A request that ended, with its output text if the encoder keeps it.
     fn record(&mut self, record: Record, text: Option<String>);
 
+    /// Requests that never begin and differ in their index alone: the first one's record, and how many there
+    /// are.
+    fn record_never_begun(&mut self, mut record: Record, count: u32) {
+        for _ in 0..count {
+            let next = Record { index: record.index.wrapping_add(1), ..record.clone() };
+            self.record(std::mem::replace(&mut record, next), None);
+        }
+    }
+
     /// Whether so many records wait to be written that no request should begin now.
     fn is_behind(&self) -> bool {
         false

@@ -18,7 +18,7 @@ mod watch;
 pub mod probe;
 pub mod tokenize;
 
-pub use driver::Driver;
+pub use driver::{Driver, Waits};
 pub use encode::{Encoder, Endpoint};
 pub use job::{Job, Recorder};
 pub use live::{Live, LiveCounts};

@@ -1,6 +1,7 @@
 //! The guard process: starts a server, writes its log, and ends it with all its descendants when the
 //! guard's standard input closes. It ends when none of them is left.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -8,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use inferometer_model::secrets::Secrets;
+use inferometer_model::secrets::{Secrets, names_a_secret};
 use inferometer_model::time::Nanos;
 use inferometer_net::{
     EndSignal, adopt_orphans, end_process, monotonic_now, reap_any_child, wall_clock_ns,
@@ -54,7 +55,7 @@ pub fn guard() -> io::Result<()> {
     let order: Order = serde_json::from_str(&line)?;
     adopt_orphans()?;
     let usage_file = File::create(&order.usage)?;
-    let secrets = Secrets::of_headers(&order.headers);
+    let secrets = secrets(&order.headers, std::env::vars_os());
     let log = Log::new(File::create(&order.log)?, order.log_limit_bytes, secrets);
     let (sender, events) = sync_channel(LOG_QUEUE);
     let on_signal = sender.clone();
@@ -85,6 +86,19 @@ pub fn guard() -> io::Result<()> {
     guard.usage_line("unix_s,cpu_s,rss_bytes,processes");
     guard.run(&events);
     guard.log.finish()
+}
+
+/// What is removed from the log: the secrets in the headers of requests, and those in the environment, which
+/// the server has too.
+fn secrets(
+    headers: &[(String, String)],
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> Secrets {
+    let variables = environment.filter_map(|(name, value)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+            .filter(|(name, _)| names_a_secret(name))
+    });
+    Secrets::of_headers(&headers.iter().cloned().chain(variables).collect::<Vec<_>>())
 }
 
 /// Starts the server in a process group of its own, which Ctrl-C does not reach, with one pipe for
@@ -315,4 +329,23 @@ pub(crate) fn listen(from: impl Read) -> impl Iterator<Item = Event> {
         .lines()
         .map_while(Result::ok)
         .filter_map(|line| serde_json::from_str(&line).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_the_environment_are_removed_from_the_log_and_its_other_values_are_not() {
+        let headers = [("authorization".to_owned(), "Bearer sk-of-the-header".to_owned())];
+        let environment = [
+            ("HF_TOKEN", "hf_abcdefghijklmnop"),
+            ("DB_PASSWORD", "correct horse battery"),
+            ("HOME", "/home/somebody"),
+        ];
+        let environment = environment.map(|(name, value)| (name.into(), value.into()));
+        let secrets = secrets(&headers, environment.into_iter());
+        let line = "hf_abcdefghijklmnop sk-of-the-header 'correct horse battery' /home/somebody";
+        assert_eq!(secrets.redact(line), "*** *** '***' /home/somebody");
+    }
 }

@@ -65,6 +65,12 @@ impl Gaps {
         }
     }
 
+    /// Takes in what was counted of other requests.
+    pub fn join(&mut self, others: Self) {
+        self.streams += others.streams;
+        self.hidden += others.hidden;
+    }
+
     /// Whether they are known in so many streams that their figures stand.
     pub fn are_known(&self) -> bool {
         self.hidden as f64 <= Self::MOST_HIDDEN * self.streams as f64

@@ -3,6 +3,7 @@
 use inferometer_model::outcome::Outcome;
 use inferometer_model::time::Nanos;
 
+use crate::bundles::Gaps;
 use crate::definition::{Definition, OnRequests, Pending};
 use crate::registry;
 use crate::slo::JudgedMetric;
@@ -40,6 +41,8 @@ pub struct RequestFigures {
     pub sent: Option<Nanos>,
     /// When its first visible output came.
     pub first: Option<Nanos>,
+    /// Whether times between its tokens are known.
+    pub gaps: Gaps,
     /// What it is judged by, in the order of [`registry::judged_on_requests`].
     pub values: [Option<f64>; MOST_JUDGED],
 }
@@ -48,6 +51,10 @@ impl RequestFigures {
     /// Those of a record.
     pub fn of(timeline: &Timeline<'_>) -> Self {
         let record = timeline.record;
+        let mut gaps = Gaps::default();
+        if record.outcome.is_complete() {
+            gaps.add(record);
+        }
         let found = Self {
             index: record.index,
             fate: Fate::Ended,
@@ -56,6 +63,7 @@ impl RequestFigures {
             complete: record.outcome.is_complete(),
             sent: record.send_start,
             first: timeline.first_visible().map(|first| timeline.events[first].arrival),
+            gaps,
             values: values(|how| (how.value)(timeline)),
         };
         match record.outcome {
@@ -85,6 +93,7 @@ impl RequestFigures {
             complete: true,
             sent,
             first,
+            gaps: Gaps::default(),
             values: values(|how| Some((how.at_least)(&pending))),
         }
     }

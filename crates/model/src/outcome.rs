@@ -166,7 +166,12 @@ pub struct OutcomeCounts {
 impl OutcomeCounts {
     /// Counts one more request.
     pub fn add(&mut self, outcome: Outcome) {
-        *self.of_mut(outcome.kind()) += 1;
+        self.add_times(outcome, 1);
+    }
+
+    /// Counts so many requests.
+    pub fn add_times(&mut self, outcome: Outcome, count: u64) {
+        *self.of_mut(outcome.kind()) += count;
     }
 
     /// Counts all that others have counted.

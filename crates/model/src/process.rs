@@ -36,4 +36,16 @@ pub struct Process {
     pub implausible_stamps: u64,
     /// Reads whose stamps the kernel had no room to deliver.
     pub truncated_stamps: u64,
+    /// How often no request began, though one was due, because more records waited to be written than
+    /// memory is planned for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waits_for_writer: u64,
+    /// How long, in all.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waited_for_writer_us: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -132,6 +132,10 @@ pub struct Record {
     pub picked: Option<Nanos>,
     /// When its connection was ready, if it had to open one.
     pub connected: Option<Nanos>,
+    /// Whether its connection had carried another request before; absent where it had none, and in
+    /// records of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_connection: Option<bool>,
     /// When its first byte was handed to the kernel.
     pub send_start: Option<Nanos>,
     /// When its last byte was handed to the kernel.

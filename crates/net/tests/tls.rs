@@ -245,3 +245,20 @@ fn what_holds_no_certificate_is_refused() {
     assert!(refused(KEY).to_string().contains("holds none"));
     assert!(TlsClient::new("not a name", &Trust::Known).is_err());
 }
+
+#[test]
+fn a_server_that_accepts_and_never_answers_is_given_up_when_the_time_of_the_handshake_is_over() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let connect = || std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let tls = TlsClient::new("localhost", &Trust::Anybody).unwrap();
+    // The time is over when the first answer is asked for.
+    let error = tls.over(connect(), Duration::ZERO).err().unwrap();
+    assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+    assert!(error.to_string().contains("not done in the time that it has"), "{error}");
+    // There is time left, and the socket's own is over.
+    let socket = connect();
+    socket.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+    let error = tls.over(socket, Duration::from_secs(3_600)).err().unwrap();
+    let waited = [std::io::ErrorKind::WouldBlock, std::io::ErrorKind::TimedOut];
+    assert!(waited.contains(&error.kind()), "{error}");
+}

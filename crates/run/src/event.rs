@@ -41,6 +41,8 @@ pub enum Event<'a> {
     PassStarted(&'a PassStarted),
     /// A request of the pass has ended and is recorded.
     Record(&'a Record),
+    /// Requests of the pass that never began, so many from this one on, are recorded.
+    NeverBegun(&'a Record, u32),
     /// The server or the cards were asked for their metrics while the pass ran.
     Sample(&'a Sample),
     /// The load generator has ended the pass; its last records may still be on their way.

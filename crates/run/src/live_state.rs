@@ -81,6 +81,11 @@ impl Subscriber for LiveState {
                     pass.so_far.add(record);
                 }
             }),
+            Event::NeverBegun(record, count) => self.change(|state| {
+                if let Some(pass) = state.pass.as_mut().filter(|pass| !pass.has_ended) {
+                    pass.so_far.outcomes.add_times(record.outcome, u64::from(count));
+                }
+            }),
             Event::Sample(sample) => self.change(|state| state.sample = Some(sample.clone())),
             Event::PassStopped(process) => self.change(|state| state.end_pass(process)),
             Event::PassEnded(ended) if ended.resumed => {

@@ -110,7 +110,7 @@ impl<N: Network> PassRunner<N> {
         };
         self.net.set_spin(Duration::ZERO);
         played?;
-        let process = watch.end(&mut self.net);
+        let process = watch.end(&mut self.net, driver.waits());
         self.reuse_connections = driver.reuses_connections();
         let (body_hash, recorder) = driver.into_parts();
         Ok(PlayedPass { body_hash, recorder, process })

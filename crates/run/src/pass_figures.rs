@@ -2,7 +2,7 @@
 //! made again from the log has the same.
 
 use inferometer_analysis::fold::PassFold;
-use inferometer_analysis::inspect::{Inspector, card_findings, server_findings};
+use inferometer_analysis::inspect::{Inspector, card_findings, server_findings, writer_finding};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::{Trial, TrialFold};
 use inferometer_metrics::{RequestFigures, Timeline};
@@ -89,6 +89,26 @@ impl PassFigures {
         }
     }
 
+    /// Takes in requests that differ in their index alone, so many from this one on; where there are
+    /// several, none has begun.
+    pub fn add_alike(&mut self, record: &Record, count: u32) {
+        if count == 1 {
+            return self.add(record);
+        }
+        self.fold.add_never_begun(record, count);
+        let mut record = record.clone();
+        for _ in 0..count {
+            self.inspector.add(&record);
+            if let Some(tracer) = &mut self.tracer {
+                tracer.add(&record);
+            }
+            if let Some(trial) = &mut self.trial {
+                trial.add(&RequestFigures::of(&Timeline::new(&record)));
+            }
+            record.index = record.index.wrapping_add(1);
+        }
+    }
+
     /// Takes in the metrics of the server and the cards.
     pub fn observe(&mut self, observed: Observed) {
         if let Some(tracer) = &mut self.tracer {
@@ -106,6 +126,7 @@ impl PassFigures {
         let mut findings = self.inspector.finish();
         let observed =
             server_findings(&summary, in_common).into_iter().chain(card_findings(&summary));
+        let observed = observed.chain(process.as_ref().and_then(writer_finding));
         findings.extend(observed.map(|finding| finding.at(&place)));
         let (trial, trace) =
             (self.trial.map(TrialFold::finish), self.tracer.map(PassTracer::finish));

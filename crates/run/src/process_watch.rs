@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use inferometer_drive::Waits;
 use inferometer_model::process::Process;
 use inferometer_model::time::Nanos;
 use inferometer_net::{LoopStats, StampStats, process_cpu_time};
@@ -25,8 +26,8 @@ impl ProcessWatch {
         Self { began: net.now(), cpu: process_cpu_time(), stamps: net.stamp_stats() }
     }
 
-    /// What happened since.
-    pub fn end(self, net: &mut impl Network) -> Process {
+    /// What happened since, and how long requests waited for their records' writer.
+    pub fn end(self, net: &mut impl Network, waits: Waits) -> Process {
         let stats: LoopStats = net.take_loop_stats();
         let stamps = net.stamp_stats();
         let quantiles =
@@ -49,6 +50,8 @@ impl ProcessWatch {
             clock_steps: stamps.clock_steps - self.stamps.clock_steps,
             implausible_stamps: stamps.implausible - self.stamps.implausible,
             truncated_stamps: stats.truncated_control,
+            waits_for_writer: waits.count,
+            waited_for_writer_us: us(waits.time),
         }
     }
 }

@@ -22,6 +22,9 @@ pub struct Message {
     pub record: Record,
     /// The text.
     pub text: Option<String>,
+    /// How many requests it stands for: of several that never began, which differ in their index alone, it is
+    /// the first one's.
+    pub count: u32,
     /// The memory that it takes, in bytes.
     pub bytes: usize,
 }
@@ -60,8 +63,8 @@ impl FromDriver {
     }
 }
 
-impl Recorder for ToWriter {
-    fn record(&mut self, record: Record, text: Option<String>) {
+impl ToWriter {
+    fn send(&mut self, record: Record, text: Option<String>, count: u32) {
         let bytes = size_of::<Message>()
             + record.reads.capacity() * size_of::<Read>()
             + record.events.capacity() * size_of::<Event>()
@@ -71,7 +74,17 @@ impl Recorder for ToWriter {
                 .sum::<usize>();
         self.waiting.fetch_add(bytes, Relaxed);
         // A writer that has failed says so itself, when the pass is over.
-        let _ = self.sender.send(Message { record, text, bytes });
+        let _ = self.sender.send(Message { record, text, count, bytes });
+    }
+}
+
+impl Recorder for ToWriter {
+    fn record(&mut self, record: Record, text: Option<String>) {
+        self.send(record, text, 1);
+    }
+
+    fn record_never_begun(&mut self, record: Record, count: u32) {
+        self.send(record, None, count);
     }
 
     fn is_behind(&self) -> bool {
@@ -133,5 +146,15 @@ mod tests {
             to.record(Record::planned(0, index, Nanos(0)), None);
         }
         assert!(!to.is_behind());
+    }
+
+    #[test]
+    fn requests_that_never_begin_wait_as_one_record() {
+        let (mut to, from) = record_queue(0);
+        to.record_never_begun(Record::planned(0, 7, Nanos(0)), 3_000_000);
+        assert!(to.waiting.load(Relaxed) < 2 * size_of::<Message>());
+        let message = from.try_recv().expect("a record waits");
+        assert_eq!((message.record.index, message.count), (7, 3_000_000));
+        assert!(from.try_recv().is_err());
     }
 }

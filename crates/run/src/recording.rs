@@ -104,17 +104,18 @@ impl Recording {
                     Counter::AfterThePass(_)
                         if message.text.is_none() || waiting_bytes > UNCOUNTED_BYTES =>
                     {
-                        self.take(&mut taken, message.record);
+                        self.take(&mut taken, message.record, message.count);
                     }
                     Counter::AfterThePass(_) => {
                         waiting_bytes += message.bytes;
                         waiting.push(message);
                     }
                     Counter::AsTheyCome(counter) => {
+                        let requests = message.count;
                         let record = count(&**counter, message);
-                        self.take(&mut taken, record);
+                        self.take(&mut taken, record, requests);
                     }
-                    Counter::None => self.take(&mut taken, message.record),
+                    Counter::None => self.take(&mut taken, message.record, message.count),
                 },
                 Err(TryRecvError::Empty) => {
                     self.flush_if_due(&mut taken);
@@ -127,7 +128,7 @@ impl Recording {
         if let Counter::AfterThePass(counter) = &self.counter {
             let counter = Arc::clone(counter);
             for message in waiting {
-                self.take(&mut taken, count(&*counter, message));
+                self.take(&mut taken, count(&*counter, message), 1);
             }
         }
         self.flush(&mut taken);
@@ -144,7 +145,7 @@ impl Recording {
     ) -> (PassResult, Option<StoreError>) {
         let mut taken = self.begin_pass(plan, begin, None);
         for record in records {
-            self.take(&mut taken, record);
+            self.take(&mut taken, record, 1);
         }
         self.end_pass(taken, (Ending::Complete, process, observed))
     }
@@ -195,15 +196,20 @@ impl Recording {
         (taken.figures.finish(process), taken.error)
     }
 
-    fn take(&mut self, taken: &mut Taken<'_>, record: Record) {
+    /// Takes in a record; where it stands for several requests, none of them has begun.
+    fn take(&mut self, taken: &mut Taken<'_>, record: Record, count: u32) {
         // Figures are those of the stored record, so that a report made again is equal.
         let record = into_stored(record);
-        taken.figures.add(&record);
+        let event = match count {
+            1 => Event::Record(&record),
+            _ => Event::NeverBegun(&record, count),
+        };
+        taken.figures.add_alike(&record, count);
         if let Some(events) = taken.events {
-            events.emit(Event::Record(&record));
+            events.emit(event);
         }
         if taken.error.is_none() {
-            taken.note(self.stored.append(record));
+            taken.note(self.stored.append_alike(record, count));
         }
     }
 

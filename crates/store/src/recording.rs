@@ -93,6 +93,30 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// As [`LogWriter::append`] and [`RunRecording::flush`].
     pub fn append(&mut self, record: Record) -> Result<(), StoreError> {
         self.log.append(&record)?;
+        self.index(record)
+    }
+
+    /// Adds the records of so many requests that differ in their index alone, from this one on; where there
+    /// are several, none has begun.
+    ///
+    /// # Errors
+    /// As [`LogWriter::append_never_begun`] and [`RunRecording::flush`].
+    pub fn append_alike(&mut self, mut record: Record, count: u32) -> Result<(), StoreError> {
+        if count == 1 {
+            return self.append(record);
+        }
+        self.log.append_never_begun(&record, count)?;
+        let left = NEVER_BEGUN_INDEXED.saturating_sub(self.never_begun);
+        for _ in 0..left.min(count as usize) {
+            let next = Record { index: record.index.wrapping_add(1), ..record.clone() };
+            self.index(std::mem::replace(&mut record, next))?;
+        }
+        self.never_begun += (count as usize).saturating_sub(left);
+        Ok(())
+    }
+
+    /// Adds a record to those whose rows are entered next.
+    fn index(&mut self, record: Record) -> Result<(), StoreError> {
         if record.outcome == Outcome::Skipped {
             self.never_begun += 1;
             if self.never_begun > NEVER_BEGUN_INDEXED {

@@ -334,3 +334,18 @@ fn a_whole_body_that_nobody_counted_is_not_one_token() {
     let got = fold(&SATURATED, false, &[record]);
     assert_eq!((got.output_tokens, got.tokens_from), (7, Some(TokensFrom::Tokenizer)));
 }
+
+#[test]
+fn requests_that_never_began_count_the_same_together_as_one_by_one() {
+    let never = Record { class: Some("cold".into()), ..Record::planned(0, 3, ms(5.0)) };
+    let mut together = PassFold::new(&SATURATED, 1);
+    let mut one_by_one = together.clone();
+    for fold in [&mut together, &mut one_by_one] {
+        pass().iter().for_each(|record| fold.add(record));
+    }
+    together.add_never_begun(&never, 50);
+    (0..50).for_each(|at| one_by_one.add(&Record { index: 3 + at, ..never.clone() }));
+    let together = together.finish();
+    assert_eq!((together.planned, together.outcomes.skipped), (53, 50));
+    assert_eq!(together, one_by_one.finish());
+}

@@ -9,7 +9,8 @@ use inferometer_model::record::{Read, Record};
 
 /// The time by which an acknowledgement is delayed, and as much more as a busy machine adds: Linux waits
 /// 40 ms, others up to 200 ms.
-const DELAYED_ACK: std::ops::Range<Duration> = Duration::from_millis(39)..Duration::from_millis(48);
+pub(super) const DELAYED_ACK: std::ops::Range<Duration> =
+    Duration::from_millis(39)..Duration::from_millis(48);
 /// From this share of the bundles on, their distance points to delayed acknowledgements.
 const DELAYED_SHARE: f64 = 0.5;
 /// A client is taken for the cause of bundles where it did not look at the socket for a larger share of

@@ -4,13 +4,19 @@
 use super::cached::MATERIAL_SHARE;
 use crate::observed::{ServerLatency, ServerSays};
 use crate::pass::PassSummary;
-use inferometer_metrics::{itl, ttft};
+use inferometer_metrics::{Definition, itl, ttft};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::TokensFrom;
 use inferometer_stats::Distribution;
 
 /// By how much of the client's figure the two may differ beside what the network takes.
 const SHARE: f64 = 0.05;
+/// The same where the median lies in the lowest bucket of the server's histogram: what is so short is not
+/// what its metrics were made for.
+const SHARE_IN_LOWEST_BUCKET: f64 = 0.5;
+/// Differences below these, in milliseconds, matter to nobody: of TTFT, and of the time between tokens.
+const LEAST_TTFT_MS: f64 = 1.0;
+const LEAST_ITL_MS: f64 = 0.2;
 /// From this many values on a median without an interval is taken as it is.
 const MANY: f64 = 100.0;
 /// By how much the two may count differently and still mean the same requests and tokens.
@@ -28,17 +34,22 @@ pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     let completed = pass.outcomes.complete as f64;
     let gaps = pass.output_tokens as f64 - completed;
     let ttft = (pass.latency(&ttft::FROM_SENT), says.ttft_ms, completed);
+    let bound_ms = |metric: &Definition| {
+        pass.instrument.bounds.bound(metric).map_or(0.0, |bound_us| bound_us.mean * 1e-3)
+    };
+    let ttft_ms =
+        Allowed { way: says.took_ms_min, own: bound_ms(&ttft::FROM_SENT) + LEAST_TTFT_MS };
     // Gaps are those between tokens only where the server's own count says how many there were.
     let itl = (pass.latency(&itl::DEFINITION).filter(|_| is_counted(pass)), says.itl_ms, gaps);
     // A first token may come as late as the fastest question and answer took on the way; in a gap
     // between two tokens, which both took the same way, that cancels out.
-    let way_ms = says.took_ms_min;
-    for (code, words, way_ms, (client, server, count)) in [
-        (code::SERVER_TTFT_DIFFERS, "time to first token", way_ms, ttft),
-        (code::SERVER_ITL_DIFFERS, "time between tokens", 0.0, itl),
+    let itl_ms = Allowed { way: 0.0, own: bound_ms(&itl::DEFINITION) + LEAST_ITL_MS };
+    for (code, words, allowed, (client, server, count)) in [
+        (code::SERVER_TTFT_DIFFERS, "time to first token", ttft_ms, ttft),
+        (code::SERVER_ITL_DIFFERS, "time between tokens", itl_ms, itl),
     ] {
         if let (Some(client), Some(server)) = (client, server) {
-            let differing = differs(words, client, &server, count, way_ms);
+            let differing = differs(words, client, &server, count, allowed);
             findings.extend(
                 differing.map(|(message, advice)| Finding::of(code, message).advise(advice)),
             );
@@ -97,19 +108,29 @@ fn cached(pass: &PassSummary, says: &ServerSays, in_common: u32) -> Option<Findi
     Some(Finding::of(code::SERVER_PREFIX_HITS, message))
 }
 
-/// What to say and to advise where the two differ by more than a share and the way to the server.
+/// What the two may differ by beside a share, in milliseconds.
+#[derive(Clone, Copy)]
+struct Allowed {
+    /// The way to the server and back.
+    way: f64,
+    /// The client's own error bound, and what matters to nobody.
+    own: f64,
+}
+
+/// What to say and to advise where the two differ by more than a share and what is allowed beside it.
 fn differs(
     words: &str,
     client: &Distribution,
     server: &ServerLatency,
     count: f64,
-    way_ms: f64,
+    allowed_ms: Allowed,
 ) -> Option<(String, &'static str)> {
     // Where it counts other things there is nothing to compare: several tokens of one step as one.
     if count <= 0.0 || (server.n - count).abs() > f64::max(1.0, SAME_COUNT * count) {
         return None;
     }
-    let allowed = way_ms + SHARE * client.mean;
+    let share = if server.p50_above > 0.0 { SHARE } else { SHARE_IN_LOWEST_BUCKET };
+    let allowed = allowed_ms.way + allowed_ms.own + share * client.mean;
     let mean = (client.mean - server.mean).abs() > allowed;
     let lower = server.p50_above;
     let upper = server.p50_below.unwrap_or(f64::INFINITY);
@@ -125,7 +146,7 @@ fn differs(
     } else {
         format!("more than {lower:.1}")
     };
-    let question = match way_ms {
+    let question = match allowed_ms.way {
         0.0 => String::new(),
         way => {
             format!("; the fastest question for its metrics took {way:.1} ms, connection included")
@@ -148,6 +169,7 @@ fn differs(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distributions::Distributions;
     use crate::fold::PassFold;
     use inferometer_load::{Bound, PassPlan};
 
@@ -185,9 +207,9 @@ mod tests {
     fn only_what_the_network_and_the_buckets_do_not_explain_is_told() {
         for (mean, lower, upper, n, expected) in [
             (98.0, 80.0, 100.0, 100.0, vec![]),
-            (93.5, 80.0, 100.0, 100.0, vec![]),
-            (92.5, 80.0, 100.0, 100.0, vec!["server_ttft_differs"]),
-            (98.0, 40.0, 82.0, 100.0, vec!["server_ttft_differs"]),
+            (92.5, 80.0, 100.0, 100.0, vec![]),
+            (91.5, 80.0, 100.0, 100.0, vec!["server_ttft_differs"]),
+            (98.0, 40.0, 81.0, 100.0, vec!["server_ttft_differs"]),
             (98.0, 40.0, 83.5, 100.0, vec![]),
             (50.0, 40.0, 60.0, 120.0, vec![]),
         ] {
@@ -243,6 +265,30 @@ mod tests {
         let found = server_findings(&pass, 0);
         assert_eq!(found[0].code, "server_itl_differs");
         assert!(!found[0].message.contains("fastest question"), "{}", found[0].message);
+    }
+
+    #[test]
+    fn what_the_clients_own_bound_explains_or_matters_to_nobody_is_not_told() {
+        // (the client's mean, the server's, its lowest bucket, the client's bound in us, whether told)
+        for (client, mean, p50, bound_us, is_told) in [
+            (1.6, 1.5, [0.0, 10.0], 0.0, false),
+            (3.0, 1.0, [0.0, 10.0], 0.0, true),
+            (30.0, 28.3, [25.0, 50.0], 0.0, false),
+            (30.0, 28.0, [25.0, 50.0], 0.0, true),
+            (30.0, 28.0, [25.0, 50.0], 400.0, false),
+        ] {
+            let [p50_above, p50_below] = p50;
+            let server = ServerLatency { mean, p50_above, p50_below: Some(p50_below), n: 900.0 };
+            let mut pass = pass(server, 1_000.0);
+            *pass.latencies.entry(&itl::DEFINITION) = Some(distribution(client, client));
+            let bound = distribution(bound_us, bound_us);
+            let of = |metric: &Definition| (metric == &itl::DEFINITION).then_some(bound);
+            pass.instrument.bounds = Distributions::of_bounds(of);
+            let says = pass.server.as_mut().unwrap();
+            (says.ttft_ms, says.itl_ms) = (None, Some(server));
+            let expected = &["server_itl_differs"][..usize::from(is_told)];
+            assert_eq!(codes(&pass), expected, "{client} {mean} {bound_us}");
+        }
     }
 
     #[test]

@@ -78,6 +78,10 @@ pub struct LoadAnswer {
     /// the trial was cut off then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwhelmed: Option<Overwhelmed>,
+    /// Set where streams of a trial came in bundles, so that an objective on times between tokens cannot be
+    /// judged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_gaps: bool,
     /// What was measured of each objective, in their order.
     pub objectives: Vec<Measured>,
 }
@@ -137,6 +141,7 @@ impl SearchAnswer {
                     claim: load.claim(),
                     saturation: load.saturation,
                     overwhelmed: load.overwhelmed,
+                    lacks_gaps: load.lacks_gaps,
                     objectives: load.evidence.measured.clone(),
                 })
                 .collect(),

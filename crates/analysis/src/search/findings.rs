@@ -69,12 +69,28 @@ fn outcome(answer: &SearchAnswer) -> Option<Finding> {
             ),
             "begin nearer with --start, or allow more with --max-trials",
         ),
+        Outcome::NotMeasurable => (
+            format!(
+                "at {} {unit} tokens arrived in bundles, so that times between them are not known and \
+                 an objective on them cannot be judged: the search ended {}",
+                in_bundles(answer),
+                before(answer)
+            ),
+            "let each token through at once, as the finding `stream_in_bundles` says, or ask for an \
+             objective on TTFT or E2E",
+        ),
         Outcome::Unfinished => (
             "the search was broken off: the interval is that of the trials until then".to_owned(),
             "go on with --resume",
         ),
     };
     Some(Finding::of(code::SEARCH_NOT_FINISHED, message).advise(advice))
+}
+
+/// The loads at which tokens came in bundles.
+fn in_bundles(answer: &SearchAnswer) -> String {
+    let loads = answer.loads.iter().filter(|load| load.lacks_gaps);
+    loads.map(|load| load.load.to_string()).collect::<Vec<_>>().join(" and ")
 }
 
 /// What a search had not reached when it ended.

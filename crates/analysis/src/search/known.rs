@@ -3,7 +3,7 @@
 
 use super::evidence::{Claim, Evidence};
 use super::overwhelmed::Overwhelmed;
-use super::trial::Saturation;
+use super::trial::{Saturation, most};
 use inferometer_plan::search::Judged;
 
 /// Fewer requests that count say nothing.
@@ -28,6 +28,9 @@ pub struct Load {
     pub is_hopeless: bool,
     /// Whether a trial was cut off, which what is pooled lacks.
     pub(super) lacks_a_trial: bool,
+    /// Whether the streams of a trial came in bundles, so that an objective on times between tokens cannot
+    /// be judged.
+    pub lacks_gaps: bool,
     /// The median latency in its last trial, in seconds.
     pub latency_s: f64,
     /// What its last trial says of saturation.
@@ -43,7 +46,7 @@ pub struct Load {
 impl Load {
     /// Requests that count.
     pub fn counted(&self) -> u64 {
-        self.judged.first().map_or(0, |judged| judged.len() as u64)
+        most(&self.judged)
     }
 
     /// What is claimed of it. A server that gets ever more behind will miss every limit, however

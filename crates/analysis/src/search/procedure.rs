@@ -83,6 +83,7 @@ impl Search {
                     overwhelmed: None,
                     is_hopeless: false,
                     lacks_a_trial: false,
+                    lacks_gaps: false,
                     latency_s: 0.0,
                     saturation: None,
                     evidence: Evidence { measured: Vec::new() },
@@ -97,6 +98,7 @@ impl Search {
         load.was_overwhelmed(overwhelmed, trial.planned);
         load.looks_beyond = trial.missed.iter().any(|missed| 2 * missed >= trial.planned);
         load.latency_s = trial.latency_s;
+        load.lacks_gaps |= trial.lacks_gaps;
         load.saturation = trial.saturation;
         for (all, new) in load.judged.iter_mut().zip(trial.judged) {
             all.extend(new);
@@ -144,10 +146,17 @@ impl Search {
             (Some(low), None) if settings.highest.is_some_and(|highest| low >= highest) => {
                 Outcome::MetAtHighest
             }
+            _ if self.not_measurable().is_some() => Outcome::NotMeasurable,
             _ if self.requests >= settings.max_requests => Outcome::RequestsSpent,
             _ if self.trials >= settings.max_trials => Outcome::TrialsSpent,
             _ => Outcome::Unfinished,
         }
+    }
+
+    /// The load at which an objective cannot be judged, because tokens came in bundles, and nothing else
+    /// claims anything of it: what lies beyond cannot be told either.
+    fn not_measurable(&self) -> Option<&Load> {
+        self.loads.iter().find(|load| load.lacks_gaps && load.claim() == Claim::Open)
     }
 
     fn is_narrow(&self, low: f64, high: f64) -> bool {

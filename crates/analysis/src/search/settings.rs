@@ -65,4 +65,6 @@ pub enum Outcome {
     RequestsSpent,
     /// As many trials were made as the confidence was planned for.
     TrialsSpent,
+    /// An objective on times between tokens could not be judged, because tokens came in bundles.
+    NotMeasurable,
 }

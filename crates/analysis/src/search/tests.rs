@@ -8,7 +8,7 @@ use inferometer_metrics::{
     RequestFigures, Timeline, e2e, request_objective as goodput, slo, tpot, ttft,
 };
 use inferometer_model::cell::CellPlan;
-use inferometer_model::fixture::stream;
+use inferometer_model::fixture::{steady, stream};
 use inferometer_model::record::{EventKind, Record};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::{Criterion, Judged, Over, SearchPlan, criteria};
@@ -62,6 +62,7 @@ fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
         drain: 0,
         latency_s: 0.1,
         judged,
+        lacks_gaps: false,
         saturation: None,
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::overwhelmed::first_crowd;
 use inferometer_load::PassPlan;
-use inferometer_metrics::{Fate, RequestFigures};
+use inferometer_metrics::{Fate, Gaps, RequestFigures};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::{Criterion, Judged};
 
@@ -46,6 +46,9 @@ pub struct Trial {
     pub latency_s: f64,
     /// The requests that count in the order in which they were due, for each criterion.
     pub judged: Vec<Vec<Judged>>,
+    /// Whether its streams came in bundles, so that an objective on times between tokens cannot be judged
+    /// by it: nothing counts for such a criterion.
+    pub lacks_gaps: bool,
     /// Absent where requests left as fast as they came, or the trial was too short to say.
     pub saturation: Option<Saturation>,
 }
@@ -53,8 +56,13 @@ pub struct Trial {
 impl Trial {
     /// Requests that count.
     pub fn counted(&self) -> u64 {
-        self.judged.first().map_or(0, |judged| judged.len() as u64)
+        most(&self.judged)
     }
+}
+
+/// Requests that count for the criterion for which most do.
+pub(super) fn most(judged: &[Vec<Judged>]) -> u64 {
+    judged.iter().map(Vec::len).max().unwrap_or(0) as u64
 }
 
 /// Gathers the requests of a trial, in any order.
@@ -64,6 +72,7 @@ pub struct TrialFold {
     planned: u64,
     crowd: u64,
     criteria: Vec<Criterion>,
+    gaps: Gaps,
     rows: Vec<Row>,
 }
 
@@ -92,6 +101,7 @@ impl TrialFold {
             planned: pass.requests().map_or(0, u64::from),
             crowd: first_crowd(pass),
             criteria: criteria.to_vec(),
+            gaps: Gaps::default(),
             rows: Vec::new(),
         })
     }
@@ -100,6 +110,7 @@ impl TrialFold {
     pub fn add(&mut self, figures: &RequestFigures) {
         let judged = self.criteria.iter().map(|criterion| criterion.judge(figures)).collect();
         let ended = figures.ended.unwrap_or(figures.due).max(figures.due);
+        self.gaps.join(figures.gaps);
         let (index, fate, due) = (figures.index, figures.fate, figures.due);
         self.rows.push(Row { index, fate, due, ended, judged });
     }
@@ -108,10 +119,15 @@ impl TrialFold {
     pub fn finish(mut self) -> Trial {
         self.rows.sort_by_key(|row| (row.due, row.index));
         let counts = |row: &&Row| u64::from(row.index) >= self.crowd && row.fate != Fate::NeverSent;
+        let is_unknown = |of: usize| !self.gaps.are_known() && self.criteria[of].needs_gaps();
         let missed = |of: usize| {
+            if is_unknown(of) {
+                return 0;
+            }
             self.rows.iter().filter(counts).filter(|row| !row.judged[of].met).count() as u64
         };
         let missed = (0..self.criteria.len()).map(missed).collect();
+        let unknown: Vec<bool> = (0..self.criteria.len()).map(is_unknown).collect();
         let planned = self.planned.max(self.rows.len() as u64);
         // Of a run that was killed those are there that had ended.
         let never_recorded = planned - self.rows.len() as u64;
@@ -132,7 +148,10 @@ impl TrialFold {
             (startup, self.rows.partition_point(|row| at(row) <= until).max(startup))
         };
         let counted = &self.rows[startup..end];
-        let of = |index: usize| counted.iter().map(|row| row.judged[index]).collect();
+        let of = |index: usize| match unknown[index] {
+            true => Vec::new(),
+            false => counted.iter().map(|row| row.judged[index]).collect(),
+        };
         Trial {
             load: self.load,
             requests: self.rows.len() as u64,
@@ -143,6 +162,7 @@ impl TrialFold {
             drain: (self.rows.len() - end) as u64,
             latency_s,
             judged: (0..self.criteria.len()).map(of).collect(),
+            lacks_gaps: unknown.contains(&true),
             saturation: saturation(&self.rows, latency_s).filter(|_| cut_off == 0),
         }
     }

@@ -1,69 +1,24 @@
 //! What is found out about a server before it is measured, and what comes of it: servers that are not
 //! ready, refuse a field or a model, or have their metrics late.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
 use crate::support::{Nobody, Running, folder, inferometer, measure, told};
+use crate::tiny_server::{serve, whole};
 
 const LISTED: &str = r#"{"object":"list","data":[{"id":"m","object":"model"}]}"#;
 
 /// A server that answers as said to a path and a body: a status and a body; `None` is a completion of
 /// as many tokens as were asked for. Ends with the test.
 fn server(say: impl Fn(&str, &str) -> Option<(u16, String)> + Send + Sync + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
-    let say = Arc::new(say);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let say = Arc::clone(&say);
-            // A connection that carries no request is no error of the server.
-            std::thread::spawn(move || answer(stream, &*say));
-        }
-    });
-    url
-}
-
-fn answer(
-    mut stream: TcpStream,
-    say: &(impl Fn(&str, &str) -> Option<(u16, String)> + ?Sized),
-) -> io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-    let mut length = 0;
-    while !line.trim().is_empty() {
-        line.clear();
-        reader.read_line(&mut line)?;
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().unwrap_or(0);
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    let body = String::from_utf8_lossy(&body);
-    let head = "connection: close\r\ncontent-type";
-    match say(&path, &body) {
+    serve(move |asked| match say(asked.path(), &asked.body) {
         Some((status, said)) => {
-            let length = said.len();
-            let head = format!("HTTP/1.1 {status} Said\r\ncontent-length: {length}\r\n{head}");
-            write!(stream, "{head}: application/json\r\n\r\n{said}")
+            whole(&format!("{status} Said\r\ncontent-type: application/json"), &said)
         }
-        None => {
-            write!(
-                stream,
-                "HTTP/1.1 200 OK\r\n{head}: text/event-stream\r\n\r\n{}",
-                stream_of(&body)
-            )
-        }
-    }
+        None => whole("200 OK\r\ncontent-type: text/event-stream", &stream_of(&asked.body)),
+    })
 }
 
 /// The events of a completion.

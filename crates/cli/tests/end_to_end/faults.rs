@@ -1,14 +1,12 @@
 //! Every fault of an answer in every dialect, over real sockets: the outcome is the same whatever the
 //! dialect, and what is not at fault is complete.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use serde_json::{Value, json};
 
-use crate::support::{folder, inferometer, told};
+use crate::support::{folder, inferometer, is_generation, told};
+use crate::tiny_server;
 
 /// The requests by which a server is asked before a run.
 const QUESTIONS: usize = 2;
@@ -117,10 +115,7 @@ fn stream(messages: &[String]) -> String {
 }
 
 fn whole(status: &str, kind: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-    )
+    tiny_server::whole(&format!("{status}\r\ncontent-type: {kind}"), body)
 }
 
 /// With another message in the middle of a stream.
@@ -180,51 +175,19 @@ fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
     }
 }
 
-/// Reads a request to its end; gives its first line.
-fn request(client: &mut TcpStream) -> Option<String> {
-    let (mut bytes, mut buffer) = (Vec::new(), [0; 65_536]);
-    loop {
-        let text = String::from_utf8_lossy(&bytes).to_lowercase();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.split_once("content-length: ").map_or("0", |(_, rest)| rest);
-            let length = length.lines().next().unwrap_or("0").trim().parse().unwrap_or(0);
-            if body.len() >= length {
-                return head.lines().next().map(str::to_owned);
-            }
-        }
-        match client.read(&mut buffer) {
-            Ok(0) | Err(_) => return None,
-            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
-        }
-    }
-}
-
 /// Answers each generation, after the questions before the run, with the fault of its number; it ends
 /// with the test's process.
 fn serve(dialect: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let generations = Arc::new(AtomicUsize::new(0));
-    std::thread::spawn(move || {
-        for mut client in listener.incoming().flatten() {
-            let generations = Arc::clone(&generations);
-            std::thread::spawn(move || {
-                let Some(line) = request(&mut client) else { return };
-                let all = messages(dialect);
-                let is_generation = line.starts_with("post") && !line.contains("tokenize");
-                let sent = if is_generation {
-                    let number = generations.fetch_add(1, SeqCst).checked_sub(QUESTIONS);
-                    number
-                        .and_then(|at| FAULTS.get(at))
-                        .map_or_else(|| stream(&all), |(_, sends, _)| sends(&all))
-                } else {
-                    whole("404 Not Found", "application/json", "{}")
-                };
-                let _ = client.write_all(sent.as_bytes());
-            });
+    let generations = AtomicUsize::new(0);
+    tiny_server::serve(move |asked| {
+        if !is_generation(asked) {
+            return whole("404 Not Found", "application/json", "{}");
         }
-    });
-    url
+        let all = messages(dialect);
+        let number = generations.fetch_add(1, SeqCst).checked_sub(QUESTIONS);
+        let fault = number.and_then(|at| FAULTS.get(at));
+        fault.map_or_else(|| stream(&all), |(_, sends, _)| sends(&all))
+    })
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod several;
 mod shelf;
 mod sockets;
 mod support;
+mod tiny_server;
 mod tls;
 mod web;
 mod workloads;

@@ -2,13 +2,12 @@
 //! even where the server quotes it, cuts it, or the user puts it in a wrong place.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{BINARY, folder};
+use crate::support::{BINARY, folder, is_generation};
+use crate::tiny_server::{serve, whole};
 
 const KEY: &str = "sk-very-secret-7f3a9c";
 /// What a server shows that masks the rest of a key.
@@ -81,54 +80,24 @@ fn answers() -> Vec<String> {
 
 /// A server of a kind, which knows the key and says it wherever it can.
 fn telling_server(kind: &'static [(&str, &str)]) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
     let answers = answers();
     let posted = AtomicUsize::new(0);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(mut stream) = stream else { return };
-            let head = head_of(&mut stream);
-            let path = head.split(' ').nth(1).unwrap_or_default();
-            let is_measured = head.starts_with("POST") && !path.contains("tokenize");
-            let answer = match kind.iter().find(|(known, _)| *known == path) {
-                None if is_measured => {
-                    answers[posted.fetch_add(1, Ordering::Relaxed) % answers.len()].clone()
-                }
-                found => {
-                    let (status, body) =
-                        found.map_or(("404 KEY", IN), |(_, body)| ("200 OK", body));
-                    format!(
-                        "HTTP/1.1 {status}\r\nserver: KEY\r\ncontent-length: {}\r\n\
-                         connection: close\r\n\r\n{body}",
-                        body.replace(IN, KEY).len()
-                    )
-                }
-            };
-            let _ = stream.write_all(answer.replace(IN, KEY).as_bytes());
+    serve(move |asked| {
+        let found = kind.iter().find(|(known, _)| *known == asked.path());
+        if found.is_none() && is_generation(asked) {
+            let number = posted.fetch_add(1, Ordering::Relaxed);
+            return answers[number % answers.len()].replace(IN, KEY);
         }
-    });
-    url
-}
-
-/// The head of a request. Its body is read too, so that the connection is not reset.
-fn head_of(stream: &mut std::net::TcpStream) -> String {
-    let (mut head, mut byte) = (Vec::new(), [0]);
-    while !head.ends_with(b"\r\n\r\n") && stream.read_exact(&mut byte).is_ok() {
-        head.push(byte[0]);
-    }
-    let head = String::from_utf8_lossy(&head).into_owned();
-    let lower = head.to_ascii_lowercase();
-    let length = lower.split("content-length: ").nth(1).and_then(|rest| rest.split('\r').next());
-    let mut body = vec![0; length.and_then(|text| text.parse().ok()).unwrap_or(0)];
-    let _ = stream.read_exact(&mut body);
-    head
+        let (status, body) = found.map_or(("404 KEY", IN), |(_, body)| ("200 OK", body));
+        whole(&format!("{status}\r\nserver: KEY").replace(IN, KEY), &body.replace(IN, KEY))
+    })
 }
 
 fn command(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(BINARY)
         .current_dir(folder)
         .env("OPENAI_API_KEY", KEY)
+        .env("HF_TOKEN", "hf_hush_of_the_environment")
         .args(arguments)
         .output()
         .unwrap()
@@ -138,7 +107,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Output {
 fn assert_nowhere(what: &str, folder: &Path, output: &Output) {
     let shown = [output.stdout.clone(), output.stderr.clone()].concat();
     let shown = String::from_utf8_lossy(&shown);
-    for secret in [KEY, BEGINNING, TENANT] {
+    for secret in [KEY, BEGINNING, TENANT, "hf_hush_"] {
         assert!(!shown.contains(secret), "{what}: {shown}");
         for file in files(folder) {
             assert!(!holds(&file, secret), "{what}: {}", file.display());
@@ -265,6 +234,7 @@ fn a_server_that_is_started_has_no_key_in_its_command_and_none_in_its_log() {
         warmup = 0
         [server]
         command = '''echo "key $OPENAI_API_KEY"
+            echo "token $HF_TOKEN"
             echo commands: $(tr '\0' ' ' < /proc/$PPID/cmdline) $(tr '\0' ' ' < /proc/$$/cmdline)
             exec {inferometer} engine --listen {host}:{port} --speed 100'''
     "#;
@@ -273,7 +243,7 @@ fn a_server_that_is_started_has_no_key_in_its_command_and_none_in_its_log() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_nowhere("launched", folder.path(), &output);
     let log = fs::read_to_string(folder.path().join("out/server.log")).unwrap();
-    assert!(log.starts_with("key ***\n"), "{log}");
+    assert!(log.starts_with("key ***\ntoken ***\n"), "{log}");
     let commands = log.lines().find(|line| line.starts_with("commands: ")).unwrap();
     assert!(commands.contains("server-guard") && !commands.contains("***"), "{log}");
 }
@@ -314,27 +284,13 @@ fn a_short_key_is_named_as_one_that_stays_in_texts() {
 
 /// A server that says what it is, and quotes every header it was sent in a refusal.
 fn quoting_server() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(mut stream) = stream else { return };
-            std::thread::spawn(move || {
-                let head = head_of(&mut stream).replace(['\r', '\n', '"'], " ");
-                let (status, body) = if head.starts_with("GET /v1/models") {
-                    ("200 OK", "{\"data\":[{\"id\":\"m\"}]}".to_owned())
-                } else {
-                    ("401 Unauthorized", format!("{{\"error\":{{\"message\":\"no: {head}\"}}}}"))
-                };
-                let _ = write!(
-                    stream,
-                    "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-                    body.len()
-                );
-            });
+    serve(|asked| {
+        if asked.path() == "/v1/models" {
+            return whole("200 OK", "{\"data\":[{\"id\":\"m\"}]}");
         }
-    });
-    url
+        let head = asked.head.replace(['\r', '\n', '"'], " ");
+        whole("401 Unauthorized", &format!("{{\"error\":{{\"message\":\"no: {head}\"}}}}"))
+    })
 }
 
 fn holds(path: &Path, secret: &str) -> bool {

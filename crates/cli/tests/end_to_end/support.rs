@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::tiny_server::Asked;
+
 /// The binary under test.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_inferometer");
 
@@ -248,4 +250,9 @@ pub fn log_bytes(folder: &Path) -> u64 {
     let files = std::fs::read_dir(folder.join("inferometer.runs")).into_iter().flatten().flatten();
     let log = files.map(|file| file.path()).find(|path| path.extension() == Some("log".as_ref()));
     log.and_then(|log| log.metadata().ok()).map_or(0, |log| log.len())
+}
+
+/// Whether a request asks for text, and is no question for tokens or facts.
+pub fn is_generation(asked: &Asked) -> bool {
+    asked.head.starts_with("POST") && !asked.path().contains("tokenize")
 }

@@ -40,8 +40,10 @@ impl<R: Recorder> Driver<R> {
             }
             if self.recorder.is_behind() {
                 // Memory is bounded. That it begins late shows in its record.
+                self.waits.begin(now);
                 return Wake::At(now + RETRY);
             }
+            self.waits.end(now);
             match self.job.encoder.next(self.job.load.continues()) {
                 Next::Request(encoded) if full => self.drop_request(due, &encoded),
                 Next::Request(encoded) => self.begin(net, due, now, *encoded),
@@ -71,7 +73,7 @@ impl<R: Recorder> Driver<R> {
         exchange.counted_bytes = exchange.answer_bytes();
         self.memory.begin(exchange.counted_bytes, exchange.record.planned_output());
         if let Some((conn, used)) = self.connections.take_idle() {
-            exchange.on_used_connection = used;
+            exchange.record.kept_connection = Some(used);
             self.carry(net, conn, exchange);
             return;
         }

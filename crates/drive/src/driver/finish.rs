@@ -79,13 +79,33 @@ impl<R: Recorder> Driver<R> {
     }
 
     pub(super) fn skip_rest(&mut self, now: Nanos, why: &str) {
+        // There may be millions of them: those that follow each other and are alike are recorded together.
+        let mut alike: Option<(Option<RequestInfo>, Record, u32)> = None;
         while self.job.planned.is_some_and(|planned| self.next_index < planned) {
-            if self.in_flight == 0 {
-                self.recorder.wait_for_room();
-            }
             let info = self.job.encoder.unsent();
-            self.record_unsent(now, Outcome::Skipped, why, info);
+            self.live.never_begin();
+            match &mut alike {
+                Some((same, _, count)) if *same == info => {
+                    *count += 1;
+                    self.next_index += 1;
+                }
+                _ => {
+                    let mut record = self.planned_record(now, info.as_ref());
+                    record.outcome = Outcome::Skipped;
+                    record.detail = Some(detail(why));
+                    self.record_alike(alike.replace((info, record, 1)));
+                }
+            }
         }
+        self.record_alike(alike);
+    }
+
+    fn record_alike(&mut self, alike: Option<(Option<RequestInfo>, Record, u32)>) {
+        let Some((_, record, count)) = alike else { return };
+        if self.in_flight == 0 {
+            self.recorder.wait_for_room();
+        }
+        self.recorder.record_never_begun(record, count);
     }
 
     /// Records a request that is never begun.

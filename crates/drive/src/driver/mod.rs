@@ -12,6 +12,7 @@ mod transfer;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::CUT_OFF;
@@ -58,6 +59,30 @@ pub struct Driver<R> {
     source_exhausted: bool,
     buffer: Vec<u8>,
     watch: Option<Watch>,
+    waits: Waits,
+}
+
+/// How often, and for how long, no request began because the recorder was behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// How often.
+    pub count: u64,
+    /// How long, in all.
+    pub time: Duration,
+    since: Option<Nanos>,
+}
+
+impl Waits {
+    fn begin(&mut self, now: Nanos) {
+        if self.since.is_none() {
+            self.since = Some(now);
+            self.count += 1;
+        }
+    }
+
+    fn end(&mut self, now: Nanos) {
+        self.time += self.since.take().map_or(Duration::ZERO, |since| now.since(since));
+    }
 }
 
 impl<R: Recorder> Driver<R> {
@@ -80,7 +105,13 @@ impl<R: Recorder> Driver<R> {
             source_exhausted: false,
             buffer: vec![0; READ_BUFFER],
             watch,
+            waits: Waits::default(),
         }
+    }
+
+    /// How long requests that were due waited for the recorder.
+    pub fn waits(&self) -> Waits {
+        self.waits
     }
 
     /// When the pass started: the origin of the load model's offsets.
@@ -140,6 +171,7 @@ impl<R: Recorder> Driver<R> {
             self.connections.remove(conn);
             net.close(conn, Close::Gracefully);
         }
+        self.waits.end(net.now());
         self.stage = Stage::Done;
         Wake::Done
     }
@@ -149,6 +181,7 @@ impl<R: Recorder> Driver<R> {
             Ready::Connected(conn) => match self.connections.remove(conn) {
                 Some(Purpose::OpeningFor(mut exchange)) => {
                     exchange.record.connected = Some(net.now());
+                    exchange.record.kept_connection = Some(false);
                     self.carry(net, conn, exchange);
                 }
                 Some(Purpose::Opening) => self.connections.put(conn, Purpose::Idle { used: false }),

@@ -71,7 +71,7 @@ impl<R: Recorder> Driver<R> {
             }
             ReadResult::Empty => {}
             ReadResult::Closed | ReadResult::Failed(_)
-                if exchange.on_used_connection && !exchange.answered() =>
+                if exchange.record.kept_connection == Some(true) && !exchange.answered() =>
             {
                 // The server had promised to keep the connection. The request is lost and recorded
                 // so; from now on each request gets its own connection.

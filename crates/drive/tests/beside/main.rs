@@ -3,4 +3,6 @@
 
 mod probe;
 mod support;
+#[path = "../../../cli/tests/end_to_end/tiny_server.rs"]
+mod tiny_server;
 mod tokenize;

@@ -63,3 +63,24 @@ fn answers_that_together_take_too_much_memory_are_given_up_largest_first() {
         assert!(detail.contains("the answers in flight took more than 128 MiB"), "{detail}");
     }
 }
+
+#[test]
+fn requests_that_wait_for_the_recorder_are_counted_with_their_time_in_a_closed_loop_too() {
+    for (behind, count) in [(0, 0), (5, 1)] {
+        let mut setup = Setup::of(PassPlan::closed(2, Bound::requests(4)), 4);
+        setup.behind = behind;
+        let (records, _) = setup.play(Server::new(ms(5), ms(1), 5), true);
+        assert_eq!(records.len(), 4);
+        let waits = setup.waits.get();
+        assert_eq!((waits.count, waits.time), (count, ms(u64::from(behind))));
+    }
+}
+
+#[test]
+fn a_record_says_whether_its_connection_had_carried_another_request() {
+    let setup = Setup::of(PassPlan::closed(2, Bound::requests(6)), 6);
+    let (records, _) = setup.play(Server::new(ms(5), ms(1), 5), true);
+    let kept: Vec<_> = records.iter().map(|record| record.kept_connection).collect();
+    let [new, reused] = [Some(false), Some(true)];
+    assert_eq!(kept, [new, new, reused, reused, reused, reused]);
+}

@@ -1,5 +1,6 @@
 //! What the tests share: a server of known truth, and a pass played against it.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use inferometer_analysis::search::Watcher;
-use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder, Waits};
 use inferometer_load::{PassPlan, load_model};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
@@ -141,11 +142,19 @@ impl Actor<VirtualNet> for Server {
 }
 
 #[derive(Default)]
-pub struct Records(Vec<Record>);
+pub struct Records {
+    records: Vec<Record>,
+    /// So many times it is behind when it is asked.
+    behind: Cell<u32>,
+}
 
 impl Recorder for Records {
     fn record(&mut self, record: Record, _text: Option<String>) {
-        self.0.push(record);
+        self.records.push(record);
+    }
+
+    fn is_behind(&self) -> bool {
+        self.behind.replace(self.behind.get().saturating_sub(1)) > 0
     }
 }
 
@@ -156,6 +165,10 @@ pub struct Setup {
     pub timeouts: Timeouts,
     pub stop: Arc<AtomicBool>,
     pub keep_text: bool,
+    /// How often the recorder is behind at first.
+    pub behind: u32,
+    /// What the driver said of that.
+    pub waits: Cell<Waits>,
     pub watcher: Option<Watcher>,
     /// The client gets a processor at multiples of this only.
     pub client_acts_every: Duration,
@@ -173,7 +186,18 @@ impl Setup {
     pub fn of(pass: PassPlan, requests: u32) -> Self {
         let (timeouts, stop, watcher) = (NO_TIMEOUTS, Arc::default(), None);
         let (keep_text, client_acts_every) = (false, Duration::from_nanos(1));
-        Self { pass, requests, timeouts, stop, keep_text, watcher, client_acts_every }
+        let (behind, waits) = (0, Cell::default());
+        Self {
+            behind,
+            waits,
+            pass,
+            requests,
+            timeouts,
+            stop,
+            keep_text,
+            watcher,
+            client_acts_every,
+        }
     }
 
     /// Plays the pass; returns its records by index, and when it started.
@@ -228,10 +252,12 @@ impl Setup {
             watcher: self.watcher.clone(),
         };
         let live = Arc::new(Live::default());
-        let mut driver = Driver::new(job, Records::default(), live.clone(), self.stop.clone());
+        let recorder = Records { behind: Cell::new(self.behind), ..Records::default() };
+        let mut driver = Driver::new(job, recorder, live.clone(), self.stop.clone());
         virtual_net::play(&mut [(&mut driver, client_net), (&mut server, server_net)]);
         let start = driver.start();
-        let mut records = driver.into_parts().1.0;
+        self.waits.set(driver.waits());
+        let mut records = driver.into_parts().1.records;
         records.sort_by_key(|record| record.index);
         let (counts, all) = (live.look(), records.len() as u64);
         let never = [Outcome::Dropped, Outcome::Skipped];

@@ -148,6 +148,17 @@ codes! {
         "Events of the stream carry another number of tokens than one."
         => "ITL here is per token; tools that take an event for a token report the gaps between \
             events, which this one calls ICL.";
+    KEPT_CONNECTIONS_DIFFER = "kept_connections_differ", Warning,
+        "First tokens came at another time on connections that had carried a request before."
+        => "look for what stands between server and client, and see whether users keep their \
+            connections; `--header 'Connection: close'` measures each request on one of its own";
+    TTFT_AT_DELAYED_ACKNOWLEDGEMENTS = "ttft_at_delayed_acknowledgements", Warning,
+        "First tokens on kept connections came some 40 ms after the request, as long as an \
+         acknowledgement is delayed."
+        => "set TCP_NODELAY in the server, or in the proxy before it";
+    WAITED_FOR_WRITER = "waited_for_writer", Warning,
+        "Requests began late, because records before them waited to be written."
+        => "put --store on a faster disk, or ask for fewer requests in flight";
     STREAM_IN_BUNDLES = "stream_in_bundles", Warning,
         "Tokens of streams arrived in bundles, so that times between them are not known."
         => "Look for what stands between server and client and let it pass each token on at once: \

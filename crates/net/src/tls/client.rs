@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use super::verify::{Given, Unchecked};
+use super::verify::Verifier;
 
 use inferometer_model::time::Nanos;
 
@@ -73,12 +73,13 @@ impl TlsClient {
             }),
             Trust::Also(pem) => {
                 let (roots, given) = authorities(pem)?;
-                let verifier = Given::new(roots, given, &provider)
+                let verifier = Verifier::of(roots, given, provider)
                     .map_err(|error| TlsError::Authorities { what: error.to_string() })?;
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
             }
             Trust::Anybody => {
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(Unchecked(provider)))
+                let verifier = Arc::new(Verifier::unchecked(provider));
+                builder.dangerous().with_custom_certificate_verifier(verifier)
             }
         };
         let mut config = builder.with_no_client_auth();

@@ -1,4 +1,4 @@
-//! Verifiers of server certificates beside the library's own. Signatures are always checked, so that a
+//! A verifier of server certificates beside the library's own. Signatures are always checked, so that a
 //! session is with whoever showed the certificate.
 
 use std::sync::Arc;
@@ -19,31 +19,45 @@ pub(super) fn is_an_authority(error: &Error) -> bool {
     format!("{why:?}").contains(IS_AN_AUTHORITY)
 }
 
-/// Trusts authorities, and beside them a server that shows a certificate that was given. The library
-/// alone refuses that where the certificate says that it is an authority, as those do that `openssl
-/// req -x509` makes.
+/// Trusts authorities and certificates that were given, or anybody.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct Verifier {
+    provider: Arc<CryptoProvider>,
+    /// Absent: any certificate is taken.
+    given: Option<Given>,
+}
+
+/// Authorities, and certificates that a server may show as its own. The library alone refuses these where
+/// a certificate says that it is an authority, as those do that `openssl req -x509` makes.
+#[derive(Debug)]
+struct Given {
     authorities: Arc<WebPkiServerVerifier>,
     certificates: Vec<CertificateDer<'static>>,
 }
 
-impl Given {
+impl Verifier {
+    /// Trusts what was given.
+    ///
     /// # Errors
     /// When there are no authorities.
-    pub(super) fn new(
+    pub(super) fn of(
         roots: RootCertStore,
         certificates: Vec<CertificateDer<'static>>,
-        provider: &Arc<CryptoProvider>,
+        provider: Arc<CryptoProvider>,
     ) -> Result<Self, VerifierBuilderError> {
+        let roots = Arc::new(roots);
         let authorities =
-            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
-                .build()?;
-        Ok(Self { authorities, certificates })
+            WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build()?;
+        Ok(Self { provider, given: Some(Given { authorities, certificates }) })
+    }
+
+    /// Takes any certificate.
+    pub(super) fn unchecked(provider: Arc<CryptoProvider>) -> Self {
+        Self { provider, given: None }
     }
 }
 
-impl ServerCertVerifier for Given {
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -52,9 +66,10 @@ impl ServerCertVerifier for Given {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match self.authorities.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
+        let Some(given) = &self.given else { return Ok(ServerCertVerified::assertion()) };
+        match given.authorities.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
             // The library has checked by then that the certificate is valid at this time.
-            Err(error) if is_an_authority(&error) && self.certificates.contains(end_entity) => {
+            Err(error) if is_an_authority(&error) && given.certificates.contains(end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
                 Ok(ServerCertVerified::assertion())
             }
@@ -68,46 +83,7 @@ impl ServerCertVerifier for Given {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.authorities.verify_tls12_signature(message, certificate, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.authorities.verify_tls13_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.authorities.supported_verify_schemes()
-    }
-}
-
-/// Takes any certificate.
-#[derive(Debug)]
-pub(super) struct Unchecked(pub(super) Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Unchecked {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _name: &ServerName<'_>,
-        _ocsp: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let known = &self.0.signature_verification_algorithms;
+        let known = &self.provider.signature_verification_algorithms;
         rustls::crypto::verify_tls12_signature(message, certificate, signed, known)
     }
 
@@ -117,11 +93,11 @@ impl ServerCertVerifier for Unchecked {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let known = &self.0.signature_verification_algorithms;
+        let known = &self.provider.signature_verification_algorithms;
         rustls::crypto::verify_tls13_signature(message, certificate, signed, known)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

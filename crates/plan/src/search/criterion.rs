@@ -227,6 +227,16 @@ impl Criterion {
         }
     }
 
+    /// Whether it can only be judged where times between tokens are known.
+    pub fn needs_gaps(&self) -> bool {
+        let of_gaps = |limit: &Limit| limit.metric.definition().of_gaps;
+        match &self.kind {
+            Kind::Completed { .. } => false,
+            Kind::Mean { limit } => of_gaps(limit),
+            Kind::Share { limits, .. } => limits.iter().any(of_gaps),
+        }
+    }
+
     /// Whether it can only be judged on a stream.
     pub fn needs_stream(&self) -> bool {
         let on_tokens =

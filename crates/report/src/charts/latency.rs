@@ -170,6 +170,7 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
             .to_owned(),
     ];
     let left_out = (0..all.len()).filter(|at| !chosen.contains(at)).map(|at| all[at].0.as_str());
+    notes.extend(bundles_note(summary, traces, metric));
     notes.extend(left_out_note(&left_out.collect::<Vec<_>>(), all.len()));
     let latencies: Vec<&Latency> = shown.iter().map(|(_, latency, _)| *latency).collect();
     notes.extend(ranks_note(&latencies, OF_SEVERAL));
@@ -181,9 +182,20 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
     Some(on_axis(chart, &latencies))
 }
 
-/// Which of so many passes have no line, and why; nothing where all have one.
-fn left_out_note(left_out: &[&str], all: usize) -> Option<String> {
-    let named = match left_out {
+/// Which passes have no line because their streams came in bundles, where it is a line of times between
+/// tokens.
+fn bundles_note(summary: &Summary, traces: &Traces, metric: &Definition) -> Option<String> {
+    let bundled = traces.beside(summary).filter(|(_, _, trace)| trace.lacks_gaps && metric.of_gaps);
+    let places: Vec<String> = bundled.map(|(cell, pass, _)| cell.place(pass)).collect();
+    let named = named(&places.iter().map(String::as_str).collect::<Vec<_>>())?;
+    Some(format!(
+        "No line where streams came in bundles, for times between tokens are not known: {named}."
+    ))
+}
+
+/// Places by name, of many the first ones; nothing of none.
+fn named(places: &[&str]) -> Option<String> {
+    Some(match places {
         [] => return None,
         few if few.len() <= MOST_LEFT_OUT_NAMED => few.join("; "),
         many => format!(
@@ -191,7 +203,12 @@ fn left_out_note(left_out: &[&str], all: usize) -> Option<String> {
             many[..MOST_LEFT_OUT_NAMED].join("; "),
             count((many.len() - MOST_LEFT_OUT_NAMED) as u64)
         ),
-    };
+    })
+}
+
+/// Which of so many passes have no line, and why; nothing where all have one.
+fn left_out_note(left_out: &[&str], all: usize) -> Option<String> {
+    let named = named(left_out)?;
     Some(format!(
         "{} of {} passes, evenly over all, for more lines are not told apart. Left out: {named}. \
          Each pass has its own chart under Every pass.",
@@ -223,6 +240,11 @@ pub(super) fn cumulative(
         "Points mark p50, p90, p95 and p99. Their intervals stand in the table of the pass."
             .to_owned(),
     ];
+    if trace.lacks_gaps {
+        notes.push(
+            "Streams came in bundles: times between tokens are not known and not drawn.".to_owned(),
+        );
+    }
     let latencies: Vec<&Latency> = trace.latencies.iter().collect();
     notes.extend(ranks_note(&latencies, points));
     notes.extend(exactness(&latencies));

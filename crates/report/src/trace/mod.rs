@@ -10,7 +10,9 @@ mod tail;
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{Definition, InFlight, Span, Timeline, TokenCurve, Value, registry};
+use inferometer_metrics::{
+    Definition, Gaps, InFlight, Span, Timeline, TokenCurve, Value, registry,
+};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::record::{CUT_OFF, Record};
@@ -43,6 +45,8 @@ pub struct PassTrace {
     pub window: Option<(Nanos, Nanos)>,
     /// The metrics that are drawn, as far as the pass has them.
     pub latencies: Vec<Latency>,
+    /// Whether its streams came in bundles, so that it has no latencies that are times between tokens.
+    pub lacks_gaps: bool,
     /// What happened at which time.
     pub course: Course,
     /// A sample of its requests, in the order of their indices, to be drawn one by one; a count over it
@@ -156,6 +160,7 @@ pub struct PassTracer {
     sample: RequestSample,
     failures: FailureSample,
     cut_off: u64,
+    gaps: Gaps,
     observed: Observed,
 }
 
@@ -191,6 +196,7 @@ impl PassTracer {
             return;
         }
         self.tokens.add(&timeline.events);
+        self.gaps.add(record);
         for (metric, values, tail) in &mut self.drawn {
             tail.add(record.index, values.add(metric, &timeline));
         }
@@ -204,7 +210,9 @@ impl PassTracer {
     /// The trace of the pass.
     pub fn finish(self) -> PassTrace {
         let window = self.in_flight.first_send().zip(self.in_flight.last_end());
-        let latencies = self.drawn.into_iter().filter_map(|(metric, values, tail)| {
+        let lacks_gaps = !self.gaps.are_known();
+        let drawn = self.drawn.into_iter().filter(|(metric, ..)| !(lacks_gaps && metric.of_gaps));
+        let latencies = drawn.filter_map(|(metric, values, tail)| {
             Some(Latency { metric, curve: values.curve()?, tail: tail.finish() })
         });
         let begin = window.map_or(Nanos::ZERO, |(begin, _)| begin);
@@ -214,6 +222,7 @@ impl PassTracer {
             cell: self.cell,
             window,
             latencies: latencies.collect(),
+            lacks_gaps,
             course: window.map_or_else(Course::default, |window| {
                 Course::of(window, &self.in_flight, &self.tokens, &self.observed)
             }),

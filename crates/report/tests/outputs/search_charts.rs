@@ -54,6 +54,7 @@ fn answer(output_length: u32) -> SearchAnswer {
         claim: if load < 5.0 { Claim::Met } else { Claim::NotMet },
         saturation: None,
         overwhelmed: None,
+        lacks_gaps: false,
         objectives: vec![Measured {
             value: 1.0 - load / 40.0,
             interval: Some([0.75, 0.99]),

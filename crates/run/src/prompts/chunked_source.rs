@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use inferometer_model::request::Request;
+use inferometer_model::request::{Prompt, Request};
 use inferometer_workload::{PromptForm, PromptScope, RequestBatch};
 
 use super::source::{BATCH, PassRequests, SourceError, ThreadedSource};
@@ -45,8 +45,10 @@ impl ChunkedSource {
         let mut notes = Vec::new();
         let first = self.part(0)?.map_or_else(Vec::new, |built| built.requests);
         let mut at = 0;
+        let mut alike = first.first().map(without_prompt);
         while let Some(built) = self.part(at)? {
             see(&built.requests)?;
+            alike = alike.filter(|of| built.requests.iter().all(|one| is_like(one, of)));
             built.notes.into_iter().for_each(|note| note.add_to(&mut notes));
             at += u64::from(BATCH);
             if self.count.is_none() {
@@ -59,7 +61,8 @@ impl ChunkedSource {
             at += u64::from(BATCH);
             Ok(self.part(at)?.map(|built| built.requests))
         };
-        let source = Box::new(ThreadedSource::on_a_thread(first, next, Arc::clone(&error))?);
+        let source = ThreadedSource::on_a_thread(first, next, Arc::clone(&error))?;
+        let source = Box::new(source.alike(alike));
         Ok(PassRequests { source, notes, error })
     }
 
@@ -75,4 +78,17 @@ impl ChunkedSource {
         self.prompts.forget_counts(&mut built);
         Ok(Some(built))
     }
+}
+
+fn without_prompt(request: &Request) -> Request {
+    Request { prompt: Prompt::Text(String::new()), ..request.clone() }
+}
+
+/// Whether a request differs from another in its prompt alone.
+fn is_like(request: &Request, other: &Request) -> bool {
+    request.class == other.class
+        && request.input_tokens == other.input_tokens
+        && request.output_tokens == other.output_tokens
+        && request.counted_tokens == other.counted_tokens
+        && request.extra_body == other.extra_body
 }

@@ -35,6 +35,8 @@ pub(super) struct ThreadedSource {
     /// The batches, then `None` once. A thread that ends without `None` has failed.
     batches: Receiver<Option<Vec<Request>>>,
     is_over: bool,
+    /// A request like every one of them, if all are alike but for their prompts.
+    alike: Option<Request>,
     error: SourceError,
 }
 
@@ -67,7 +69,13 @@ impl ThreadedSource {
             }
         };
         spawn(making).map_err(RunError::Thread)?;
-        Ok(Self { batch: first.into_iter(), batches, is_over: false, error })
+        let batch = first.into_iter();
+        Ok(Self { batch, batches, is_over: false, alike: None, error })
+    }
+
+    /// Says what all requests have in common, where they differ in their prompts alone.
+    pub(super) fn alike(self, alike: Option<Request>) -> Self {
+        Self { alike, ..self }
     }
 }
 
@@ -92,6 +100,12 @@ impl Source for ThreadedSource {
                 }
             }
         }
+    }
+
+    /// No prompt is made for a request that is never sent, so that its lengths are known only where all
+    /// have the same.
+    fn unsent(&mut self) -> Option<Request> {
+        self.batch.next().or_else(|| self.alike.clone())
     }
 }
 

@@ -4,6 +4,7 @@
 //! Instants are differences to the instant before them in the record's life; the first of a
 //! record is a difference to the due time of the record before it in the batch.
 
+use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
 
 use super::codes::{
@@ -110,7 +111,7 @@ impl Batch {
             some(record.tokens_tokenizer),
             self.strings.code(record.class.as_deref()),
             some(record.output_limit),
-            u64::from(record.streamed),
+            flags(record),
             record.reads.len() as u64,
             record.events.len() as u64,
         ]
@@ -156,6 +157,30 @@ impl Batch {
         events.clear();
         (*before, *strings) = (Before::default(), Strings::default());
         Ok(out.take())
+    }
+}
+
+/// A bit for what was streamed, one for a connection that carried nothing before, one for a connection
+/// that was kept; formats before the fifth have the first alone.
+const STREAMED: u64 = 1;
+const NEW_CONNECTION: u64 = 2;
+const KEPT_CONNECTION: u64 = 4;
+
+fn flags(record: &Record) -> u64 {
+    let connection = match record.kept_connection {
+        None => 0,
+        Some(false) => NEW_CONNECTION,
+        Some(true) => KEPT_CONNECTION,
+    };
+    u64::from(record.streamed) * STREAMED | connection
+}
+
+fn kept_connection(flags: u64) -> Result<Option<bool>, Malformed> {
+    match flags & !STREAMED {
+        0 => Ok(None),
+        NEW_CONNECTION => Ok(Some(false)),
+        KEPT_CONNECTION => Ok(Some(true)),
+        _ => Err(Malformed::new(format!("no flags have code {flags}"))),
     }
 }
 
@@ -206,6 +231,46 @@ pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malform
     } else {
         Err(Malformed::new("reads or events belong to no record"))
     }
+}
+
+/// Writes the payload of requests that never began and differ in their index alone: how many, and a batch of
+/// the first one's record.
+///
+/// # Errors
+/// Why no log can hold them, in words, or the error of the compressor.
+pub(super) fn encode_never_begun(
+    record: &Record,
+    count: u32,
+    out: &mut PayloadWriter,
+) -> Result<std::io::Result<Vec<u8>>, String> {
+    if !is_range(record, count) {
+        return Err(format!("no log can hold {count} requests like it"));
+    }
+    let mut batch = Batch::default();
+    batch.push(record)?;
+    out.varint(u64::from(count));
+    Ok(batch.encode(out))
+}
+
+/// The record of the first of several requests that never began, and how many they are.
+///
+/// # Errors
+/// What does not hold.
+pub(super) fn decode_never_begun(payload: &[u8], format: u32) -> Result<(Record, u32), Malformed> {
+    let mut input = PayloadReader::new(payload);
+    let count = small(input.varint()?)?;
+    let mut records = decode(input.rest(), format)?.into_iter();
+    match (records.next(), records.next()) {
+        (Some(record), None) if is_range(&record, count) => Ok((record, count)),
+        _ => Err(Malformed::new("it holds no range of requests that never began")),
+    }
+}
+
+/// Whether so many requests can differ from this one in their index alone: none has begun, and each has an
+/// index.
+fn is_range(record: &Record, count: u32) -> bool {
+    let is_unsent = record.outcome == Outcome::Skipped && record.reads.is_empty();
+    is_unsent && count > 0 && record.index.checked_add(count - 1).is_some()
 }
 
 /// Rows of an earlier version: what it lacks stands before the last two columns and is 0.
@@ -259,7 +324,7 @@ fn decode_record(
     let [pass, index, asked_input, asked_output, prompt_tokens, rest @ ..] = row;
     let [due, picked, connected, send_start, sent, headers, ended, rest @ ..] = rest;
     let [outcome, status, detail, finish_reason, rest @ ..] = rest;
-    let [prompt, completion, cached, tokens_tokenizer, class, output_limit, streamed, _, _] = rest;
+    let [prompt, completion, cached, tokens_tokenizer, class, output_limit, flags, _, _] = rest;
     Ok(Record {
         pass: undo_difference(pass, before.pass)?,
         index: undo_difference(index, before.index)?,
@@ -267,11 +332,12 @@ fn decode_record(
         asked_input: small(asked_input)?,
         asked_output: small(asked_output)?,
         output_limit: undo_some(output_limit)?,
-        streamed: streamed != 0,
+        streamed: flags & STREAMED != 0,
         prompt_tokens_tokenizer: undo_some(prompt_tokens)?,
         due: chain.take(due)?,
         picked: chain.take_some(picked)?,
         connected: chain.take_some(connected)?,
+        kept_connection: kept_connection(flags)?,
         send_start: chain.take_some(send_start)?,
         sent: chain.take_some(sent)?,
         headers: chain.take_some(headers)?,

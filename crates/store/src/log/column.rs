@@ -123,6 +123,11 @@ impl<'a> PayloadReader<'a> {
         }
     }
 
+    /// What was not read yet.
+    pub fn rest(self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// Takes the next `count` bytes.
     fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) =

@@ -29,13 +29,14 @@ pub(super) enum Kind {
     PassEnd = 4,
     RunEnd = 5,
     Observed = 6,
+    NeverBegun = 7,
 }
 
 impl Kind {
     fn from_code(code: u8) -> Option<Self> {
-        [Self::Header, Self::PassBegin, Self::Records, Self::PassEnd, Self::RunEnd, Self::Observed]
-            .into_iter()
-            .find(|kind| *kind as u8 == code)
+        let records = [Self::Records, Self::NeverBegun, Self::Observed];
+        let marks = [Self::Header, Self::PassBegin, Self::PassEnd, Self::RunEnd];
+        marks.into_iter().chain(records).find(|kind| *kind as u8 == code)
     }
 }
 

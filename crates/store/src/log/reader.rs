@@ -28,6 +28,8 @@ pub struct LogReader {
     offset: u64,
     next_offset: u64,
     records: std::vec::IntoIter<Record>,
+    /// The next of several requests that never began, and how many are left.
+    never_begun: Option<(Record, u32)>,
     /// The pass that has begun and not ended, with its records so far.
     pass: Option<(u32, u64)>,
     state: State,
@@ -69,6 +71,7 @@ impl LogReader {
             offset: 0,
             next_offset: MAGIC.len() as u64,
             records: Vec::new().into_iter(),
+            never_begun: None,
             pass: None,
             state: State::Reading,
         };
@@ -181,6 +184,7 @@ impl LogReader {
             Kind::Header => Err(self.corrupt("it is a second header".to_owned())),
             Kind::PassBegin => self.pass_begin(&payload).map(Some),
             Kind::Records => self.load(&payload).map(|()| None),
+            Kind::NeverBegun => self.load_never_begun(&payload).map(|()| None),
             Kind::Observed => self.observed(&payload).map(Some),
             Kind::PassEnd => self.pass_end(&payload).map(Some),
             Kind::RunEnd => {
@@ -256,12 +260,35 @@ impl LogReader {
     }
 }
 
+impl LogReader {
+    fn load_never_begun(&mut self, payload: &[u8]) -> Result<(), StoreError> {
+        let (record, count) = batch::decode_never_begun(payload, self.header.format)
+            .map_err(|malformed| self.corrupt(malformed.0))?;
+        match &mut self.pass {
+            Some((open, records)) if *open == record.pass => *records += u64::from(count),
+            _ => return Err(self.corrupt("its records belong to no pass".to_owned())),
+        }
+        self.never_begun = Some((record, count));
+        Ok(())
+    }
+
+    /// The next of several requests that never began.
+    fn next_never_begun(&mut self) -> Option<Record> {
+        let (record, left) = self.never_begun.take()?;
+        if left > 1 {
+            let next = Record { index: record.index + 1, ..record.clone() };
+            self.never_begun = Some((next, left - 1));
+        }
+        Some(record)
+    }
+}
+
 impl Iterator for LogReader {
     type Item = Result<Entry, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(record) = self.records.next() {
+            if let Some(record) = self.records.next().or_else(|| self.next_never_begun()) {
                 return Some(Ok(Entry::Record(Box::new(record))));
             }
             if self.state == State::Done {

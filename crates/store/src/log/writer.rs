@@ -11,7 +11,7 @@ use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 use serde::Serialize;
 
-use super::batch::Batch;
+use super::batch::{self, Batch};
 use super::column::PayloadWriter;
 use super::frame::{self, Kind, MAGIC};
 use super::{Ending, LogHeader, PassBegin, PassEnd};
@@ -107,6 +107,28 @@ impl LogWriter {
             }
         }
         if self.batch.is_full() { self.write_batch() } else { Ok(()) }
+    }
+
+    /// Adds the records of so many requests of the pass that never began, which differ in their index alone:
+    /// from the one of this record on. They take no more room than one.
+    ///
+    /// # Errors
+    /// As [`LogWriter::append`].
+    pub fn append_never_begun(&mut self, record: &Record, count: u32) -> Result<(), StoreError> {
+        self.write_batch()?;
+        let Some((pass, records)) = self.pass.filter(|(pass, _)| *pass == record.pass) else {
+            let what = format!("records of pass {} come outside of it", record.pass);
+            return Err(self.order(what));
+        };
+        let payload = batch::encode_never_begun(record, count, &mut self.payload);
+        let payload = payload.map_err(|what| StoreError::InvalidRecord {
+            pass: record.pass,
+            index: record.index,
+            what,
+        })?;
+        let payload = payload.map_err(StoreError::io("compress records for", &self.path))?;
+        self.pass = Some((pass, records + u64::from(count)));
+        self.frame(Kind::NeverBegun, &payload)
     }
 
     /// Acknowledges all records so far: when it returns, the device holds them.

@@ -4,6 +4,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_model::record::Record;
 use inferometer_model::sample::{Observed, Sample};
 use inferometer_model::target::Target;
+use inferometer_model::time::Nanos;
 use inferometer_store::log::as_stored;
 use inferometer_store::{
     Ending, ImportHeader, LiveNote, LoggedPass, PassBegin, RunHeader, RunKind, RunRecording,
@@ -86,6 +87,28 @@ fn records_reach_the_log_and_the_index_when_a_batch_is_full() {
         recording.append(streamed(0, index, 1)).unwrap();
     }
     assert_eq!(ask(&folder, "SELECT count(*) FROM requests"), ["1024"]);
+}
+
+#[test]
+fn of_requests_that_never_began_the_log_has_all_and_the_index_the_first() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(store_path(&folder)).unwrap();
+    let mut recording = RunRecording::begin(store, &run_header(0, 1)).unwrap();
+    recording.begin_pass(&begin(0)).unwrap();
+    recording.append(streamed(0, 0, 1)).unwrap();
+    let never = |index: u32| Record::planned(0, index, Nanos(1_000));
+    recording.append_alike(never(1), 4_000).unwrap();
+    recording.append_alike(never(4_001), 1).unwrap();
+    recording.append_alike(never(4_002), 100_000).unwrap();
+    recording.end_pass(Ending::Interrupted, None, &Observed::default()).unwrap();
+    let rows = "SELECT count(*), max(request) FROM requests WHERE outcome = 'skipped'";
+    assert_eq!(ask(&folder, rows), ["10000|10000"]);
+    drop(recording);
+    let stored = Store::open_existing(store_path(&folder)).unwrap().run("latest").unwrap();
+    let pass = stored.passes().unwrap().next().unwrap().unwrap();
+    assert_eq!(pass.end.map(|end| end.records), Some(104_002));
+    let indices = pass.records.iter().map(|record| record.index);
+    assert!(indices.eq(0..104_002));
 }
 
 #[test]

@@ -68,10 +68,10 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
     let counts = (any::<u32>(), any::<u32>(), any::<u32>(), count(), count());
     let instants = (instant(), prop::array::uniform6(option::of(instant())));
     let end = (outcome(), option::of(any::<u16>()), text(), text(), text());
-    let usage = (count(), count(), count(), count(), any::<bool>());
+    let usage = (count(), count(), count(), count(), any::<bool>(), option::of(any::<bool>()));
     (counts, instants, reads_and_events(), end, usage).prop_map(
         move |(counts, (due, instants), (reads, events), end, usage)| {
-            let (prompt, completion, cached, output_limit, streamed) = usage;
+            let (prompt, completion, cached, output_limit, streamed, kept_connection) = usage;
             let [picked, connected, send_start, sent, headers, ended] = instants;
             let (index, asked_input, asked_output, prompt_tokens_tokenizer, tokens_tokenizer) =
                 counts;
@@ -88,6 +88,7 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 due,
                 picked,
                 connected,
+                kept_connection,
                 send_start,
                 sent,
                 headers,

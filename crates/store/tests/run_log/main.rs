@@ -264,12 +264,64 @@ fn a_log_written_by_the_first_version_is_read() {
 }
 
 #[test]
+fn a_log_written_by_the_fourth_version_is_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-4.log");
+    let log = LogReader::open(&path).unwrap();
+    assert_eq!(log.header().format, 4);
+    let entries: Vec<Entry> = log.map(Result::unwrap).collect();
+    let records: Vec<&Record> = entries
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Record(record) => Some(&**record),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(records.len(), 5);
+    // It did not keep whether a connection had carried another request.
+    let is_as_written = |record: &&&Record| record.streamed && record.kept_connection.is_none();
+    assert_eq!(records.iter().filter(is_as_written).count(), 5);
+    assert!(records.iter().all(|record| record.outcome == Outcome::Complete));
+}
+
+#[test]
+fn requests_that_never_began_take_the_room_of_one_and_are_read_as_one_record_each() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("run.log");
+    let mut writer = LogWriter::create(&path, &header()).unwrap();
+    writer.begin_pass(&begin(0)).unwrap();
+    writer.append(&streamed(0, 0, 2)).unwrap();
+    let never = |index: u32| Record {
+        detail: Some("the run was interrupted before it was due".to_owned()),
+        asked_output: 32,
+        ..Record::planned(0, index, Nanos(1_000))
+    };
+    writer.append_never_begun(&never(1), 100_000).unwrap();
+    writer.append_never_begun(&never(100_001), 2).unwrap();
+    let begun = Record { outcome: Outcome::Cancelled, ..never(7) };
+    for refused in [(&begun, 2), (&never(u32::MAX), 2), (&never(7), 0)] {
+        let error = writer.append_never_begun(refused.0, refused.1).unwrap_err();
+        assert!(matches!(error, StoreError::InvalidRecord { .. }), "{error}");
+    }
+    writer.end_pass(Ending::Interrupted).unwrap();
+    writer.finish(Ending::Interrupted).unwrap();
+    assert!(std::fs::metadata(&path).unwrap().len() < 4_096);
+    let (entries, error) = read(&path);
+    assert!(error.is_none(), "{error:?}");
+    let expected = std::iter::once(streamed(0, 0, 2)).chain((1..=100_002).map(never));
+    let records = entries.into_iter().filter_map(|entry| match entry {
+        Entry::Record(record) => Some(*record),
+        _ => None,
+    });
+    assert!(records.eq(expected.map(|record| as_stored(&record))));
+}
+
+#[test]
 fn a_log_of_a_newer_version_is_refused_by_name() {
     let folder = TempDir::new().unwrap();
-    let newer_format = LogHeader { format: 5, ..header() };
+    let newer_format = LogHeader { format: 6, ..header() };
     let newer_records = LogHeader { record_version: 7, ..header() };
     let cases = [
-        (newer_format, "the format of the log is version 5, this program reads version 4"),
+        (newer_format, "the format of the log is version 6, this program reads version 5"),
         (newer_records, "the meaning of records is version 7, this program reads version 1"),
     ];
     for (index, (header, message)) in cases.into_iter().enumerate() {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use inferometer_plan::RowsPlan;
 use parquet::basic::{Compression, LogicalType, TimeUnit};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
@@ -28,6 +29,7 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     let file = data_set::open_file(path)?;
     let reader = SerializedFileReader::new(file)
         .map_err(|error| unreadable(format!("is not a Parquet file: {}", message(&error))))?;
+    check_counts(reader.metadata()).map_err(unreadable)?;
     let (projection, unused) = columns(&reader, plan).map_err(unreadable)?;
     let nanoseconds = nanoseconds(&projection);
     let mut loaded = Loaded { unused, ..Loaded::default() };
@@ -49,6 +51,40 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
         loaded.add(number, fields(&row).map(|fields| in_seconds(fields, &nanoseconds)), plan);
     }
     Ok(loaded)
+}
+
+/// Holds the numbers of rows that a file states against each other: rows beyond the smallest would be left
+/// out in silence, and none can be made of what is not there.
+fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
+    let stated = metadata.file_metadata().num_rows();
+    let groups = metadata.row_groups();
+    let of_groups: i64 = groups.iter().map(RowGroupMetaData::num_rows).fold(0, i64::saturating_add);
+    if stated != of_groups {
+        return Err(format!("states {stated} rows, and its row groups state {of_groups}"));
+    }
+    for (number, group) in (1..).zip(groups) {
+        let rows = group.num_rows();
+        // The decoder takes where a column begins and how long it is as they are stated.
+        let is_nowhere = |column: &&ColumnChunkMetaData| {
+            let begins = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            begins < 0 || column.data_page_offset() < 0 || column.compressed_size() < 0
+        };
+        if let Some(column) = group.columns().iter().find(is_nowhere) {
+            let name = column.column_path().string();
+            return Err(format!("states a place below 0 for the column {name}"));
+        }
+        let differs = |column: &&ColumnChunkMetaData| {
+            // A column of lists has a value for each item.
+            column.column_descr().max_rep_level() == 0 && column.num_values() != rows
+        };
+        if let Some(column) = group.columns().iter().find(differs) {
+            let (name, values) = (column.column_path().string(), column.num_values());
+            return Err(format!(
+                "states {rows} rows in row group {number}, whose column {name} has {values} values"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The schema of the columns that are used, and the names of the others.

@@ -71,6 +71,31 @@ fn csv_and_parquet_say_the_same_as_json_lines_where_they_can() {
 }
 
 #[test]
+fn a_parquet_file_that_lies_about_its_number_of_rows_is_refused() {
+    let file = std::fs::read(&plan(RowsFormat::Parquet, "rows.parquet").dataset).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    // Where the numbers stand, as signed numbers in a byte: of the file, and of its two row groups.
+    let (all, [first, second]) = (2_027, [3_179, 4_070]);
+    assert_eq!([file[all], file[first], file[second]], [4 << 1, 3 << 1, 1 << 1]);
+    for (lies, why) in [
+        (&[(all, 5_u8)] as &[(usize, u8)], "states 5 rows, and its row groups state 4"),
+        (&[(all, 3)], "states 3 rows, and its row groups state 4"),
+        (&[(all, 60), (first, 59)], "states 59 rows in row group 1, whose column"),
+        (&[(all, 3), (first, 2)], "states 2 rows in row group 1, whose column"),
+        (&[(all, 3), (second, 0)], "states 0 rows in row group 2, whose column"),
+    ] {
+        let mut lying = file.clone();
+        lies.iter().for_each(|(at, rows)| lying[*at] = rows << 1);
+        let path = folder.path().join("lying.parquet");
+        std::fs::write(&path, lying).unwrap();
+        let dataset = path.to_str().unwrap().to_owned();
+        let lying = RowsPlan { dataset, ..plan(RowsFormat::Parquet, "rows.parquet") };
+        let told = open(lying).err().unwrap().to_string();
+        assert!(told.contains(why), "{told}");
+    }
+}
+
+#[test]
 fn broken_rows_of_parquet_are_left_out_and_told_by_reason_with_their_first_row() {
     let spec = open(plan(RowsFormat::Parquet, "rows-broken.parquet")).unwrap();
     let found: String =

@@ -92,3 +92,36 @@ fn what_is_in_flight_is_judged_at_its_best_and_the_first_crowd_of_a_closed_loop_
     assert!(!certain(PassPlan::closed(8, Bound::requests(100))));
     assert!(certain(PassPlan::closed(4, Bound::requests(100))));
 }
+
+#[test]
+fn a_trial_whose_streams_came_in_bundles_judges_no_times_between_tokens_and_ends_the_search() {
+    let settings = settings("ttft_p50<1s,tpot_p99<50ms");
+    let pass = PassPlan::open(1.0, Bound::requests(200));
+    let at_once = |sent: f64| stream(sent, &[0.0; 4].map(|_| (sent + 20.0, EventKind::Text, None)));
+    let trial = |bundled: u32| {
+        let mut fold = TrialFold::of(&pass, &settings.criteria).unwrap();
+        for index in 0..200 {
+            let sent = f64::from(index) * 1_000.0;
+            let mut record = match index < bundled {
+                true => at_once(sent),
+                false => steady(sent, 20.0, 10.0, 4),
+            };
+            record.index = index;
+            fold.add(&RequestFigures::of(&Timeline::new(&record)));
+        }
+        fold.finish()
+    };
+    let few = trial(20);
+    assert!(!few.lacks_gaps && few.judged[1].len() == few.judged[0].len());
+    let many = trial(21);
+    assert!(many.lacks_gaps && many.judged[1].is_empty() && !many.judged[0].is_empty());
+    assert_eq!(many.counted(), many.judged[0].len() as u64);
+    let mut search = Search::new(settings.clone());
+    search.tell(many.clone());
+    assert_eq!((search.outcome(), search.next()), (Outcome::NotMeasurable, None));
+    assert_eq!(search.interval(), (None, None));
+    // An objective that needs no times between tokens is judged as ever.
+    let mut fold = TrialFold::of(&pass, &of_slo("ttft_p50<1s")).unwrap();
+    fold.add(&RequestFigures::of(&Timeline::new(&at_once(0.0))));
+    assert!(!fold.finish().lacks_gaps);
+}

@@ -59,6 +59,7 @@ fn overwhelmed(planned: u64, missed: u64) -> Trial {
         drain: 0,
         latency_s: 1.0,
         judged: vec![Vec::new()],
+        lacks_gaps: false,
         saturation: None,
     }
 }

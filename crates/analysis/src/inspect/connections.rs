@@ -1,0 +1,245 @@
+//! Times to first token on new connections and on those that were kept. It blames nobody: what stands
+//! between client and server can be either's.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use inferometer_metrics::{Timeline, ttft};
+use inferometer_model::finding::{Finding, code};
+use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
+
+use super::bundles::DELAYED_ACK;
+
+/// Requests that are looked at, by index: those before it.
+const MOST: u32 = 1 << 15;
+/// Fewer pairs, or requests on kept connections, show nothing.
+const FEWEST: usize = 20;
+/// How many standard deviations of a fair coin's heads the pairs must lie off the half: one in a
+/// thousand.
+const DEVIATIONS: f64 = 3.29;
+/// The median difference must be this large, and this share of the smaller median.
+const LEAST_MS: f64 = 1.0;
+const LEAST_SHARE: f64 = 0.2;
+
+/// The least share of requests on kept connections that a delayed acknowledgement explains.
+const LEAST_DELAYED: f64 = 0.2;
+/// A delay of acknowledgements has a sharp lower end: below it, within as much again as it is wide, lie
+/// at most this share of those within.
+const MOST_BELOW: f64 = 0.1;
+/// Connections that carried nothing before acknowledge at once: of as many new ones at least, at most this
+/// share lies there.
+const FEWEST_NEW: usize = 3;
+const MOST_NEW: f64 = 0.2;
+
+/// The requests of a pass whose connection is known to be new or kept.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KeptConnections(Vec<Seen>);
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    sent: Nanos,
+    ended: Nanos,
+    index: u32,
+    kept: bool,
+    ttft_ms: f64,
+}
+
+/// A request on a new connection and one on a kept connection that had as many in flight beside it.
+struct Pair {
+    new_ms: f64,
+    kept_ms: f64,
+}
+
+impl KeptConnections {
+    pub(super) fn add(&mut self, record: &Record) {
+        if record.index >= MOST || !record.streamed {
+            return;
+        }
+        let instants = record.send_start.zip(record.ended);
+        let of_request = ttft::from_sent(&Timeline::new(record));
+        if let (Some((sent, ended)), Some(kept), Some(ttft_ms)) =
+            (instants, record.kept_connection, of_request)
+        {
+            self.0.push(Seen { sent, ended, index: record.index, kept, ttft_ms });
+        }
+    }
+
+    pub(super) fn findings(mut self) -> Vec<Finding> {
+        self.0.sort_unstable_by_key(|seen| (seen.sent, seen.index));
+        [self.differ(), self.delayed()].into_iter().flatten().collect()
+    }
+
+    /// Each request on a new connection with the one on a kept connection that was sent nearest to it with
+    /// as many in flight: where all begin at once, a new connection is no reason to be slow.
+    fn pairs(&self) -> Vec<Pair> {
+        let mut ends: Vec<Nanos> = self.0.iter().map(|seen| seen.ended).collect();
+        ends.sort_unstable();
+        let in_flight = |(at, seen): (usize, &Seen)| {
+            at.saturating_sub(ends.partition_point(|end| *end <= seen.sent))
+        };
+        let levels: Vec<usize> = self.0.iter().enumerate().map(in_flight).collect();
+        let mut kept: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (at, level) in levels.iter().enumerate().filter(|(at, _)| self.0[*at].kept) {
+            kept.entry(*level).or_default().push(at);
+        }
+        let mut pairs = Vec::new();
+        for (at, level) in levels.iter().enumerate().filter(|(at, _)| !self.0[*at].kept) {
+            let Some(same) = kept.get_mut(level).filter(|same| !same.is_empty()) else { continue };
+            let after = same.partition_point(|other| *other < at);
+            let is_nearer_before =
+                after == same.len() || after > 0 && at - same[after - 1] <= same[after] - at;
+            let other = same.remove(if is_nearer_before { after - 1 } else { after });
+            pairs.push(Pair { new_ms: self.0[at].ttft_ms, kept_ms: self.0[other].ttft_ms });
+        }
+        pairs
+    }
+
+    /// Where the kept connection of a pair is the slower one far more often than not, or far less often.
+    fn differ(&self) -> Option<Finding> {
+        let pairs = self.pairs();
+        let n = pairs.len() as f64;
+        let slower = pairs.iter().filter(|pair| pair.kept_ms > pair.new_ms).count();
+        let is_clear = (slower as f64 - n / 2.0).abs() > DEVIATIONS * n.sqrt() / 2.0;
+        if pairs.len() < FEWEST || !is_clear {
+            return None;
+        }
+        let new_ms = median(pairs.iter().map(|pair| pair.new_ms))?;
+        let kept_ms = median(pairs.iter().map(|pair| pair.kept_ms))?;
+        let by_ms = median(pairs.iter().map(|pair| pair.kept_ms - pair.new_ms))?.abs();
+        if by_ms < LEAST_MS.max(LEAST_SHARE * new_ms.min(kept_ms)) {
+            return None;
+        }
+        let message = format!(
+            "The median time to first token is {kept_ms:.1} ms on connections that had carried a \
+             request before and {new_ms:.1} ms on new ones, with as many requests in flight: of {} \
+             pairs of requests the kept connection was slower in {slower}.",
+            pairs.len()
+        );
+        Some(Finding::of(code::KEPT_CONNECTIONS_DIFFER, message))
+    }
+
+    /// Where first tokens on kept connections come as late as an acknowledgement is delayed, and others do
+    /// not.
+    fn delayed(&self) -> Option<Finding> {
+        let width = DELAYED_ACK.end.saturating_sub(DELAYED_ACK.start);
+        let [start, end] = [DELAYED_ACK.start, DELAYED_ACK.end].map(ms);
+        let within = |kept: bool, from: f64, to: f64| {
+            let of = |seen: &&Seen| seen.kept == kept && (from..to).contains(&seen.ttft_ms);
+            self.0.iter().filter(of).count()
+        };
+        let count = |kept: bool| self.0.iter().filter(|seen| seen.kept == kept).count();
+        let (kept, new) = (count(true), count(false));
+        let delayed = within(true, start, end);
+        let below = within(true, start - ms(width), start);
+        if kept < FEWEST
+            || (delayed as f64) < LEAST_DELAYED * kept as f64
+            || below as f64 > MOST_BELOW * delayed as f64
+        {
+            return None;
+        }
+        let new_delayed = within(false, start, end);
+        let new_are_not = new >= FEWEST_NEW && new_delayed as f64 <= MOST_NEW * new as f64;
+        let sooner = within(true, 0.0, start - ms(width));
+        let some_come_sooner = sooner as f64 >= LEAST_DELAYED * kept as f64;
+        if !new_are_not && !some_come_sooner {
+            return None;
+        }
+        let others = match new_are_not {
+            true => format!("and only {new_delayed} of {new} on new ones"),
+            false => format!("and {sooner} came sooner than {:.0} ms", start - ms(width)),
+        };
+        let message = format!(
+            "Of {kept} requests on connections that had carried one before, {delayed} got their first \
+             token {start:.0} to {end:.0} ms after they were sent, {others}: a sender without \
+             TCP_NODELAY waits so long for an acknowledgement."
+        );
+        Some(Finding::of(code::TTFT_AT_DELAYED_ACKNOWLEDGEMENTS, message))
+    }
+}
+
+fn ms(span: Duration) -> f64 {
+    span.as_secs_f64() * 1e3
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_model::fixture::steady;
+
+    /// What is found of requests that are sent so far apart, each with its time to first token, on a new
+    /// connection or a kept one.
+    fn found(apart_ms: f64, requests: impl Iterator<Item = (bool, f64)>) -> Vec<Finding> {
+        let mut seen = KeptConnections::default();
+        for (index, (kept, ttft_ms)) in (0..).zip(requests) {
+            let mut record = steady(f64::from(index) * apart_ms, ttft_ms, 1.0, 4);
+            (record.index, record.kept_connection) = (index, Some(kept));
+            seen.add(&record);
+        }
+        seen.findings()
+    }
+
+    fn codes(findings: &[Finding]) -> Vec<&str> {
+        findings.iter().map(|finding| finding.code.as_str()).collect()
+    }
+
+    /// Every fourth connection is new, and times scatter a little.
+    fn mixed(new_ms: f64, kept_ms: f64) -> impl Iterator<Item = (bool, f64)> {
+        (0..200_u32).map(move |at| {
+            let kept = at % 4 > 0;
+            let scatter = 1.0 + 0.1 * f64::from(at * 7919 % 101) / 101.0;
+            (kept, scatter * if kept { kept_ms } else { new_ms })
+        })
+    }
+
+    #[test]
+    fn a_clear_difference_between_new_and_kept_connections_is_told_in_both_directions() {
+        for (new_ms, kept_ms, is_told) in
+            [(20.0, 20.0, false), (20.0, 21.0, false), (20.0, 30.0, true), (30.0, 20.0, true)]
+        {
+            let findings = found(1_000.0, mixed(new_ms, kept_ms));
+            let expected = ["kept_connections_differ"];
+            assert_eq!(codes(&findings), &expected[..usize::from(is_told)], "{new_ms} {kept_ms}");
+        }
+        let told = &found(1_000.0, mixed(20.0, 30.0))[0].message;
+        assert!(
+            told.contains("of 50 pairs of requests the kept connection was slower in 50"),
+            "{told}"
+        );
+        // Below a millisecond nothing is said, however clear it is.
+        assert_eq!(codes(&found(1_000.0, mixed(1.0, 1.5))), [""; 0]);
+    }
+
+    #[test]
+    fn requests_that_begin_all_at_once_and_a_first_slow_one_are_no_difference() {
+        // A closed loop: the first crowd is slow because it is a crowd.
+        let crowd = (0..200_u32).map(|at| if at < 50 { (false, 500.0) } else { (true, 20.0) });
+        assert_eq!(codes(&found(1.0, crowd)), [""; 0]);
+        let warm_up = (0..200_u32).map(|at| if at == 0 { (false, 500.0) } else { (true, 20.0) });
+        assert_eq!(codes(&found(1_000.0, warm_up)), [""; 0]);
+    }
+
+    #[test]
+    fn first_tokens_that_wait_for_an_acknowledgement_are_told_and_a_slow_server_is_not() {
+        let delayed = |new_ms: f64, kept_ms: f64, sooner: u32| {
+            let requests = (0..100_u32).map(move |at| match at {
+                0..5 => (false, new_ms),
+                _ if at % 10 < sooner => (true, 3.0),
+                _ => (true, kept_ms),
+            });
+            codes(&found(1_000.0, requests)).contains(&"ttft_at_delayed_acknowledgements")
+        };
+        assert!(delayed(3.0, 43.9, 0));
+        // New ones are as slow: it is the server's own time.
+        assert!(!delayed(43.9, 43.9, 0));
+        // Without help of new ones, some must come sooner.
+        assert!(delayed(43.9, 43.9, 3));
+        assert!(!delayed(3.0, 35.0, 0) && !delayed(3.0, 60.0, 0));
+    }
+}

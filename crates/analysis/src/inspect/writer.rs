@@ -1,0 +1,38 @@
+//! Requests that waited for their records' writer. What a request's own record shows of it is its
+//! send_delay, which closed loops are not judged by.
+
+use std::time::Duration;
+
+use inferometer_model::finding::{Finding, code};
+use inferometer_model::process::Process;
+
+/// The finding that no request began for a time because records waited to be written, if so.
+pub fn writer_finding(process: &Process) -> Option<Finding> {
+    let Process { waits_for_writer: count, waited_for_writer_us, wall_us, .. } = *process;
+    let waited = Duration::from_micros(waited_for_writer_us);
+    let share = 100.0 * waited_for_writer_us as f64 / wall_us.max(1) as f64;
+    let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+    let message = format!(
+        "Requests that were due waited {times} for records to be written, {:.3} s in all, which is \
+         {share:.1} % of the pass: meanwhile fewer were in flight than the load asks for, and those \
+         that waited began late (send_delay).",
+        waited.as_secs_f64()
+    );
+    (count > 0).then(|| Finding::of(code::WAITED_FOR_WRITER, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_often_and_how_long_requests_waited_for_the_writer_is_told() {
+        let process = Process { wall_us: 10_000_000, ..Process::default() };
+        assert_eq!(writer_finding(&process), None);
+        let waited = Process { waits_for_writer: 3, waited_for_writer_us: 250_000, ..process };
+        let told = writer_finding(&waited).unwrap();
+        assert_eq!(told.code, "waited_for_writer");
+        assert!(told.message.contains("3 times") && told.message.contains("0.250 s in all"));
+        assert!(told.message.contains("2.5 % of the pass"), "{}", told.message);
+    }
+}

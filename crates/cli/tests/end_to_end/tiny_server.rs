@@ -1,0 +1,65 @@
+//! A server whose answers a test makes, byte for byte: one request a connection, which it then closes. Never a
+//! server of which anything is measured.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+/// A request.
+pub struct Asked {
+    /// Its first line and its fields.
+    pub head: String,
+    /// Its body, as text.
+    pub body: String,
+}
+
+impl Asked {
+    /// Its path, with the query.
+    pub fn path(&self) -> &str {
+        self.head.split(' ').nth(1).unwrap_or_default()
+    }
+}
+
+/// A whole answer, for a status with its reason and further lines of the head.
+pub fn whole(status_and_fields: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status_and_fields}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// Serves what a function answers, until the test's process ends; returns the address.
+pub fn serve(answer: impl Fn(&Asked) -> String + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let answer = Arc::new(answer);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let answer = Arc::clone(&answer);
+            // A connection that carries no request is no error: a client may only look who listens.
+            std::thread::spawn(move || respond(stream, &*answer));
+        }
+    });
+    url
+}
+
+fn respond(mut stream: TcpStream, answer: &impl Fn(&Asked) -> String) -> io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let (mut head, mut length) = (String::new(), 0);
+    while !head.ends_with("\r\n\r\n") {
+        let before = head.len();
+        if reader.read_line(&mut head)? == 0 {
+            return Ok(());
+        }
+        if let Some((name, value)) = head[before..].split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().unwrap_or(0);
+        }
+    }
+    // The body is read too, so that the connection is not reset.
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let body = String::from_utf8_lossy(&body).into_owned();
+    stream.write_all(answer(&Asked { head, body }).as_bytes())
+}

@@ -1,0 +1,48 @@
+//! The small inputs of the fuzz targets, by the same functions that the fuzzer calls: what it has found once is
+//! held on every run of the tests.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[path = "../../../fuzz/src/lib.rs"]
+mod fuzz;
+
+/// Fewer inputs of a target show little, and all of them are to be small.
+const FEWEST: usize = 5;
+const MOST_BYTES: u64 = 300 << 10;
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(name)
+}
+
+fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    entries.map(|entry| entry.expect("an entry").path()).collect()
+}
+
+#[test]
+fn every_seed_of_every_fuzz_target_holds_what_the_target_asserts() {
+    for (target, check) in fuzz::TARGETS {
+        let seeds = files(&folder("seeds").join(target));
+        assert!(seeds.len() >= FEWEST, "{target} has {} seeds", seeds.len());
+        for seed in seeds {
+            // Shown where the test fails.
+            println!("{}", seed.display());
+            check(&fs::read(&seed).expect("a file"));
+        }
+    }
+}
+
+#[test]
+fn every_fuzz_target_is_listed_with_its_seeds_and_these_are_small() {
+    let listed: BTreeSet<&str> = fuzz::TARGETS.iter().map(|(target, _)| *target).collect();
+    let stem = |path: &PathBuf| path.file_stem().expect("a name").to_string_lossy().into_owned();
+    for folder in [folder("fuzz_targets"), folder("seeds")] {
+        let found: BTreeSet<String> = files(&folder).iter().map(stem).collect();
+        assert!(found.iter().map(String::as_str).eq(listed.iter().copied()), "{found:?}");
+    }
+    let seeds = listed.iter().flat_map(|target| files(&folder("seeds").join(target)));
+    let bytes: u64 = seeds.map(|seed| fs::metadata(seed).expect("a file").len()).sum();
+    assert!(bytes <= MOST_BYTES, "{bytes} bytes");
+}

@@ -1,0 +1,41 @@
+//! The framing of a response alone, head first: no panic, and the same head, body and end or the same refusal
+//! however it is cut. The first byte says whether the answer is one to HEAD.
+
+use inferometer_wire::http::{Ended, Head, Piece, ResponseParser};
+
+pub fn check(bytes: &[u8]) {
+    let Some((form, bytes)) = bytes.split_first() else { return };
+    let (at, bytes) = super::cut(bytes);
+    let whole = read(*form, [bytes]);
+    assert_eq!(read(*form, super::in_two(at, bytes)), whole);
+    assert_eq!(read(*form, super::in_pieces(bytes)), whole);
+}
+
+/// What came of a message; nothing where it was refused, for a body that is cut may be passed on in part before
+/// what is wrong with it comes.
+#[derive(Debug, PartialEq)]
+struct Message {
+    status: Option<u16>,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+    ended: Ended,
+    keep_alive: bool,
+}
+
+fn read<'a>(form: u8, pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Message> {
+    let mut parser =
+        if form & 1 == 1 { ResponseParser::to_head_request() } else { ResponseParser::new() };
+    let (mut head, mut body) = (None::<Head>, Vec::new());
+    for piece in pieces {
+        let mut sink = |piece: Piece<'_>| match piece {
+            Piece::Head(found) => head = Some(found.clone()),
+            Piece::Body(bytes) => body.extend_from_slice(bytes),
+            Piece::End => {}
+        };
+        parser.push(piece, &mut sink).ok()?;
+    }
+    let ended = parser.finish();
+    let (status, headers) = head.map(|head| (head.status, head.headers)).unzip();
+    let headers = headers.unwrap_or_default();
+    Some(Message { status, headers, body, ended, keep_alive: parser.keep_alive() })
+}

@@ -1,0 +1,15 @@
+//! A plan file of any text: a plan, or mistakes that each name their key. A plan that was resolved is resolved to
+//! the same one again.
+
+use inferometer_plan::spec::{Known, Spec};
+
+const KNOWN: Known<'_> = Known { dialects: &["openai-chat"], models: &["chatglm3-6b"] };
+
+pub fn check(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(spec) = toml::from_str::<Spec>(text) else { return };
+    match spec.resolve(&KNOWN) {
+        Ok(plan) => assert_eq!(Some(plan), spec.resolve(&KNOWN).ok()),
+        Err(mistakes) => assert!(!mistakes.is_empty()),
+    }
+}

@@ -1,0 +1,40 @@
+//! What a client sends to our servers, the dashboard's among them: no panic, and the same requests or the same
+//! refusal however it is cut. The target of a request is decoded, and a link to it leads to the same page.
+
+use inferometer_http::pages::RequestTarget;
+use inferometer_wire::http::{Request, RequestParser};
+
+/// The limits of the dashboard, made smaller, so that the fuzzer reaches them.
+const HEAD_BYTES: usize = 512;
+const BODY_BYTES: usize = 256;
+
+pub fn check(bytes: &[u8]) {
+    let (at, bytes) = super::cut(bytes);
+    let (requests, refused) = read([bytes]);
+    assert_eq!(read(super::in_two(at, bytes)), (requests.clone(), refused));
+    assert_eq!(read(super::in_pieces(bytes)), (requests.clone(), refused));
+    for request in requests {
+        assert!(request.body.len() <= BODY_BYTES);
+        let target = RequestTarget::parse(&request.target);
+        let link = target.with(&[]);
+        assert_eq!(RequestTarget::parse(&link).with(&[]), link);
+        assert_eq!(RequestTarget::parse(&link).segments(), target.segments());
+    }
+}
+
+/// The whole requests, and whether bytes after them were refused.
+fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Request>, bool) {
+    let mut parser = RequestParser::with_limits(HEAD_BYTES, BODY_BYTES);
+    let mut requests = Vec::new();
+    for mut piece in pieces {
+        loop {
+            match parser.push(piece) {
+                Ok(Some(request)) => requests.push(request),
+                Ok(None) => break,
+                Err(_) => return (requests, true),
+            }
+            piece = &[];
+        }
+    }
+    (requests, false)
+}

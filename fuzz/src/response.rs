@@ -1,0 +1,77 @@
+//! A whole response in any dialect: reading it does not panic, and cut in two or into small pieces it gives the
+//! same events, counts and outcome as the whole. The first byte chooses dialect and form.
+
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{EventKind, Usage};
+use inferometer_model::request::Prompt;
+use inferometer_wire::dialect::dialects;
+use inferometer_wire::exchange::ResponseReader;
+use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};
+
+pub fn check(bytes: &[u8]) {
+    let Some((&choice, bytes)) = bytes.split_first() else { return };
+    let (at, data) = super::cut(bytes);
+    let dialect = usize::from(choice) % dialects().len();
+    let stream = choice & 0x10 != 0;
+    let response = response(choice >> 5, data);
+    let whole = read(dialect, stream, [&response[..]]);
+    assert_eq!(read(dialect, stream, super::in_two(at, &response)), whole);
+    assert_eq!(read(dialect, stream, super::in_pieces(&response)), whole);
+}
+
+/// The data as a response: as it is, or as a body behind a good head, so that the decoders behind
+/// the framing are reached.
+fn response(form: u8, data: &[u8]) -> Vec<u8> {
+    let length = data.len().to_string();
+    let (status, framing, media_type) = match form {
+        0 | 1 => return data.to_vec(),
+        2 => (200, ("transfer-encoding", "chunked"), "text/event-stream"),
+        3 => (200, ("transfer-encoding", "chunked"), "text/plain"),
+        4 => (200, ("content-length", &*length), "application/json"),
+        5 => (503, ("content-length", &*length), "application/json"),
+        6 => (200, ("connection", "close"), "text/event-stream"),
+        _ => (200, ("transfer-encoding", "chunked"), "application/json"),
+    };
+    let mut response = response_head(status, &[framing, ("content-type", media_type)]);
+    if framing.0 == "transfer-encoding" {
+        data.chunks(7).for_each(|chunk| write_chunk(&mut response, chunk));
+        response.extend_from_slice(LAST_CHUNK);
+    } else {
+        response.extend_from_slice(data);
+    }
+    response
+}
+
+/// What is compared. Read indices follow the cuts; so may the words about what is no HTTP.
+#[derive(Debug, PartialEq)]
+struct Reading {
+    events: Vec<(EventKind, u32, Option<u32>)>,
+    text: Option<String>,
+    finish: Option<String>,
+    usage: Usage,
+    status: Option<u16>,
+    keep_alive: bool,
+    outcome: Outcome,
+}
+
+fn read<'a>(dialect: usize, stream: bool, pieces: impl IntoIterator<Item = &'a [u8]>) -> Reading {
+    let prompt = Prompt::Text("a".to_owned());
+    let mut reader = ResponseReader::new(dialects()[dialect], &prompt, stream, true);
+    for (index, piece) in pieces.into_iter().enumerate() {
+        reader.feed(index as u32, piece);
+    }
+    reader.eof();
+    let (outcome, detail) = reader.verdict();
+    assert_eq!(detail.is_none(), outcome == Outcome::Complete);
+    let (status, keep_alive) = (reader.status(), reader.keep_alive());
+    let answer = reader.into_parsed();
+    Reading {
+        events: answer.events.iter().map(|event| (event.kind, event.chars, event.tokens)).collect(),
+        text: answer.text,
+        finish: answer.finish_reason,
+        usage: answer.usage,
+        status,
+        keep_alive,
+        outcome,
+    }
+}
