@@ -130,7 +130,7 @@ fn is_longer(pass: &PassSummary) -> bool {
 
 /// The passes that the throughput of a cell comes from, one of each repeat: of those that load
 /// the server, the load with the most requests per second over the repeats.
-fn loading_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
+pub(crate) fn loading_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
     loads(passes, |pass| pass.kind != PassKind::OneByOne)
         .into_iter()
         .max_by(|a, b| mean_of(a, requests_per_s).total_cmp(&mean_of(b, requests_per_s)))
@@ -138,7 +138,7 @@ fn loading_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
 }
 
 /// The passes that the latencies of a cell come from, one of each repeat.
-fn latency_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
+pub(crate) fn latency_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
     let alone = loads(passes, |pass| pass.kind == PassKind::OneByOne).into_iter().next();
     alone.unwrap_or_else(|| loading_passes(passes))
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::distributions::Distributions;
 use crate::interval::Layout;
 use crate::per_request::PerRequest;
+use crate::range::Ranges;
 
 /// The figures of the requests of one class within a pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +31,9 @@ pub struct ClassSummary {
     /// The distribution of each metric that classes have.
     #[serde(flatten)]
     pub latencies: Distributions,
+    /// Between which ends they lie for the client's own error; nothing where every arrival was exact.
+    #[serde(default, skip_serializing_if = "Ranges::is_empty")]
+    pub ranges: Ranges,
 }
 
 /// Folds the records of a pass by class.
@@ -86,14 +90,20 @@ impl ClassFold {
     /// The classes in the order in which people count: `turn 2` before `turn 10`.
     pub(crate) fn finish(mut self, layout: Option<&Layout>) -> Vec<ClassSummary> {
         self.0.sort_by(|a, b| in_order(&a.name).cmp(&in_order(&b.name)));
-        let summary = |class: Class| ClassSummary {
-            requests_per_s: class.requests_per_s(),
-            class: class.name.into(),
-            planned: class.outcomes.total(),
-            outcomes: class.outcomes,
-            input_tokens: class.input_tokens,
-            output_tokens: class.output_tokens,
-            latencies: class.latencies.finish(layout),
+        let summary = |mut class: Class| {
+            let requests_per_s = class.requests_per_s();
+            let ranges = class.latencies.take_ranges();
+            let latencies = class.latencies.finish(layout);
+            ClassSummary {
+                requests_per_s,
+                class: class.name.into(),
+                planned: class.outcomes.total(),
+                outcomes: class.outcomes,
+                input_tokens: class.input_tokens,
+                output_tokens: class.output_tokens,
+                ranges: ranges.finish(&latencies),
+                latencies,
+            }
         };
         self.0.into_iter().map(summary).collect()
     }

@@ -31,7 +31,7 @@ impl Distributions {
 
     /// The bounds of the client's error of each metric that has one, in the registry's order.
     pub(crate) fn of_bounds(mut of: impl FnMut(&Definition) -> Option<Distribution>) -> Self {
-        Self(registry::bounded().map(|(metric, bound)| (bound.key, of(metric))).collect())
+        Self(registry::bounded().map(|(metric, key)| (key, of(metric))).collect())
     }
 
     /// The distribution of a metric, if it was measured.
@@ -41,7 +41,7 @@ impl Distributions {
 
     /// The distribution of a metric's bound, if there is one.
     pub fn bound(&self, metric: &Definition) -> Option<&Distribution> {
-        self.keyed(metric.bound?.key)
+        self.keyed(metric.bound?.key?)
     }
 
     fn keyed(&self, key: &str) -> Option<&Distribution> {
@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for Distributions {
                 let mut found = Vec::new();
                 while let Some(key) = map.next_key::<String>()? {
                     let results = registry::in_results().map(|(key, _)| key);
-                    let mut keys = results.chain(registry::bounded().map(|(_, of)| of.key));
+                    let mut keys = results.chain(registry::bounded().map(|(_, key)| key));
                     match keys.find(|known| *known == key) {
                         Some(key) => found.push((key, map.next_value()?)),
                         // The other fields of the document that these stand among.

@@ -4,7 +4,7 @@
 
 use crate::blocks::BlockFold;
 use crate::class::ClassFold;
-use crate::instrument::InstrumentFold;
+use crate::instrument::{Instrument, InstrumentFold};
 use crate::interval::{Course, Holds, Intervals, throughput as throughput_interval};
 use crate::observed::{HardwareUse, ServerSays};
 use crate::pass::{Goodput, PassSummary};
@@ -194,7 +194,8 @@ impl PassFold {
     }
 
     /// The summary of what was taken in.
-    pub fn finish(self) -> PassSummary {
+    pub fn finish(mut self) -> PassSummary {
+        let ranges = self.latencies.take_ranges();
         let layout = self.course.layout(&self.holds);
         let intervals = Intervals::of_layout(&layout);
         let layout = layout.as_ref().ok();
@@ -214,6 +215,9 @@ impl PassFold {
         let is_judged = self.latencies.has_gaps() || !self.objectives.iter().any(of_gaps);
         let met = self.window.met.filter(|_| is_judged);
         let (server, hardware) = observed(&self.window, &self.observed);
+        let latencies = self.latencies.finish(layout);
+        let instrument =
+            Instrument { ranges: ranges.finish(&latencies), ..self.instrument.finish() };
         PassSummary {
             kind: self.kind,
             load: self.load,
@@ -241,14 +245,14 @@ impl PassFold {
                 requests_per_s: goodput::requests_per_s(&self.window),
                 attainment: goodput::attainment(&self.window),
             }),
-            latencies: self.latencies.finish(layout),
+            latencies,
             intervals,
             classes: self.classes.finish(layout),
             blocks,
             serving_run,
             server,
             hardware,
-            instrument: self.instrument.finish(),
+            instrument,
         }
     }
 }

@@ -2,14 +2,18 @@
 //! the interval is in which an event may have arrived. Never a judgement: see
 //! [`crate::validity`].
 
-use inferometer_metrics::{Definition, Timeline, arrival_widths, registry};
+use std::time::Duration;
+
+use inferometer_metrics::{Definition, Slack, Timeline, Widths, registry};
 use inferometer_model::process::Process;
 use inferometer_model::record::Read;
+use inferometer_model::time::Nanos;
 use inferometer_stats::{Distribution, Pool, VALUES_KEPT, Weighted};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::column::Column;
 use crate::distributions::Distributions;
-use crate::per_request::Column;
+use crate::range::Ranges;
 
 /// The instrument's own error: what it adds to the figures above it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +30,13 @@ pub struct Instrument {
     /// request, or per gap between tokens.
     #[serde(flatten, deserialize_with = "bounds")]
     pub bounds: Distributions,
+    /// Between which ends the figures of the pass lie for the client's own error, by metric and statistic. A
+    /// metric is absent where every arrival that it rests on was exact.
+    #[serde(default, skip_serializing_if = "Ranges::is_empty")]
+    pub ranges: Ranges,
+    /// How much earlier than measured the last request can have ended; left out where that is exact.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub end_width_us: f64,
     /// Events that shared their read with a later token event.
     pub coalesced_events: u64,
     /// What no record shows; absent where nothing was measured, and in logs of earlier versions.
@@ -38,6 +49,10 @@ impl Default for Instrument {
     fn default() -> Self {
         InstrumentFold::default().finish()
     }
+}
+
+fn is_zero(width: &f64) -> bool {
+    *width == 0.0
 }
 
 /// Logs of earlier versions have fewer bounds.
@@ -55,10 +70,12 @@ pub(crate) struct InstrumentFold {
     widths_us: Pool,
     bounds_us: Vec<(&'static Definition, Column)>,
     coalesced: u64,
-    /// Widths of one record's arrivals in microseconds, kept to use its memory again.
-    widths: Vec<f64>,
+    /// When the last request ended, as measured and at the earliest.
+    last_end: Option<(Nanos, Nanos)>,
+    /// Widths of one record's arrivals, kept to use their memory again.
+    widths: Widths,
     /// Bounds of one request, kept to use their memory again.
-    bounds: Vec<Weighted>,
+    bounds: Vec<Slack>,
 }
 
 impl Default for InstrumentFold {
@@ -73,7 +90,8 @@ impl Default for InstrumentFold {
                 .filter_map(|(metric, _)| Some((metric, Column::of(metric)?)))
                 .collect(),
             coalesced: 0,
-            widths: Vec::new(),
+            last_end: None,
+            widths: Widths::default(),
             bounds: Vec::new(),
         }
     }
@@ -89,6 +107,12 @@ impl InstrumentFold {
         let lateness = record.reads.iter().filter_map(late_us);
         let lateness = lateness.map(|value| Weighted { value, weight: 1.0 });
         self.lateness_us.add_request(|pool| pool.extend(lateness));
+        self.widths.read(record);
+        if let Some((_, ended)) = record.send_start.zip(record.ended) {
+            let earliest = ended - Duration::from_secs_f64(self.widths.end / 1e3);
+            let (last, at_the_earliest) = self.last_end.unwrap_or_default();
+            self.last_end = Some((last.max(ended), at_the_earliest.max(earliest)));
+        }
         if !timeline.record.streamed {
             return;
         }
@@ -97,11 +121,10 @@ impl InstrumentFold {
             self.coalesced += u64::from(read_before == Some(event.read));
             read_before = Some(event.read);
         }
-        self.widths.clear();
-        self.widths.extend(arrival_widths(record).map(|width| width.as_secs_f64() * 1e6));
-        let widths = self.widths.iter().map(|&value| Weighted { value, weight: 1.0 });
+        let widths = self.widths.events.iter();
+        let widths = widths.map(|&ms| Weighted { value: ms * 1e3, weight: 1.0 });
         self.widths_us.add_request(|pool| append(widths, pool));
-        if record.outcome.is_complete() && !self.widths.is_empty() {
+        if record.outcome.is_complete() && !self.widths.events.is_empty() {
             self.add_bounds(timeline);
         }
     }
@@ -112,10 +135,11 @@ impl InstrumentFold {
             self.bounds.clear();
             (bound.of)(timeline, &self.widths, &mut self.bounds);
             let bounds = self.bounds.iter();
+            let bounds = bounds.map(|of| Weighted { value: of.larger() * 1e3, weight: of.weight });
             match column {
                 Column::Requests(sample, _) => sample.extend(bounds.map(|bound| bound.value)),
                 Column::Pooled(pool, _) => {
-                    pool.add_request(|pool| append(bounds.copied(), pool));
+                    pool.add_request(|pool| append(bounds, pool));
                 }
             }
         }
@@ -131,6 +155,10 @@ impl InstrumentFold {
                 let at = self.bounds_us.iter().position(|(of, _)| *of == metric)?;
                 self.bounds_us.swap_remove(at).1.finish(None)
             }),
+            ranges: Ranges::default(),
+            end_width_us: self
+                .last_end
+                .map_or(0.0, |(last, earliest)| last.since(earliest).as_secs_f64() * 1e6),
             coalesced_events: self.coalesced,
             process: None,
         }
@@ -155,7 +183,7 @@ fn append(values: impl Iterator<Item = Weighted>, pool: &mut Vec<Weighted>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_metrics::{e2e, itl, tpot, ttft};
+    use inferometer_metrics::{arrival_widths, e2e, itl, tpot, ttft};
     use inferometer_model::fixture::{LATENESS_MS, stream};
     use inferometer_model::outcome::Outcome;
     use inferometer_model::record::EventKind::{EmptyText, Role, Text, Usage};
@@ -166,13 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_token_event_of_a_read_is_exact() {
-        // The socket was empty at 10.02 ms; then three tokens and a usage lay in one read.
+    fn only_the_last_event_of_a_read_is_exact() {
+        // The socket was empty at 10.02 ms; then three tokens and a usage lay in one read, and its stamp
+        // may be that of the usage.
         let events =
             [(10.0, Text), (40.0, Text), (40.0, Text), (40.0, Text), (40.0, Usage), (50.0, Text)];
         let record = stream(0.0, &events.map(|(at, kind)| (at, kind, None)));
         let shared = 30.0 - LATENESS_MS;
-        assert_eq!(widths_ms(&record), [0.0, shared, shared, 0.0, 0.0]);
+        assert_eq!(widths_ms(&record), [0.0, shared, shared, shared, 0.0]);
     }
 
     #[test]

@@ -5,6 +5,8 @@ use inferometer_metrics::slo::{JudgedMetric, Objective, Statistic};
 
 use crate::cell::Cell;
 use crate::pass::PassSummary;
+use crate::range::Trust;
+use crate::trust;
 use crate::verdict::SloResult;
 
 /// Judges each objective on each pass of each cell that it speaks of.
@@ -29,12 +31,53 @@ pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
 
 fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResult {
     let measured = measure(objective.metric, objective.statistic, pass);
+    let (undecided, too_few) = (undecided(objective, pass), too_few(objective, pass));
     SloResult {
         objective: objective.text.clone(),
         place: cell.place(pass),
         measured: measured.map(|value| value / objective.unit.in_metric_units()),
         met: measured.is_some_and(|value| objective.comparison.holds(value, objective.limit)),
+        undecided,
+        too_few,
     }
+}
+
+/// A sentence where the figure is not trusted, and the limit lies among what the truth can be.
+fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
+    let definition = objective.metric.definition();
+    let (range, why) = match objective.metric.is_distribution() {
+        true => {
+            (trust::latency(pass, definition, objective.statistic?), trust::why_of_latency(pass))
+        }
+        false if objective.metric.is_throughput() => {
+            (trust::rate(pass, pass.figure(definition)), trust::why_of_rate(pass))
+        }
+        false => return None,
+    };
+    let range = range.filter(|range| range.trust != Trust::Trusted)?;
+    let holds = |end| objective.comparison.holds(end, objective.limit);
+    // Without two ends nothing is known of how far the truth may lie away.
+    let is_open = range.low == range.high || holds(range.low) != holds(range.high);
+    let ends = match range.low == range.high {
+        true => String::new(),
+        false => format!(", between {:.3} and {:.3}", range.low, range.high),
+    };
+    is_open.then(|| format!("the truth may lie on either side of the limit{ends}, because {why}"))
+}
+
+/// A sentence where there are so few values that the percentile is hardly more than their largest.
+fn too_few(objective: &Objective, pass: &PassSummary) -> Option<String> {
+    let values = pass.latency(objective.metric.definition())?;
+    let statistic = objective.statistic?;
+    let needed = (1.0 / (1.0 - statistic.share()?)).round() as u64;
+    (values.n < needed).then(|| {
+        format!(
+            "a {} of {} values is little more than their largest, and cannot decide this: it takes \
+             {needed} or more",
+            statistic.name(),
+            values.n
+        )
+    })
 }
 
 /// What was measured of a pass, in the metric's unit.

@@ -4,11 +4,14 @@
 
 pub mod blocks;
 pub mod class;
+mod column;
 pub mod distributions;
 pub mod instrument;
 pub mod interval;
 pub mod observed;
 mod per_request;
+pub mod range;
+mod range_fold;
 pub mod serving_run;
 
 pub mod pass;
@@ -23,6 +26,7 @@ pub mod inspect;
 pub mod judge;
 pub mod repeats;
 pub mod search;
+pub mod trust;
 pub mod validity;
 pub mod verdict;
 

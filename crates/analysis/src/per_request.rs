@@ -1,143 +1,18 @@
 //! The values of metrics that requests and tokens have, gathered over a pass or a class.
 
-use inferometer_metrics::{Definition, Gaps, Over, Timeline, Value, registry};
-use inferometer_stats::{Distribution, Pool, Sample, Weighted, weighted_percentile};
+use inferometer_metrics::{Definition, Gaps, Over, Timeline, registry};
 
+use crate::column::Column;
 use crate::distributions::Distributions;
-use crate::interval::{Layout, Part, Series};
+use crate::interval::Layout;
+use crate::range_fold::RangeFold;
 
 /// A column for each metric whose distribution results hold.
 #[derive(Clone, Debug)]
 pub(crate) struct PerRequest {
     columns: Vec<(&'static Definition, Column)>,
     gaps: Gaps,
-}
-
-/// The values of one metric, and which requests they are of.
-#[derive(Clone, Debug)]
-pub(crate) enum Column {
-    /// One value per request, and where each is in the course of the pass.
-    Requests(Sample, Vec<u32>),
-    /// Several values per request; of each request what it brought, and how many samples.
-    Pooled(Pool, Vec<(Part, u32)>),
-}
-
-impl Column {
-    /// An empty one; none for a metric of whole passes.
-    pub(crate) fn of(metric: &Definition) -> Option<Self> {
-        match metric.value {
-            Value::Request(_) => Some(Self::Requests(Sample::default(), Vec::new())),
-            Value::Pooled(_) => Some(Self::Pooled(Pool::default(), Vec::new())),
-            Value::Pass(_) => None,
-        }
-    }
-
-    /// Takes in the values of a request, which is `at` this place in the course of its pass.
-    fn add(&mut self, metric: &Definition, timeline: &Timeline<'_>, at: Option<u32>) {
-        match (metric.value, self) {
-            (Value::Request(value), Self::Requests(sample, places)) => {
-                let Some(value) = value(timeline) else { return };
-                sample.extend([value]);
-                places.extend(at);
-            }
-            (Value::Pooled(append), Self::Pooled(pool, parts)) => {
-                let added = pool.add_request(|values| append(timeline, values));
-                if let (Some(at), true) = (at, added.weight > 0.0) {
-                    let part = Part { at, total: added.total, weight: added.weight };
-                    parts.push((part, added.samples as u32));
-                }
-            }
-            _ => unreachable!("invariant: a column is of its metric's kind"),
-        }
-    }
-
-    /// The distribution, with intervals where the pass has a layout that carries them.
-    pub(crate) fn finish(self, layout: Option<&Layout>) -> Option<Distribution> {
-        match self {
-            Self::Requests(mut sample, places) => {
-                let parts = layout.and_then(|_| of_requests(&sample, &places));
-                let mut found = sample.distribution()?;
-                if let (Some(layout), Some(parts)) = (layout, parts) {
-                    let values: Vec<f64> = parts.iter().map(|part| part.total).collect();
-                    let sorted = sample.values().unwrap_or_default();
-                    let below = |value: f64| {
-                        values.iter().map(|of| f64::from(u8::from(*of <= value))).collect()
-                    };
-                    let between = |[low, high]: [f64; 2], largest: f64| {
-                        let n = sorted.len() as f64;
-                        let (low, high) = (low * n, high * n + 1.0);
-                        let within = low >= 1.0 && high <= n * largest;
-                        within.then(|| {
-                            [low.floor(), high.ceil()].map(|rank| sorted[rank as usize - 1])
-                        })
-                    };
-                    add_intervals(&mut found, layout, parts, below, between);
-                }
-                Some(found)
-            }
-            Self::Pooled(mut pool, parts) => {
-                let in_order = layout.and_then(|_| pool.samples()).map(<[Weighted]>::to_vec);
-                let mut found = pool.distribution()?;
-                if let (Some(layout), false) = (layout, parts.is_empty()) {
-                    let counts: Vec<usize> = parts.iter().map(|part| part.1 as usize).collect();
-                    let parts = parts.into_iter().map(|part| part.0).collect();
-                    let sorted = pool.samples().unwrap_or_default();
-                    let below = |value: f64| match &in_order {
-                        Some(samples) => weights_below(samples, &counts, value),
-                        None => Vec::new(),
-                    };
-                    let between = |[low, high]: [f64; 2], largest: f64| {
-                        let within = low > 0.0 && high < largest && !sorted.is_empty();
-                        within.then(|| [low, high].map(|share| weighted_percentile(sorted, share)))
-                    };
-                    add_intervals(&mut found, layout, parts, below, between);
-                }
-                Some(found)
-            }
-        }
-    }
-}
-
-/// The parts of values that are one per request; none where there are more than are kept.
-fn of_requests(sample: &Sample, places: &[u32]) -> Option<Vec<Part>> {
-    let values = sample.values().filter(|values| values.len() == places.len())?;
-    let part = |(&total, &at): (&f64, &u32)| Part { at, total, weight: 1.0 };
-    Some(values.iter().zip(places).map(part).collect())
-}
-
-/// How much weight of each request's samples is not above a value.
-fn weights_below(samples: &[Weighted], counts: &[usize], value: f64) -> Vec<f64> {
-    let mut rest = samples;
-    let each = counts.iter().map(|&count| {
-        let (own, others) = rest.split_at(count.min(rest.len()));
-        rest = others;
-        own.iter().filter(|sample| sample.value <= value).map(|sample| sample.weight).sum()
-    });
-    each.collect()
-}
-
-/// Adds the intervals of mean and percentiles. `below` gives how much of each part is not above a
-/// value, `between` the values at two shares, if they are among those known up to the largest share.
-fn add_intervals(
-    found: &mut Distribution,
-    layout: &Layout,
-    parts: Vec<Part>,
-    below: impl Fn(f64) -> Vec<f64>,
-    between: impl Fn([f64; 2], f64) -> Option<[f64; 2]>,
-) {
-    let Some(series) = Series::new(layout, &parts) else { return };
-    let Some(mean) = series.mean() else { return };
-    (found.mean_ci, found.effective_n) = (Some(mean.interval), Some(mean.effective));
-    let interval = |share: f64, value: f64| {
-        let shares = series.shares(share, value, &below(value), mean.effective)?;
-        between(shares, series.largest_share(value))
-    };
-    found.p50_ci = interval(0.50, found.p50);
-    found.p90_ci = interval(0.90, found.p90);
-    found.p99_ci = interval(0.99, found.p99);
-    if found.p99_ci.is_none() {
-        found.p99_needs = Some(series.needs_for_p99(mean.effective));
-    }
+    ranges: RangeFold,
 }
 
 impl PerRequest {
@@ -145,7 +20,7 @@ impl PerRequest {
     pub(crate) fn new(is_wanted: impl Fn(&Definition) -> bool) -> Self {
         let wanted = registry::in_results().map(|(_, metric)| metric).filter(|it| is_wanted(it));
         let columns = wanted.filter_map(|metric| Some((metric, Column::of(metric)?))).collect();
-        Self { columns, gaps: Gaps::default() }
+        Self { columns, gaps: Gaps::default(), ranges: RangeFold::default() }
     }
 
     /// Takes in a request, by each metric that counts it; it is `at` this place in the course of its
@@ -155,6 +30,7 @@ impl PerRequest {
         if is_complete {
             self.gaps.add(timeline.record);
         }
+        self.ranges.add(timeline, &self.columns);
         for (metric, column) in &mut self.columns {
             if is_complete || metric.over == Over::Sent {
                 column.add(metric, timeline, at);
@@ -165,6 +41,11 @@ impl PerRequest {
     /// Whether times between tokens are known.
     pub(crate) fn has_gaps(&self) -> bool {
         self.gaps.are_known()
+    }
+
+    /// What is known of the ends between which the figures lie, apart from the figures.
+    pub(crate) fn take_ranges(&mut self) -> RangeFold {
+        std::mem::take(&mut self.ranges)
     }
 
     /// The distributions, with intervals where the pass has a layout that carries them.

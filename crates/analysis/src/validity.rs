@@ -1,44 +1,40 @@
-//! Whether the instrument vouches for a run: its own error, held against the figures.
+//! Whether the instrument vouches for a run: for the figures that it is made for. Which figures those
+//! are that it does not vouch for: [`crate::trust`].
 //!
 //! Never here: a figure of the server's. A run on a slow server is as valid as on a fast one.
 
 use crate::cell::Cell;
 use crate::pass::PassSummary;
-use crate::verdict::Validity;
+use crate::prediction::Columns;
+use crate::range::Trust;
+use crate::trust;
+use crate::verdict::{SloResult, Validity};
 use inferometer_load::PassKind;
-use inferometer_metrics::{Definition, registry, send_delay};
+use inferometer_metrics::send_delay;
 
-/// The largest error bound of a median, as a share of it.
-const LARGEST_SHARE_OF_P50: f64 = 0.01;
-/// The largest error bound of a 99th percentile, as a share of it.
-const LARGEST_SHARE_OF_P99: f64 = 0.05;
 /// The largest 99th percentile of send_delay, as a share of the mean gap between arrivals.
 const LARGEST_SHARE_OF_GAP: f64 = 0.05;
 /// The largest 99th percentile of send_delay in any case, in milliseconds.
 const LARGEST_SEND_DELAY_MS: f64 = 10.0;
 
-/// The largest share of a pass that the event loop may have been stopped, and the time of stalls
-/// below which nothing is said.
-const LARGEST_SHARE_STALLED: f64 = 0.05;
-const SMALLEST_STALLS_US: u64 = 100_000;
-/// The largest share of a pass that the event loop may have been at work, and the length of a
-/// pass below which nothing is said.
-const LARGEST_SHARE_BUSY: f64 = 0.95;
-const SHORTEST_PASS_US: u64 = 500_000;
-
-/// Judges every pass of a run. One reason for each rule that was broken, however often: a
-/// sentence with the pass that broke it most and the number of passes that broke it.
+/// Judges every pass of a run, and its objectives. One reason for each rule that was broken, however
+/// often: a sentence with the place that broke it most and the number of places that broke it.
 ///
-/// The rules: the error bounds of metrics stay within 1 % of the median and 5 % of the
-/// 99th percentile (a figure of zero has no share to hold them against: tokens came together, which
-/// a finding says); in open loops the 99th percentile of send_delay stays within 5 % of the mean gap
-/// between arrivals and within 10 ms; nothing was dropped; something completed. A rule whose figure is absent is not
-/// broken.
-pub fn judge(cells: &[Cell]) -> (Validity, Vec<String>) {
-    let rules: [fn(&PassSummary) -> Option<Breach>; 4] = [send_delay, dropped, stalled, busy];
+/// The rules: something completed; the client vouches for the four figures of each cell, and its error
+/// leaves no objective open; in open loops the 99th percentile of send_delay stays within 5 % of the mean
+/// gap between arrivals and within 10 ms; nothing was dropped. A rule whose figure is absent is not
+/// broken. A figure elsewhere that the client does not vouch for says so where it stands.
+pub fn judge(cells: &[Cell], objectives: &[SloResult]) -> (Validity, Vec<String>) {
+    let rules: [fn(&PassSummary) -> Option<Breach>; 2] = [send_delay, dropped];
+    let columns = Columns::NAMES.into_iter();
+    let open = objectives.iter().filter_map(|objective| {
+        let why = objective.undecided.as_ref()?;
+        Some(format!("{}: {} is not decided: {why}.", objective.place, objective.objective))
+    });
     let reasons: Vec<String> = worst(cells, nothing)
         .into_iter()
-        .chain(registry::bounded().filter_map(|(of, _)| worst(cells, |pass| bounded(pass, of))))
+        .chain(columns.filter_map(|name| not_vouched_for(cells, name)))
+        .chain(open)
         .chain(rules.into_iter().filter_map(|rule| worst(cells, rule)))
         .collect();
     let validity = if reasons.is_empty() { Validity::Valid } else { Validity::Suspect };
@@ -51,15 +47,20 @@ struct Breach {
     sentence: String,
 }
 
-/// The sentence of the worst breach of one rule.
+/// The sentence of the worst breach of one rule of passes.
 fn worst(cells: &[Cell], rule: impl Fn(&PassSummary) -> Option<Breach>) -> Option<String> {
     let passes = cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
-    let breaches: Vec<(String, Breach)> =
-        passes.filter_map(|(cell, pass)| Some((cell.place(pass), rule(pass)?))).collect();
-    let others = match breaches.len() {
-        0 | 1 => String::new(),
-        2 => " The same rule is broken in 1 other pass.".to_owned(),
-        n => format!(" The same rule is broken in {} other passes.", n - 1),
+    let breaches = passes.filter_map(|(cell, pass)| Some((cell.place(pass), rule(pass)?)));
+    told(breaches.collect(), "pass")
+}
+
+/// The sentence of the worst breach, and in how many other places the rule is broken.
+fn told(breaches: Vec<(String, Breach)>, kind: &str) -> Option<String> {
+    let others = match (breaches.len(), kind) {
+        (0 | 1, _) => String::new(),
+        (2, _) => format!(" The same rule is broken in 1 other {kind}."),
+        (n, "pass") => format!(" The same rule is broken in {} other passes.", n - 1),
+        (n, _) => format!(" The same rule is broken in {} other {kind}s.", n - 1),
     };
     let (place, breach) =
         breaches.into_iter().max_by(|a, b| a.1.times_allowed.total_cmp(&b.1.times_allowed))?;
@@ -73,38 +74,22 @@ fn nothing(pass: &PassSummary) -> Option<Breach> {
     })
 }
 
-/// The worse breach of the limits of a figure's median and 99th percentile.
-fn bounded(pass: &PassSummary, metric: &Definition) -> Option<Breach> {
-    let name = metric.title;
-    let (bound_us, figure_ms) = (pass.instrument.bounds.bound(metric)?, pass.latency(metric)?);
-    let statistics = [
-        ("median", bound_us.p50, figure_ms.p50, LARGEST_SHARE_OF_P50),
-        ("99th percentile", bound_us.p99, figure_ms.p99, LARGEST_SHARE_OF_P99),
-    ];
-    let breaches = statistics.into_iter().filter_map(|(statistic, bound_us, figure_ms, share)| {
-        let (bound_ms, allowed_ms) = (bound_us * 1e-3, share * figure_ms);
-        (allowed_ms > 0.0 && bound_ms > allowed_ms).then(|| Breach {
-            times_allowed: bound_ms / allowed_ms,
-            sentence: format!(
-                "the {statistic} of {name} is {figure_ms:.3} ms, but the client's error bound on \
-                 it is {bound_ms:.3} ms, more than {} % of it ({}).",
-                share * 100.0,
-                cause(pass)
-            ),
+/// A figure of the main table that the client does not vouch for.
+fn not_vouched_for(cells: &[Cell], name: &str) -> Option<String> {
+    let breaches = cells.iter().filter_map(|cell| {
+        let figure = trust::columns(cell).into_iter().find(|figure| figure.name == name)?;
+        let (value, range) = figure.value.zip(figure.range)?;
+        (range.trust == Trust::NotVouchedFor).then(|| {
+            let ends = match range.low == range.high {
+                true => String::new(),
+                false => format!(", the truth lies between {:.3} and {:.3}", range.low, range.high),
+            };
+            let why = trust::why_of_column(cell, name);
+            let sentence = format!("{name} is {value:.3}{ends}: {why}.");
+            (cell.plan().to_string(), Breach { times_allowed: range.off(value) / value, sentence })
         })
     });
-    breaches.max_by(|a, b| a.times_allowed.total_cmp(&b.times_allowed))
-}
-
-/// Where error bounds come from.
-fn cause(pass: &PassSummary) -> String {
-    let instrument = &pass.instrument;
-    match instrument.reads - instrument.kernel_stamped_reads {
-        0 => format!("{} token events shared a read with a later one", instrument.coalesced_events),
-        unstamped => {
-            format!("{unstamped} of {} reads bore no stamp of the kernel's", instrument.reads)
-        }
-    }
+    told(breaches.collect(), "cell")
 }
 
 fn send_delay(pass: &PassSummary) -> Option<Breach> {
@@ -134,35 +119,6 @@ fn dropped(pass: &PassSummary) -> Option<Breach> {
     (dropped > 0).then(|| Breach {
         times_allowed: dropped as f64,
         sentence: format!("{dropped} of {} planned requests were dropped.", pass.planned),
-    })
-}
-
-fn stalled(pass: &PassSummary) -> Option<Breach> {
-    let process = pass.instrument.process?;
-    let share = process.stalled_us as f64 / process.wall_us as f64;
-    let breach = process.stalled_us >= SMALLEST_STALLS_US && share > LARGEST_SHARE_STALLED;
-    breach.then(|| Breach {
-        times_allowed: share / LARGEST_SHARE_STALLED,
-        sentence: format!(
-            "the client stood still for {:.1} % of the pass, {:.3} s in all: in that time nothing \
-             was sent or read.",
-            share * 100.0,
-            process.stalled_us as f64 * 1e-6
-        ),
-    })
-}
-
-fn busy(pass: &PassSummary) -> Option<Breach> {
-    let process = pass.instrument.process?;
-    let share = process.busy_us as f64 / process.wall_us as f64;
-    let breach = process.wall_us >= SHORTEST_PASS_US && share > LARGEST_SHARE_BUSY;
-    breach.then(|| Breach {
-        times_allowed: share / LARGEST_SHARE_BUSY,
-        sentence: format!(
-            "the client's event loop was at work for {:.1} % of the pass: the client may have been \
-             the bottleneck.",
-            share * 100.0
-        ),
     })
 }
 

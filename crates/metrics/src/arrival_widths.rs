@@ -7,16 +7,44 @@ use inferometer_model::record::Record;
 /// How long before its stamp each token event may have arrived, in the order of the events.
 ///
 /// If several segments wait in the socket's buffer, the kernel gives only the stamp of the last one.
-/// So the stamp is exact for the last token event of a read. The others arrived between the last
-/// instant at which the socket was seen to be empty and the stamp. Without a kernel stamp this holds
-/// for every event of the read, also for the last one: it may have waited in the buffer.
+/// So the stamp is exact for the last event of a read, whatever it carries. The others arrived between
+/// the last instant at which the socket was seen to be empty and the stamp. Without a kernel stamp this
+/// holds for every event of the read, also for the last one: it may have waited in the buffer.
 pub fn arrival_widths(record: &Record) -> impl Iterator<Item = Duration> {
-    let mut events = record.token_events().peekable();
-    std::iter::from_fn(move || {
-        let event = events.next()?;
+    let events = record.events.iter().enumerate().filter(|(_, event)| event.kind.is_token());
+    events.map(|(at, event)| {
         let read = &record.reads[event.read as usize];
-        let shared = events.peek().is_some_and(|next| next.read == event.read);
+        let shared = record.events.get(at + 1).is_some_and(|next| next.read == event.read);
         let exact = read.kernel.is_some() && !shared;
-        Some(if exact { Duration::ZERO } else { read.arrival().since(read.empty_before) })
+        if exact { Duration::ZERO } else { read.arrival().since(read.empty_before) }
     })
+}
+
+/// How long before its stamp each arrival of a request may have been, in milliseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Widths {
+    /// Of its token events, in their order; empty where nothing was streamed.
+    pub events: Vec<f64>,
+    /// Of its end.
+    pub end: f64,
+}
+
+impl Widths {
+    /// Takes those of another record.
+    pub fn read(&mut self, record: &Record) {
+        self.events.clear();
+        if record.streamed {
+            self.events.extend(arrival_widths(record).map(|width| width.as_secs_f64() * 1e3));
+        }
+        self.end = record.reads.last().zip(record.ended).map_or(0.0, |(last, ended)| {
+            // The end of a connection bears no stamp: it came after the last read.
+            let earliest = if last.kernel.is_some() { last.arrival() } else { last.empty_before };
+            ended.since(earliest).as_secs_f64() * 1e3
+        });
+    }
+
+    /// Whether every stamp is exact.
+    pub fn are_none(&self) -> bool {
+        self.end == 0.0 && self.events.iter().all(|&width| width == 0.0)
+    }
 }

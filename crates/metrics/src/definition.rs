@@ -7,7 +7,7 @@ use serde::Serialize;
 use inferometer_model::time::Nanos;
 use inferometer_stats::Weighted;
 
-use super::{Origin, Statistic, Timeline, Window};
+use super::{Origin, Statistic, Timeline, Widths, Window};
 
 /// A metric: what its name means, and how it is computed.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -54,7 +54,7 @@ pub struct Definition {
     /// The columns that tables of passes have of it. A metric with such a column is drawn as a whole too.
     #[serde(skip)]
     pub in_tables: &'static [Statistic],
-    /// How far the client can be off with it; absent where results hold no such bound.
+    /// How far the client can be off with it; absent where it is of the client's own instants alone.
     #[serde(skip)]
     pub bound: Option<ErrorBound>,
     /// Its column in exported rows of requests.
@@ -102,11 +102,35 @@ impl Definition {
 /// How far the client can be off with a metric, for no arrival is later than its stamp.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorBound {
-    /// The key of its distribution in results, in microseconds: `ttft_bound_us`.
-    pub key: &'static str,
-    /// Appends the bounds of a completed request, from how far before its stamp each of its token
-    /// events may have arrived: at least one.
-    pub of: fn(&Timeline<'_>, &[f64], &mut Vec<Weighted>),
+    /// The key under which results hold how far off single values can be, in microseconds:
+    /// `ttft_bound_us`; absent where another metric's says it.
+    pub key: Option<&'static str>,
+    /// Appends, for each value of a completed request in their order, how far from it the truth can
+    /// lie.
+    pub of: fn(&Timeline<'_>, &Widths, &mut Vec<Slack>),
+}
+
+/// How far from a value the truth can lie, in the value's unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Slack {
+    /// How much smaller the truth can be.
+    pub below: f64,
+    /// How much larger.
+    pub above: f64,
+    /// How many tokens or events the value stands for.
+    pub weight: f64,
+}
+
+impl Slack {
+    /// That of one value of a request, which can only be too large.
+    pub fn below(below: f64) -> Self {
+        Self { below, above: 0.0, weight: 1.0 }
+    }
+
+    /// How far from the value the truth can lie on either side.
+    pub fn larger(self) -> f64 {
+        self.below.max(self.above)
+    }
 }
 
 /// The column of a metric in exported rows of requests, under its `result_key`.

@@ -1,10 +1,10 @@
 //! E2E: end-to-end latency. Never stretched by a late usage event.
 
-use inferometer_stats::Weighted;
 use inferometer_stats::buckets::REQUEST_S;
 
 use super::{
-    Definition, ErrorBound, Exported, Judged, Live, OnRequests, Origin, Statistic, Timeline, Value,
+    Definition, ErrorBound, Exported, Judged, Live, OnRequests, Origin, Slack, Statistic, Timeline,
+    Value, Widths,
 };
 
 /// E2E from the send: what the published tables call latency.
@@ -24,7 +24,7 @@ pub static FROM_SENT: Definition = Definition {
         needs_stream: false,
     }),
     in_tables: &[Statistic::P50, Statistic::P99],
-    bound: Some(ErrorBound { key: "e2e_bound_us", of: width_of_last }),
+    bound: Some(ErrorBound { key: Some("e2e_bound_us"), of: slack }),
     exported: Some(Exported { place: 3, about: "Latency to the last output, from the send." }),
     live: Some(Live {
         place: 3,
@@ -51,6 +51,7 @@ pub static FROM_DUE: Definition = Definition {
         at_least: |request| request.at.ms_after(request.due),
         needs_stream: false,
     }),
+    bound: Some(ErrorBound { key: None, of: slack }),
     exported: Some(Exported { place: 4, about: "The same from the due time." }),
     ..Definition::DEFAULT
 };
@@ -71,6 +72,14 @@ fn e2e_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
     Some(end.ms_after(timeline.origin(origin)?))
 }
 
-fn width_of_last(_: &Timeline<'_>, widths_us: &[f64], bounds: &mut Vec<Weighted>) {
-    bounds.extend(widths_us.last().map(|&value| Weighted { value, weight: 1.0 }));
+fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
+    slacks.extend(width_of_last(timeline, widths).map(Slack::below));
+}
+
+/// How much shorter than measured E2E can have been, in milliseconds.
+pub(crate) fn width_of_last(timeline: &Timeline<'_>, widths: &Widths) -> Option<f64> {
+    match timeline.record.streamed {
+        true => widths.events.last().copied(),
+        false => timeline.record.ended.map(|_| widths.end),
+    }
 }

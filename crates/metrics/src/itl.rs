@@ -3,7 +3,7 @@
 use inferometer_stats::Weighted;
 use inferometer_stats::buckets::FURTHER_TOKEN_S;
 
-use super::{Definition, ErrorBound, Judged, Live, Statistic, Timeline, Value};
+use super::{Definition, ErrorBound, Judged, Live, Slack, Statistic, Timeline, Value, Widths};
 
 /// ITL.
 pub static DEFINITION: Definition = Definition {
@@ -19,7 +19,7 @@ pub static DEFINITION: Definition = Definition {
     of_gaps: true,
     judged: Judged::OnPasses,
     in_tables: &[Statistic::P99],
-    bound: Some(ErrorBound { key: "itl_bound_us", of: wider_ends }),
+    bound: Some(ErrorBound { key: Some("itl_bound_us"), of: slack }),
     live: Some(Live {
         place: 1,
         family: "inter_token_latency_seconds",
@@ -42,15 +42,13 @@ pub fn itl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
     }
 }
 
-/// A gap is off by no more than the wider of the intervals of its two ends.
-fn wider_ends(timeline: &Timeline<'_>, widths_us: &[f64], bounds: &mut Vec<Weighted>) {
-    let Some((mut before, later)) = widths_us.split_first().map(|(first, later)| (*first, later))
-    else {
-        return;
-    };
+/// A gap is smaller if its later event was earlier, and larger if its earlier one was.
+fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
+    let Some((&first, later)) = widths.events.split_first() else { return };
+    let mut before = first;
     let later = timeline.events.iter().skip(1).zip(later);
     for (event, &width) in later.filter(|(event, _)| event.tokens > 0.0) {
-        let wider = std::mem::replace(&mut before, width).max(width);
-        bounds.push(Weighted { value: wider / event.tokens, weight: event.tokens });
+        let above = std::mem::replace(&mut before, width) / event.tokens;
+        slacks.push(Slack { below: width / event.tokens, above, weight: event.tokens });
     }
 }

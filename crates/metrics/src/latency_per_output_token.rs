@@ -1,6 +1,6 @@
 //! Latency per output token, as the published tables print it. Never corrected for the prompt.
 
-use super::{Definition, Exported, Origin, Timeline, Unit, Value, e2e};
+use super::{Definition, ErrorBound, Exported, Origin, Slack, Timeline, Unit, Value, Widths, e2e};
 
 /// Latency per output token.
 pub static DEFINITION: Definition = Definition {
@@ -13,13 +13,23 @@ pub static DEFINITION: Definition = Definition {
     value: Value::Request(latency_ms_per_output_token),
     title: "Latency per output token",
     result_key: Some("latency_per_output_token_ms"),
+    bound: Some(ErrorBound { key: None, of: slack }),
     exported: Some(Exported { place: 7, about: "Latency / output tokens." }),
     ..Definition::DEFAULT
 };
 
 /// Milliseconds of E2E per output token.
 pub fn latency_ms_per_output_token(timeline: &Timeline<'_>) -> Option<f64> {
-    let output_tokens = f64::from(timeline.output_tokens);
     let latency_ms = e2e::from_sent(timeline)?;
-    (output_tokens > 0.0).then(|| latency_ms / output_tokens)
+    tokens(timeline).map(|tokens| latency_ms / tokens)
+}
+
+/// Output tokens, if there are any.
+fn tokens(timeline: &Timeline<'_>) -> Option<f64> {
+    (timeline.output_tokens > 0).then(|| f64::from(timeline.output_tokens))
+}
+
+fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
+    let width = e2e::width_of_last(timeline, widths).zip(tokens(timeline));
+    slacks.extend(width.map(|(width, tokens)| Slack::below(width / tokens)));
 }

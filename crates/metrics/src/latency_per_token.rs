@@ -1,6 +1,6 @@
 //! Latency per token, as the published tables print it: prompt and output tokens alike.
 
-use super::{Definition, Exported, Origin, Timeline, Unit, Value, e2e};
+use super::{Definition, ErrorBound, Exported, Origin, Slack, Timeline, Unit, Value, Widths, e2e};
 
 /// Latency per token.
 pub static DEFINITION: Definition = Definition {
@@ -14,14 +14,25 @@ pub static DEFINITION: Definition = Definition {
     value: Value::Request(latency_ms_per_token),
     title: "Latency per token",
     result_key: Some("latency_per_token_ms"),
+    bound: Some(ErrorBound { key: None, of: slack }),
     exported: Some(Exported { place: 6, about: "Latency / (input + output tokens)." }),
     ..Definition::DEFAULT
 };
 
 /// Milliseconds of E2E per token of prompt and output.
 pub fn latency_ms_per_token(timeline: &Timeline<'_>) -> Option<f64> {
+    let latency_ms = e2e::from_sent(timeline)?;
+    tokens(timeline).map(|tokens| latency_ms / tokens)
+}
+
+/// Tokens of prompt and output, if there are any.
+fn tokens(timeline: &Timeline<'_>) -> Option<f64> {
     let input_tokens = timeline.record.input_tokens()?;
     let tokens = f64::from(input_tokens) + f64::from(timeline.output_tokens);
-    let latency_ms = e2e::from_sent(timeline)?;
-    (tokens > 0.0).then(|| latency_ms / tokens)
+    (tokens > 0.0).then_some(tokens)
+}
+
+fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
+    let width = e2e::width_of_last(timeline, widths).zip(tokens(timeline));
+    slacks.extend(width.map(|(width, tokens)| Slack::below(width / tokens)));
 }

@@ -47,11 +47,11 @@ pub mod goodput;
 pub mod steady_state;
 pub mod throughput;
 
-pub use arrival_widths::arrival_widths;
+pub use arrival_widths::{Widths, arrival_widths};
 pub use bundles::{Bundles, Gaps};
 pub use definition::{
-    Definition, Direction, ErrorBound, Exported, Judged, Live, OnRequests, Over, Pending, Unit,
-    Value,
+    Definition, Direction, ErrorBound, Exported, Judged, Live, OnRequests, Over, Pending, Slack,
+    Unit, Value,
 };
 pub use in_flight::{InFlight, SPANS_KEPT, Span};
 pub use origin::Origin;

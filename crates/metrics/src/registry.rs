@@ -5,7 +5,7 @@
 //! whether objectives may name it, where it is shown. Folding, objectives, goodput, searches,
 //! comparisons, results, tables, charts, exports, live views and lists go through this list.
 
-use crate::definition::{Definition, ErrorBound, Exported, Judged, Live, OnRequests};
+use crate::definition::{Definition, Exported, Judged, Live, OnRequests};
 use crate::statistic::Statistic;
 use crate::{
     concurrency, duration, e2e, failures, goodput, icl, itl, latency_per_output_token,
@@ -75,9 +75,9 @@ pub fn drawn() -> impl Iterator<Item = &'static Definition> {
     DEFINITIONS.iter().copied().filter(|metric| !metric.in_tables.is_empty())
 }
 
-/// The metrics with a bound of the client's own error.
-pub fn bounded() -> impl Iterator<Item = (&'static Definition, &'static ErrorBound)> {
-    DEFINITIONS.iter().filter_map(|metric| Some((*metric, metric.bound.as_ref()?)))
+/// The metrics of which results hold how far off single values can be, each with its key there.
+pub fn bounded() -> impl Iterator<Item = (&'static Definition, &'static str)> {
+    DEFINITIONS.iter().filter_map(|metric| Some((*metric, metric.bound?.key?)))
 }
 
 /// The metrics that exported rows of requests have, in the order of their columns.

@@ -1,10 +1,10 @@
 //! TPOT: time per output token after the first event. Never divided by a count of events.
 
-use inferometer_stats::Weighted;
 use inferometer_stats::buckets::FURTHER_TOKEN_S;
 
 use super::{
-    Definition, ErrorBound, Exported, Judged, Live, OnRequests, Statistic, Timeline, Value,
+    Definition, ErrorBound, Exported, Judged, Live, OnRequests, Slack, Statistic, Timeline, Value,
+    Widths,
 };
 
 /// TPOT.
@@ -26,7 +26,7 @@ pub static DEFINITION: Definition = Definition {
         needs_stream: true,
     }),
     in_tables: &[Statistic::P50, Statistic::P99],
-    bound: Some(ErrorBound { key: "tpot_bound_us", of: wider_end }),
+    bound: Some(ErrorBound { key: Some("tpot_bound_us"), of: slack }),
     exported: Some(Exported { place: 2, about: "Time per output token after the first event." }),
     live: Some(Live {
         place: 2,
@@ -63,10 +63,11 @@ fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
     (tokens > 0.0).then_some((first, tokens))
 }
 
-/// A difference of two instants is off by no more than the wider of their intervals, for both
-/// truths lie before their stamps.
-fn wider_end(timeline: &Timeline<'_>, widths_us: &[f64], bounds: &mut Vec<Weighted>) {
+/// A difference of two instants is smaller if the later one was earlier, and larger if the earlier
+/// one was.
+fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
     let Some((first, tokens)) = tokens_after_first(timeline) else { return };
-    let last = widths_us.last().copied().unwrap_or(0.0);
-    bounds.push(Weighted { value: widths_us[first].max(last) / tokens, weight: 1.0 });
+    let last = widths.events.last().copied().unwrap_or(0.0);
+    let (below, above) = (last / tokens, widths.events[first] / tokens);
+    slacks.push(Slack { below, above, weight: 1.0 });
 }

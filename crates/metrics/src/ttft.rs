@@ -1,10 +1,10 @@
 //! TTFT: time to first token. Never counted to a role-only or empty first event.
 
-use inferometer_stats::Weighted;
 use inferometer_stats::buckets::FIRST_TOKEN_S;
 
 use super::{
-    Definition, ErrorBound, Exported, Judged, Live, OnRequests, Origin, Statistic, Timeline, Value,
+    Definition, ErrorBound, Exported, Judged, Live, OnRequests, Origin, Slack, Statistic, Timeline,
+    Value, Widths,
 };
 
 /// TTFT from the send.
@@ -24,7 +24,7 @@ pub static FROM_SENT: Definition = Definition {
         needs_stream: true,
     }),
     in_tables: &[Statistic::P50, Statistic::P99],
-    bound: Some(ErrorBound { key: "ttft_bound_us", of: width_of_first }),
+    bound: Some(ErrorBound { key: Some("ttft_bound_us"), of: width_of_first }),
     exported: Some(Exported { place: 0, about: "Time to first token, from the send." }),
     live: Some(Live {
         place: 0,
@@ -51,6 +51,7 @@ pub static FROM_DUE: Definition = Definition {
         at_least: |request| request.first.ms_after(request.due),
         needs_stream: true,
     }),
+    bound: Some(ErrorBound { key: None, of: width_of_first }),
     exported: Some(Exported { place: 1, about: "The same from the due time." }),
     ..Definition::DEFAULT
 };
@@ -70,7 +71,6 @@ fn ttft_ms(timeline: &Timeline<'_>, origin: Origin) -> Option<f64> {
     Some(first.arrival.ms_after(timeline.origin(origin)?))
 }
 
-fn width_of_first(timeline: &Timeline<'_>, widths_us: &[f64], bounds: &mut Vec<Weighted>) {
-    let first = timeline.first_visible().map(|first| widths_us[first]);
-    bounds.extend(first.map(|value| Weighted { value, weight: 1.0 }));
+fn width_of_first(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
+    slacks.extend(timeline.first_visible().map(|first| Slack::below(widths.events[first])));
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use inferometer_model::time::Nanos;
 
 use crate::conn::{Conn, Slot, State, find, gone, token};
+use crate::emptiness::Emptiness;
 use crate::loop_stats::LoopStats;
 use crate::run_delay::RunDelay;
 use crate::stamp::{Converter, StampKeeper, StampStats};
@@ -23,13 +24,12 @@ const WAKER_TOKEN: u64 = u64::MAX;
 /// Set in the token of a listening socket; the rest is its index.
 const LISTENER_BIT: u64 = 1 << 63;
 
-/// Shorter waits are not analysed: their arrival intervals are narrow enough.
+/// A longer wait is made in two parts, and the second one's sleep is examined: arrival intervals of
+/// shorter ones are narrow enough.
 const LONG_WAIT: Duration = Duration::from_millis(1);
 /// The longest wait. An idle loop reads the clock this often, so that a stop of the process is
 /// noticed even when nothing is due.
 const HEARTBEAT: Duration = Duration::from_millis(50);
-/// Longest time of a wake-up without waiting for a processor: interrupt, scheduler, return.
-const WAKE_UP: Duration = Duration::from_micros(100);
 
 /// Sockets of this process, and the monotonic clock.
 pub struct EpollNet {
@@ -49,15 +49,8 @@ pub struct EpollNet {
     loop_stats: LoopStats,
     /// When the last wait returned.
     returned: Nanos,
-    /// When the last wait was called.
-    wait_called: Nanos,
-    /// Whether the last wait had room to report everything that was ready.
-    reported_all: bool,
-    /// When the wait before it was called. A socket that it did not report was empty then.
-    empty_at: Nanos,
-    /// A later such instant, if this wait slept: everything that it reports arrived after it, unless
-    /// the wake-up took too long. A kernel stamp that says otherwise is right.
-    asleep_at: Nanos,
+    /// Since when sockets may hold data.
+    emptiness: Emptiness,
     /// How long this thread waited for a processor.
     run_delay: RunDelay,
     /// The last reading of the clock, which lies before whatever happens next.
@@ -88,10 +81,7 @@ impl EpollNet {
             spin: Duration::ZERO,
             loop_stats: LoopStats::default(),
             returned: now,
-            wait_called: now,
-            reported_all: true,
-            empty_at: now,
-            asleep_at: now,
+            emptiness: Emptiness::new(now),
             run_delay: RunDelay::of_this_thread(),
             last_now: now,
         })
@@ -149,10 +139,6 @@ impl EpollNet {
     fn wait(&mut self, until: Option<Nanos>, ready: &mut Vec<Ready>) -> io::Result<()> {
         let now = self.now();
         self.loop_stats.turn(now.since(self.returned));
-        if self.reported_all {
-            self.empty_at = self.wait_called;
-        }
-        self.wait_called = now;
         let heartbeat = now + HEARTBEAT;
         let (end, spin) = match until {
             _ if !self.unread.is_empty() => (now, Duration::ZERO),
@@ -160,13 +146,9 @@ impl EpollNet {
             _ => (heartbeat, Duration::ZERO),
         };
         let found = self.sleep(now, end, spin)?;
-        self.reported_all = found < Epoll::BATCH;
         self.last_now = self.now();
         self.returned = self.last_now;
         self.stamps.refresh(self.last_now);
-        if found > 0 {
-            self.narrow_after_sleep(self.last_now.since(now), end);
-        }
         if now < end && end <= self.last_now {
             self.loop_stats.overslept(self.last_now.since(end));
         }
@@ -197,29 +179,38 @@ impl EpollNet {
     /// Waits until something is ready or an instant comes; polls during the last part of it.
     fn sleep(&mut self, now: Nanos, end: Nanos, spin: Duration) -> io::Result<usize> {
         let asleep_until = end - spin;
-        let mut found = self.epoll.wait(asleep_until.since(now))?;
-        if !spin.is_zero() {
-            // A signal may have ended the sleep early: then there is nothing to wait for.
-            while found == 0 && (asleep_until..end).contains(&self.now()) {
-                found = self.epoll.wait(Duration::ZERO)?;
-            }
+        let briefly_until = asleep_until.min(now + LONG_WAIT);
+        let mut found = self.look(now, briefly_until)?;
+        let mut now = self.now();
+        // A signal may have ended the sleep early: then there is nothing to wait for.
+        if found == 0 && (briefly_until..asleep_until).contains(&now) {
+            found = self.sleep_on(now, asleep_until)?;
+            now = self.now();
+        }
+        while found == 0 && (asleep_until..end).contains(&now) {
+            found = self.look(now, now)?;
+            now = self.now();
         }
         Ok(found)
     }
 
-    /// A wait that slept found nothing when it was called, and was woken by the first arrival:
-    /// whatever it reports came no earlier than the wake-up, less the time that the thread then
-    /// waited for a processor.
-    /// A wait that went on beyond its end did not sleep only: the process was stopped.
-    fn narrow_after_sleep(&mut self, waited: Duration, end: Nanos) {
-        if waited < LONG_WAIT {
-            return;
+    /// Goes on with a wait that has found nothing so far.
+    fn sleep_on(&mut self, now: Nanos, until: Nanos) -> io::Result<usize> {
+        self.run_delay.since_last();
+        let found = self.look(now, until)?;
+        if found > 0 {
+            let woke = self.now();
+            self.emptiness.woke(woke, self.run_delay.since_last());
         }
-        let Some(delayed) = self.run_delay.since_last() else { return };
-        let stopped = self.last_now - delayed > end + WAKE_UP;
-        if waited > delayed + WAKE_UP && !stopped {
-            self.asleep_at = self.last_now - delayed - WAKE_UP;
-        }
+        Ok(found)
+    }
+
+    /// One wait. `now` is a reading of the clock before it.
+    fn look(&mut self, now: Nanos, until: Nanos) -> io::Result<usize> {
+        self.emptiness.calls(now);
+        let found = self.epoll.wait(until.since(now))?;
+        self.emptiness.returns(found < Epoll::BATCH);
+        Ok(found)
     }
 
     fn report(&mut self, event: sys::Readiness, ready: &mut Vec<Ready>) {
@@ -343,13 +334,9 @@ impl Net for EpollNet {
                     sys::acknowledge_at_once(&conn.stream);
                 }
                 self.loop_stats.truncated_control += u64::from(truncated);
-                // A socket that had been drained, and that the previous wait did not report, was
-                // empty when that wait was called. Otherwise nothing is known.
+                // Of a socket that had not been drained nothing new is known.
                 let (certain, likely) = match conn.drained_at {
-                    Some(drained_at) => {
-                        let certain = drained_at.max(self.empty_at).min(user);
-                        (certain, certain.max(self.asleep_at).min(user))
-                    }
+                    Some(drained_at) => self.emptiness.of_drained(drained_at, user),
                     None => (conn.empty_before, conn.empty_before),
                 };
                 let kernel = wall_stamp.and_then(|wall| self.stamps.convert(wall, certain, user));

@@ -9,6 +9,7 @@
 //! Nothing here knows HTTP, requests or metrics.
 
 mod conn;
+mod emptiness;
 mod epoll;
 pub mod file;
 mod free_port;

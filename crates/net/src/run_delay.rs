@@ -4,10 +4,20 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
+/// What the kernel's account says of a span of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// How long the thread was ready to run and had no processor.
+    pub waited: Duration,
+    /// How often it came to a processor: after a sleep, a stop, or when another thread had to give way.
+    pub turns: u64,
+}
+
 /// Reads the kernel's account of one thread.
 pub struct RunDelay {
     file: Option<File>,
     last_ns: u64,
+    last_turns: u64,
     /// Where [`RunDelay::take_total`] counts from.
     total_from_ns: u64,
 }
@@ -16,21 +26,21 @@ impl RunDelay {
     /// The account of the calling thread; empty where the kernel keeps none.
     pub fn of_this_thread() -> Self {
         let file = File::open("/proc/thread-self/schedstat").ok();
-        let mut delay = Self { file, last_ns: 0, total_from_ns: 0 };
+        let mut delay = Self { file, last_ns: 0, last_turns: 0, total_from_ns: 0 };
         delay.since_last();
         delay.take_total();
         delay
     }
 
-    /// The delay since the last call, which is no less than that of the last wait; nothing where
-    /// the kernel keeps no account.
-    pub fn since_last(&mut self) -> Option<Duration> {
+    /// The account since the last call; nothing where the kernel keeps none.
+    pub fn since_last(&mut self) -> Option<Account> {
         let mut buffer = [0; 96];
         let count = self.file.as_ref()?.read_at(&mut buffer, 0).ok()?;
-        let now_ns = parse(std::str::from_utf8(&buffer[..count]).ok()?)?;
-        let since = now_ns.saturating_sub(self.last_ns);
-        self.last_ns = now_ns;
-        Some(Duration::from_nanos(since))
+        let (now_ns, turns) = parse(std::str::from_utf8(&buffer[..count]).ok()?)?;
+        let waited = Duration::from_nanos(now_ns.saturating_sub(self.last_ns));
+        let account = Account { waited, turns: turns.saturating_sub(self.last_turns) };
+        (self.last_ns, self.last_turns) = (now_ns, turns);
+        Some(account)
     }
 
     /// The delay since the last call, up to the last reading.
@@ -41,9 +51,10 @@ impl RunDelay {
     }
 }
 
-/// The second of three numbers: time on a processor, time waiting for one, turns.
-fn parse(text: &str) -> Option<u64> {
-    text.split_whitespace().nth(1)?.parse().ok()
+/// The second and the third of three numbers: time on a processor, time waiting for one, turns.
+fn parse(text: &str) -> Option<(u64, u64)> {
+    let mut numbers = text.split_whitespace().skip(1).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 #[cfg(test)]
@@ -51,8 +62,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_delay_is_the_second_number() {
-        assert_eq!(parse("5012345 2704161 17\n"), Some(2_704_161));
+    fn the_delay_is_the_second_number_and_the_turns_are_the_third() {
+        assert_eq!(parse("5012345 2704161 17\n"), Some((2_704_161, 17)));
         assert_eq!(parse("5012345"), None);
     }
 
@@ -62,16 +73,16 @@ mod tests {
             let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
             parse(&text)
         };
-        let Some(before_ns) = of_the_kernel() else {
+        let Some((before_ns, _)) = of_the_kernel() else {
             assert_eq!(RunDelay::of_this_thread().since_last(), None, "there is no account");
             return;
         };
         let mut delay = RunDelay { last_ns: before_ns, ..RunDelay::of_this_thread() };
         delay.total_from_ns = before_ns;
         // A busy machine may let this thread wait at any point: then all of them have grown.
-        let since_ns = delay.since_last().expect("an account").as_nanos();
+        let since_ns = delay.since_last().expect("an account").waited.as_nanos();
         let total_ns = delay.take_total().expect("an account").as_nanos();
-        let after_ns = of_the_kernel().expect("an account");
+        let (after_ns, _) = of_the_kernel().expect("an account");
         assert!(since_ns <= u128::from(after_ns - before_ns), "{since_ns} ns");
         assert_eq!(total_ns, since_ns);
         assert!((before_ns..=after_ns).contains(&delay.last_ns), "{} ns", delay.last_ns);

@@ -41,8 +41,6 @@ struct End {
     gone: bool,
     /// An event that is to be reported once.
     pending: Option<Pending>,
-    /// When it was last found empty.
-    empty_at: Nanos,
 }
 
 enum Pending {
@@ -162,9 +160,9 @@ fn conn_id(index: usize) -> ConnId {
     ConnId { slot: index as u32, generation: 0 }
 }
 
-fn end(host: usize, pending: Pending, now: Nanos) -> End {
+fn end(host: usize, pending: Pending) -> End {
     let inbox = VecDeque::new();
-    End { host, inbox, closed: None, gone: false, pending: Some(pending), empty_at: now }
+    End { host, inbox, closed: None, gone: false, pending: Some(pending) }
 }
 
 impl Net for VirtualNet {
@@ -187,16 +185,15 @@ impl Net for VirtualNet {
 
     fn connect(&mut self, to: SocketAddr) -> io::Result<ConnId> {
         let mut world = self.world.borrow_mut();
-        let now = world.now;
         let index = world.ends.len();
         match world.listeners.get(&to).copied() {
             Some(server) => {
-                world.ends.push(end(self.host, Pending::Connected, now));
-                world.ends.push(end(server, Pending::Accepted, now));
+                world.ends.push(end(self.host, Pending::Connected));
+                world.ends.push(end(server, Pending::Accepted));
             }
             None => {
-                world.ends.push(end(self.host, Pending::Refused, now));
-                let mut nobody = end(usize::MAX, Pending::Refused, now);
+                world.ends.push(end(self.host, Pending::Refused));
+                let mut nobody = end(usize::MAX, Pending::Refused);
                 nobody.gone = true;
                 world.ends.push(nobody);
             }
@@ -210,6 +207,8 @@ impl Net for VirtualNet {
         let end = &mut world.ends[conn.slot()];
         let mut bytes = 0;
         let mut stamp = now;
+        // Here it is known when the first of what waits came: until then there was nothing.
+        let empty_before = end.inbox.front().map_or(now, |(arrived, _)| *arrived);
         while bytes < buffer.len()
             && let Some((arrived, segment)) = end.inbox.front_mut()
         {
@@ -224,10 +223,6 @@ impl Net for VirtualNet {
             }
         }
         if bytes > 0 {
-            let empty_before = end.empty_at.min(stamp);
-            if end.inbox.is_empty() {
-                end.empty_at = now;
-            }
             return ReadResult::Data(Arrived {
                 bytes,
                 kernel: Some(stamp),

@@ -5,13 +5,16 @@ use std::fmt;
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::range::{Range, Trust};
 use inferometer_analysis::summary::Summary;
+use inferometer_analysis::trust;
+use inferometer_metrics::{Definition, Statistic};
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::record::TokensFrom;
 use inferometer_model::visible;
 use inferometer_stats::Distribution;
 
-use crate::measures::{instrument_measures, measures};
+use crate::measures::{Measure, instrument_measures, measures};
 
 /// One named value; an absent one is an empty field.
 pub type Field = (String, Value);
@@ -55,6 +58,8 @@ pub fn rows(summary: &Summary) -> Vec<Vec<Field>> {
 /// Every figure of one pass, with whose it is.
 fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
     let target = &summary.target;
+    // Of a prediction, an import and results of earlier versions nothing is known of a client's error.
+    let is_judged = summary.verdict.figures.is_some();
     let unit = if pass.blocks.is_some() { "characters" } else { "tokens" };
     let mut fields = vec![
         field("run_id", summary.run_id.as_str()),
@@ -86,6 +91,11 @@ fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
         field("peak_concurrency_requests", pass.peak_concurrency),
         number("mean_concurrency_requests", pass.mean_concurrency),
     ]);
+    for (name, figure) in
+        [("requests", pass.requests_per_s), ("output_tokens", pass.output_tokens_per_s)]
+    {
+        error(&mut fields, name, "per_s", figure.filter(|_| is_judged), trust::rate(pass, figure));
+    }
     let steady = pass.steady_state.as_ref();
     fields.extend([
         number("steady_startup_s", steady.map(|steady| steady.startup_s)),
@@ -102,6 +112,9 @@ fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
     ]);
     for measure in measures(pass).into_iter().chain(instrument_measures(pass)) {
         distribution(&mut fields, &measure.name, measure.unit, measure.values);
+        if let Some(metric) = measure.metric {
+            errors(&mut fields, &measure, metric, pass, is_judged);
+        }
     }
     let instrument = &pass.instrument;
     fields.extend([
@@ -134,6 +147,29 @@ fn distribution(out: &mut Vec<Field>, name: &str, unit: &str, values: Option<&Di
     part("max", values.map(|d| d.max));
     out.push(field(&format!("{name}_n"), values.map(|d| d.n)));
     out.push(field(&format!("{name}_exact"), values.map(|d| d.exact)));
+}
+
+/// What the client says of its own error in the statistics that are quoted most.
+fn errors(
+    out: &mut Vec<Field>,
+    measure: &Measure<'_>,
+    metric: &Definition,
+    pass: &PassSummary,
+    is_judged: bool,
+) {
+    for statistic in [Statistic::Mean, Statistic::P50, Statistic::P99] {
+        let name = format!("{}_{}", measure.name, statistic.name());
+        let figure = measure.values.filter(|_| is_judged).and_then(|of| statistic.of(of));
+        error(out, &name, measure.unit, figure, trust::latency(pass, metric, statistic));
+    }
+}
+
+/// How far from the figure the truth can lie, and what that says of it.
+fn error(out: &mut Vec<Field>, name: &str, unit: &str, figure: Option<f64>, range: Option<Range>) {
+    let off = figure.map(|figure| range.map_or(0.0, |range| range.off(figure)));
+    let trust = figure.map(|_| range.map_or(Trust::Trusted, |range| range.trust));
+    out.push(number(&format!("{name}_error_{unit}"), off));
+    out.push(field(&format!("{name}_trust"), trust.map(Trust::name)));
 }
 
 fn field(name: &str, value: impl Into<Value>) -> Field {

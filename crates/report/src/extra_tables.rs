@@ -2,9 +2,11 @@
 //! A run has only those for which it has figures. No figure is computed here.
 
 use inferometer_analysis::summary::Summary;
+use inferometer_analysis::trust;
 use inferometer_metrics::registry;
 use inferometer_stats::Spread;
 
+use crate::mark::marked;
 use crate::number::{MISSING, count, length, significant, two_decimals};
 use crate::text_table::{Align, Table};
 use crate::{label, published};
@@ -91,7 +93,8 @@ fn classes(summary: &Summary) -> Table {
             ];
             for (metric, of) in latencies() {
                 let value = class.latencies.get(metric).and_then(|it| of.of(it));
-                row.push(value.map_or(MISSING.to_owned(), significant));
+                let text = value.map_or(MISSING.to_owned(), significant);
+                row.push(marked(text, value, trust::of_class(class, metric, of)));
             }
             table.push(row);
         }

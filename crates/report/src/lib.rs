@@ -8,6 +8,7 @@ pub mod error;
 
 mod escape;
 mod label;
+mod mark;
 mod measures;
 mod number;
 mod plan_toml;

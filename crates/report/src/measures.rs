@@ -13,6 +13,8 @@ pub(crate) struct Measure<'a> {
     pub name: Cow<'static, str>,
     /// Its name as people read it: `TTFT`.
     pub title: Cow<'static, str>,
+    /// Whose it is; absent of the instrument's own.
+    pub metric: Option<&'static Definition>,
     /// `ms` or `us`.
     pub unit: &'static str,
     /// The values; absent when there are none.
@@ -24,6 +26,7 @@ pub(crate) fn measures(pass: &PassSummary) -> Vec<Measure<'_>> {
     let measure = |(_, metric): (_, &'static Definition)| Measure {
         name: metric.name.into(),
         title: metric.title.into(),
+        metric: Some(metric),
         unit: "ms",
         values: pass.latency(metric),
     };
@@ -32,7 +35,7 @@ pub(crate) fn measures(pass: &PassSummary) -> Vec<Measure<'_>> {
 
 /// The distributions that describe the instrument.
 pub(crate) fn instrument_measures(pass: &PassSummary) -> Vec<Measure<'_>> {
-    let us = |name, title, values| Measure { name, title, unit: "us", values };
+    let us = |name, title, values| Measure { name, title, metric: None, unit: "us", values };
     let instrument = &pass.instrument;
     let (late, width) = (&instrument.receive_lateness_us, &instrument.arrival_width_us);
     let mut measures = vec![

@@ -24,6 +24,15 @@ pub(crate) fn significant(value: f64) -> String {
     decimal(value, (3.0 - magnitude).clamp(0.0, 9.0) as usize)
 }
 
+/// Two significant digits, without trailing zeros, rounded to what stands: for what is known roughly.
+pub(crate) fn two_significant(value: f64) -> String {
+    if !value.is_finite() || value == 0.0 {
+        return significant(value);
+    }
+    let magnitude = value.abs().log10().floor();
+    decimal(value, (1.0 - magnitude).clamp(0.0, 9.0) as usize)
+}
+
 /// A finite value with at most so many decimals, without trailing zeros: `1.5`, `12,346`. The
 /// script of a page has the same function, in `page/axis.js`.
 pub(crate) fn decimal(value: f64, decimals: usize) -> String {

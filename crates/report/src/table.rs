@@ -7,13 +7,15 @@ use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::TableForm;
+use inferometer_analysis::trust;
 use inferometer_load::PassKind;
-use inferometer_metrics::{Statistic, registry};
+use inferometer_metrics::registry;
 
 use crate::escape::heading;
+use crate::mark::marked;
 use crate::number::{MISSING, count, length, two_decimals};
 use crate::text_table::{Align, Table};
-use crate::{extra_tables, label, search};
+use crate::{extra_tables, label, mark, search};
 
 /// Where the latencies begin in the table of loads.
 pub(crate) const LATENCIES_FROM: usize = 7;
@@ -83,7 +85,11 @@ pub(crate) fn body(summary: &Summary) -> String {
     if !loads.is_empty() {
         let _ = write!(out, "\n{}", loads.to_markdown());
     }
-    for (heading, table) in extra_tables::tables(summary) {
+    let extra = extra_tables::tables(summary);
+    for sentence in marks(summary, &loads, &extra) {
+        let _ = writeln!(out, "\n{}", crate::escape::markdown(&sentence));
+    }
+    for (heading, table) in extra {
         let _ = write!(out, "\n{heading}:\n\n{}", table.to_markdown());
     }
     out
@@ -105,17 +111,27 @@ fn of_search(summary: &Summary) -> String {
     out
 }
 
+/// What the marks in the tables of a target mean.
+pub(crate) fn marks(summary: &Summary, loads: &Table, extra: &[(&str, Table)]) -> Vec<String> {
+    let records = records(summary);
+    let tables: Vec<&Table> =
+        [&records, loads].into_iter().chain(extra.iter().map(|(_, table)| table)).collect();
+    mark::explained(summary, &tables)
+}
+
 /// The published table: a row per cell.
 pub(crate) fn records(summary: &Summary) -> Table {
     let mut table = Table::new(RECORD_COLUMNS.map(|name| (name, Align::Centre)));
     for cell in &summary.cells {
+        let [requests, tokens, per_token, per_output_token] = trust::columns(cell)
+            .map(|figure| marked(two_decimals(figure.value), figure.value, figure.range));
         table.push(vec![
             input_length(cell),
             output_length(cell),
-            two_decimals(cell.requests_per_s),
-            two_decimals(cell.output_tokens_per_s),
-            two_decimals(cell.latency_per_token_ms),
-            two_decimals(cell.latency_per_output_token_ms),
+            requests,
+            tokens,
+            per_token,
+            per_output_token,
         ]);
     }
     table
@@ -169,11 +185,13 @@ pub(crate) fn loads(summary: &Summary) -> Table {
                 label::kind(pass),
                 label::load(pass),
                 completed(pass),
-                two_decimals(pass.requests_per_s),
-                two_decimals(pass.output_tokens_per_s),
             ];
-            let of = |(metric, of): (_, Statistic)| pass.latency(metric).and_then(|it| of.of(it));
-            row.extend(registry::in_tables().map(of).map(two_decimals));
+            let rates = [pass.requests_per_s, pass.output_tokens_per_s];
+            row.extend(rates.map(|rate| marked(two_decimals(rate), rate, trust::rate(pass, rate))));
+            row.extend(registry::in_tables().map(|(metric, of)| {
+                let figure = pass.latency(metric).and_then(|it| of.of(it));
+                marked(two_decimals(figure), figure, trust::latency(pass, metric, of))
+            }));
             row.push(pass.peak_concurrency.map_or_else(|| MISSING.to_owned(), count));
             table.push(row);
         }

@@ -11,7 +11,7 @@ use inferometer_model::visible;
 
 use crate::number::significant;
 use crate::text_table::Table;
-use crate::{extra_tables, label, search, table};
+use crate::{extra_tables, label, mark, search, table};
 
 /// Whether the text carries ANSI colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,11 @@ fn write_summary(out: &mut String, summary: &Summary, colour: Colour) {
         out.push('\n');
         write_table(out, &loads, LOAD_HEADING, colour);
     }
-    for (heading, table) in extra_tables::tables(summary) {
+    let extra = extra_tables::tables(summary);
+    for sentence in table::marks(summary, &loads, &extra) {
+        let _ = writeln!(out, "{}", paint(Paint::Dim, &sentence));
+    }
+    for (heading, table) in extra {
         let _ = writeln!(out, "\n{}", paint(Paint::Bold, heading));
         write_table(out, &table, LOAD_HEADING, colour);
     }
@@ -156,14 +160,24 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
         _ if summary.predicted => {}
         Validity::Valid => {
             let word = painted(colour, Paint::Green, "valid");
-            let _ = writeln!(out, "{word}: the client's own error is small beside every figure");
+            let says = match mark::all_trusted(summary) {
+                true => "the client's own error is small beside every figure",
+                false => "the client vouches for every figure of the table",
+            };
+            let _ = writeln!(out, "{word}: {says}");
         }
         Validity::Suspect => {
             let word = painted(colour, Paint::Red, "suspect");
-            let _ = writeln!(out, "{word}: the instrument does not vouch for these figures");
+            let says = "the instrument does not vouch for all figures that matter";
+            let _ = writeln!(out, "{word}: {says}");
             for reason in &verdict.reasons {
                 let _ = writeln!(out, "  {}", clean(reason));
             }
+        }
+    }
+    if !mark::all_trusted(summary) {
+        for line in mark::counted(summary).iter().chain(&verdict.advice) {
+            let _ = writeln!(out, "  {}", clean(line));
         }
     }
     for slo in &verdict.slo {
@@ -180,6 +194,9 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
         };
         let (objective, place) = (clean(&slo.objective), clean(&slo.place));
         let _ = writeln!(out, "{word}: {objective} in {place}, {measured}");
+        for note in slo.notes() {
+            let _ = writeln!(out, "  but {}", clean(note));
+        }
     }
 }
 

@@ -59,6 +59,11 @@ impl Table {
         &self.rows
     }
 
+    /// Whether some cell has this in it.
+    pub(crate) fn has(&self, text: &str) -> bool {
+        self.rows.iter().flatten().any(|cell| cell.contains(text))
+    }
+
     /// Whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

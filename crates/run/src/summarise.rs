@@ -4,6 +4,7 @@ use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::{self, SearchAnswer};
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
+use inferometer_analysis::trust::{self, FigureCounts};
 use inferometer_analysis::validity;
 use inferometer_analysis::verdict::{Validity, Verdict};
 use inferometer_model::finding::{Finding, code};
@@ -55,7 +56,12 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     for (cell, answer) in cells.iter_mut().zip(&searches) {
         of_answer(cell, answer);
     }
-    let (mut validity, mut reasons) = validity::judge(&cells);
+    // A search asks up to where objectives hold: that they do not beyond is what it is for.
+    let slo = match facts.plan.search {
+        Some(_) => Vec::new(),
+        None => inferometer_analysis::judge::judge(&facts.plan.slo, &cells),
+    };
+    let (mut validity, mut reasons) = validity::judge(&cells, &slo);
     let incomplete = findings.iter().find(|finding| finding.is(code::RUN_INCOMPLETE));
     if let Some(finding) = incomplete {
         validity = Validity::Suspect;
@@ -63,11 +69,9 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     }
     findings.retain(|finding| !finding.is_one_of(&search::CODES));
     findings.extend(search::findings(&searches, &cells));
-    // A search asks up to where objectives hold: that they do not beyond is what it is for.
-    let slo = match facts.plan.search {
-        Some(_) => Vec::new(),
-        None => inferometer_analysis::judge::judge(&facts.plan.slo, &cells),
-    };
+    let figures = (!facts.predicted).then(|| FigureCounts::of(&cells));
+    let doubtful = |of: FigureCounts| of.bounded + of.not_vouched_for > 0;
+    let advice = figures.filter(|of| doubtful(*of)).map(|_| trust::advice(&cells).to_owned());
     let mut environment = facts.environment.clone();
     environment.stamps = stamps(&cells);
     Summary {
@@ -81,7 +85,7 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         predicted: facts.predicted,
         target: facts.target.clone(),
         environment,
-        verdict: Verdict { validity, reasons, slo },
+        verdict: Verdict { validity, reasons, figures, advice, slo },
         findings,
         cells,
         imported: None,

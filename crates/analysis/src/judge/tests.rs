@@ -10,6 +10,7 @@ use inferometer_stats::Distribution;
 use super::*;
 use crate::cell::cell;
 use crate::fold::PassFold;
+use crate::range::Range;
 
 /// A cell with a pass one by one (TTFT 40 ms, 10 requests/s) and a saturated one (TTFT 400 ms,
 /// twice as fast, one of four failed).
@@ -122,5 +123,41 @@ fn each_objective_is_judged_on_its_own_figure() {
     ] {
         let results = judge(&parse(objective).expect(objective), &cells);
         assert_eq!(results.last().expect("judged").measured, Some(measured), "{objective}");
+    }
+}
+
+#[test]
+fn an_objective_is_open_where_the_limit_lies_within_the_clients_error() {
+    // The p99 of TTFT is 40 ms one by one.
+    for (low, high, limit, is_open) in [
+        (40.0, 40.0, "41ms", false),
+        (30.0, 40.0, "39ms", true),
+        (30.0, 40.0, "41ms", false),
+        (30.0, 40.0, "29ms", false),
+        (0.0, 400.0, "41ms", true),
+        // Both ends hold, though nobody vouches for the figure.
+        (0.0, 400.0, "500ms", false),
+        // So near to it that the figure is trusted.
+        (39.9, 40.0, "39.95ms", false),
+    ] {
+        let mut cells = cells();
+        let ranges = &mut cells[0].passes[0].instrument.ranges;
+        ranges.set(&ttft::FROM_SENT, Statistic::P99, Range::of(40.0, low, high, 0.05));
+        let objectives = parse(&format!("ttft_p99<{limit}")).expect("valid");
+        let result = &judge(&objectives, &cells)[0];
+        assert_eq!(result.undecided.is_some(), is_open, "{low} {high} {limit} {result:?}");
+    }
+}
+
+#[test]
+fn a_percentile_of_too_few_values_says_that_they_decide_nothing() {
+    let of =
+        |objective: &str| judge(&parse(objective).expect("valid"), &cells())[1].too_few.clone();
+    let told = of("ttft_p99<500ms").expect("three requests completed");
+    assert!(told.starts_with("a p99 of 3 values is little more than their largest"), "{told}");
+    assert!(told.ends_with("it takes 100 or more"), "{told}");
+    assert!(of("ttft_p90<500ms").is_some_and(|told| told.ends_with("10 or more")));
+    for objective in ["ttft_p50<500ms", "ttft_mean<500ms", "ttft_max<500ms", "failures<1%"] {
+        assert_eq!(of(objective), None, "{objective}");
     }
 }

@@ -3,7 +3,7 @@
 use super::answer::{LoadAnswer, SearchAnswer};
 use super::evidence::Claim;
 use super::settings::Outcome;
-use crate::cell::Cell;
+use crate::cell::{self, Cell};
 use crate::pass::PassSummary;
 use crate::validity;
 use inferometer_model::finding::{Code, Finding, code};
@@ -152,7 +152,8 @@ fn limited_by_the_client(answer: &SearchAnswer, cell: &Cell) -> Option<Finding> 
         Over::Concurrency => pass.concurrency.map(f64::from) == Some(high),
     };
     let passes: Vec<PassSummary> = cell.passes.iter().filter(of_load).cloned().collect();
-    let (_, reasons) = validity::judge(&[Cell { passes, ..cell.clone() }]);
+    let (_, reasons) =
+        validity::judge(&[cell::cell(cell.input_length, cell.output_length, passes)], &[]);
     let reason = reasons.first()?;
     let message = format!(
         "the client is suspect at the upper end of the interval, so that the edge may be its own \

@@ -146,7 +146,9 @@ impl Reader {
                 continue;
             }
             let plain = text.replace([',', '*', '`'], "");
-            let value: f64 = plain
+            // Behind a figure may stand what its client says of it: `1.50 ±0.02`, `1.50 ?`.
+            let figure = plain.split(['±', '?']).next().unwrap_or(&plain).trim_end();
+            let value: f64 = figure
                 .parse()
                 .ok()
                 .filter(|value: &f64| value.is_finite() && *value >= 0.0)

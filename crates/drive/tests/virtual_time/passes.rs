@@ -260,7 +260,7 @@ fn a_busy_client_sends_late_reads_exactly_and_is_not_vouched_for() {
             assert_eq!(arrivals, [sent + ms(20)]);
             fold.add(record);
         }
-        let (validity, reasons) = judge(&[cell(3, 1, vec![fold.finish()])]);
+        let (validity, reasons) = judge(&[cell(3, 1, vec![fold.finish()])], &[]);
         let expected = if is_busy { Validity::Suspect } else { Validity::Valid };
         assert_eq!((validity, reasons.len()), (expected, usize::from(is_busy)), "{reasons:?}");
         // Dues fall 0, 2, 4 ... 10 ms before a turn.

@@ -76,7 +76,11 @@ pub(crate) fn summary(
         predicted: false,
         target,
         environment: Environment::default(),
-        verdict: Verdict { validity: Validity::Suspect, reasons: vec![reason], slo: Vec::new() },
+        verdict: Verdict {
+            validity: Validity::Suspect,
+            reasons: vec![reason],
+            ..Verdict::default()
+        },
         findings,
         cells,
         imported: Some(imported),

@@ -17,7 +17,7 @@ use crate::document::{Block, Span, Text, Tone, code_fact, fact, plain};
 use crate::number::{MISSING, significant};
 use crate::text_table::{Align, Table};
 use crate::trace::Traces;
-use crate::{extra_tables, label, published, search, table};
+use crate::{extra_tables, label, mark, published, search, table};
 
 /// What a report is made of.
 #[derive(Clone, Copy, Debug)]
@@ -71,14 +71,17 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
             "{verb} that figures may not mean what they seem to mean{number}: see Findings."
         )));
     }
+    lines.extend(mark::counted(summary).map(plain));
+    lines.extend(verdict.advice.as_ref().map(plain));
     let (tone, title) = match verdict.validity {
         // No client took part, so there is nothing of it to vouch for.
         _ if summary.predicted => (Tone::Warning, "Predicted: no server and no client took part."),
-        Validity::Valid => {
+        Validity::Valid if mark::all_trusted(summary) => {
             (Tone::Good, "Valid: the client's own error is small beside every figure.")
         }
+        Validity::Valid => (Tone::Good, "Valid: the client vouches for every figure of the table."),
         Validity::Suspect => {
-            (Tone::Warning, "Suspect: the instrument does not vouch for these figures.")
+            (Tone::Warning, "Suspect: the instrument does not vouch for all figures that matter.")
         }
     };
     out.push(Block::Callout(tone, title.to_owned(), lines));
@@ -117,7 +120,10 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
             result.measured.map_or(MISSING.to_owned(), |value| {
                 significant(value) + label::unit(&result.objective)
             }),
-            if result.met { "met" } else { "not met" }.to_owned(),
+            std::iter::once(if result.met { "met" } else { "not met" })
+                .chain(result.notes())
+                .collect::<Vec<_>>()
+                .join("; but "),
         ]);
     }
     out.push(Block::Heading(2, "Objectives".to_owned()));
@@ -193,7 +199,10 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
         out.push(Block::Heading(3, "By load".to_owned()));
         out.push(Block::Table(loads));
     }
-    for (heading, table) in extra_tables::tables(summary) {
+    let extra = extra_tables::tables(summary);
+    let marks = table::marks(summary, &table::loads(summary), &extra);
+    out.extend(marks.into_iter().map(|sentence| Block::Paragraph(plain(sentence))));
+    for (heading, table) in extra {
         out.push(Block::Heading(3, heading.to_owned()));
         out.push(Block::Table(table));
     }

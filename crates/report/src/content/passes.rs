@@ -4,12 +4,14 @@
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_metrics::{registry, send_delay};
+use inferometer_analysis::trust;
+use inferometer_metrics::{Statistic, registry, send_delay};
 use inferometer_stats::Distribution;
 
 use super::ReportInput;
 use crate::charts;
 use crate::document::{Block, plain};
+use crate::mark::marked;
 use crate::measures::{Measure, instrument_measures, measures};
 use crate::number::{MISSING, count, significant};
 use crate::text_table::{Align, Table};
@@ -118,20 +120,26 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
     ]);
     for measure in measures(pass) {
         let Some(values) = measure.values else { continue };
+        let figure = |statistic: Statistic| {
+            let figure = statistic.of(values);
+            let text = figure.map_or(MISSING.to_owned(), significant);
+            let range = measure.metric.and_then(|metric| trust::latency(pass, metric, statistic));
+            marked(text, figure, range)
+        };
         table.push(vec![
             match values.exact {
                 true => format!("{} ({})", measure.title, measure.unit),
                 false => format!("{} ({}, percentiles within 0.1 %)", measure.title, measure.unit),
             },
-            significant(values.mean),
+            figure(Statistic::Mean),
             interval(values.mean_ci),
-            significant(values.p50),
+            figure(Statistic::P50),
             interval(values.p50_ci),
-            significant(values.p90),
+            figure(Statistic::P90),
             interval(values.p90_ci),
-            significant(values.p99),
+            figure(Statistic::P99),
             interval(values.p99_ci),
-            significant(values.max),
+            figure(Statistic::Max),
             count(values.n),
         ]);
         let drawn = trace.into_iter().flat_map(|trace| &trace.latencies);
@@ -150,7 +158,8 @@ pub(super) fn instrument(out: &mut Vec<Block<'_>>, summary: &Summary) {
         "Send delay is the client's own lateness in sending; receive lateness is the program's \
          stamp after the kernel's; arrival width is how far apart the earliest and the latest \
          instant are at which an event can have arrived; an error bound is how far a request's \
-         TTFT, TPOT or E2E, or a token's ITL, can be from the truth. Each as p50 / p99 / max.",
+         TTFT, TPOT or E2E, or a token's ITL, can be from the truth. Each as p50 / p99 / max. These \
+         are of single requests and tokens; how far a figure of a pass can be off is its mark.",
     )));
     let bounds = registry::bounded().enumerate().map(|(at, (metric, _))| match at {
         0 => format!("{} error bound (us)", metric.title),

@@ -263,14 +263,17 @@ pub fn full() -> Summary {
                 place: "input 128, output 32, saturated".to_owned(),
                 measured: Some(35.0),
                 met: true,
+                ..SloResult::default()
             },
             SloResult {
                 objective: "tpot_p99<10ms".to_owned(),
                 place: "input 128, output 32, saturated".to_owned(),
                 measured: None,
                 met: false,
+                ..SloResult::default()
             },
         ],
+        ..Verdict::default()
     };
     summary.findings = vec![
         Finding::of(code::LENGTHS_ARE_SIMULATED, "prompts have about the length"),

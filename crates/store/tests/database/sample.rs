@@ -154,7 +154,9 @@ pub fn summary(run: &RunId) -> Summary {
                 place: "128 x 8, saturated".to_owned(),
                 measured: Some(0.1 + 0.2),
                 met: true,
+                ..SloResult::default()
             }],
+            ..Verdict::default()
         },
         findings: vec![
             Finding::of(code::CACHED_PROMPT_TOKENS, "12 were cached")

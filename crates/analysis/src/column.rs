@@ -1,0 +1,151 @@
+//! The values of one metric over requests, gathered into a distribution.
+
+use inferometer_metrics::{Definition, Timeline, Value};
+use inferometer_stats::{Distribution, Pool, Sample, Weighted, weighted_percentile};
+
+use crate::interval::{Layout, Part, Series};
+
+/// The values of one metric, and which requests they are of.
+#[derive(Clone, Debug)]
+pub(crate) enum Column {
+    /// One value per request, and where each is in the course of the pass.
+    Requests(Sample, Vec<u32>),
+    /// Several values per request; of each request what it brought, and how many samples.
+    Pooled(Pool, Vec<(Part, u32)>),
+}
+
+impl Column {
+    /// An empty one; none for a metric of whole passes.
+    pub(crate) fn of(metric: &Definition) -> Option<Self> {
+        match metric.value {
+            Value::Request(_) => Some(Self::Requests(Sample::default(), Vec::new())),
+            Value::Pooled(_) => Some(Self::Pooled(Pool::default(), Vec::new())),
+            Value::Pass(_) => None,
+        }
+    }
+
+    /// Takes in the values of a request, which is `at` this place in the course of its pass.
+    pub(crate) fn add(&mut self, metric: &Definition, timeline: &Timeline<'_>, at: Option<u32>) {
+        match (metric.value, self) {
+            (Value::Request(value), Self::Requests(sample, places)) => {
+                let Some(value) = value(timeline) else { return };
+                sample.extend([value]);
+                places.extend(at);
+            }
+            (Value::Pooled(append), Self::Pooled(pool, parts)) => {
+                let added = pool.add_request(|values| append(timeline, values));
+                if let (Some(at), true) = (at, added.weight > 0.0) {
+                    let part = Part { at, total: added.total, weight: added.weight };
+                    parts.push((part, added.samples as u32));
+                }
+            }
+            _ => unreachable!("invariant: a column is of its metric's kind"),
+        }
+    }
+
+    /// The same values, without which requests they are of.
+    pub(crate) fn values_alone(&self) -> Self {
+        match self {
+            Self::Requests(sample, _) => Self::Requests(sample.clone(), Vec::new()),
+            Self::Pooled(pool, _) => Self::Pooled(pool.clone(), Vec::new()),
+        }
+    }
+
+    /// Takes in the values of one request of which it is not asked which it is.
+    pub(crate) fn extend(&mut self, values: impl Iterator<Item = Weighted>) {
+        match self {
+            Self::Requests(sample, _) => sample.extend(values.map(|of| of.value)),
+            Self::Pooled(pool, _) => {
+                pool.add_request(|pool| pool.extend(values));
+            }
+        }
+    }
+
+    /// The distribution, with intervals where the pass has a layout that carries them.
+    pub(crate) fn finish(self, layout: Option<&Layout>) -> Option<Distribution> {
+        match self {
+            Self::Requests(mut sample, places) => {
+                let parts = layout.and_then(|_| of_requests(&sample, &places));
+                let mut found = sample.distribution()?;
+                if let (Some(layout), Some(parts)) = (layout, parts) {
+                    let values: Vec<f64> = parts.iter().map(|part| part.total).collect();
+                    let sorted = sample.values().unwrap_or_default();
+                    let below = |value: f64| {
+                        values.iter().map(|of| f64::from(u8::from(*of <= value))).collect()
+                    };
+                    let between = |[low, high]: [f64; 2], largest: f64| {
+                        let n = sorted.len() as f64;
+                        let (low, high) = (low * n, high * n + 1.0);
+                        let within = low >= 1.0 && high <= n * largest;
+                        within.then(|| {
+                            [low.floor(), high.ceil()].map(|rank| sorted[rank as usize - 1])
+                        })
+                    };
+                    add_intervals(&mut found, layout, parts, below, between);
+                }
+                Some(found)
+            }
+            Self::Pooled(mut pool, parts) => {
+                let in_order = layout.and_then(|_| pool.samples()).map(<[Weighted]>::to_vec);
+                let mut found = pool.distribution()?;
+                if let (Some(layout), false) = (layout, parts.is_empty()) {
+                    let counts: Vec<usize> = parts.iter().map(|part| part.1 as usize).collect();
+                    let parts = parts.into_iter().map(|part| part.0).collect();
+                    let sorted = pool.samples().unwrap_or_default();
+                    let below = |value: f64| match &in_order {
+                        Some(samples) => weights_below(samples, &counts, value),
+                        None => Vec::new(),
+                    };
+                    let between = |[low, high]: [f64; 2], largest: f64| {
+                        let within = low > 0.0 && high < largest && !sorted.is_empty();
+                        within.then(|| [low, high].map(|share| weighted_percentile(sorted, share)))
+                    };
+                    add_intervals(&mut found, layout, parts, below, between);
+                }
+                Some(found)
+            }
+        }
+    }
+}
+
+/// The parts of values that are one per request; none where there are more than are kept.
+fn of_requests(sample: &Sample, places: &[u32]) -> Option<Vec<Part>> {
+    let values = sample.values().filter(|values| values.len() == places.len())?;
+    let part = |(&total, &at): (&f64, &u32)| Part { at, total, weight: 1.0 };
+    Some(values.iter().zip(places).map(part).collect())
+}
+
+/// How much weight of each request's samples is not above a value.
+fn weights_below(samples: &[Weighted], counts: &[usize], value: f64) -> Vec<f64> {
+    let mut rest = samples;
+    let each = counts.iter().map(|&count| {
+        let (own, others) = rest.split_at(count.min(rest.len()));
+        rest = others;
+        own.iter().filter(|sample| sample.value <= value).map(|sample| sample.weight).sum()
+    });
+    each.collect()
+}
+
+/// Adds the intervals of mean and percentiles. `below` gives how much of each part is not above a
+/// value, `between` the values at two shares, if they are among those known up to the largest share.
+fn add_intervals(
+    found: &mut Distribution,
+    layout: &Layout,
+    parts: Vec<Part>,
+    below: impl Fn(f64) -> Vec<f64>,
+    between: impl Fn([f64; 2], f64) -> Option<[f64; 2]>,
+) {
+    let Some(series) = Series::new(layout, &parts) else { return };
+    let Some(mean) = series.mean() else { return };
+    (found.mean_ci, found.effective_n) = (Some(mean.interval), Some(mean.effective));
+    let interval = |share: f64, value: f64| {
+        let shares = series.shares(share, value, &below(value), mean.effective)?;
+        between(shares, series.largest_share(value))
+    };
+    found.p50_ci = interval(0.50, found.p50);
+    found.p90_ci = interval(0.90, found.p90);
+    found.p99_ci = interval(0.99, found.p99);
+    if found.p99_ci.is_none() {
+        found.p99_needs = Some(series.needs_for_p99(mean.effective));
+    }
+}

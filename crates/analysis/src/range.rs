@@ -1,0 +1,123 @@
+//! Between which ends the truth of a figure lies, for all that the client knows of its arrivals, and
+//! whether the client vouches for the figure. Never a figure of the server's: a slow one is as valid.
+
+use std::collections::BTreeMap;
+
+use inferometer_metrics::{Definition, Statistic};
+use serde::{Deserialize, Serialize};
+
+/// The largest share of a mean, a median or a rate by which the client may be off for it to be trusted.
+pub const TRUSTED_SHARE: f64 = 0.01;
+/// The same of every percentile above the median, and of a maximum.
+pub const TRUSTED_SHARE_OF_TAIL: f64 = 0.05;
+/// The largest share of any figure by which the client may be off for it to be vouched for at all. Beyond,
+/// a figure and its bound say less than a second measurement with a client that keeps up.
+pub const VOUCHED_SHARE: f64 = 0.20;
+
+/// What the client says of its own error in a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// It is small beside the figure.
+    Trusted,
+    /// It is not, but it is known.
+    Bounded,
+    /// It may be so large that the figure says nothing.
+    NotVouchedFor,
+}
+
+inferometer_model::names!(Trust {
+    Trusted => "trusted", Bounded => "bounded", NotVouchedFor => "not_vouched_for",
+});
+
+/// The ends between which the truth of a figure lies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// The smallest that the truth can be.
+    pub low: f64,
+    /// The largest.
+    pub high: f64,
+    /// What that says of the figure.
+    pub trust: Trust,
+}
+
+impl Range {
+    /// The range of a figure; `trusted_share` is the share of it by which the truth may differ.
+    pub fn of(figure: f64, low: f64, high: f64, trusted_share: f64) -> Self {
+        let (low, high) = (low.min(figure), high.max(figure));
+        let off = (figure - low).max(high - figure);
+        let trust = match off {
+            _ if off <= trusted_share * figure.abs() => Trust::Trusted,
+            _ if off <= VOUCHED_SHARE * figure.abs() => Trust::Bounded,
+            // Also where it is no number.
+            _ => Trust::NotVouchedFor,
+        };
+        Self { low, high, trust }
+    }
+
+    /// How far the truth can lie from the figure on the farther side.
+    pub fn off(&self, figure: f64) -> f64 {
+        (figure - self.low).max(self.high - figure)
+    }
+}
+
+/// The share of a statistic by which the client may be off for it to be trusted.
+pub fn trusted_share(statistic: Statistic) -> f64 {
+    match statistic {
+        Statistic::Mean | Statistic::P50 => TRUSTED_SHARE,
+        Statistic::P90 | Statistic::P95 | Statistic::P99 | Statistic::P999 | Statistic::Max => {
+            TRUSTED_SHARE_OF_TAIL
+        }
+    }
+}
+
+/// The ranges of a pass or a class: by the key of a metric's distribution, then by statistic. A metric is
+/// absent where every arrival that it rests on was exact.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ranges(BTreeMap<String, BTreeMap<String, Range>>);
+
+impl Ranges {
+    /// Whether every arrival was exact.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The range of a statistic; absent where every arrival that it rests on was exact.
+    pub fn get(&self, metric: &Definition, statistic: Statistic) -> Option<Range> {
+        self.0.get(metric.result_key?)?.get(statistic.name()).copied()
+    }
+
+    /// Notes the range of a statistic of a metric that results hold.
+    pub fn set(&mut self, metric: &Definition, statistic: Statistic, range: Range) {
+        let Some(key) = metric.result_key else { return };
+        self.0.entry(key.to_owned()).or_default().insert(statistic.name().to_owned(), range);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_trusted_bounded_or_not_vouched_for_by_the_share_it_can_be_off() {
+        for (figure, low, high, share, expected) in [
+            (100.0, 100.0, 100.0, TRUSTED_SHARE, Trust::Trusted),
+            (100.0, 99.0, 100.0, TRUSTED_SHARE, Trust::Trusted),
+            (100.0, 98.9, 100.0, TRUSTED_SHARE, Trust::Bounded),
+            (100.0, 100.0, 104.9, TRUSTED_SHARE_OF_TAIL, Trust::Trusted),
+            (100.0, 80.0, 119.0, TRUSTED_SHARE_OF_TAIL, Trust::Bounded),
+            (100.0, 79.0, 100.0, TRUSTED_SHARE_OF_TAIL, Trust::NotVouchedFor),
+            (0.0, 0.0, 0.0, TRUSTED_SHARE, Trust::Trusted),
+            // All tokens in one read: that is no measurement of the time between them.
+            (0.0, 0.0, 2.1, TRUSTED_SHARE, Trust::NotVouchedFor),
+            (1.501, 1.5, f64::INFINITY, TRUSTED_SHARE, Trust::NotVouchedFor),
+        ] {
+            assert_eq!(
+                Range::of(figure, low, high, share).trust,
+                expected,
+                "{figure} {low} {high}"
+            );
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! From the widths of arrivals to the ranges of figures: each value of a request lies between two ends,
+//! so each statistic lies between that of the lower ends and that of the upper ones.
+
+use inferometer_metrics::{Definition, Slack, Statistic, Widths};
+use inferometer_metrics::{Over, Timeline};
+use inferometer_stats::{Distribution, RELATIVE_ERROR, Weighted};
+
+use crate::column::Column;
+use crate::distributions::Distributions;
+use crate::range::{Range, Ranges, trusted_share};
+
+/// The ends of the values of metrics. It holds nothing until an arrival is inexact; from then on it holds,
+/// of each metric that rests on one, two columns beside that of the values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RangeFold {
+    ends: Vec<Ends>,
+    /// Those of one request, kept to use their memory again.
+    widths: Widths,
+    slacks: Vec<Slack>,
+    values: Vec<Weighted>,
+}
+
+#[derive(Clone, Debug)]
+struct Ends {
+    metric: &'static Definition,
+    low: Column,
+    high: Column,
+}
+
+impl RangeFold {
+    /// Takes in a request, before the columns take in its values.
+    pub(crate) fn add(
+        &mut self,
+        timeline: &Timeline<'_>,
+        columns: &[(&'static Definition, Column)],
+    ) {
+        self.widths.read(timeline.record);
+        if self.ends.is_empty() && self.widths.are_none() {
+            return;
+        }
+        let is_complete = timeline.record.outcome.is_complete();
+        for (metric, column) in columns {
+            let Some(bound) = metric.bound else { continue };
+            if !is_complete && metric.over == Over::Completed {
+                continue;
+            }
+            self.slacks.clear();
+            (bound.of)(timeline, &self.widths, &mut self.slacks);
+            let known = self.ends.iter().position(|ends| ends.metric == *metric);
+            let at = match known {
+                Some(at) => at,
+                None if self.slacks.iter().all(|slack| slack.larger() == 0.0) => continue,
+                None => {
+                    let [low, high] = [column, column].map(Column::values_alone);
+                    self.ends.push(Ends { metric, low, high });
+                    self.ends.len() - 1
+                }
+            };
+            self.values.clear();
+            metric.value.append(timeline, &mut self.values);
+            debug_assert_eq!(self.values.len(), self.slacks.len(), "{}", metric.name);
+            let both = || self.values.iter().zip(&self.slacks);
+            let Ends { low, high, .. } = &mut self.ends[at];
+            low.extend(both().map(|(of, slack)| Weighted {
+                value: (of.value - slack.below).max(of.value.min(0.0)),
+                ..*of
+            }));
+            high.extend(
+                both().map(|(of, slack)| Weighted { value: of.value + slack.above, ..*of }),
+            );
+        }
+    }
+
+    /// The ranges of the figures that were computed of the same requests.
+    pub(crate) fn finish(self, figures: &Distributions) -> Ranges {
+        let mut ranges = Ranges::default();
+        for Ends { metric, low, high } in self.ends {
+            let (Some(figures), Some(low), Some(high)) =
+                (figures.get(metric), low.finish(None), high.finish(None))
+            else {
+                continue;
+            };
+            for statistic in Statistic::ALL {
+                let ends =
+                    (statistic.of(figures), end(&low, statistic, -1.0), end(&high, statistic, 1.0));
+                if let (Some(figure), Some(low), Some(high)) = ends {
+                    let range = Range::of(figure, low, high, trusted_share(statistic));
+                    ranges.set(metric, statistic, range);
+                }
+            }
+        }
+        ranges
+    }
+}
+
+/// A statistic of one side's ends. That of a sketch has an error of its own, which is added outwards.
+fn end(ends: &Distribution, statistic: Statistic, outwards: f64) -> Option<f64> {
+    let of_sketch = !ends.exact && statistic.share().is_some();
+    let error = if of_sketch { RELATIVE_ERROR } else { 0.0 };
+    Some(statistic.of(ends)? * (1.0 + outwards * error))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,331 @@
+//! Which figures the client vouches for: of passes, classes and cells, each statistic by itself. Every
+//! output and the verdict ask here. Where the ends come from: [`crate::range`].
+
+use inferometer_load::PassKind;
+use inferometer_metrics::{Definition, Statistic, latency_per_output_token, latency_per_token};
+use inferometer_metrics::{registry, send_delay};
+use inferometer_stats::spread;
+use serde::{Deserialize, Serialize};
+
+use crate::cell::{Cell, latency_passes, loading_passes};
+use crate::class::ClassSummary;
+use crate::distributions::Distributions;
+use crate::pass::PassSummary;
+use crate::prediction::Columns;
+use crate::range::{Range, Ranges, TRUSTED_SHARE, Trust};
+
+/// The share of a pass that the event loop may have stood still, and the time of stalls, below which
+/// they do not count in rates.
+const SMALLEST_SHARE_STALLED: f64 = 0.05;
+const SMALLEST_STALLS_US: u64 = 100_000;
+/// The share of a pass above which the event loop was always at work, and the length of a pass below
+/// which nothing is said.
+const LARGEST_SHARE_BUSY: f64 = 0.95;
+const SHORTEST_PASS_US: u64 = 500_000;
+
+/// How many figures there are of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FigureCounts {
+    /// The client's error is small beside them.
+    pub trusted: u64,
+    /// It is not, and stands beside them.
+    pub bounded: u64,
+    /// It may be so large that they say nothing.
+    pub not_vouched_for: u64,
+    /// They were not measured.
+    pub absent: u64,
+}
+
+impl FigureCounts {
+    /// Counts every statistic of every metric of every pass and class, the rates of passes, and the four
+    /// figures of each cell.
+    pub fn of(cells: &[Cell]) -> Self {
+        let mut counts = Self::default();
+        for cell in cells {
+            columns(cell).iter().for_each(|figure| counts.add(figure.value, figure.range));
+            for pass in &cell.passes {
+                for figure in [pass.requests_per_s, pass.output_tokens_per_s] {
+                    counts.add(figure, rate(pass, figure));
+                }
+                counts.add_all(&pass.latencies, &pass.instrument.ranges, |_| true);
+                for class in &pass.classes {
+                    counts.add_all(&class.latencies, &class.ranges, |metric| metric.of_classes);
+                }
+            }
+        }
+        counts
+    }
+
+    fn add_all(
+        &mut self,
+        figures: &Distributions,
+        ranges: &Ranges,
+        is_there: fn(&Definition) -> bool,
+    ) {
+        for (_, metric) in registry::in_results().filter(|(_, metric)| is_there(metric)) {
+            for statistic in Statistic::ALL {
+                let figure = figures.get(metric).and_then(|values| statistic.of(values));
+                self.add(figure, ranges.get(metric, statistic));
+            }
+        }
+    }
+
+    fn add(&mut self, figure: Option<f64>, range: Option<Range>) {
+        *match (figure, range.map(|range| range.trust)) {
+            (None, _) => &mut self.absent,
+            (Some(_), None | Some(Trust::Trusted)) => &mut self.trusted,
+            (Some(_), Some(Trust::Bounded)) => &mut self.bounded,
+            (Some(_), Some(Trust::NotVouchedFor)) => &mut self.not_vouched_for,
+        } += 1;
+    }
+}
+
+/// The range of a statistic of a pass; absent where every arrival that it rests on was exact.
+pub fn latency(pass: &PassSummary, metric: &Definition, statistic: Statistic) -> Option<Range> {
+    pass.instrument.ranges.get(metric, statistic)
+}
+
+/// The range of a statistic of a class; absent where every arrival that it rests on was exact.
+pub fn of_class(class: &ClassSummary, metric: &Definition, statistic: Statistic) -> Option<Range> {
+    class.ranges.get(metric, statistic)
+}
+
+/// The range of a rate of a pass: the pass can have ended before the stamp of its last read, and would
+/// have ended sooner with a client that takes no time. Absent where both are nothing.
+pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
+    let (figure, seconds) = figure.zip(pass.duration_s)?;
+    if is_busy(pass) {
+        return Some(Range { low: figure, high: figure, trust: Trust::NotVouchedFor });
+    }
+    let shorter_s = pass.instrument.end_width_us * 1e-6 + own_time_s(pass);
+    (shorter_s > 0.0).then(|| {
+        let fastest = figure * seconds / (seconds - shorter_s).max(0.0);
+        // No number: nothing would be left of the pass.
+        let high = if fastest.is_finite() { fastest } else { f64::MAX };
+        Range::of(figure, figure, high, TRUSTED_SHARE)
+    })
+}
+
+/// The part of a pass that the client may have added to it.
+fn own_time_s(pass: &PassSummary) -> f64 {
+    let stalled_s = stalled(pass).map_or(0.0, |(seconds, _)| seconds);
+    // Where each request waits for one before, all that the client takes in between is its own.
+    let places = match pass.kind {
+        PassKind::Open => return 0.0,
+        PassKind::Saturated => return stalled_s,
+        PassKind::OneByOne => 1.0,
+        PassKind::Closed => pass.concurrency.map_or(1.0, f64::from),
+    };
+    let delay = pass.latency(&send_delay::DEFINITION);
+    let between_s = delay.map_or(0.0, |delay| delay.mean * 1e-3 * delay.n as f64 / places);
+    stalled_s.max(between_s)
+}
+
+/// How long the client stood still, in seconds and as a share of the pass, if that is a large part of it.
+fn stalled(pass: &PassSummary) -> Option<(f64, f64)> {
+    let process = pass.instrument.process?;
+    let share = process.stalled_us as f64 / process.wall_us as f64;
+    (process.stalled_us >= SMALLEST_STALLS_US && share > SMALLEST_SHARE_STALLED)
+        .then_some((process.stalled_us as f64 * 1e-6, share))
+}
+
+fn busy_share(pass: &PassSummary) -> f64 {
+    let process = pass.instrument.process.filter(|process| process.wall_us >= SHORTEST_PASS_US);
+    process.map_or(0.0, |process| process.busy_us as f64 / process.wall_us as f64)
+}
+
+fn is_busy(pass: &PassSummary) -> bool {
+    busy_share(pass) > LARGEST_SHARE_BUSY
+}
+
+/// Why a rate of a pass is not exact.
+pub fn why_of_rate(pass: &PassSummary) -> String {
+    if is_busy(pass) {
+        return format!(
+            "the client's event loop was at work for {:.1} % of the pass: the client may have been \
+             the bottleneck",
+            busy_share(pass) * 100.0
+        );
+    }
+    if let Some((seconds, share)) = stalled(pass) {
+        return format!(
+            "the client stood still for {:.1} % of the pass, {seconds:.3} s in all: in that time \
+             nothing was sent or read",
+            share * 100.0
+        );
+    }
+    if own_time_s(pass) > 1e-6 * pass.instrument.end_width_us {
+        return "the client took time between the end of a request and the next one".to_owned();
+    }
+    "the end of the pass is not known exactly".to_owned()
+}
+
+/// Why a latency of a pass is not exact.
+pub fn why_of_latency(pass: &PassSummary) -> String {
+    let instrument = &pass.instrument;
+    match instrument.reads - instrument.kernel_stamped_reads {
+        0 => {
+            "events came several to a read of the socket, and only the last one's arrival is known \
+              exactly"
+                .to_owned()
+        }
+        unstamped => {
+            format!("{unstamped} of {} reads bore no stamp of the kernel's", instrument.reads)
+        }
+    }
+}
+
+/// A figure of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellFigure {
+    /// The name that results give it: one of [`Columns::NAMES`].
+    pub name: &'static str,
+    /// The figure.
+    pub value: Option<f64>,
+    /// Where the truth lies; absent where every arrival that it rests on was exact.
+    pub range: Option<Range>,
+}
+
+/// The four figures of a cell, in the order of [`Columns::NAMES`].
+pub fn columns(cell: &Cell) -> [CellFigure; 4] {
+    let values = cell.columns().values();
+    std::array::from_fn(|at| {
+        let (name, value) = (Columns::NAMES[at], values[at]);
+        // The figures of a search are not those of all its passes.
+        let of_passes = over(&passes_of(cell, at), |pass| of_pass(pass, at));
+        let of_it = of_passes
+            .zip(value)
+            .filter(|((figure, _), value)| (figure - value).abs() <= 1e-9 * value.abs());
+        CellFigure { name, value, range: of_it.map(|((_, range), _)| range) }
+    })
+}
+
+/// Why a figure of [`columns`] is not exact.
+pub fn why_of_column(cell: &Cell, name: &str) -> String {
+    let at = Columns::NAMES.iter().position(|known| *known == name).unwrap_or(0);
+    let why = if at < RATES { why_of_rate } else { why_of_latency };
+    passes_of(cell, at).first().map_or_else(String::new, |pass| why(pass))
+}
+
+/// How many of the columns are rates; the others are means of latencies.
+const RATES: usize = 2;
+
+/// The passes that a column is the mean of.
+fn passes_of(cell: &Cell, column: usize) -> Vec<&PassSummary> {
+    if column < RATES { loading_passes(&cell.passes) } else { latency_passes(&cell.passes) }
+}
+
+/// A column of one pass.
+fn of_pass(pass: &PassSummary, column: usize) -> Option<(f64, Option<Range>)> {
+    let of_rate = |figure: Option<f64>| Some((figure?, rate(pass, figure)));
+    let of_mean =
+        |metric| Some((pass.latency(metric)?.mean, latency(pass, metric, Statistic::Mean)));
+    match column {
+        0 => of_rate(pass.requests_per_s),
+        1 => of_rate(pass.output_tokens_per_s),
+        2 => of_mean(&latency_per_token::DEFINITION),
+        _ => of_mean(&latency_per_output_token::DEFINITION),
+    }
+}
+
+/// The mean of a figure over passes, and its range, if one of them has one.
+fn over(
+    passes: &[&PassSummary],
+    of: impl Fn(&PassSummary) -> Option<(f64, Option<Range>)>,
+) -> Option<(f64, Range)> {
+    let figures: Vec<_> = passes.iter().filter_map(|pass| of(pass)).collect();
+    let worst = figures.iter().filter_map(|(_, range)| *range).map(|range| range.trust).max()?;
+    let mean = |of: fn(&(f64, Option<Range>)) -> f64| {
+        spread(&figures.iter().map(of).collect::<Vec<_>>()).map(|spread| spread.mean)
+    };
+    let figure = mean(|of| of.0)?;
+    let low = mean(|of| of.1.map_or(of.0, |range| range.low))?;
+    let high = mean(|of| of.1.map_or(of.0, |range| range.high))?;
+    let mut range = Range::of(figure, low, high, TRUSTED_SHARE);
+    if worst == Trust::NotVouchedFor {
+        range.trust = worst;
+    }
+    Some((figure, range))
+}
+
+/// What can be done about figures that are not trusted.
+pub fn advice(cells: &[Cell]) -> &'static str {
+    let mut passes = cells.iter().flat_map(|cell| &cell.passes);
+    let unstamped = passes.any(|pass| pass.instrument.reads > pass.instrument.kernel_stamped_reads);
+    if unstamped {
+        return "Some reads bore no time stamp of the kernel's: measure on Linux, over a network \
+                device that stamps what it receives, with processors that are free for the client.";
+    }
+    "Give the client a processor of its own, away from the server and from other work. Where a proxy or \
+     the server sends several events at once, no client can tell them apart: measure without the proxy."
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_load::{Bound, PassPlan};
+    use inferometer_model::fixture::{ms, steady};
+    use inferometer_model::process::Process;
+
+    use super::*;
+    use crate::cell::cell;
+    use crate::fold::PassFold;
+
+    /// Ten requests of 100 ms each one after the other, each sent so long after the one before.
+    fn one_after_the_other(pass: &PassPlan, delay_ms: f64) -> PassSummary {
+        let mut fold = PassFold::new(pass);
+        for index in 0..10 {
+            let due_ms = f64::from(index) * (100.0 + delay_ms);
+            let mut record = steady(due_ms + delay_ms, 60.0, 10.0, 5);
+            record.due = ms(due_ms);
+            fold.add(&record);
+        }
+        fold.finish()
+    }
+
+    #[test]
+    fn the_clients_own_time_counts_in_the_rate_of_a_closed_loop_only() {
+        let closed = PassPlan::closed(1, Bound::requests(10));
+        let open = PassPlan::open(10.0, Bound::requests(10));
+        for (pass, delay_ms, expected) in [
+            (&closed, 0.0, None),
+            (&closed, 0.5, Some(Trust::Trusted)),
+            (&closed, 5.0, Some(Trust::Bounded)),
+            (&closed, 30.0, Some(Trust::NotVouchedFor)),
+            (&open, 30.0, None),
+        ] {
+            let pass = one_after_the_other(pass, delay_ms);
+            let range = rate(&pass, pass.requests_per_s);
+            assert_eq!(range.map(|range| range.trust), expected, "{delay_ms} {range:?}");
+        }
+        let pass = one_after_the_other(&closed, 5.0);
+        let range = rate(&pass, pass.requests_per_s).expect("a range");
+        // Without the client's 5 ms before each it would be ten requests within 0.995 s.
+        assert_eq!((range.high * 1e3).round(), 10_050.0);
+    }
+
+    #[test]
+    fn figures_are_counted_by_what_is_said_of_them() {
+        let closed = PassPlan::closed(1, Bound::requests(10));
+        let mut pass = one_after_the_other(&closed, 0.0);
+        let all = FigureCounts::of(&[cell(8, 5, vec![pass.clone()])]);
+        // Nine metrics of seven statistics, two rates, and the four figures of the cell.
+        assert_eq!((all.trusted, all.absent), (69, 0), "{all:?}");
+        let metric = &inferometer_metrics::ttft::FROM_SENT;
+        for (statistic, low) in
+            [(Statistic::P50, 55.0), (Statistic::P99, 5.0), (Statistic::Max, 59.0)]
+        {
+            pass.instrument.ranges.set(
+                metric,
+                statistic,
+                Range::of(60.0, low, 60.0, crate::range::trusted_share(statistic)),
+            );
+        }
+        *pass.latencies.entry(&inferometer_metrics::itl::DEFINITION) = None;
+        pass.instrument.process =
+            Some(Process { wall_us: 1_000_000, busy_us: 999_000, ..Process::default() });
+        let counts = FigureCounts::of(&[cell(8, 5, vec![pass])]);
+        // The rates of the pass and of the cell, for the client may have been the bottleneck.
+        let expected = FigureCounts { trusted: 56, bounded: 1, not_vouched_for: 5, absent: 7 };
+        assert_eq!(counts, expected);
+    }
+}
