@@ -149,8 +149,8 @@ mod tests {
         filtered.finish_reason = Some("content_filter".to_owned());
         let turn = Record { class: Some("turn 2".into()), ..filtered.clone() };
         let mut fold = ClassFold::default();
-        [&filtered, &turn].into_iter().for_each(|record| fold.add(&Timeline::new(record)));
-        let classes = fold.finish(1);
+        [&filtered, &turn].into_iter().for_each(|record| fold.add(&Timeline::new(record), None));
+        let classes = fold.finish(None);
         let planned: Vec<_> =
             classes.iter().map(|class| (class.class.as_str(), class.planned)).collect();
         assert_eq!(planned, [("content_filter", 2), ("turn 2", 1)]);
@@ -173,8 +173,8 @@ mod tests {
             failed,
         ];
         let mut fold = ClassFold::default();
-        records.iter().for_each(|record| fold.add(&Timeline::new(record)));
-        let classes = fold.finish(1);
+        records.iter().for_each(|record| fold.add(&Timeline::new(record), None));
+        let classes = fold.finish(None);
         let names: Vec<_> = classes.iter().map(|class| class.class.as_str()).collect();
         assert_eq!(names, ["turn 2", "turn 10"]);
         let second = &classes[0];
@@ -197,9 +197,9 @@ mod tests {
             record.class = Some("cold".into());
             record.usage.prompt = counted;
             record.prompt_tokens_tokenizer = None;
-            fold.add(&Timeline::new(&record));
+            fold.add(&Timeline::new(&record), None);
         }
-        let classes = fold.finish(1);
+        let classes = fold.finish(None);
         assert_eq!((classes[0].input_tokens, classes[0].output_tokens), (None, 9));
     }
 }

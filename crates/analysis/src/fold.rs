@@ -167,7 +167,7 @@ impl PassFold {
         self.window.planned += u64::from(count);
         self.window.streamed |= record.streamed;
         for _ in 0..count {
-            self.classes.add(&timeline);
+            self.classes.add(&timeline, None);
             match &mut self.dialect {
                 Dialect::None => {}
                 Dialect::Blocks(fold) => fold.add(&timeline),

@@ -129,7 +129,7 @@ fn a_pass_over_blocks_is_folded_into_the_logs_figures() {
     ];
     let mut fold = BlockFold::new(pass);
     records.iter().for_each(|record| fold.add(&Timeline::new(record)));
-    let figures = fold.finish(Some(32), 1);
+    let figures = fold.finish(Some(32));
     assert_eq!((figures.planned, figures.completed), (4, 3));
     assert_eq!(figures.completion_tokens, Some(87));
     assert_eq!(figures.completion_chars, 4 * 87);
@@ -153,7 +153,7 @@ fn one_request_that_nobody_counted_leaves_the_sums_absent() {
     for record in [answer(1, 0.0, 5, "stop"), uncounted] {
         fold.add(&Timeline::new(&record));
     }
-    let figures = fold.finish(None, 1);
+    let figures = fold.finish(None);
     assert_eq!((figures.prompt_tokens, figures.completion_tokens), (None, Some(10)));
 }
 

@@ -12,7 +12,7 @@ use crate::pass::PassSummary;
 /// the speed of the hour, which is an autoregression over requests.
 fn wandering(plan: &PassPlan, in_flight: usize, requests: usize, seed: u64) -> PassSummary {
     let mut rng = seed::rng(seed, &["wandering"]);
-    let mut free_ms = vec![0.0; in_flight];
+    let mut free_ms = vec![0.0_f64; in_flight];
     let (mut speed, mut fold) = (0.0, PassFold::new(plan));
     for index in 0..requests {
         let slot = (0..in_flight).min_by(|a, b| free_ms[*a].total_cmp(&free_ms[*b])).unwrap();
@@ -101,6 +101,6 @@ fn what_cannot_carry_an_interval_has_none_and_says_why() {
     assert!(burst.intervals.none_because.unwrap().contains("--repeat"));
     let long = of(PassPlan::closed(8, Bound::requests(400)), 400);
     let values = e2e_of(&long);
-    assert_eq!((values.p99_ci, long.intervals.none_because), (None, None));
+    assert_eq!((values.p99_ci, &long.intervals.none_because), (None, &None));
     assert!(values.p99_needs.unwrap() > 1_000 && values.effective_n.unwrap() < 400.0, "{values:?}");
 }
