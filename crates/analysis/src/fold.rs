@@ -216,13 +216,10 @@ impl PassFold {
         let is_judged = self.latencies.has_gaps() || !self.objectives.iter().any(of_gaps);
         let met = self.window.met.filter(|_| is_judged);
         let (server, hardware) = observed(&self.window, &self.observed);
-<<<<<<< HEAD
         let latencies = self.latencies.finish(layout);
         let instrument =
             Instrument { ranges: ranges.finish(&latencies), ..self.instrument.finish() };
-=======
         let first_send = self.window.in_flight.first_send();
->>>>>>> ab86f96 (Judge comparisons by the order in which repeats were measured)
         PassSummary {
             kind: self.kind,
             load: self.load,
@@ -232,12 +229,8 @@ impl PassFold {
             rate: self.rate,
             planned: self.outcomes.total(),
             outcomes: self.outcomes,
-<<<<<<< HEAD
-            duration_s,
-=======
             started_s: first_send.map(|at| at.seconds_after(Nanos::ZERO)),
-            duration_s: duration::duration_s(&self.window),
->>>>>>> ab86f96 (Judge comparisons by the order in which repeats were measured)
+            duration_s,
             requests_per_s: throughput::requests_per_s(&self.window),
             requests_per_s_ci,
             input_tokens: self.window.input_tokens,
