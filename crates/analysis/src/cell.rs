@@ -124,7 +124,7 @@ pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> 
 /// measured at another output length.
 const LONGER_SHARE: f64 = 0.01;
 
-fn is_longer(pass: &PassSummary) -> bool {
+pub(crate) fn is_longer(pass: &PassSummary) -> bool {
     pass.longer_than_asked as f64 > LONGER_SHARE * pass.outcomes.complete as f64
 }
 
@@ -141,6 +141,12 @@ pub(crate) fn loading_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
 pub(crate) fn latency_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
     let alone = loads(passes, |pass| pass.kind == PassKind::OneByOne).into_iter().next();
     alone.unwrap_or_else(|| loading_passes(passes))
+}
+
+/// The loads that the columns of a table come from: of the throughput, and of the latencies.
+pub(crate) fn table_loads(passes: &[PassSummary]) -> [Option<String>; 2] {
+    [loading_passes(passes), latency_passes(passes)]
+        .map(|passes| passes.first().map(|pass| pass.load.clone()))
 }
 
 /// The passes of a kind, gathered by load, in the order in which loads were first met.

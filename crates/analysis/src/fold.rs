@@ -19,6 +19,7 @@ use inferometer_metrics::{
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::record::{Record, TokensFrom};
 use inferometer_model::sample::Observed;
+use inferometer_model::time::Nanos;
 use inferometer_plan::template::BlockPass;
 
 /// Folds the records of one pass, in any order, into its summary.
@@ -215,6 +216,7 @@ impl PassFold {
         let is_judged = self.latencies.has_gaps() || !self.objectives.iter().any(of_gaps);
         let met = self.window.met.filter(|_| is_judged);
         let (server, hardware) = observed(&self.window, &self.observed);
+        let first_send = self.window.in_flight.first_send();
         let latencies = self.latencies.finish(layout);
         let instrument =
             Instrument { ranges: ranges.finish(&latencies), ..self.instrument.finish() };
@@ -227,6 +229,7 @@ impl PassFold {
             rate: self.rate,
             planned: self.outcomes.total(),
             outcomes: self.outcomes,
+            started_s: first_send.map(|at| at.seconds_after(Nanos::ZERO)),
             duration_s,
             requests_per_s: throughput::requests_per_s(&self.window),
             requests_per_s_ci,

@@ -38,6 +38,10 @@ pub struct PassSummary {
     pub planned: u64,
     /// What became of them.
     pub outcomes: OutcomeCounts,
+    /// When its first request was sent, in seconds; in the results of a run after the first request of
+    /// the run. Absent where that is not known, as in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_s: Option<f64>,
     /// From the first send to the last end.
     pub duration_s: Option<f64>,
     /// Completed requests per second over `duration_s`.

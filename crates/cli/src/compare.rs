@@ -1,6 +1,7 @@
 //! Runs compared with a baseline, figure by figure, and a gate on the differences. It measures nothing
 //! and writes nothing.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -11,7 +12,9 @@ use inferometer_analysis::table_import::is_under;
 use inferometer_formats::import::Import;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_plan::Plan;
-use inferometer_store::Store;
+use inferometer_report::comparison::VARIANT;
+use inferometer_run::resume::GROUP;
+use inferometer_store::{Store, StoredRun};
 use serde::Serialize;
 
 /// Why two results cannot be compared.
@@ -69,18 +72,75 @@ pub fn compare(
 pub fn with_result(judged: &[Judged], met: Met) -> Vec<String> {
     let results = judged.iter().flat_map(|judged| &judged.gate);
     let found = results.filter(|result| result.met == met);
-    found.map(|result| format!("{} ({})", result.condition, result.place)).collect()
+    let words = |result: &GateResult| {
+        let doubt = match met == Met::No && !result.measured_in_turn {
+            true => "; not measured in turn: a change or a drift",
+            false => "",
+        };
+        format!("{} ({}{doubt})", result.condition, result.place)
+    };
+    found.map(words).collect()
 }
 
 /// What can be compared.
-const ACCEPTED: &str = "name a stored run, a summary.json, the result file of another tool, or a \
-                        published table (FILE.md, FILE.md#SECTION)";
+const ACCEPTED: &str = "name a stored run, a summary.json, the result file of another tool, a \
+                        published table (FILE.md, FILE.md#SECTION), several with commas between \
+                        them, or GROUP/SERVER for all rounds of one server";
 
-/// What a name stands for: a published table, a summary, or a stored run.
+/// What a name stands for: a published table, a summary, a stored run, several of these with commas
+/// between them, or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
 ///
 /// # Errors
 /// When it stands for none of these, or for several tables.
 pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
+    if !Path::new(name).exists() {
+        if let Some((group, server)) = name.split_once('/')
+            && group.starts_with(GROUP)
+        {
+            return rounds(name, group, server, store);
+        }
+        if name.contains(',') && !name.contains('#') {
+            let names = name.split(',').map(str::trim).filter(|name| !name.is_empty());
+            let runs = names.map(|name| one(name, store)).collect::<Result<Vec<_>, _>>()?;
+            let nothing = || CompareError::new(format!("{name}: names no run; {ACCEPTED}"));
+            return if runs.is_empty() {
+                Err(nothing())
+            } else {
+                Ok(Subject::of_several(name, runs))
+            };
+        }
+    }
+    one(name, store)
+}
+
+/// The rounds of one server of a plan, of each the latest run.
+fn rounds(name: &str, group: &str, server: &str, store: &Path) -> Result<Subject, CompareError> {
+    let store = Store::open_existing(store).map_err(CompareError::new)?;
+    let (mut found, mut servers) = (BTreeMap::new(), BTreeSet::new());
+    for row in store.runs().map_err(CompareError::new)? {
+        // What cannot be read here is told by `runs`; of whatever group it is, it has no figures.
+        let Ok(run) = store.run(row.id.as_str()) else { continue };
+        let fact = |key: &str| run.target.facts.get(key).cloned().unwrap_or_default();
+        if fact("group") == group && run.summary.is_some() {
+            servers.insert(fact(VARIANT));
+            if fact(VARIANT) == server {
+                found.insert(fact("round"), of_stored(run)?);
+            }
+        }
+    }
+    if found.is_empty() {
+        let servers: Vec<String> = servers.into_iter().collect();
+        return Err(CompareError::new(match servers.is_empty() {
+            true => format!("{name}: there is no run of {group} with results"),
+            false => {
+                format!("{name}: {group} has no server `{server}`; it has {}", servers.join("; "))
+            }
+        }));
+    }
+    Ok(Subject::of_several(name, found.into_values().collect()))
+}
+
+fn one(name: &str, store: &Path) -> Result<Subject, CompareError> {
     let (path, section) = match name.split_once('#') {
         Some((path, section)) => (path, Some(section)),
         None => (name, None),
@@ -96,7 +156,10 @@ pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
         return Err(problem("there is no such file".to_owned()));
     }
     let store = Store::open_existing(store).map_err(CompareError::new)?;
-    let found = store.run(name).map_err(CompareError::new)?;
+    of_stored(store.run(name).map_err(CompareError::new)?)
+}
+
+fn of_stored(found: StoredRun) -> Result<Subject, CompareError> {
     let id = found.row.id.to_string();
     let summary =
         found.summary.ok_or_else(|| CompareError::new(format!("run {id} has no results yet")))?;

@@ -82,6 +82,9 @@ pub struct Environment {
     pub stamps: Option<String>,
     /// The tokenizer that shaped the prompts.
     pub tokenizer: Option<String>,
+    /// SHA-256 of its file, if the user named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokenizer_sha256: Option<String>,
     /// What keeps this run's prompts apart from every other's: give it again to repeat the run.
     #[serde(default)]
     pub salt: Option<String>,

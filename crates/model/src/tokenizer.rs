@@ -5,6 +5,12 @@ pub trait Tokenizer: Send + Sync {
     /// What it is, for the environment record: a path, a hub id, `embedded`.
     fn name(&self) -> String;
 
+    /// SHA-256 of the file that it was read from, in hexadecimal digits, if the user named one: the same
+    /// tokenizer lies at several paths.
+    fn sha256(&self) -> Option<String> {
+        None
+    }
+
     /// Number of tokens of a text, special tokens that a server would add not included.
     ///
     /// # Errors

@@ -3,7 +3,10 @@
 
 use std::fmt::Write as _;
 
-use inferometer_analysis::compare::{Comparison, FALSE_ALARMS, GateResult, Met, Row, RowVerdict};
+use inferometer_analysis::compare::{
+    BOUNDS_DRIFT, Comparison, Design, FALSE_ALARMS, FEWEST_REPEATS, GateResult, Met, OverTime, Row,
+    RowVerdict, smallest,
+};
 
 use crate::number::{MISSING, significant};
 use crate::page::escape;
@@ -48,7 +51,9 @@ pub fn html(comparison: &Comparison) -> String {
         differing.map(|[name, ours, theirs]| format!("{name}: {ours} → {theirs}")).collect(),
     );
     out += &crate::page::table(&table(comparison));
-    let _ = writeln!(out, "<p>{}</p>", escape(&meaning(comparison)));
+    for line in explained(comparison) {
+        let _ = writeln!(out, "<p>{}</p>", escape(&line));
+    }
     for group in &comparison.unmatched {
         let _ = writeln!(out, "<p>Not compared: {}</p>", escape(&group.to_string()));
     }
@@ -69,30 +74,102 @@ fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String 
         differing.map(|[name, ours, theirs]| format!("differs: {name}: {ours} -> {theirs}")),
     );
     let unmatched = comparison.unmatched.iter().map(|group| format!("not compared: {group}"));
-    let parts = [lines, vec![meaning(comparison)], unmatched.collect()];
+    let parts = [lines, explained(comparison), unmatched.collect()];
     for part in parts.iter().filter(|part| !part.is_empty()) {
         let _ = writeln!(out, "\n{}", part.join("\n"));
     }
     out
 }
 
+/// In which order the two were measured, what that allows to say, and what verdicts mean.
+fn explained(comparison: &Comparison) -> Vec<String> {
+    if comparison.rows.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![format!("measured: {}", comparison.design)];
+    lines.extend(over_time(comparison));
+    lines.extend(advice(comparison));
+    lines.push(meaning(comparison));
+    lines
+}
+
+/// Whether the repeats drift, and whether neighbours are alike: the clearest of all figures.
+fn over_time(comparison: &Comparison) -> Option<String> {
+    let sides = ["the baseline", "the other"];
+    let all: Vec<(&Row, &str, OverTime)> = comparison
+        .rows
+        .iter()
+        .flat_map(|row| {
+            let of_sides = row.over_time.iter().zip(sides);
+            of_sides.filter_map(move |(found, side)| Some((row, side, (*found)?)))
+        })
+        .collect();
+    let clearest = |chance: fn(&OverTime) -> f64| {
+        let of = |one: &&(&Row, &str, OverTime)| chance(&one.2);
+        all.iter().min_by(|one, other| of(one).total_cmp(&of(other)))
+    };
+    let corrected =
+        |chance: fn(&OverTime) -> f64| smallest(all.iter().map(|(.., one)| chance(one)));
+    let (trend_p, alike_p) = (|one: &OverTime| one.trend_p, |one: &OverTime| one.autocorrelation_p);
+    let (trend, alike) = (clearest(trend_p)?, clearest(alike_p)?);
+    let is_seen = |p: Option<f64>| p.is_some_and(|p| p <= FALSE_ALARMS);
+    let trend = match is_seen(corrected(trend_p)) {
+        true => format!(
+            "{} of {} changes by {:+.2} % from repeat to repeat ({})",
+            trend.0.figure,
+            trend.1,
+            trend.2.trend_pct,
+            trend.0.place()
+        ),
+        false => "no trend is seen".to_owned(),
+    };
+    let alike = match is_seen(corrected(alike_p)) {
+        true => format!(
+            "repeats are like the one before ({} of {}: correlation {:.2})",
+            alike.0.figure, alike.1, alike.2.autocorrelation
+        ),
+        false => "repeats are not seen to be like the one before".to_owned(),
+    };
+    Some(format!("over time: {trend}; {alike}"))
+}
+
+/// What to do where the order of measuring allows no verdict.
+fn advice(comparison: &Comparison) -> Option<String> {
+    let differs = comparison.rows.iter().any(|row| row.verdict == RowVerdict::Differs);
+    let short = |row: &Row| match row.verdict {
+        RowVerdict::NotEnoughData { needed } => Some(needed),
+        _ => None,
+    };
+    let needed = comparison.rows.iter().filter_map(short).min();
+    if !differs && needed.is_none() {
+        return None;
+    }
+    let rounds = needed.unwrap_or(FEWEST_REPEATS as u32 + 2);
+    let bound = match comparison.design {
+        Design::Alternated { .. } => String::new(),
+        _ => format!(
+            " A baseline of {BOUNDS_DRIFT} repeats or more over time tells how far it drifts by itself."
+        ),
+    };
+    Some(format!(
+        "To tell a change from a drift, measure both in turn: a plan with two [[target]]s and \
+         `rounds = {rounds}`, then `inferometer compare GROUP/ONE GROUP/OTHER`; or run one, the \
+         other, and so on, then `inferometer compare A1,A2,A3,... B1,B2,B3,...`.{bound}"
+    ))
+}
+
 /// What intervals and verdicts say.
 fn meaning(comparison: &Comparison) -> String {
-    let short = |row: &Row| matches!(row.verdict, RowVerdict::NotEnoughData { .. });
-    let repeats = match comparison.rows.iter().any(short) {
-        true => {
-            " Repeats of a measurement are made by `run --repeat N`; a published table or a \
-                 prediction has one."
-        }
-        false => "",
-    };
     format!(
-        "Intervals are 95 % bootstrap intervals over repeats, of each row alone. \"better\" and \
-         \"worse\" are beyond chance for all {} rows together: a server compared with itself has \
-         one in at most {} of 100 comparisons. \"no difference\": the interval lies within \
-         {} %.{repeats}",
+        "Intervals are 95 % intervals over repeats, of each row alone. \"better\" and \"worse\" are \
+         beyond chance for all {} rows together, and were measured in turn: a server compared with \
+         itself has one in at most {} of 100 comparisons. \"differs\": beyond chance too, and a drift \
+         with time would look the same. \"no difference\": the interval lies within {} %. \"not \
+         enough data\": in so many rounds a difference of {} % of this row would be found in four of \
+         five comparisons.",
         comparison.rows.len(),
         FALSE_ALARMS * 100.0,
+        significant(comparison.options.margin * 100.0),
         significant(comparison.options.margin * 100.0),
     )
 }
@@ -138,7 +215,8 @@ fn gate_table(gates: &[GateResult]) -> Table {
     for gate in gates {
         let met = match gate.met {
             Met::Yes => "yes",
-            Met::No => "NO",
+            Met::No if gate.measured_in_turn => "NO",
+            Met::No => "NO: a change or a drift",
             Met::Undecided => "undecided: the limit lies in the interval",
         };
         table.push(vec![
@@ -153,31 +231,28 @@ fn gate_table(gates: &[GateResult]) -> Table {
 }
 
 fn verdict(row: &Row) -> String {
-    let chance = row.p.map_or(String::new(), |p| format!(" (p = {p:.3})"));
+    let chance = match row.p {
+        Some(p) if p < 0.001 => " (p < 0.001)".to_owned(),
+        Some(p) => format!(" (p = {p:.3})"),
+        None => String::new(),
+    };
     match row.verdict {
         RowVerdict::Better => format!("better{chance}"),
         RowVerdict::Worse => format!("WORSE{chance}"),
+        RowVerdict::Differs => format!("DIFFERS{chance}: a change or a drift"),
         RowVerdict::NoDifference => "no difference".to_owned(),
+        RowVerdict::WithoutError => {
+            let whose = match row.repeats {
+                [1, 1] => "one value each",
+                [1, _] => "one value of the baseline",
+                _ => "one value against the baseline",
+            };
+            format!("{whose}: a difference without an error")
+        }
         RowVerdict::NotEnoughData { needed } => {
-            format!(
-                "not enough data: {needed} repeats of each would be needed{}",
-                more(row, needed)
-            )
+            format!("not enough data: about {needed} rounds of both would be needed")
         }
     }
-}
-
-/// How many more each side needs, where the two have different numbers of repeats.
-fn more(row: &Row, needed: u32) -> String {
-    let [ours, theirs] = row.repeats;
-    if ours == theirs {
-        return String::new();
-    }
-    let sides = [("baseline", ours), ("now", theirs)].map(|(side, have)| {
-        let more = (needed as usize).saturating_sub(have);
-        (more > 0).then(|| format!("{side} {more} more"))
-    });
-    format!(" ({})", sides.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 fn signed(pct: f64) -> String {
@@ -205,21 +280,64 @@ mod tests {
             difference_pct: 10.0,
             interval_pct: None,
             p: None,
+            design: Design::BeforeAfter { drift_is_bounded: false },
+            over_time: [None; 2],
             verdict: RowVerdict::NotEnoughData { needed },
         }
     }
 
     #[test]
-    fn what_is_missing_is_repeats_and_not_a_flag_and_each_side_is_told_how_many() {
-        for (repeats, text) in [
-            ([1, 1], "not enough data: 5 repeats of each would be needed"),
+    fn a_verdict_says_what_is_missing_and_asks_nobody_for_repeats_of_what_was_published() {
+        let with = |repeats, verdict| Row { verdict, p: Some(0.012), ..row(repeats, 5) };
+        for (row, text) in [
+            (row([1, 1], 5), "not enough data: about 5 rounds of both would be needed"),
             (
-                [3, 1],
-                "not enough data: 5 repeats of each would be needed (baseline 2 more, now 4 more)",
+                with([1, 1], RowVerdict::WithoutError),
+                "one value each: a difference without an error",
             ),
-            ([9, 1], "not enough data: 5 repeats of each would be needed (now 4 more)"),
+            (
+                with([1, 5], RowVerdict::WithoutError),
+                "one value of the baseline: a difference without an error",
+            ),
+            (with([5, 5], RowVerdict::Differs), "DIFFERS (p = 0.012): a change or a drift"),
+            (with([5, 5], RowVerdict::Worse), "WORSE (p = 0.012)"),
         ] {
-            assert_eq!(verdict(&row(repeats, 5)), text);
+            assert_eq!(verdict(&row), text);
+        }
+    }
+
+    #[test]
+    fn the_order_of_measuring_and_a_trend_are_told_with_what_to_do() {
+        let drifting = OverTime {
+            trend_pct: 0.5,
+            trend_p: 0.001,
+            autocorrelation: 0.7,
+            autocorrelation_p: 0.9,
+        };
+        let row = Row {
+            verdict: RowVerdict::Differs,
+            over_time: [Some(drifting), None],
+            ..row([9, 9], 5)
+        };
+        let comparison = Comparison {
+            baseline: "a".to_owned(),
+            contender: "b".to_owned(),
+            options: Options::default(),
+            design: row.design,
+            warnings: Vec::new(),
+            differing: Vec::new(),
+            rows: vec![row],
+            unmatched: Vec::new(),
+        };
+        for text in [text(&comparison, &[]), html(&comparison)] {
+            for words in [
+                "measured: one after the other: a drift with time looks like a change",
+                "requests_per_s of the baseline changes by +0.50 % from repeat to repeat",
+                "repeats are not seen to be like the one before",
+                "measure both in turn: a plan with two [[target]]s",
+            ] {
+                assert!(text.contains(words), "{words}: {text}");
+            }
         }
     }
 
@@ -230,11 +348,13 @@ mod tests {
             load: "one by one".to_owned(),
             cells: Vec::new(),
             only_in: "a".to_owned(),
+            no_such_load_in: Some("b".to_owned()),
         };
         let comparison = Comparison {
             baseline: "a".to_owned(),
             contender: "b".to_owned(),
             options: Options::default(),
+            design: Design::Unknown,
             warnings: vec!["one of the two was imported".to_owned()],
             differing: vec![["engine".to_owned(), "x".to_owned(), "y".to_owned()]],
             rows: vec![row([1, 1], 5)],
@@ -242,9 +362,9 @@ mod tests {
         };
         let text = text(&comparison, &[]);
         let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
-        let order = ["requests_per_s", "warning:", "differs:", "95 % bootstrap", "not compared: "];
+        let order = ["requests_per_s", "warning:", "differs:", "95 % intervals", "not compared: "];
         let places = order.map(at);
         assert!(places.is_sorted(), "{text}");
-        assert!(text.ends_with("only a has ttft_p50\n"), "{text}");
+        assert!(text.ends_with("only a has ttft_p50 (no such load in b)\n"), "{text}");
     }
 }

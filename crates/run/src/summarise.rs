@@ -40,6 +40,7 @@ pub struct RunFacts<'a> {
 /// The document of a run, from its figures and what is known beside them.
 pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> Summary {
     let mut cells = grid.cells();
+    count_from_the_first(&mut cells);
     if facts.plan.search.is_some() {
         // Its passes are no repeats of each other.
         cells.iter_mut().for_each(|cell| cell.over_repeats = None);
@@ -91,6 +92,17 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         imported: None,
         searches,
         errors: None,
+    }
+}
+
+/// Counts when passes began from the first of the run: the origin of a clock says nothing.
+fn count_from_the_first(cells: &mut [Cell]) {
+    let starts = cells.iter().flat_map(|cell| &cell.passes).filter_map(|pass| pass.started_s);
+    let Some(first) = starts.reduce(f64::min) else { return };
+    for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
+        // To the nanosecond, in which instants are kept.
+        let after = |started: f64| ((started - first) * 1e9).round() / 1e9;
+        pass.started_s = pass.started_s.map(after);
     }
 }
 

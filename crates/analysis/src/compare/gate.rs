@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::subject::is_compared;
+use super::series::is_compared;
 use super::{Comparison, FALSE_ALARMS, Row};
 use inferometer_metrics::slo::{Comparison as Sign, split};
 use inferometer_model::suggest::did_you_mean;
@@ -65,6 +65,8 @@ pub struct GateResult {
     pub difference_pct: f64,
     /// Its interval, where there is one.
     pub interval_pct: Option<[f64; 2]>,
+    /// Whether the two were measured in turn; else what is not met may be so by a drift with time.
+    pub measured_in_turn: bool,
     /// Whether it is met.
     pub met: Met,
 }
@@ -76,7 +78,8 @@ pub enum Met {
     /// The whole interval lies on the side that was asked for.
     Yes,
     /// The whole interval lies on the other side, by more than chance over all rows; or the
-    /// difference does and has no interval.
+    /// difference does and has no interval. Of runs that were not measured in turn it is said too,
+    /// for a stored baseline is always older: a drift can then be what it says.
     No,
     /// Neither: more repeats would tell.
     Undecided,
@@ -168,6 +171,7 @@ impl Condition {
             place: row.place(),
             difference_pct: row.difference_pct,
             interval_pct: row.interval_pct,
+            measured_in_turn: row.design.is_alternated(),
             met,
         }
     }

@@ -1,31 +1,42 @@
 //! Two runs against each other: which figures differ, by how much, and whether that is more than
 //! chance. Pure arithmetic over the repeats of their passes.
 //!
-//! The unit is a repeat: what varies within a pass says nothing of how the next pass would have
-//! come out. Whether a difference is one is judged by relabelling the repeats of both runs, over
-//! all figures at once (`permutation`), so that a server compared with itself differs in any
-//! figure in at most one of twenty comparisons. Intervals are for one figure each (`interval`).
+//! The unit is a repeat, or a round of repeats of both: what varies within a pass says nothing of
+//! how the next pass would have come out. The design is recognised from the times of the repeats
+//! (`order`). Measured in turn, a difference is one of the two runs; measured one after the other it
+//! may as well be one of the time, and is called neither better nor worse. Whether it is one at
+//! all is judged over all figures at once (`rotation`), so that a server compared with itself
+//! differs in any figure in at most one of twenty comparisons. Intervals are for one figure each
+//! (`interval`).
 
 mod gate;
 mod interval;
-mod permutation;
+mod model;
+mod order;
+mod over_time;
+mod power;
+mod rotation;
+mod row;
+mod series;
 mod subject;
 mod unmatched;
 
 use serde::{Deserialize, Serialize};
 
 pub use gate::{Condition, GateError, GateResult, Met, judge, parse as parse_gate};
-pub use subject::{Series, Subject, TABLE_LOAD};
+pub use order::Design;
+pub use over_time::{OverTime, smallest};
+pub use row::BOUNDS_DRIFT;
+pub use series::{Series, TABLE_LOAD};
+pub use subject::Subject;
 pub use unmatched::Unmatched;
 
 use inferometer_model::cell::CellPlan;
-use inferometer_stats as stats;
 
 /// Differences from here on are told from chance at this rate, over all figures together.
 pub const FALSE_ALARMS: f64 = 0.05;
 
-/// The fewest repeats on both sides with which the relabelling can tell anything from chance:
-/// three and three repeats can be labelled in 20 ways only.
+/// The fewest repeats on both sides, or rounds of both, with which anything is told from chance.
 pub const FEWEST_REPEATS: usize = 4;
 
 /// What a comparison is asked.
@@ -52,6 +63,8 @@ pub struct Comparison {
     pub contender: String,
     /// What was asked.
     pub options: Options,
+    /// In which order the repeats were measured: that of all rows, or the weakest of them.
+    pub design: Design,
     /// What a reader must know first: the two did not do the same.
     pub warnings: Vec<String>,
     /// Facts in which they differ: name, the baseline's, the contender's.
@@ -67,7 +80,7 @@ pub struct Comparison {
 pub struct Row {
     /// The cell; absent for the geometric mean over all cells.
     pub cell: Option<CellPlan>,
-    /// The load of the pass, in words; [`TABLE_LOAD`] for the columns of the published table.
+    /// The load of the pass, in words; [`TABLE_LOAD`] where two published tables state no more.
     pub load: String,
     /// The figure: `ttft_p99`, `output_tokens_per_s`.
     pub figure: String,
@@ -79,13 +92,19 @@ pub struct Row {
     pub contender: f64,
     /// Repeats of each.
     pub repeats: [usize; 2],
-    /// The contender's mean over the baseline's, less one, in percent.
+    /// How much larger the contender's figure is, in percent: the geometric mean of the ratios within
+    /// rounds, or the ratio of the geometric means.
     pub difference_pct: f64,
-    /// 95 % bootstrap interval of the difference, of this row alone; absent below three repeats.
+    /// 95 % interval of the difference, of this row alone, by Student's t of the design; absent
+    /// below three repeats, or rounds.
     pub interval_pct: Option<[f64; 2]>,
     /// The chance of a difference like this somewhere among the rows, if nothing differs; absent
     /// where there are too few repeats.
     pub p: Option<f64>,
+    /// In which order its repeats were measured.
+    pub design: Design,
+    /// Each run's repeats over time; absent below five.
+    pub over_time: [Option<OverTime>; 2],
     /// What follows.
     pub verdict: RowVerdict,
 }
@@ -98,11 +117,16 @@ pub enum RowVerdict {
     Better,
     /// The contender is worse, beyond chance.
     Worse,
+    /// It differs beyond chance, and so it would by a drift: the two were not measured in turn.
+    Differs,
     /// If there is a difference, it is smaller than the margin.
     NoDifference,
-    /// Nothing can be said; about so many repeats of each would see a difference of the margin.
+    /// One of the two has one value, and can have no other: a difference without an error.
+    WithoutError,
+    /// Nothing can be said; in about so many rounds of both a difference of the margin would be
+    /// found in four of five comparisons.
     NotEnoughData {
-        /// Repeats of each run.
+        /// Rounds, with one repeat of each.
         needed: u32,
     },
 }
@@ -110,32 +134,38 @@ pub enum RowVerdict {
 /// Compares a run with a baseline.
 ///
 /// # Errors
-/// When they have no figure in common.
+/// When they have no cell in common.
 pub fn compare(
     baseline: &Subject,
     contender: &Subject,
     options: Options,
 ) -> Result<Comparison, NothingInCommon> {
+    let (baseline, contender) =
+        (&baseline.with_loads_of(contender), &contender.with_loads_of(baseline));
     let pair = |series: &Series| {
         let other = contender.series.iter().find(|other| other.is_same_figure(series))?;
         Some((series.clone(), other.clone()))
     };
     let pairs: Vec<(Series, Series)> = baseline.series.iter().filter_map(pair).collect();
-    if pairs.is_empty() {
+    let has = |cell: Option<CellPlan>| contender.series.iter().any(|other| other.cell == cell);
+    if !baseline.series.iter().any(|series| has(series.cell)) {
         return Err(NothingInCommon {
             baseline: baseline.name.clone(),
             contender: contender.name.clone(),
         });
     }
-    let mut all = subject::overall(&pairs);
+    let mut all = series::overall(&pairs);
     all.extend(pairs);
-    let p = permutation::corrected(&all, options.seed);
-    let rows = all.iter().zip(p).map(|(pair, p)| row(pair, p, options)).collect();
-    let (warnings, differing) = baseline.differences(contender);
+    let rows = row::rows(&all, options, baseline.is_fixed || contender.is_fixed);
+    let (mut warnings, differing) = baseline.differences(contender);
+    if rows.is_empty() {
+        warnings.push("they have cells in common, and no figure of the same load".to_owned());
+    }
     Ok(Comparison {
         baseline: baseline.name.clone(),
         contender: contender.name.clone(),
         options,
+        design: weakest(&rows),
         warnings,
         differing,
         rows,
@@ -143,65 +173,28 @@ pub fn compare(
     })
 }
 
+/// The design that says least among those of rows.
+fn weakest(rows: &[Row]) -> Design {
+    let rank = |design: &Design| match *design {
+        Design::Unknown => (0, 0),
+        Design::Mixed => (1, 0),
+        Design::BeforeAfter { drift_is_bounded } => (2, usize::from(drift_is_bounded)),
+        Design::Alternated { rounds } => (3, rounds),
+    };
+    rows.iter().map(|row| row.design).min_by_key(rank).unwrap_or(Design::Unknown)
+}
+
 /// Two runs that cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{baseline} and {contender} have no figure in common: no cell with the same lengths and the \
-     same load; measure both with one plan"
+    "{baseline} and {contender} have no figure in common: no cell with the same lengths; measure \
+     both with one plan"
 )]
 pub struct NothingInCommon {
     /// Name of the baseline.
     pub baseline: String,
     /// Name of the other.
     pub contender: String,
-}
-
-fn row((a, b): &(Series, Series), p: Option<f64>, options: Options) -> Row {
-    let (baseline, contender) = (mean(&a.values), mean(&b.values));
-    let difference = contender / baseline - 1.0;
-    let interval = interval::of_ratio(&a.values, &b.values, options.seed);
-    let within = |[low, high]: [f64; 2]| low > -options.margin && high < options.margin;
-    let verdict = match beyond_chance(a, b, p) {
-        Some(verdict) => verdict,
-        None if p.is_some() && interval.is_some_and(within) => RowVerdict::NoDifference,
-        None => RowVerdict::NotEnoughData { needed: needed(a, b, options.margin) },
-    };
-    Row {
-        cell: a.cell,
-        load: a.load.clone(),
-        figure: a.figure.clone(),
-        higher_is_better: a.higher_is_better,
-        baseline,
-        contender,
-        repeats: [a.values.len(), b.values.len()],
-        difference_pct: 100.0 * difference,
-        interval_pct: interval.map(|ends| ends.map(|end| 100.0 * end)),
-        p,
-        verdict,
-    }
-}
-
-/// Whether the contender is better or worse, if that is more than chance.
-fn beyond_chance(a: &Series, b: &Series, p: Option<f64>) -> Option<RowVerdict> {
-    let is_better = (mean(&b.values) > mean(&a.values)) == a.higher_is_better;
-    let verdict = if is_better { RowVerdict::Better } else { RowVerdict::Worse };
-    p.filter(|p| *p <= FALSE_ALARMS).map(|_| verdict)
-}
-
-/// Repeats of each run with which a difference of the margin would be seen in four of five
-/// comparisons of this one figure: 2 (1.96 + 0.84)^2 s^2 / margin^2, s relative (Cohen, 1988).
-fn needed(a: &Series, b: &Series, margin: f64) -> u32 {
-    let relative = |values: &[f64]| stats::spread(values).and_then(|spread| spread.cv);
-    let spreads: Vec<f64> = [a, b].iter().filter_map(|series| relative(&series.values)).collect();
-    if spreads.is_empty() {
-        return FEWEST_REPEATS as u32 + 1;
-    }
-    let square = spreads.iter().map(|cv| cv * cv).sum::<f64>() / spreads.len() as f64;
-    let n = (2.0 * 2.8_f64.powi(2) * square / margin.powi(2)).ceil();
-    let have = a.values.len().min(b.values.len());
-    // One that has as many and sees nothing needs more than the formula knows.
-    let least = if have >= FEWEST_REPEATS { have + 1 } else { FEWEST_REPEATS };
-    (n.min(1e6) as u32).max(least as u32)
 }
 
 pub(crate) fn mean(values: &[f64]) -> f64 {

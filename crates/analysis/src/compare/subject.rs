@@ -2,25 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use crate::cell::Cell;
+use super::series::{self, Series, TABLE_LOAD};
 use crate::imported::Imported;
-use crate::pass::PassSummary;
-use crate::prediction::Columns;
 use crate::summary::Summary;
 use crate::verdict::Validity;
-use inferometer_load::PassKind;
-use inferometer_metrics::{Definition, Statistic, registry};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Code, Severity, code};
 use inferometer_plan::Plan;
-
-/// The load of the four columns of the published table, which come from two passes.
-pub const TABLE_LOAD: &str = "table";
 
 /// Names of facts that explain one another.
 const WORKLOAD: &str = "workload";
 const PLAN: &str = "plan";
 const SALT: &str = "salt";
+const ROUND: &str = "round";
+const TOKENIZER: &str = "tokenizer";
+const TOKENIZER_FILE: &str = "tokenizer's file (SHA-256)";
 /// As many digits of a hash tell two apart for a reader.
 const SHORT_HASH: usize = 12;
 /// Findings that say that figures do not mean what they seem to, beside whatever they are held.
@@ -32,13 +28,6 @@ const OF_LENGTHS: [Code; 6] = [
     code::OUTPUT_SHORTER_THAN_ASKED,
     code::OUTPUT_CAPPED,
 ];
-
-/// The figures of each pass that are compared, with their names: of metrics with one value per request.
-/// Throughput is that of the table's columns.
-fn of_passes() -> impl Iterator<Item = (String, &'static Definition, Statistic)> {
-    let compared = registry::in_tables().filter(|(metric, _)| metric.of_classes);
-    compared.map(|(metric, of)| (format!("{}_{}", metric.name, of.name()), metric, of))
-}
 
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,33 +47,10 @@ pub struct Subject {
     /// What of its plan says which prompts are asked for, but for the salt and the seed; absent
     /// where the plan is not known.
     pub(super) kind_of_prompts: Option<String>,
-}
-
-/// One figure, one value for each repeat.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Series {
-    /// The cell; absent for the geometric mean over all cells.
-    pub cell: Option<CellPlan>,
-    /// The load of the pass, in words.
-    pub load: String,
-    /// The figure.
-    pub figure: String,
-    /// Whether more of it is better.
-    pub higher_is_better: bool,
-    /// The values, all above zero.
-    pub values: Vec<f64>,
-}
-
-impl Series {
-    /// Whether it is the same figure of the same cell under the same load.
-    pub fn is_same_figure(&self, other: &Self) -> bool {
-        (self.cell, &self.load, &self.figure) == (other.cell, &other.load, &other.figure)
-    }
-
-    /// A figure of nothing cannot be held against another: the ratio is no number.
-    fn has_values(&self) -> bool {
-        !self.values.is_empty() && self.values.iter().all(|value| *value > 0.0)
-    }
+    /// The load of each column of its table.
+    pub(super) loads_of_tables: Vec<(CellPlan, &'static str, String)>,
+    /// Whether it was published, predicted, or measured by another program: it has no more repeats.
+    pub(super) is_fixed: bool,
 }
 
 impl Subject {
@@ -93,7 +59,8 @@ impl Subject {
         let conditions = [
             // Where only lengths were made, as in a prediction, there is none.
             (WORKLOAD, summary.workload_hash.clone()),
-            ("tokenizer", summary.environment.tokenizer.clone()),
+            (TOKENIZER, tokenizer(summary)),
+            (TOKENIZER_FILE, summary.environment.tokenizer_sha256.clone()),
             ("predicted", Some(summary.predicted.to_string())),
             ("metric definitions", Some(summary.schema.clone())),
             ("speed", summary.target.facts.get("speed").cloned()),
@@ -115,7 +82,10 @@ impl Subject {
         facts.extend(others.into_iter().filter_map(|(key, fact)| Some((key.to_owned(), fact?))));
         let mut subject = Self {
             name: name.into(),
-            series: summary.cells.iter().flat_map(of_cell).collect(),
+            series: series::of_run(summary),
+            loads_of_tables: series::loads_of_tables(summary),
+            is_fixed: summary.predicted
+                || summary.imported.as_ref().is_some_and(|from| !from.is_ours()),
             conditions: conditions
                 .into_iter()
                 .filter_map(|(key, fact)| Some((key, fact?)))
@@ -131,9 +101,23 @@ impl Subject {
                 subject.conditions.clear();
             }
             subject.facts.retain(|_, fact| !fact.is_empty() && fact != "unknown");
-            subject.series.extend(of_stated(summary, imported));
         }
         subject
+    }
+
+    /// Figures alone, of which nothing else is known.
+    pub fn of_series(name: impl Into<String>, series: Vec<Series>) -> Self {
+        Self {
+            name: name.into(),
+            series,
+            conditions: BTreeMap::new(),
+            facts: BTreeMap::new(),
+            identity: None,
+            reservations: Vec::new(),
+            kind_of_prompts: None,
+            loads_of_tables: Vec::new(),
+            is_fixed: false,
+        }
     }
 
     /// The same with the plan that it was measured by: prompts that differ by their salt alone are
@@ -146,6 +130,58 @@ impl Subject {
         let kind = (workload, cells, passes, sampling, tokenizer, token_ids, count_template);
         self.kind_of_prompts = serde_json::to_string(&kind).ok();
         self
+    }
+
+    /// Several runs as one: the repeats of all of them. Facts are those of the first; what the
+    /// others did otherwise is a reservation.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn of_several(name: impl Into<String>, runs: Vec<Self>) -> Self {
+        let mut runs = runs.into_iter();
+        let mut all = runs.next().expect("invariant: at least one run");
+        all.name = name.into();
+        all.facts.remove(ROUND);
+        let first = all.clone();
+        for run in runs {
+            let (warnings, _) = first.differences(&Self { name: all.name.clone(), ..run.clone() });
+            for told in warnings {
+                let told = told.strip_prefix(&format!("{} ", all.name)).unwrap_or(&told);
+                let told = match run.reservations.iter().any(|own| own == told) {
+                    true => told.to_owned(),
+                    false => format!("is of runs that differ: {told}"),
+                };
+                if !all.reservations.contains(&told) {
+                    all.reservations.push(told);
+                }
+            }
+            for series in run.series {
+                match all.series.iter_mut().find(|known| known.is_same_figure(&series)) {
+                    Some(known) => {
+                        known.values.extend(series.values);
+                        known.times_s.extend(series.times_s);
+                    }
+                    None => all.series.push(series),
+                }
+            }
+            all.identity = all.identity.zip(run.identity).map(|(all, run)| format!("{all} {run}"));
+        }
+        all.series.iter_mut().for_each(Series::sort);
+        all
+    }
+
+    /// The same, where the columns of a table that states no load stand under those of another run.
+    pub(super) fn with_loads_of(&self, other: &Self) -> Self {
+        let mut subject = self.clone();
+        for series in subject.series.iter_mut().filter(|series| series.load == TABLE_LOAD) {
+            let is_its = |(cell, figure, _): &&(CellPlan, &str, String)| {
+                Some(*cell) == series.cell && *figure == series.figure
+            };
+            if let Some((.., load)) = other.loads_of_tables.iter().find(is_its) {
+                load.clone_into(&mut series.load);
+            }
+        }
+        subject
     }
 
     /// Whether the prompts are others of the same kind: one plan with two salts asks for no prompt
@@ -163,8 +199,13 @@ impl Subject {
             let reserved = subject.reservations.iter();
             reserved.map(|what| format!("{} {what}", subject.name)).collect()
         };
+        let is_same = |(one, other): (&Series, &Series)| {
+            one.is_same_figure(other) && one.values == other.values
+        };
         if self.identity.is_some()
-            && (&self.identity, &self.series) == (&other.identity, &other.series)
+            && self.identity == other.identity
+            && self.series.len() == other.series.len()
+            && self.series.iter().zip(&other.series).all(is_same)
         {
             let same = "this is one run held against itself: whatever it says of differences, there \
                         are none";
@@ -172,8 +213,14 @@ impl Subject {
         }
         let mut warnings = [told(self), told(other)].concat();
         let by_salt = self.has_the_same_kind_of_prompts(other);
-        for (key, ours) in self.conditions.iter().filter(|(key, _)| !(by_salt && **key == WORKLOAD))
-        {
+        let both_files = [self, other].iter().all(|it| it.conditions.contains_key(TOKENIZER_FILE));
+        let is_explained = |key: &str| match key {
+            WORKLOAD => by_salt,
+            // What a file holds says more than where it lies.
+            TOKENIZER => both_files,
+            _ => false,
+        };
+        for (key, ours) in self.conditions.iter().filter(|(key, _)| !is_explained(key)) {
             if let Some(theirs) = other.conditions.get(key).filter(|theirs| *theirs != ours) {
                 warnings.push(format!(
                     "{key} differs ({ours} against {theirs}): the two did not do the same work, or \
@@ -224,9 +271,13 @@ fn identity(summary: &Summary) -> Option<String> {
     summary.imported.as_ref().map_or_else(run, part)
 }
 
-/// Whether a figure is one that a comparison can have.
-pub(super) fn is_compared(figure: &str) -> bool {
-    Columns::NAMES.contains(&figure) || of_passes().any(|(known, _, _)| known == figure)
+/// The tokenizer by what it is: a server's own is that of its model, at whatever address it is
+/// asked.
+fn tokenizer(summary: &Summary) -> Option<String> {
+    let name = summary.environment.tokenizer.as_ref()?;
+    let Some((_, rest)) = name.split_once("://") else { return Some(name.clone()) };
+    let path = rest.find('/').map_or("", |at| &rest[at..]);
+    Some(format!("the server's own for {} ({path})", summary.target.model))
 }
 
 /// Why the figures of a run are to be taken with care.
@@ -255,105 +306,4 @@ fn reservations(summary: &Summary) -> Vec<String> {
         told.push(format!("has a warning: {place}{}{more}", first.message));
     }
     told
-}
-
-/// The figures of a cell: the table's columns, and those of each pass.
-fn of_cell(cell: &Cell) -> Vec<Series> {
-    let place = CellPlan { input_length: cell.input_length, output_length: cell.output_length };
-    let repeats = cell.passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
-    let rows: Vec<Columns> = (1..=repeats)
-        .map(|repeat| {
-            let passes = cell.passes.iter().filter(|pass| pass.repeat == repeat).cloned();
-            let alone = crate::cell::cell(cell.input_length, cell.output_length, passes.collect());
-            alone.columns()
-        })
-        .collect();
-    let table = if cell.passes.is_empty() { vec![cell.columns()] } else { rows };
-    let mut series: Vec<Series> = columns(&table);
-    let mut loads: Vec<(&str, PassKind)> = Vec::new();
-    for pass in &cell.passes {
-        if !loads.contains(&(pass.load.as_str(), pass.kind)) {
-            loads.push((pass.load.as_str(), pass.kind));
-        }
-    }
-    let several = loads.iter().filter(|(_, kind)| *kind != PassKind::OneByOne).count() > 1;
-    for (load, kind) in loads {
-        let passes = || cell.passes.iter().filter(|pass| pass.load == load);
-        for (figure, metric, statistic) in of_passes() {
-            let values = passes().filter_map(|pass| statistic.of(pass.latency(metric)?));
-            series.push(of_pass(load, figure, false, values.collect()));
-        }
-        if several && kind != PassKind::OneByOne {
-            let of: [fn(&PassSummary) -> Option<f64>; 2] =
-                [|pass| pass.requests_per_s, |pass| pass.output_tokens_per_s];
-            for (figure, of) in Columns::NAMES.iter().zip(of) {
-                let values = passes().filter_map(of).collect();
-                series.push(of_pass(load, (*figure).to_owned(), true, values));
-            }
-        }
-    }
-    series.retain(Series::has_values);
-    series.iter_mut().for_each(|series| series.cell = Some(place));
-    series
-}
-
-/// The figures of passes that a source states without the distributions behind them.
-fn of_stated(summary: &Summary, imported: &Imported) -> Vec<Series> {
-    let passes =
-        summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
-    let mut series = Vec::new();
-    for ((cell, pass), stated) in passes.zip(&imported.passes) {
-        for (figure, metric, statistic) in of_passes() {
-            let missing = pass.latency(metric).and_then(|of| statistic.of(of)).is_none();
-            if let Some(value) = stated.agreeing.get(&figure).filter(|_| missing) {
-                let of_pass = of_pass(&pass.load, figure, false, vec![*value]);
-                series.push(Series { cell: Some(cell.plan()), ..of_pass });
-            }
-        }
-    }
-    series.retain(Series::has_values);
-    series
-}
-
-fn of_pass(load: &str, figure: String, higher_is_better: bool, values: Vec<f64>) -> Series {
-    Series { cell: None, load: load.to_owned(), figure, higher_is_better, values }
-}
-
-/// The columns of the table over repeats, of no cell yet.
-fn columns(rows: &[Columns]) -> Vec<Series> {
-    let series = Columns::NAMES.into_iter().enumerate().map(|(at, figure)| {
-        let values = rows.iter().filter_map(|row| row.values()[at]).collect();
-        of_pass(TABLE_LOAD, figure.to_owned(), at < 2, values)
-    });
-    series.filter(Series::has_values).collect()
-}
-
-/// The geometric means over all cells, repeat by repeat, of the figures that several cells have
-/// with the same number of repeats.
-pub(super) fn overall(pairs: &[(Series, Series)]) -> Vec<(Series, Series)> {
-    let mut groups: Vec<Vec<&(Series, Series)>> = Vec::new();
-    for pair in pairs {
-        let key = |(a, b): &(Series, Series)| {
-            (a.load.clone(), a.figure.clone(), a.values.len(), b.values.len())
-        };
-        match groups.iter_mut().find(|group| key(group[0]) == key(pair)) {
-            Some(group) => group.push(pair),
-            None => groups.push(vec![pair]),
-        }
-    }
-    let groups = groups.into_iter().filter(|group| group.len() > 1);
-    groups
-        .map(|group| {
-            let over = |side: fn(&(Series, Series)) -> &Series| {
-                let first = side(group[0]);
-                let at = |repeat: usize| {
-                    let logs = group.iter().map(|pair| side(pair).values[repeat].ln());
-                    (logs.sum::<f64>() / group.len() as f64).exp()
-                };
-                let values = (0..first.values.len()).map(at).collect();
-                Series { cell: None, values, ..first.clone() }
-            };
-            (over(|pair| &pair.0), over(|pair| &pair.1))
-        })
-        .collect()
 }

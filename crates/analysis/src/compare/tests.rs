@@ -7,6 +7,8 @@ use serde::Deserialize;
 use super::*;
 use inferometer_stats::seed;
 
+mod subjects;
+
 /// A real engine, measured ten times over.
 const LLAMA_CPP: &str = include_str!("../../fixtures/repeats/llama-cpp.json");
 /// One whose repeats scatter by a tenth and more, at which no five repeats show 5 %.
@@ -36,8 +38,15 @@ enum Draw {
     Normal,
 }
 
-/// A run of so many repeats of the engine; every latency `slower` times as long.
-fn run_of(measured: &Repeats, draw: Draw, rng: &mut ChaCha8Rng, n: usize, slower: f64) -> Subject {
+/// A run of so many repeats of the engine; every latency `slower` times as long. Repeats are ten
+/// seconds apart, from an instant on.
+fn run_of(
+    measured: &Repeats,
+    draw: Draw,
+    rng: &mut ChaCha8Rng,
+    n: usize,
+    (slower, from_s): (f64, f64),
+) -> Subject {
     let mut weights: Vec<(Option<CellPlan>, Vec<[f64; 10]>)> = Vec::new();
     let series = measured.series.iter().map(|one| {
         let of = matches!(draw, Draw::OneOfTen).then_some(one.cell);
@@ -58,20 +67,15 @@ fn run_of(measured: &Repeats, draw: Draw, rng: &mut ChaCha8Rng, n: usize, slower
             figure: one.figure.clone(),
             higher_is_better: one.higher_is_better,
             values: weights.iter().map(value).collect(),
+            times_s: (0..n).map(|at| from_s + 10.0 * at as f64).collect(),
         }
     });
-    let series = series.collect();
-    let (conditions, facts, identity, reservations) = Default::default();
-    Subject {
-        name: String::new(),
-        series,
-        conditions,
-        facts,
-        identity,
-        reservations,
-        kind_of_prompts: None,
-    }
+    Subject::of_series("", series.collect())
 }
+
+/// Measured in turn with one that begins at nothing, and after it.
+const IN_TURN: f64 = 5.0;
+const AFTER: f64 = 1e4;
 
 fn weights_of_one(draw: Draw, rng: &mut ChaCha8Rng) -> [f64; 10] {
     match draw {
@@ -84,36 +88,35 @@ fn weights_of_one(draw: Draw, rng: &mut ChaCha8Rng) -> [f64; 10] {
     }
 }
 
-/// The share of comparisons in which any figure is seen to be better, and to be worse. Without
-/// intervals, which change no verdict of these.
+/// The share of comparisons in which any figure is seen to be better, and to be worse.
 fn seen(engine: &str, draw: Draw, repeats: usize, slower: f64, trials: u64) -> [f64; 2] {
     let measured: Repeats = serde_json::from_str(engine).expect("repeats");
     let mut found = [0.0, 0.0];
     for trial in 0..trials {
         let mut rng = seed::rng(trial, &["compare", &repeats.to_string()]);
-        let mut one = |slower| run_of(&measured, draw, &mut rng, repeats, slower).series;
-        let mut pairs: Vec<(Series, Series)> = one(1.0).into_iter().zip(one(slower)).collect();
-        pairs.extend(subject::overall(&pairs));
-        let p = permutation::corrected(&pairs, trial);
-        let verdicts: Vec<_> =
-            pairs.iter().zip(p).map(|((a, b), p)| beyond_chance(a, b, p)).collect();
+        let mut one = |how| run_of(&measured, draw, &mut rng, repeats, how);
+        let (a, b) = (one((1.0, 0.0)), one((slower, IN_TURN)));
+        let options = Options { seed: trial, ..Options::default() };
+        let rows = compare(&a, &b, options).expect("figures in common").rows;
         for (found, verdict) in found.iter_mut().zip([RowVerdict::Better, RowVerdict::Worse]) {
-            *found += f64::from(u8::from(verdicts.contains(&Some(verdict)))) / trials as f64;
+            let is_seen = rows.iter().any(|row| row.verdict == verdict);
+            *found += f64::from(u8::from(is_seen)) / trials as f64;
         }
     }
     found
 }
 
 /// A run of llama.cpp.
-fn run(name: &str, rng: &mut ChaCha8Rng, repeats: usize, slower: f64) -> Subject {
+fn run(name: &str, rng: &mut ChaCha8Rng, repeats: usize, how: (f64, f64)) -> Subject {
     let measured: Repeats = serde_json::from_str(LLAMA_CPP).expect("repeats");
-    let run = run_of(&measured, Draw::Normal, rng, repeats, slower);
+    let run = run_of(&measured, Draw::Normal, rng, repeats, how);
     Subject { name: name.to_owned(), ..run }
 }
 
 fn verdicts(repeats: usize, slower: f64, trial: u64) -> Vec<RowVerdict> {
     let mut rng = seed::rng(trial, &["compare", &repeats.to_string()]);
-    let (a, b) = (run("a", &mut rng, repeats, 1.0), run("b", &mut rng, repeats, slower));
+    let mut one = |name, how| run(name, &mut rng, repeats, how);
+    let (a, b) = (one("a", (1.0, 0.0)), one("b", (slower, IN_TURN)));
     let compared = compare(&a, &b, Options::default()).expect("figures in common");
     compared.rows.iter().map(|row| row.verdict).collect()
 }
@@ -125,11 +128,12 @@ fn differs(verdict: &RowVerdict) -> bool {
 #[test]
 fn a_server_compared_with_itself_differs_in_at_most_one_of_twenty_comparisons() {
     for (engine, draw, repeats, trials) in [
-        (LLAMA_CPP, Draw::Normal, 5, 1000),
-        (LLAMA_CPP, Draw::OneOfTen, 5, 1000),
-        (LLAMA_CPP, Draw::Normal, 4, 200),
-        (VLLM, Draw::Normal, 5, 1000),
-        (VLLM, Draw::OneOfTen, 5, 1000),
+        (LLAMA_CPP, Draw::Normal, 5, 30),
+        (LLAMA_CPP, Draw::OneOfTen, 5, 30),
+        (LLAMA_CPP, Draw::Normal, 4, 20),
+        (LLAMA_CPP, Draw::OneOfTen, 8, 20),
+        (VLLM, Draw::Normal, 5, 30),
+        (VLLM, Draw::OneOfTen, 5, 30),
     ] {
         let alarms: f64 = seen(engine, draw, repeats, 1.0, trials).iter().sum();
         println!("{draw:?}, {repeats} repeats: {alarms:.3} of comparisons with itself");
@@ -142,7 +146,7 @@ fn a_server_compared_with_itself_differs_in_at_most_one_of_twenty_comparisons() 
 #[test]
 fn a_slowdown_of_5_percent_is_found_with_5_repeats_in_four_of_five_comparisons() {
     for draw in [Draw::Normal, Draw::OneOfTen] {
-        let [better, worse] = seen(LLAMA_CPP, draw, 5, 1.05, 200);
+        let [better, worse] = seen(LLAMA_CPP, draw, 5, 1.05, 20);
         println!("{draw:?}: found in {worse:.3}, taken for the contrary in {better:.3}");
         assert!(worse >= 0.8, "{draw:?}: {worse}");
         assert!(better <= 0.05, "{draw:?}: {better}");
@@ -154,22 +158,62 @@ fn too_few_repeats_say_how_many_would_do() {
     for verdict in verdicts(1, 1.5, 1).into_iter().chain(verdicts(3, 1.5, 1)) {
         assert!(matches!(verdict, RowVerdict::NotEnoughData { needed } if needed >= 4));
     }
-    // 2 (2.8)^2 (0.08)^2 / (0.05)^2 = 40 repeats where the noise is 8 %.
-    let series = |values: [f64; 2]| Series {
-        cell: None,
-        load: String::new(),
-        figure: String::new(),
-        higher_is_better: false,
-        values: values.to_vec(),
+}
+
+#[test]
+fn what_was_measured_one_after_the_other_differs_and_is_neither_better_nor_worse() {
+    let mut rng = seed::rng(1, &[]);
+    let (a, b) = (run("a", &mut rng, 5, (1.0, 0.0)), run("b", &mut rng, 5, (1.3, AFTER)));
+    let compared = compare(&a, &b, Options::default()).unwrap();
+    assert_eq!(compared.design, Design::BeforeAfter { drift_is_bounded: false });
+    let of = |wanted: RowVerdict| compared.rows.iter().filter(|row| row.verdict == wanted).count();
+    assert!(of(RowVerdict::Differs) > 20, "{}", of(RowVerdict::Differs));
+    assert!(!compared.rows.iter().any(|row| differs(&row.verdict)));
+    // Twenty repeats of the baseline say how far it drifts by itself, and this is further.
+    let (a, b) = (run("a", &mut rng, 20, (1.0, 0.0)), run("b", &mut rng, 5, (1.3, AFTER)));
+    let compared = compare(&a, &b, Options::default()).unwrap();
+    assert_eq!(compared.design, Design::BeforeAfter { drift_is_bounded: true });
+    assert!(compared.rows.iter().any(|row| row.verdict == RowVerdict::Worse));
+    // Of what was measured nobody knows when, the same is said.
+    let mut unknown = b.clone();
+    unknown.series.iter_mut().for_each(|series| series.times_s.clear());
+    assert_eq!(compare(&a, &unknown, Options::default()).unwrap().design, Design::Unknown);
+}
+
+#[test]
+fn runs_that_were_measured_in_turn_are_one_and_their_rounds_are_told() {
+    let mut rng = seed::rng(2, &[]);
+    let mut many = |from_s: f64, slower: f64| {
+        let runs = (0..6).map(|at| {
+            let run = run("", &mut rng, 1, (slower, from_s + 100.0 * f64::from(at)));
+            Subject { identity: Some(at.to_string()), ..run }
+        });
+        Subject::of_several("runs", runs.collect())
     };
-    let noisy = series([100.0 - 5.656_854, 100.0 + 5.656_854]);
-    assert_eq!(needed(&noisy, &noisy, 0.05), 41);
+    let (a, b) = (many(0.0, 1.0), many(50.0, 1.3));
+    assert_eq!(a.identity.as_deref(), Some("0 1 2 3 4 5"));
+    let compared = compare(&a, &b, Options::default()).unwrap();
+    assert_eq!(compared.design, Design::Alternated { rounds: 6 });
+    assert!(compared.rows.iter().any(|row| row.verdict == RowVerdict::Worse));
+    assert!(compared.rows[0].over_time[0].is_some());
+}
+
+#[test]
+fn what_was_published_is_asked_for_no_repeats() {
+    let mut rng = seed::rng(3, &[]);
+    let mut one = |repeats| run("a", &mut rng, repeats, (1.0, 0.0));
+    let published = Subject { is_fixed: true, ..one(1) };
+    for other in [one(1), one(5)] {
+        let compared = compare(&published, &other, Options::default()).unwrap();
+        assert!(compared.rows.iter().all(|row| row.verdict == RowVerdict::WithoutError));
+    }
 }
 
 #[test]
 fn what_does_not_vary_differs_by_any_amount_or_not_at_all() {
     let fixed = |name: &str, value: f64| {
-        let mut run = run(name, &mut seed::rng(1, &[]), 5, 1.0);
+        let from_s = if name == "a" { 0.0 } else { IN_TURN };
+        let mut run = run(name, &mut seed::rng(1, &[]), 5, (1.0, from_s));
         run.series.iter_mut().for_each(|series| series.values = vec![value; 5]);
         run
     };
@@ -192,12 +236,15 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
         difference_pct,
         interval_pct,
         p: None,
+        design: Design::Alternated { rounds: 5 },
+        over_time: [None; 2],
         verdict: RowVerdict::NoDifference,
     };
     let comparison = |row: Row| Comparison {
         baseline: "a".to_owned(),
         contender: "b".to_owned(),
         options: Options::default(),
+        design: Design::Alternated { rounds: 5 },
         warnings: Vec::new(),
         differing: Vec::new(),
         rows: vec![row],
@@ -213,6 +260,10 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
     ] {
         assert_eq!(judge(&conditions, &comparison(row)).unwrap()[0].met, met);
     }
+    // A stored baseline is always older: the gate says no, and that it may be a drift.
+    let older = Row { design: Design::Unknown, ..row(9.0, Some([6.0, 12.0])) };
+    let told = judge(&conditions, &comparison(older)).unwrap();
+    assert_eq!((told[0].met, told[0].measured_in_turn), (Met::No, false));
     // Among many rows an interval lies beyond a limit by chance; not beyond what a gain must be.
     let by_chance = || Row { p: Some(0.3), ..row(9.0, Some([6.0, 12.0])) };
     assert_eq!(judge(&conditions, &comparison(by_chance())).unwrap()[0].met, Met::Undecided);
@@ -232,6 +283,7 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
         load: "all at once".to_owned(),
         cells: Vec::new(),
         only_in: "b".to_owned(),
+        no_such_load_in: None,
     }];
     let told = judge(&absent, &other).unwrap_err().to_string();
     assert!(told.contains("only b has it there") && !told.contains("mean"), "{told}");
@@ -241,91 +293,4 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
     let told = judge(&stated, &other).unwrap_err().to_string();
     assert!(told.contains("ttft_stated is not compared: only b has it there"), "{told}");
     assert_eq!(parse_gate("ttft_p99<5,<5%,x>-1%").unwrap_err().len(), 2);
-}
-
-/// A run with these figures of these cells.
-fn with(name: &str, identity: &str, figures: &[(u32, &str, &str, &[f64])]) -> Subject {
-    let series = figures.iter().map(|&(length, load, figure, values)| Series {
-        cell: Some(CellPlan { input_length: length, output_length: 8 }),
-        load: load.to_owned(),
-        figure: figure.to_owned(),
-        higher_is_better: true,
-        values: values.to_vec(),
-    });
-    let (conditions, facts) = Default::default();
-    let (identity, reservations) = (Some(identity.to_owned()), vec!["is suspect".to_owned()]);
-    Subject {
-        name: name.to_owned(),
-        series: series.collect(),
-        conditions,
-        facts,
-        identity,
-        reservations,
-        kind_of_prompts: None,
-    }
-}
-
-#[test]
-fn prompts_of_another_salt_are_not_taken_for_another_workload() {
-    let figures = [(1, TABLE_LOAD, "requests_per_s", &[1.0][..])];
-    let run = |name: &str, plan: &str, kind: Option<&str>| {
-        let mut run = with(name, name, &figures);
-        run.reservations.clear();
-        run.conditions.insert("workload", format!("{name}{}", "0".repeat(64)));
-        run.facts = [("salt", name), ("plan", plan)].map(|(k, v)| (k.into(), v.into())).into();
-        run.kind_of_prompts = kind.map(str::to_owned);
-        run
-    };
-    let a = run("a", "plan", Some("random"));
-    for (b, is_other) in [
-        (run("b", "plan", None), false),
-        (run("b", "other plan", Some("random")), false),
-        (run("b", "other plan", Some("sharegpt")), true),
-        (run("b", "other plan", None), true),
-    ] {
-        let found = compare(&a, &b, Options::default()).unwrap();
-        let told = format!("{:?}", found.differing);
-        assert_eq!(found.warnings.len(), usize::from(is_other), "{:?}", found.warnings);
-        assert_eq!(told.contains("other prompts of the same kind (salt)"), !is_other, "{told}");
-        assert!(!told.contains(&"0".repeat(13)), "{told}");
-    }
-    // One salt, and still other prompts: that is another workload.
-    let mut b = run("b", "plan", Some("random"));
-    b.facts.insert("salt".to_owned(), "a".to_owned());
-    let found = compare(&a, &b, Options::default()).unwrap();
-    assert!(found.warnings[0].starts_with("workload differs"), "{:?}", found.warnings);
-}
-
-#[test]
-fn what_one_of_the_two_has_alone_is_told_by_place_and_not_by_figure() {
-    let both = (1, TABLE_LOAD, "requests_per_s", &[1.0][..]);
-    let a: Vec<_> = [2, 3, 4, 5, 6]
-        .iter()
-        .flat_map(|&cell| {
-            ["ttft_p50", "ttft_p99"].map(|name| (cell, "one by one", name, &[1.0][..]))
-        })
-        .chain([both])
-        .collect();
-    let b = [both, (1, "all at once", "e2e_p50", &[1.0][..])];
-    let found = compare(&with("a", "a", &a), &with("b", "b", &b), Options::default()).unwrap();
-    let told: Vec<String> = found.unmatched.iter().map(Unmatched::to_string).collect();
-    assert_eq!(
-        told,
-        [
-            "5 cells, one by one: only a has ttft_p50, ttft_p99",
-            "1 x 8, all at once: only b has e2e_p50"
-        ]
-    );
-}
-
-#[test]
-fn a_run_against_itself_gets_one_warning_of_it_and_its_reservations_once() {
-    let figures = [(1, TABLE_LOAD, "requests_per_s", &[1.0][..])];
-    let warnings =
-        |one: &Subject, other: &Subject| compare(one, other, Options::default()).unwrap().warnings;
-    let told = warnings(&with("a", "run", &figures), &with("latest", "run", &figures));
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].contains("against itself"), "{told:?}");
-    let told = warnings(&with("a", "run", &figures), &with("b", "other", &figures));
-    assert!(told.len() == 2 && !told[0].contains("itself"), "{told:?}");
 }

@@ -22,6 +22,9 @@ pub struct Unmatched {
     pub cells: Vec<CellPlan>,
     /// Who has them.
     pub only_in: String,
+    /// The other, where it has no such load there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_such_load_in: Option<String>,
 }
 
 /// What each of the two has alone, the baseline's first.
@@ -31,6 +34,7 @@ pub(super) fn unmatched(baseline: &Subject, contender: &Subject) -> Vec<Unmatche
 
 fn alone(subject: &Subject, other: &Subject) -> Vec<Unmatched> {
     let has = |one: &Series| other.series.iter().any(|series| series.is_same_figure(one));
+    let has_load = |one: &Series| other.series.iter().any(|series| series.is_same_place(one));
     // By place first, since places that miss the same become one line.
     let mut places: Vec<(&Series, Vec<String>)> = Vec::new();
     for series in subject.series.iter().filter(|series| !has(series)) {
@@ -44,7 +48,11 @@ fn alone(subject: &Subject, other: &Subject) -> Vec<Unmatched> {
     }
     let mut groups: Vec<Unmatched> = Vec::new();
     for (place, figures) in places {
-        let like = |group: &&mut Unmatched| group.load == place.load && group.figures == figures;
+        let no_such_load_in = (!has_load(place)).then(|| other.name.clone());
+        let like = |group: &&mut Unmatched| {
+            (&group.load, &group.figures, &group.no_such_load_in)
+                == (&place.load, &figures, &no_such_load_in)
+        };
         match groups.iter_mut().find(like) {
             Some(group) => group.cells.extend(place.cell),
             None => groups.push(Unmatched {
@@ -52,6 +60,7 @@ fn alone(subject: &Subject, other: &Subject) -> Vec<Unmatched> {
                 load: place.load.clone(),
                 cells: place.cell.into_iter().collect(),
                 only_in: subject.name.clone(),
+                no_such_load_in,
             }),
         }
     }
@@ -60,12 +69,13 @@ fn alone(subject: &Subject, other: &Subject) -> Vec<Unmatched> {
 
 impl fmt::Display for Unmatched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { figures, load, cells, only_in } = self;
+        let Self { figures, load, cells, only_in, no_such_load_in } = self;
         let cells = match cells.len() {
             0 => "all cells".to_owned(),
             1..=NAMED => cells.iter().map(CellPlan::to_string).collect::<Vec<_>>().join(", "),
             many => format!("{many} cells"),
         };
-        write!(f, "{cells}, {load}: only {only_in} has {}", figures.join(", "))
+        write!(f, "{cells}, {load}: only {only_in} has {}", figures.join(", "))?;
+        no_such_load_in.iter().try_for_each(|other| write!(f, " (no such load in {other})"))
     }
 }

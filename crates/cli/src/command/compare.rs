@@ -14,14 +14,17 @@ use crate::exit::{Failure, print};
 #[derive(Args)]
 pub struct CompareArgs {
     /// What the others are held against: a stored run (imported ones too), a summary.json, the
-    /// result file of another tool, or a published table (FILE.md, FILE.md#SECTION)
+    /// result file of another tool, or a published table (FILE.md, FILE.md#SECTION). Several
+    /// runs with commas between them are one, and so are all rounds of a server: GROUP/SERVER
     baseline: String,
-    /// Stored runs or files, as for the baseline
+    /// Stored runs or files, as for the baseline. Runs that were measured in turn with it
+    /// (A,B,A,B,...) tell a change from a drift; one after the other can not
     #[arg(required = true, value_name = "RUN")]
     contenders: Vec<String>,
     /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; exit code 3
     /// when one is not met. The interval over repeats decides; below 3 repeats there is none, and
-    /// the difference itself does
+    /// the difference itself does. Against a baseline that was measured before, a gate that is not
+    /// met says that the figure differs by more than its limit: by a change, or by a drift
     #[arg(long, value_name = "CONDITIONS")]
     gate: Option<String>,
     /// A condition that is neither met nor missed for sure is not met

@@ -4,8 +4,9 @@ use crate::support::inferometer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A measured summary with five repeats of one pass, each latency `slower` times as long.
-fn summary(folder: &TempDir, name: &str, slower: f64, workload: &str) -> String {
+/// A measured summary with five repeats of one pass, two seconds apart from an instant on, each
+/// latency `slower` times as long.
+fn summary(folder: &TempDir, name: &str, (slower, from_s): (f64, u32), workload: &str) -> String {
     let out = inferometer(
         folder.path(),
         &[
@@ -30,19 +31,24 @@ fn summary(folder: &TempDir, name: &str, slower: f64, workload: &str) -> String 
     );
     let mut document: Value = serde_json::from_slice(&out.stdout).expect("a summary");
     let pass = document["cells"][0]["passes"][0].clone();
-    let passes = (0..5).map(|repeat| {
+    let passes = [0.0, 0.006, 0.002, 0.008, 0.001].iter().zip(0_u32..).map(|(jitter, repeat)| {
         let mut pass = pass.clone();
         pass["repeat"] = (repeat + 1).into();
+        pass["started_s"] = (from_s + 2 * repeat).into();
         for figure in ["ttft_ms", "tpot_ms", "e2e_ms", "latency_per_output_token_ms"] {
+            // On a busy machine tokens come in one piece, and have no times between them.
+            if pass[figure].is_null() {
+                continue;
+            }
             for statistic in ["mean", "p50", "p99"] {
-                let jitter = 1.0 + 0.002 * f64::from(repeat);
-                pass[figure][statistic] = (100.0 * slower * jitter).into();
+                pass[figure][statistic] = (100.0 * slower * (1.0 + jitter)).into();
             }
         }
         pass
     });
     document["cells"][0]["passes"] = passes.collect();
     document["workload_hash"] = workload.into();
+    document["started_at"] = "2026-11-20T07:47:47Z".into();
     if workload == "two" {
         let early = serde_json::json!({"code": "output_shorter_than_asked", "severity": "warning",
             "place": "16 x 4", "message": "outputs were ended early", "advice": null});
@@ -56,17 +62,17 @@ fn summary(folder: &TempDir, name: &str, slower: f64, workload: &str) -> String 
 #[test]
 fn a_gate_sets_the_exit_code_and_other_work_is_told() {
     let folder = TempDir::new().expect("a folder");
-    let a = summary(&folder, "a.json", 1.0, "one");
-    let b = summary(&folder, "b.json", 1.2, "two");
+    let a = summary(&folder, "a.json", (1.0, 0), "one");
+    let b = summary(&folder, "b.json", (1.2, 1), "two");
     let compare = |more: &[&str]| {
         let arguments = [&["compare", &a, &b], more].concat();
         let out = inferometer(folder.path(), &arguments);
         let text = String::from_utf8_lossy(&out.stdout).into_owned();
         (out.status.code(), text, String::from_utf8_lossy(&out.stderr).into_owned())
     };
-    let (code, text, _) = compare(&[]);
-    assert_eq!(code, Some(0));
-    assert!(text.contains("WORSE") && text.contains("+20.00"), "{text}");
+    let (code, text, told) = compare(&[]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(text.contains("WORSE") && text.contains("measured: in turn, 5 rounds"), "{text}");
     assert!(text.contains("warning: workload differs (one against two)"), "{text}");
     assert!(text.contains("b.json has a warning: 16 x 4: outputs were ended early"), "{text}");
     let (code, _, told) = compare(&["--gate", "e2e_p50<+25%,ttft_p50<+10%"]);
@@ -80,4 +86,35 @@ fn a_gate_sets_the_exit_code_and_other_work_is_told() {
     let (_, text, _) = compare(&["--json"]);
     let document: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(document["comparisons"][0]["rows"][0]["repeats"][1], 5);
+    assert_eq!(document["comparisons"][0]["design"]["kind"], "alternated");
+    assert_eq!(document["comparisons"][0]["rows"][0]["verdict"], "worse");
+}
+
+#[test]
+fn a_baseline_that_was_measured_before_differs_and_its_gate_says_that_it_may_be_a_drift() {
+    let folder = TempDir::new().expect("a folder");
+    let a = summary(&folder, "a.json", (1.0, 0), "one");
+    let b = summary(&folder, "b.json", (1.2, 100), "one");
+    let compare = |arguments: &[&str]| {
+        let out = inferometer(folder.path(), &[&["compare"], arguments].concat());
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        (out.status.code(), text, String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    let (code, text, told) = compare(&[&a, &b]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(text.contains("DIFFERS") && text.contains("+20.00"), "{text}");
+    assert!(!text.contains("WORSE (") && text.contains("measure both in turn"), "{text}");
+    let (code, _, told) = compare(&[&a, &b, "--gate", "ttft_p50<+10%"]);
+    assert_eq!(code, Some(3));
+    assert!(told.contains("not measured in turn: a change or a drift"), "{told}");
+    // Several files are one, in the order of their times.
+    let (second, third) = (
+        summary(&folder, "c.json", (1.0, 200), "one"),
+        summary(&folder, "d.json", (1.2, 300), "one"),
+    );
+    let both = [format!("{a},{second}"), format!("{b},{third}")];
+    let (_, text, told) = compare(&[&both[0], &both[1]]);
+    assert!(text.contains("in turn, 2 rounds of both"), "{text}{told}");
+    let (code, _, told) = compare(&["group-none/a", &b]);
+    assert!(code == Some(2) && !told.is_empty(), "{told}");
 }

@@ -63,6 +63,22 @@ fn a_sweep_measures_each_combination_once_a_round_and_tells_what_each_argument_d
     let expected = (ratios.iter().sum::<f64>() / 4.0).exp_m1();
     let change = of("12")["change"].as_f64().expect("a change");
     assert!((change - expected).abs() <= 1e-9 * expected.abs(), "{change}, not {expected}");
+    // The rounds of one server are held against those of another, at whatever ports they were.
+    let group = fact(&runs[0], "group");
+    let [few, many] = ["1", "12"].map(|slots| {
+        let group = group.as_str().expect("a name");
+        format!("{group}/max-num-seqs={slots}, block-size=16")
+    });
+    let compared = inferometer(folder.path(), &["compare", &few, &many]);
+    let text = String::from_utf8_lossy(&compared.stdout).into_owned();
+    assert!(
+        text.contains("in turn, 2 rounds of both"),
+        "{text}{}",
+        crate::support::told(&compared)
+    );
+    assert!(!text.contains("tokenizer differs") && !text.contains("workload differs"), "{text}");
+    let other = inferometer(folder.path(), &["compare", &few, &few.replace("=16", "=17")]);
+    assert!(crate::support::told(&other).contains("has no server"));
     for file in ["comparison.md", "effects.csv", "effect-max-num-seqs-requests.png"] {
         assert!(folder.path().join("out").join(file).is_file(), "{file}");
     }

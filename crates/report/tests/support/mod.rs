@@ -136,6 +136,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         rate: None,
         planned,
         outcomes: OutcomeCounts { complete: planned, ..OutcomeCounts::default() },
+        started_s: None,
         duration_s: Some(12.5),
         requests_per_s: Some(planned as f64 / 12.5),
         requests_per_s_ci: None,
@@ -251,6 +252,7 @@ pub fn full() -> Summary {
             source: "nvml".to_owned(),
         }],
         stamps: Some("kernel".to_owned()),
+        tokenizer_sha256: None,
         tokenizer: Some("built-in".to_owned()),
         salt: Some("0a1b2c3d".to_owned()),
     };

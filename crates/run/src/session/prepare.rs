@@ -297,6 +297,7 @@ fn header_of<N: Network>(
 ) -> RunHeader {
     let environment = Environment {
         tokenizer: Some(prompts.tokenizer().tokenizer.name()),
+        tokenizer_sha256: prompts.tokenizer().tokenizer.sha256(),
         salt: Some(context.salt.clone()),
         cards: observer.cards.iter().flat_map(|source| source.cards()).collect(),
         ..inferometer_observe::environment()

@@ -182,10 +182,11 @@ fn chosen_runs_are_held_against_the_oldest_or_the_one_that_is_named() {
     assert!(
         text.contains(&format!("{b} against {a}")) && text.contains(&format!("{c} against {a}"))
     );
-    assert!(text.contains("WORSE") && text.contains("no difference"));
+    assert!(text.contains("DIFFERS") && text.contains("no difference"));
     assert!(text.contains("<figure"));
     let swapped = get(&mut site, &format!("/compare?a={b}&b={a}")).text();
-    assert!(swapped.contains(&format!("{a} against {b}")) && swapped.contains("better"));
+    assert!(swapped.contains(&format!("{a} against {b}")) && swapped.contains("DIFFERS"));
+    assert!(text.contains("one after the other") && text.contains("measure both in turn"));
     assert_eq!(get(&mut site, &format!("/compare?a={a}&b={d}")).status, 400, "without results");
     assert_eq!(get(&mut site, &format!("/compare?a={a}&b={b}&margin=200")).status, 400);
     let wide = get(&mut site, &format!("/compare?a={a}&b={b}&margin=40")).text();

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use inferometer_model::tokenizer::{PlainWords, Tokenizer, TokenizerError};
 use inferometer_net::file;
+use sha2::{Digest, Sha256};
 
 use super::{plain, word_texts};
 use crate::error::WorkloadError;
@@ -17,6 +18,8 @@ const MAX_TOKENIZER_BYTES: usize = 64 << 20;
 /// A Hugging Face tokenizer.
 pub struct HfTokenizer {
     name: String,
+    /// Of the file that it was read from.
+    sha256: Option<String>,
     inner: tokenizers::Tokenizer,
     /// Which ids the vocabulary has, by id.
     known: Vec<bool>,
@@ -34,8 +37,10 @@ impl HfTokenizer {
         let bytes = file::read(&json, MAX_TOKENIZER_BYTES).map_err(|error| {
             WorkloadError::UnreadableTokenizer { path: json.clone(), reason: error.to_string() }
         })?;
-        Self::from_bytes(&path.display().to_string(), &bytes)
-            .map_err(|reason| WorkloadError::NotATokenizer { path: json, reason })
+        let read = Self::from_bytes(&path.display().to_string(), &bytes)
+            .map_err(|reason| WorkloadError::NotATokenizer { path: json, reason })?;
+        let digest = Sha256::digest(&bytes);
+        Ok(Self { sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()), ..read })
     }
 
     /// The tokenizer of the bytes of a `tokenizer.json`. The error is the reason.
@@ -50,7 +55,7 @@ impl HfTokenizer {
             known[*id as usize] = true;
         }
         let (plain, words) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { name: name.to_owned(), inner, known, plain, words })
+        Ok(Self { name: name.to_owned(), sha256: None, inner, known, plain, words })
     }
 
     /// The same tokenizer under another name.
@@ -96,6 +101,10 @@ fn file_in(folder: &Path) -> Result<PathBuf, WorkloadError> {
 impl Tokenizer for HfTokenizer {
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    fn sha256(&self) -> Option<String> {
+        self.sha256.clone()
     }
 
     fn count(&self, text: &str) -> Result<u32, TokenizerError> {

@@ -124,6 +124,8 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
     PassSummary {
         planned: pass.planned,
         outcomes,
+        // Its instants are counted from its own first request.
+        started_s: None,
         duration_s: pass.duration_s,
         requests_per_s: pass.requests_per_s,
         input_tokens: pass.input_tokens,

@@ -1,0 +1,92 @@
+//! Whether the repeats of one run drift, and whether neighbours are alike: what a comparison of
+//! one run after the other takes for a change.
+
+use serde::{Deserialize, Serialize};
+
+use inferometer_stats::seed;
+
+/// Fewer repeats can be put in too few orders to tell anything.
+pub const FEWEST: usize = 5;
+/// Orders that are tried, the given one included.
+const SHUFFLES: u32 = 1_000;
+
+/// A figure of one run over its repeats, in the order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OverTime {
+    /// By how much it changes from one repeat to the next, in percent: the line through them.
+    pub trend_pct: f64,
+    /// The chance of a trend like that in repeats whose order does not matter.
+    pub trend_p: f64,
+    /// The correlation of neighbours, around the mean.
+    pub autocorrelation: f64,
+    /// The chance of neighbours as alike as that in repeats whose order does not matter.
+    pub autocorrelation_p: f64,
+}
+
+/// Looks at repeats in the order of time; below five nothing can be told. The chances are those
+/// among shuffled orders, so they need no law of the noise.
+pub(super) fn over_time(values: &[f64], seed: u64) -> Option<OverTime> {
+    if values.len() < FEWEST {
+        return None;
+    }
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let middle = super::mean(&logs);
+    let given: Vec<f64> = logs.iter().map(|log| log - middle).collect();
+    let squares: f64 = given.iter().map(|one| one * one).sum();
+    let (trend, alike) = (slope(&given), neighbours(&given));
+    let mut rng = seed::rng(seed, &["over time"]);
+    let (mut steeper, mut closer, mut shuffled) = (1_u32, 1_u32, given);
+    for _ in 1..SHUFFLES {
+        for last in (1..shuffled.len()).rev() {
+            shuffled.swap(last, seed::below(&mut rng, last as u64 + 1) as usize);
+        }
+        steeper += u32::from(slope(&shuffled).abs() >= trend.abs() * (1.0 - 1e-9));
+        closer += u32::from(neighbours(&shuffled) >= alike - 1e-9 * squares);
+    }
+    let share = |count: u32| f64::from(count) / f64::from(SHUFFLES);
+    Some(OverTime {
+        trend_pct: 100.0 * trend.exp_m1(),
+        trend_p: share(steeper),
+        autocorrelation: if squares > 1e-24 { alike / squares } else { 0.0 },
+        autocorrelation_p: share(closer),
+    })
+}
+
+/// The slope of the line through values whose mean is nothing.
+fn slope(values: &[f64]) -> f64 {
+    let middle = (values.len() as f64 - 1.0) / 2.0;
+    let places = || (0..values.len()).map(|at| at as f64 - middle);
+    places().zip(values).map(|(at, one)| at * one).sum::<f64>()
+        / places().map(|at| at * at).sum::<f64>()
+}
+
+fn neighbours(values: &[f64]) -> f64 {
+    values.windows(2).map(|pair| pair[0] * pair[1]).sum()
+}
+
+/// How alike neighbours of the baseline may be at most: the estimate around its line over time, with what
+/// as many values are known to lack (Marriott and Pope, Biometrika 41, 1954), and 1.645
+/// standard errors.
+pub(super) fn alike_at_most(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let middle = super::mean(&logs);
+    let around: Vec<f64> = logs.iter().map(|log| log - middle).collect();
+    let line = slope(&around);
+    let place = |at: usize| at as f64 - (n - 1.0) / 2.0;
+    let beside_line = around.iter().enumerate().map(|(at, one)| one - line * place(at)).collect();
+    let most = |values: Vec<f64>, taken: f64| {
+        let squares: f64 = values.iter().map(|one| one * one).sum();
+        let found = neighbours(&values) / squares.max(1e-300);
+        let unbiased = (found + (taken + (taken + 2.0) * found.max(0.0)) / n).min(0.99);
+        unbiased + 1.645 * ((1.0 - unbiased * unbiased) / n).sqrt()
+    };
+    most(around, 1.0).max(most(beside_line, 2.0)).clamp(0.0, 0.99)
+}
+
+/// The smallest chance among several, corrected for their number.
+pub fn smallest(chances: impl Iterator<Item = f64>) -> Option<f64> {
+    let all: Vec<f64> = chances.collect();
+    let least = all.iter().copied().reduce(f64::min)?;
+    Some(1.0 - (1.0 - least).powi(all.len() as i32))
+}

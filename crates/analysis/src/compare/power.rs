@@ -1,0 +1,127 @@
+//! How many rounds would find a difference: by the power of the very test that is made, Student's t
+//! at the level that the correction for all rows leaves to one.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::FEWEST_REPEATS;
+use super::model::Model;
+use super::order::Order;
+
+/// The share of comparisons in which a difference is to be found.
+const FOUND: f64 = 0.8;
+/// Designs up to so many rounds are made and asked; longer ones follow their proportions.
+const MADE: usize = 60;
+/// More rounds than anybody carries out.
+const MOST: usize = 1_000_000;
+
+/// What a design of so many rounds of one repeat each makes of a difference.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    scale: f64,
+    widening: f64,
+    freedom: f64,
+}
+
+/// The chance that |T| exceeds `limit`, for T = (normal + `off`) / sqrt(chi squared / `freedom`):
+/// Student's law with an offset, by summing over the deviation that is estimated. Off by less
+/// than 1e-4.
+pub(super) fn beyond(limit: f64, freedom: f64, off: f64) -> f64 {
+    const STEPS: u32 = 400;
+    // The deviation relative to the true one: around 1, by 1 / sqrt(2 freedom).
+    let reach = 1.0 + 6.0 / freedom.sqrt();
+    let (mut weights, mut sum) = (0.0, 0.0);
+    for step in 0..STEPS {
+        let deviation = reach * (f64::from(step) + 0.5) / f64::from(STEPS);
+        let log = (freedom - 1.0) * deviation.ln() - freedom * (deviation * deviation - 1.0) / 2.0;
+        let weight = log.exp();
+        let (low, high) = (limit * deviation + off, limit * deviation - off);
+        weights += weight;
+        sum += weight * (tail(low) + tail(high));
+    }
+    sum / weights
+}
+
+/// The limit that |T| exceeds with this chance, if nothing differs.
+fn limit(level: f64, freedom: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1e4);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if beyond(middle, freedom, 0.0) > level { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// The probability that a normal number exceeds `x`.
+fn tail(x: f64) -> f64 {
+    0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
+}
+
+/// Rounds of one repeat of each that find a difference of the logarithms in four of five
+/// comparisons, where one repeat scatters by `deviation` and chance is told at `level`. `in_turn`:
+/// the order is the same in each round, and not the contrary of the one before.
+pub(super) fn rounds(difference: f64, deviation: f64, level: f64, in_turn: bool) -> u32 {
+    let finds = |rounds: usize| {
+        let Reach { scale, widening, freedom } = reach(rounds, in_turn);
+        let off = difference * scale / deviation;
+        beyond(limit(level, freedom) * widening, freedom, off) >= FOUND
+    };
+    let made = (FEWEST_REPEATS..=MADE).find(|rounds| finds(*rounds));
+    let found = made.unwrap_or_else(|| {
+        let mut range: Range<usize> = MADE..2 * MADE;
+        while range.end < MOST && !finds(range.end) {
+            range = range.end..2 * range.end;
+        }
+        while range.end - range.start > 1 {
+            let middle = range.start.midpoint(range.end);
+            if finds(middle) { range.end = middle } else { range.start = middle }
+        }
+        range.end.min(MOST)
+    });
+    found as u32
+}
+
+/// By the model of such a design, which is made once.
+fn reach(rounds: usize, in_turn: bool) -> Reach {
+    static KNOWN: [OnceLock<Vec<Reach>>; 2] = [const { OnceLock::new() }; 2];
+    let known = KNOWN[usize::from(in_turn)].get_or_init(|| {
+        let made = (FEWEST_REPEATS..=MADE).map(|rounds| {
+            let model = Model::in_turn(&Order::of_rounds(rounds, in_turn));
+            let model = model.expect("invariant: as many rounds have a model");
+            let freedom = model.freedom() as f64;
+            Reach { scale: model.scale, widening: model.widening, freedom }
+        });
+        made.collect()
+    });
+    let longest = known[MADE - FEWEST_REPEATS];
+    let longer = rounds.saturating_sub(MADE) as f64;
+    known.get(rounds - FEWEST_REPEATS).copied().unwrap_or(Reach {
+        scale: longest.scale * (rounds as f64 / MADE as f64).sqrt(),
+        freedom: longest.freedom + longer,
+        ..longest
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use statrs::distribution::{ContinuousCDF, StudentsT};
+
+    #[test]
+    fn without_an_offset_it_is_students_law() {
+        for freedom in [1.0, 2.0, 5.0, 30.0, 200.0] {
+            let law = StudentsT::new(0.0, 1.0, freedom).unwrap();
+            for limit in [0.5, 2.0, 4.0] {
+                let got = beyond(limit, freedom, 0.0);
+                assert!((got - 2.0 * law.sf(limit)).abs() < 1e-3, "{freedom}, {limit}: {got}");
+            }
+        }
+    }
+
+    #[test]
+    fn with_an_offset_it_is_that_of_the_tables() {
+        // Two groups of 17, a difference of one standard deviation: power 0.807 at 5 %.
+        let got = beyond(limit(0.05, 32.0), 32.0, (17.0_f64 / 2.0).sqrt());
+        assert!((got - 0.807).abs() < 2e-3, "{got}");
+    }
+}

@@ -1,0 +1,194 @@
+//! What is said of one figure: its difference, the interval, and the verdict that its design allows.
+
+use super::model::{Measured, Model};
+use super::order::{Design, Order};
+use super::over_time::{alike_at_most, over_time};
+use super::rotation::{self, Test};
+use super::{
+    FALSE_ALARMS, FEWEST_REPEATS, Options, Row, RowVerdict, Series, interval, mean, power,
+};
+
+/// So many repeats of a baseline over time tell how far it drifts by itself.
+pub const BOUNDS_DRIFT: usize = 20;
+/// Fewer repeats of each, or rounds of both, have no interval.
+const FEWEST_FOR_INTERVAL: usize = 3;
+
+/// A figure of both in the order of time, under the model of its design.
+struct Figure<'a> {
+    series: &'a (Series, Series),
+    order: Order,
+    design: Design,
+    /// Absent where there is nothing to tell noise by.
+    means: Option<(Model, Measured)>,
+    /// The two models that must agree where the baseline tells how far it drifts: the mean, and a
+    /// step beside a line.
+    bounded: Option<[(Model, Measured); 2]>,
+}
+
+/// The rows of all figures, judged together. `is_fixed`: neither side can be measured again.
+pub(super) fn rows(pairs: &[(Series, Series)], options: Options, is_fixed: bool) -> Vec<Row> {
+    let figures: Vec<Figure<'_>> = pairs.iter().map(Figure::new).collect();
+    let judged = judge(&figures, options.seed, |figure| figure.means.as_ref());
+    let bounded = [0, 1]
+        .map(|at| judge(&figures, options.seed, |figure| Some(&figure.bounded.as_ref()?[at])));
+    let rows = figures.iter().enumerate().map(|(at, figure)| {
+        let p = judged.p[at];
+        let beyond_drift = figure.bounded.as_ref().is_some_and(|models| {
+            let agree = models[0].1.difference.signum() == models[1].1.difference.signum();
+            agree && bounded.iter().all(|judged| judged.p[at].is_some_and(|p| p <= FALSE_ALARMS))
+        });
+        figure.row(p, beyond_drift, judged.critical, options, is_fixed)
+    });
+    rows.collect()
+}
+
+/// The chance of each figure that has enough repeats, among all that have. Where none has, what a
+/// difference will have to reach among all of them is known still.
+struct Judged {
+    p: Vec<Option<f64>>,
+    critical: Option<f64>,
+}
+
+fn judge<'a>(
+    figures: &'a [Figure<'_>],
+    seed: u64,
+    model: impl Fn(&'a Figure<'_>) -> Option<&'a (Model, Measured)>,
+) -> Judged {
+    let is_enough = figures.iter().any(|figure| figure.has(FEWEST_REPEATS));
+    let part: Vec<(usize, Test<'_>)> = figures
+        .iter()
+        .enumerate()
+        .filter(|(_, figure)| figure.has(FEWEST_REPEATS) || !is_enough)
+        .filter_map(|(at, figure)| {
+            let (model, measured) = model(figure)?;
+            Some((at, Test { model, measured }))
+        })
+        .collect();
+    let (places, tests): (Vec<usize>, Vec<Test<'_>>) = part.into_iter().unzip();
+    let mut p = vec![None; figures.len()];
+    if tests.is_empty() {
+        return Judged { p, critical: None };
+    }
+    let judged = rotation::judge(&tests, FALSE_ALARMS, seed);
+    if is_enough {
+        places.iter().zip(&judged.p).for_each(|(&at, one)| p[at] = Some(*one));
+    }
+    Judged { p, critical: Some(judged.critical) }
+}
+
+impl<'a> Figure<'a> {
+    fn new(series: &'a (Series, Series)) -> Self {
+        let (a, b) = series;
+        let order = Order::of(a, b);
+        let logs = order.logs(a, b);
+        let measured = |model: Model| {
+            let measured = model.measure(&logs);
+            (model, measured)
+        };
+        let mut design = order.design();
+        let mut bounded = None;
+        let mut means = match design {
+            Design::Alternated { .. } => Model::in_turn(&order).map(measured),
+            _ => Model::of_means(&order).map(measured),
+        };
+        if let Design::BeforeAfter { drift_is_bounded } = &mut design
+            && a.values.len() >= BOUNDS_DRIFT
+            && b.values.len() >= FEWEST_REPEATS
+        {
+            *drift_is_bounded = true;
+            let alike = alike_at_most(&a.values);
+            let wide = |model: Option<Model>| Some(measured(model?.widened_for(alike)));
+            let both = [wide(Model::of_means(&order)), wide(Model::of_a_step(&order))];
+            if let [Some(mean), Some(step)] = both {
+                means = Some(mean.clone());
+                bounded = Some([mean, step]);
+            }
+        }
+        Self { series, order, design, means, bounded }
+    }
+
+    /// Whether there are so many repeats of each, and rounds of both.
+    fn has(&self, fewest: usize) -> bool {
+        let (a, b) = self.series;
+        let rounds = match self.design {
+            Design::Alternated { rounds } => rounds,
+            _ => usize::MAX,
+        };
+        rounds.min(a.values.len()).min(b.values.len()) >= fewest
+    }
+
+    fn row(
+        &self,
+        p: Option<f64>,
+        beyond_drift: bool,
+        critical: Option<f64>,
+        options: Options,
+        is_fixed: bool,
+    ) -> Row {
+        let (a, b) = self.series;
+        let (baseline, contender) = (mean(&a.values), mean(&b.values));
+        let measured = self.means.as_ref().filter(|_| self.has(FEWEST_FOR_INTERVAL));
+        let difference = match &self.means {
+            Some((_, measured)) => measured.difference.exp_m1(),
+            None => contender / baseline - 1.0,
+        };
+        let interval = measured.map(|(model, measured)| interval::of(measured, model.freedom()));
+        let within = |[low, high]: [f64; 2]| low > -options.margin && high < options.margin;
+        let is_beyond = p.is_some_and(|p| p <= FALSE_ALARMS);
+        let one_each = [a, b].iter().any(|series| series.values.len() == 1);
+        let verdict = if is_beyond && (self.design.is_alternated() || beyond_drift) {
+            match (difference > 0.0) == a.higher_is_better {
+                true => RowVerdict::Better,
+                false => RowVerdict::Worse,
+            }
+        } else if is_beyond {
+            RowVerdict::Differs
+        } else if p.is_some() && interval.is_some_and(within) {
+            RowVerdict::NoDifference
+        } else if is_fixed && one_each {
+            RowVerdict::WithoutError
+        } else {
+            RowVerdict::NotEnoughData { needed: self.needed(options.margin, critical) }
+        };
+        Row {
+            cell: a.cell,
+            load: a.load.clone(),
+            figure: a.figure.clone(),
+            higher_is_better: a.higher_is_better,
+            baseline,
+            contender,
+            repeats: [a.values.len(), b.values.len()],
+            difference_pct: 100.0 * difference,
+            interval_pct: interval.map(|ends| ends.map(|end| 100.0 * end)),
+            p,
+            design: self.design,
+            over_time: [a, b].map(|series| over_time(&series.values, options.seed)),
+            verdict,
+        }
+    }
+
+    /// Rounds with one repeat of each in which a difference of the margin would be found in four of
+    /// five comparisons.
+    fn needed(&self, margin: f64, critical: Option<f64>) -> u32 {
+        let (a, b) = self.series;
+        let Some((model, measured)) = &self.means else { return FEWEST_REPEATS as u32 + 1 };
+        let freedom = model.freedom() as f64;
+        let alone = critical.map_or(FALSE_ALARMS, |limit| power::beyond(limit, freedom, 0.0));
+        // Of rows that all differ the last is judged as if it were the only one: between that and a
+        // row that differs alone.
+        let level = (alone * FALSE_ALARMS).sqrt();
+        // As often too large as too small, as an estimated variance is not (Wilson and Hilferty).
+        let median = (1.0 - 2.0 / (9.0 * freedom)).powi(3);
+        let deviation = measured.deviation / median.sqrt();
+        let changes = self.order.is_contender.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        let in_turn = self.design.is_alternated() && changes + 1 == 2 * self.order.rounds.len();
+        let found = power::rounds(margin.ln_1p(), deviation.max(1e-9), level, in_turn);
+        let have = match self.design {
+            Design::Alternated { rounds } => rounds,
+            _ => a.values.len().min(b.values.len()),
+        };
+        // One that has as many and sees nothing needs more than is known of it.
+        let least = if have >= FEWEST_REPEATS { have + 1 } else { FEWEST_REPEATS };
+        found.max(least as u32)
+    }
+}

@@ -1,0 +1,210 @@
+//! The figures that are compared, each with one value for each repeat, and when it was measured. From
+//! the cells of a run.
+
+use crate::cell::{Cell, is_longer, table_loads};
+use crate::imported::Imported;
+use crate::pass::PassSummary;
+use crate::prediction::Columns;
+use crate::summary::Summary;
+use inferometer_load::PassKind;
+use inferometer_metrics::{
+    Definition, Statistic, latency_per_output_token, latency_per_token, registry,
+};
+use inferometer_model::calendar;
+use inferometer_model::cell::CellPlan;
+
+/// The load of the columns of a published table, which says no more of it.
+pub const TABLE_LOAD: &str = "table";
+
+/// One figure, one value for each repeat.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// The cell; absent for the geometric mean over all cells.
+    pub cell: Option<CellPlan>,
+    /// The load of the pass, in words.
+    pub load: String,
+    /// The figure.
+    pub figure: String,
+    /// Whether more of it is better.
+    pub higher_is_better: bool,
+    /// The values, all above zero.
+    pub values: Vec<f64>,
+    /// When each was measured, in seconds since the Unix epoch; empty where that is not known.
+    pub times_s: Vec<f64>,
+}
+
+impl Series {
+    /// Whether it is the same figure of the same cell under the same load.
+    pub fn is_same_figure(&self, other: &Self) -> bool {
+        self.is_same_place(other) && self.figure == other.figure
+    }
+
+    /// Whether it is of the same cell under the same load.
+    pub(super) fn is_same_place(&self, other: &Self) -> bool {
+        (self.cell, &self.load) == (other.cell, &other.load)
+    }
+
+    /// Puts the values into the order of time.
+    pub(super) fn sort(&mut self) {
+        if self.times_s.len() == self.values.len() {
+            let mut all: Vec<(f64, f64)> =
+                self.times_s.iter().copied().zip(self.values.iter().copied()).collect();
+            all.sort_by(|one, other| one.0.total_cmp(&other.0));
+            (self.times_s, self.values) = all.into_iter().unzip();
+        }
+    }
+
+    /// A figure of nothing cannot be held against another: the ratio is no number.
+    fn has_values(&self) -> bool {
+        !self.values.is_empty() && self.values.iter().all(|value| *value > 0.0)
+    }
+}
+
+/// The figures of each pass that are compared, with their names: of metrics with one value per request.
+fn of_passes() -> impl Iterator<Item = (String, &'static Definition, Statistic)> {
+    let compared = registry::in_tables().filter(|(metric, _)| metric.of_classes);
+    compared.map(|(metric, of)| (format!("{}_{}", metric.name, of.name()), metric, of))
+}
+
+/// Whether a figure is one that a comparison can have.
+pub(super) fn is_compared(figure: &str) -> bool {
+    Columns::NAMES.contains(&figure) || of_passes().any(|(known, _, _)| known == figure)
+}
+
+/// The figures of a run, and those that its source states without the distributions behind them.
+pub(super) fn of_run(summary: &Summary) -> Vec<Series> {
+    // What others measured is dated by the day, if at all.
+    let is_ours = summary.imported.as_ref().is_none_or(Imported::is_ours);
+    let began_ns = calendar::parse(&summary.started_at).filter(|_| is_ours);
+    let began_s = began_ns.map(|ns| ns as f64 / 1e9);
+    let mut series: Vec<Series> =
+        summary.cells.iter().flat_map(|cell| of_cell(cell, began_s)).collect();
+    let stated = summary.imported.as_ref().filter(|imported| !imported.is_ours());
+    series.extend(stated.into_iter().flat_map(|imported| of_stated(summary, imported)));
+    series.retain(Series::has_values);
+    series
+}
+
+/// The load of each column of a table of these cells, where the cells have passes.
+pub(super) fn loads_of_tables(summary: &Summary) -> Vec<(CellPlan, &'static str, String)> {
+    let of_cell = |cell: &Cell| {
+        let [loading, alone] = table_loads(&cell.passes);
+        let loads = [loading.clone(), loading, alone.clone(), alone];
+        let named = Columns::NAMES.into_iter().zip(loads);
+        let place = cell.plan();
+        named.filter_map(move |(figure, load)| Some((place, figure, load?))).collect::<Vec<_>>()
+    };
+    summary.cells.iter().flat_map(of_cell).collect()
+}
+
+/// The figures of a cell: each load's own, or the columns of a table that has no passes.
+fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
+    let mut series = Vec::new();
+    if cell.passes.is_empty() {
+        for (at, (figure, value)) in Columns::NAMES.iter().zip(cell.columns().values()).enumerate()
+        {
+            let values = value.map(|value| (value, began_s)).into_iter();
+            series.push(of_pass(TABLE_LOAD, figure, at < 2, values));
+        }
+    }
+    let mut loads: Vec<(&str, PassKind)> = Vec::new();
+    for pass in &cell.passes {
+        if !loads.contains(&(pass.load.as_str(), pass.kind)) {
+            loads.push((pass.load.as_str(), pass.kind));
+        }
+    }
+    let has_alone = loads.iter().any(|(_, kind)| *kind == PassKind::OneByOne);
+    for (load, kind) in loads {
+        let passes: Vec<&PassSummary> =
+            cell.passes.iter().filter(|pass| pass.load == load).collect();
+        let over = |figure: &str, more: bool, of: &dyn Fn(&PassSummary) -> Option<f64>| {
+            let values = passes.iter().zip(0..).filter_map(|(pass, at)| {
+                // Without an instant of its own it is still behind the pass before it.
+                let within_s = pass.started_s.unwrap_or(1e-3 * f64::from(at));
+                Some((of(pass)?, began_s.map(|began_s| began_s + within_s)))
+            });
+            of_pass(load, figure, more, values)
+        };
+        let mean = |metric: &'static Definition| {
+            move |pass: &PassSummary| pass.latency(metric).map(|latency| latency.mean)
+        };
+        let [requests, tokens, per_token, per_output_token] = Columns::NAMES;
+        // A pass whose outputs are longer than asked is measured at another length.
+        if !passes.iter().any(|pass| is_longer(pass)) {
+            if kind != PassKind::OneByOne {
+                series.push(over(requests, true, &|pass| pass.requests_per_s));
+                series.push(over(tokens, true, &|pass| pass.output_tokens_per_s));
+            }
+            if kind == PassKind::OneByOne || !has_alone {
+                series.push(over(per_token, false, &mean(&latency_per_token::DEFINITION)));
+                let of = mean(&latency_per_output_token::DEFINITION);
+                series.push(over(per_output_token, false, &of));
+            }
+        }
+        for (figure, metric, statistic) in of_passes() {
+            series.push(over(&figure, false, &|pass| statistic.of(pass.latency(metric)?)));
+        }
+    }
+    series.iter_mut().for_each(|series| series.cell = Some(cell.plan()));
+    series
+}
+
+/// The figures of passes that a source states without the distributions behind them.
+fn of_stated(summary: &Summary, imported: &Imported) -> Vec<Series> {
+    let passes =
+        summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
+    let mut series = Vec::new();
+    for ((cell, pass), stated) in passes.zip(&imported.passes) {
+        for (figure, metric, statistic) in of_passes() {
+            let missing = pass.latency(metric).and_then(|of| statistic.of(of)).is_none();
+            if let Some(value) = stated.agreeing.get(&figure).filter(|_| missing) {
+                let values = [(*value, None)].into_iter();
+                let of_pass = of_pass(&pass.load, &figure, false, values);
+                series.push(Series { cell: Some(cell.plan()), ..of_pass });
+            }
+        }
+    }
+    series
+}
+
+fn of_pass(
+    load: &str,
+    figure: &str,
+    higher_is_better: bool,
+    values: impl Iterator<Item = (f64, Option<f64>)>,
+) -> Series {
+    let (values, times): (Vec<f64>, Vec<Option<f64>>) = values.unzip();
+    let times_s = times.into_iter().collect::<Option<Vec<f64>>>().unwrap_or_default();
+    let (load, figure) = (load.to_owned(), figure.to_owned());
+    Series { cell: None, load, figure, higher_is_better, values, times_s }
+}
+
+/// The geometric means over all cells, repeat by repeat, of the figures that several cells have
+/// with the same number of repeats.
+pub(super) fn overall(pairs: &[(Series, Series)]) -> Vec<(Series, Series)> {
+    let mut groups: Vec<Vec<&(Series, Series)>> = Vec::new();
+    for pair in pairs {
+        let key = |(a, b): &(Series, Series)| {
+            (a.load.clone(), a.figure.clone(), a.values.len(), b.values.len())
+        };
+        match groups.iter_mut().find(|group| key(group[0]) == key(pair)) {
+            Some(group) => group.push(pair),
+            None => groups.push(vec![pair]),
+        }
+    }
+    let groups = groups.into_iter().filter(|group| group.len() > 1);
+    groups
+        .map(|group| {
+            let over = |side: fn(&(Series, Series)) -> &Series| {
+                let first = side(group[0]);
+                let at = |repeat: usize| {
+                    let logs = group.iter().map(|pair| side(pair).values[repeat].ln());
+                    (logs.sum::<f64>() / group.len() as f64).exp()
+                };
+                let values = (0..first.values.len()).map(at).collect();
+                Series { cell: None, values, ..first.clone() }
+            };
+            (over(|pair| &pair.0), over(|pair| &pair.1))
+        })
+        .collect()
+}

@@ -1,0 +1,123 @@
+//! What stands beside figures: conditions that differ, loads, and what one of the two has alone.
+
+use super::super::*;
+
+/// A run with these figures of these cells.
+fn with(name: &str, identity: &str, figures: &[(u32, &str, &str, &[f64])]) -> Subject {
+    let series = figures.iter().map(|&(length, load, figure, values)| Series {
+        cell: Some(CellPlan { input_length: length, output_length: 8 }),
+        load: load.to_owned(),
+        figure: figure.to_owned(),
+        higher_is_better: true,
+        values: values.to_vec(),
+        times_s: Vec::new(),
+    });
+    let (identity, reservations) = (Some(identity.to_owned()), vec!["is suspect".to_owned()]);
+    Subject { identity, reservations, ..Subject::of_series(name, series.collect()) }
+}
+
+#[test]
+fn prompts_of_another_salt_are_not_taken_for_another_workload() {
+    let figures = [(1, TABLE_LOAD, "requests_per_s", &[1.0][..])];
+    let run = |name: &str, plan: &str, kind: Option<&str>| {
+        let mut run = with(name, name, &figures);
+        run.reservations.clear();
+        run.conditions.insert("workload", format!("{name}{}", "0".repeat(64)));
+        run.facts = [("salt", name), ("plan", plan)].map(|(k, v)| (k.into(), v.into())).into();
+        run.kind_of_prompts = kind.map(str::to_owned);
+        run
+    };
+    let a = run("a", "plan", Some("random"));
+    for (b, is_other) in [
+        (run("b", "plan", None), false),
+        (run("b", "other plan", Some("random")), false),
+        (run("b", "other plan", Some("sharegpt")), true),
+        (run("b", "other plan", None), true),
+    ] {
+        let found = compare(&a, &b, Options::default()).unwrap();
+        let told = format!("{:?}", found.differing);
+        assert_eq!(found.warnings.len(), usize::from(is_other), "{:?}", found.warnings);
+        assert_eq!(told.contains("other prompts of the same kind (salt)"), !is_other, "{told}");
+        assert!(!told.contains(&"0".repeat(13)), "{told}");
+    }
+    // One salt, and still other prompts: that is another workload.
+    let mut b = run("b", "plan", Some("random"));
+    b.facts.insert("salt".to_owned(), "a".to_owned());
+    let found = compare(&a, &b, Options::default()).unwrap();
+    assert!(found.warnings[0].starts_with("workload differs"), "{:?}", found.warnings);
+}
+
+#[test]
+fn what_one_of_the_two_has_alone_is_told_by_place_and_not_by_figure() {
+    let both = (1, TABLE_LOAD, "requests_per_s", &[1.0][..]);
+    let a: Vec<_> = [2, 3, 4, 5, 6]
+        .iter()
+        .flat_map(|&cell| {
+            ["ttft_p50", "ttft_p99"].map(|name| (cell, "one by one", name, &[1.0][..]))
+        })
+        .chain([both])
+        .collect();
+    let b = [both, (1, "all at once", "e2e_p50", &[1.0][..])];
+    let found = compare(&with("a", "a", &a), &with("b", "b", &b), Options::default()).unwrap();
+    let told: Vec<String> = found.unmatched.iter().map(Unmatched::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "5 cells, one by one: only a has ttft_p50, ttft_p99 (no such load in b)",
+            "1 x 8, all at once: only b has e2e_p50 (no such load in a)"
+        ]
+    );
+    // Cells in common and no load: nothing is a row, and all is told.
+    let (a, b) = ([(1, "1 in flight", "e2e_p50", &[1.0][..])], [(1, "8", "e2e_p50", &[1.0][..])]);
+    let found = compare(&with("a", "a", &a), &with("b", "b", &b), Options::default()).unwrap();
+    assert_eq!((found.rows.len(), found.unmatched.len()), (0, 2));
+}
+
+#[test]
+fn the_columns_of_a_published_table_stand_under_the_loads_that_a_run_has_them_from() {
+    let table = with("table", "t", &[(1, TABLE_LOAD, "requests_per_s", &[2.0][..])]);
+    let run = Subject {
+        loads_of_tables: vec![(
+            CellPlan { input_length: 1, output_length: 8 },
+            "requests_per_s",
+            "saturated".to_owned(),
+        )],
+        ..with("run", "r", &[(1, "saturated", "requests_per_s", &[1.0][..])])
+    };
+    for (a, b) in [(&table, &run), (&run, &table)] {
+        let found = compare(a, b, Options::default()).unwrap();
+        assert_eq!((found.rows[0].load.as_str(), found.unmatched.len()), ("saturated", 0));
+    }
+}
+
+#[test]
+fn a_run_against_itself_gets_one_warning_of_it_and_its_reservations_once() {
+    let figures = [(1, TABLE_LOAD, "requests_per_s", &[1.0][..])];
+    let warnings =
+        |one: &Subject, other: &Subject| compare(one, other, Options::default()).unwrap().warnings;
+    let told = warnings(&with("a", "run", &figures), &with("latest", "run", &figures));
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("against itself"), "{told:?}");
+    let told = warnings(&with("a", "run", &figures), &with("b", "other", &figures));
+    assert!(told.len() == 2 && !told[0].contains("itself"), "{told:?}");
+}
+
+#[test]
+fn a_tokenizer_is_the_same_wherever_its_file_lies() {
+    let run = |path: &str, hash: Option<&str>| {
+        let mut run = with(path, path, &[(1, "saturated", "requests_per_s", &[1.0][..])]);
+        run.reservations.clear();
+        run.conditions.insert("tokenizer", path.to_owned());
+        let hash = hash.map(|hash| ("tokenizer's file (SHA-256)", hash.to_owned()));
+        run.conditions.extend(hash);
+        run
+    };
+    for (a, b, told) in [
+        (run("/a/x.json", Some("00")), run("/b/x.json", Some("00")), 0),
+        (run("/a/x.json", Some("00")), run("/a/x.json", Some("11")), 1),
+        (run("/a/x.json", None), run("/b/x.json", Some("11")), 1),
+    ] {
+        let found = compare(&a, &b, Options::default()).unwrap();
+        assert_eq!(found.warnings.len(), told, "{:?}", found.warnings);
+    }
+}
