@@ -216,6 +216,7 @@ impl PassFold {
         let is_judged = self.latencies.has_gaps() || !self.objectives.iter().any(of_gaps);
         let met = self.window.met.filter(|_| is_judged);
         let (server, hardware) = observed(&self.window, &self.observed);
+        let first_send = self.window.in_flight.first_send();
         let latencies = self.latencies.finish(layout);
         let instrument =
             Instrument { ranges: ranges.finish(&latencies), ..self.instrument.finish() };
