@@ -4,6 +4,7 @@
 
 use crate::blocks::BlockFold;
 use crate::class::ClassFold;
+use crate::failures_as_inf::FailuresAsInfFold;
 use crate::instrument::InstrumentFold;
 use crate::interval::{Course, Holds, Intervals, throughput as throughput_interval};
 use crate::observed::{HardwareUse, ServerSays};
@@ -42,6 +43,7 @@ pub struct PassFold {
     longer_than_asked: u64,
     window: Window,
     latencies: PerRequest,
+    failures_as_inf: Option<Box<FailuresAsInfFold>>,
     classes: ClassFold,
     dialect: Dialect,
     observed: Observed,
@@ -84,6 +86,7 @@ impl PassFold {
                 ..Window::default()
             },
             latencies: PerRequest::new(|_| true),
+            failures_as_inf: None,
             classes: ClassFold::default(),
             dialect: Dialect::None,
             observed: Observed::default(),
@@ -110,6 +113,13 @@ impl PassFold {
     pub fn judging(mut self, objectives: &[RequestObjective]) -> Self {
         self.objectives = objectives.to_vec();
         self.window.met = (!objectives.is_empty()).then_some(0);
+        self
+    }
+
+    /// Says whether to give the latencies with each failed request as infinite too.
+    #[must_use]
+    pub fn with_failures_as_inf(mut self, is_wanted: bool) -> Self {
+        self.failures_as_inf = is_wanted.then(Box::default);
         self
     }
 
@@ -154,6 +164,9 @@ impl PassFold {
             self.window.in_flight.add(Span { send_start, ended });
         }
         self.latencies.add(&timeline, at);
+        if let Some(fold) = &mut self.failures_as_inf {
+            fold.add(&timeline);
+        }
         if complete {
             self.add_complete(&timeline);
         }
@@ -224,6 +237,7 @@ impl PassFold {
                 requests_per_s: goodput::requests_per_s(&self.window),
                 attainment: goodput::attainment(&self.window),
             }),
+            failures_as_inf: self.failures_as_inf.map(|fold| fold.finish()),
             latencies: self.latencies.finish(layout),
             intervals,
             classes: self.classes.finish(layout),
