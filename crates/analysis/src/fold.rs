@@ -4,6 +4,7 @@
 
 use crate::blocks::BlockFold;
 use crate::class::ClassFold;
+use crate::failures_as_inf::FailuresAsInfFold;
 use crate::instrument::{Instrument, InstrumentFold};
 use crate::interval::{Course, Holds, Intervals, throughput as throughput_interval};
 use crate::observed::{HardwareUse, ServerSays};
@@ -43,6 +44,7 @@ pub struct PassFold {
     longer_than_asked: u64,
     window: Window,
     latencies: PerRequest,
+    failures_as_inf: Option<Box<FailuresAsInfFold>>,
     classes: ClassFold,
     dialect: Dialect,
     observed: Observed,
@@ -85,6 +87,7 @@ impl PassFold {
                 ..Window::default()
             },
             latencies: PerRequest::new(|_| true),
+            failures_as_inf: None,
             classes: ClassFold::default(),
             dialect: Dialect::None,
             observed: Observed::default(),
@@ -111,6 +114,13 @@ impl PassFold {
     pub fn judging(mut self, objectives: &[RequestObjective]) -> Self {
         self.objectives = objectives.to_vec();
         self.window.met = (!objectives.is_empty()).then_some(0);
+        self
+    }
+
+    /// Says whether to give the latencies with each failed request as infinite too.
+    #[must_use]
+    pub fn with_failures_as_inf(mut self, is_wanted: bool) -> Self {
+        self.failures_as_inf = is_wanted.then(Box::default);
         self
     }
 
@@ -155,6 +165,9 @@ impl PassFold {
             self.window.in_flight.add(Span { send_start, ended });
         }
         self.latencies.add(&timeline, at);
+        if let Some(fold) = &mut self.failures_as_inf {
+            fold.add(&timeline);
+        }
         if complete {
             self.add_complete(&timeline);
         }
@@ -220,7 +233,6 @@ impl PassFold {
         let latencies = self.latencies.finish(layout);
         let instrument =
             Instrument { ranges: ranges.finish(&latencies), ..self.instrument.finish() };
-        let first_send = self.window.in_flight.first_send();
         PassSummary {
             kind: self.kind,
             load: self.load,
@@ -249,6 +261,7 @@ impl PassFold {
                 requests_per_s: goodput::requests_per_s(&self.window),
                 attainment: goodput::attainment(&self.window),
             }),
+            failures_as_inf: self.failures_as_inf.map(|fold| fold.finish()),
             latencies,
             intervals,
             classes: self.classes.finish(layout),

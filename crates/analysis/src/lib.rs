@@ -18,6 +18,7 @@ pub mod pass;
 pub mod prediction;
 
 pub mod cell;
+pub mod failures_as_inf;
 pub mod fold;
 pub mod prediction_error;
 pub mod so_far;

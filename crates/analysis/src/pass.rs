@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::blocks::BlockFigures;
 use crate::class::ClassSummary;
 use crate::distributions::Distributions;
+use crate::failures_as_inf::FailuresAsInf;
 use crate::instrument::Instrument;
 use crate::interval::Intervals;
 use crate::observed::{HardwareUse, ServerSays};
@@ -75,6 +76,9 @@ pub struct PassSummary {
     /// Requests that met every objective on requests; absent where the plan has none.
     #[serde(default)]
     pub goodput: Option<Goodput>,
+    /// Latencies with each failed request as infinite; absent where nobody asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures_as_inf: Option<FailuresAsInf>,
     /// The distribution of each metric that has one value per request or token.
     #[serde(flatten)]
     pub latencies: Distributions,

@@ -81,6 +81,9 @@ pub struct CellPrediction {
     /// How sure it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Intervals>,
+    /// What errors the interval is made of, in words; absent where it is a guess.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_of: Option<String>,
     /// Why the interval is only a guess; absent where the model's own measured errors back it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncalibrated: Option<String>,

@@ -3,11 +3,12 @@
 
 use std::fmt::{Display, Write as _};
 
+use inferometer_engine::confidence::MeasuredOn;
 use inferometer_engine::fit::{
     MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, coverage, error_percent, errors,
     fit_scaled, fit_scales, leave_lengths_out,
 };
-use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role};
+use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role, SignedErrors};
 use inferometer_engine::{EngineConfig, Weights};
 use inferometer_predict::{read_against, row};
 use inferometer_run::PlanError;
@@ -66,10 +67,15 @@ pub struct Calibrated {
 /// When the rows cannot be read, or are too few.
 pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let config = request.config;
-    let (table, left_out) = measured(request)?;
+    let (table, measured_on, left_out) = measured(request)?;
     let weights = config.weights.unwrap_or(config.model.weights);
     let mut profile = config.profile.clone();
     let of_start = stated(&profile, weights);
+    let resolved = config.resolve().map_err(CalibrateError::new)?;
+    if measured_on.is_unlike(&resolved).is_none() {
+        // Rows of another version of the same series: the profile is one of that version.
+        profile.engine_version = measured_on.engine_version.unwrap_or(profile.engine_version);
+    }
     profile.provenance.clear();
     let mut text = left_out;
     let is_by_multipliers = table.rows.len() < ROWS_FOR_CONSTANTS;
@@ -102,6 +108,9 @@ pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
         errors: percent(&in_sample),
         left_out_lengths: percent(&errors_left_out),
         left_out_table: ColumnErrors::new(),
+        without_table: SignedErrors::new(),
+        without_weights: SignedErrors::new(),
+        other_version: SignedErrors::new(),
         left_out_of_start: if is_by_multipliers { of_start } else { ColumnErrors::new() },
     });
     add_errors(&mut text, "rows fitted on", &in_sample);
@@ -129,7 +138,7 @@ fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
 }
 
 /// The rows that can be fitted on, and in words why the others cannot.
-fn measured(request: &Request<'_>) -> Result<(MeasuredTable, String), CalibrateError> {
+fn measured(request: &Request<'_>) -> Result<(MeasuredTable, MeasuredOn, String), CalibrateError> {
     let config = request.config;
     let against = read_against(request.measured, request.store, config)?;
     if against.counts.is_some_and(|counts| counts.predicted) {
@@ -185,7 +194,7 @@ fn measured(request: &Request<'_>) -> Result<(MeasuredTable, String), CalibrateE
         (given, sent) => given.or(sent).unwrap_or(PUBLISHED_REQUESTS),
     };
     let table = MeasuredTable { config: config.clone(), rows, requests };
-    Ok((table, text))
+    Ok((table, against.measured_on, text))
 }
 
 /// Multipliers over the profile, and the errors of each row under those of the others.

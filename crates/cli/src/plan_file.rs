@@ -181,6 +181,7 @@ fn known_keys() -> Vec<String> {
         wait: Some(1.0.into()),
         noise: Some(String::new()),
         scale: Some(true),
+        failures_as_inf: Some(true),
         ..Spec::default()
     };
     match serde_json::to_value(spec) {

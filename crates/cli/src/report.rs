@@ -70,12 +70,35 @@ impl Report {
     /// # Errors
     /// When the log or the plan of the run cannot be read.
     pub fn of(stored: &StoredRun) -> Result<Self, ReportError> {
+        Self::made(stored, false)
+    }
+
+    /// The same with the latencies in which each failed request is infinite, whether or not the run
+    /// was asked for them.
+    ///
+    /// # Errors
+    /// As [`Self::of`], and when the run was imported: what became of each request is not in its
+    /// results.
+    pub fn with_failures_as_inf(stored: &StoredRun) -> Result<Self, ReportError> {
+        Self::made(stored, true)
+    }
+
+    fn made(stored: &StoredRun, failures_as_inf: bool) -> Result<Self, ReportError> {
         let run = stored.row.id.clone();
         if let Some(summary) = stored.summary.as_ref().filter(|done| done.imported.is_some()) {
+            if failures_as_inf {
+                return Err(ReportError::Missing(format!(
+                    "--failures-as-inf: run {run} was imported, and its figures are those that its \
+                     source states; they are computed from records only"
+                )));
+            }
             let summary = summary.clone();
             return Ok(Self { summary, run, plan: None, traces: Traces::default(), cut: None });
         }
-        let plan = plan_of(stored)?;
+        let mut plan = plan_of(stored)?;
+        if failures_as_inf {
+            plan.asked.failures_as_inf = Some(true);
+        }
         let FromLog { summary, traces, cut } = summarise_log(stored, &plan)?;
         Ok(Self { summary, run, plan: Some(plan), traces, cut })
     }

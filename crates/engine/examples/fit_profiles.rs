@@ -9,10 +9,13 @@ use std::fs;
 use inferometer_engine::fit::{
     MeasuredBlock, MeasuredTable, Outputs, PARAMETERS, PUBLISHED, RowError, TGI_CONSTANTS,
     V100_CONSTANTS, block_error_percent, block_errors, constants_of, coverage, error_percent,
-    errors, fit, fit_blocks, leave_blocks_out, leave_lengths_out, leave_table_out, parameter,
-    parse_blocks, parse_rows, round_start, serving_run,
+    errors, fit, fit_blocks, leave_blocks_out, leave_lengths_out, leave_table_out,
+    leave_weights_out, parameter, parse_blocks, parse_rows, round_start, serving_run, signed,
+    with_version_of,
 };
-use inferometer_engine::profile::{ColumnErrors, Coverage, Profile, Provenance, Role, profile};
+use inferometer_engine::profile::{
+    ColumnErrors, Coverage, Profile, Provenance, Role, SignedErrors, profile,
+};
 use inferometer_engine::{EngineConfig, Weights};
 
 /// Requests of the passes, as documented for the tables.
@@ -61,6 +64,9 @@ fn held_against(profile: &Profile, table: &MeasuredTable, role: Role) -> Outcome
         errors: told("fitted", &found),
         left_out_lengths: ColumnErrors::new(),
         left_out_table: ColumnErrors::new(),
+        without_table: SignedErrors::new(),
+        without_weights: SignedErrors::new(),
+        other_version: SignedErrors::new(),
         left_out_of_start: ColumnErrors::new(),
     })
 }
@@ -82,6 +88,7 @@ fn fitted(
         if tables.len() > 1 {
             let errors = leave_table_out(start, tables, names, at)?;
             provenance.left_out_table = told("table left out", &errors);
+            provenance.without_table = signed(&errors);
         }
         profile.provenance.push(provenance);
     }
@@ -146,6 +153,9 @@ fn v100() -> Outcome<Profile> {
         errors: block_error_percent(&errors),
         left_out_lengths: block_error_percent(&left_out),
         left_out_table: ColumnErrors::new(),
+        without_table: SignedErrors::new(),
+        without_weights: SignedErrors::new(),
+        other_version: SignedErrors::new(),
         left_out_of_start: ColumnErrors::new(),
     };
     profile.provenance.push(own.clone());
@@ -178,25 +188,38 @@ fn main() -> Outcome<()> {
     let mut newer = profile("a100-40g-vllm-0.2.7")?;
     newer.provenance.clear();
     newer = fitted(&newer, &fp16, constants_of(Weights::Fp16), Role::Fitted)?;
+    let quantised = table("baichuan2-13b-gptq")?;
     newer = fitted(
         &newer,
-        &[table("baichuan2-13b-gptq")?],
+        std::slice::from_ref(&quantised),
         constants_of(Weights::Gptq),
         Role::FittedKernel,
     )?;
-    write(&newer)?;
+    let without = leave_weights_out(&newer, &quantised, &fp16)?;
+    for (table, errors) in newer.provenance.iter_mut().zip(&without) {
+        table.without_weights = signed(errors);
+    }
 
     let mut older = profile("a100-40g-vllm-0.2.5-awq")?;
     older.provenance.clear();
     older.constants = newer.constants.clone();
     // The sampler of 0.2.5 does not gather the output.
     older.constants.output_token_ns = 0.0;
+    let of_older = table("mistral-7b-openorca-awq")?;
     older = fitted(
         &older,
-        &[table("mistral-7b-openorca-awq")?],
+        std::slice::from_ref(&of_older),
         constants_of(Weights::Awq),
         Role::FittedKernel,
     )?;
+    // What another version changes: each table with what differs in the other's.
+    let as_newer = with_version_of(&older, &newer);
+    older.provenance[0].other_version = signed(&errors(&as_newer, &of_older)?);
+    let as_older = with_version_of(&newer, &older);
+    for (table, measured) in newer.provenance.iter_mut().zip(fp16.iter().chain([&quantised])) {
+        table.other_version = signed(&errors(&as_older, measured)?);
+    }
+    write(&newer)?;
     write(&older)?;
 
     let mut tgi = profile("a100-40g-tgi-1.3.4")?;

@@ -3,10 +3,11 @@
 
 use inferometer_engine::fit::{
     MeasuredTable, Outputs, TGI_CONSTANTS, V100_CONSTANTS, block_error_percent, constants_of,
-    error_percent, fit, leave_blocks_out, leave_lengths_out, leave_table_out, parse_blocks,
-    parse_rows, round_start,
+    error_percent, errors, fit, fit_to_other_weights, knowing_one_table, leave_blocks_out,
+    leave_lengths_out, leave_table_out, parse_blocks, parse_rows, round_start, score, signed,
+    with_version_of, without_model,
 };
-use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, profile};
+use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, SignedErrors, profile};
 use inferometer_engine::{EngineConfig, Weights};
 
 /// Percent by which they may differ: fits end a little apart where floating point, or the constants
@@ -26,6 +27,21 @@ fn sixteen_bits() -> [MeasuredTable; 2] {
     ]
 }
 
+fn gptq() -> MeasuredTable {
+    let text = include_str!("../data/rows/baichuan2-13b-gptq.csv");
+    table("baichuan2-13b-gptq", text, Outputs::AsAsked)
+}
+
+fn awq() -> MeasuredTable {
+    let text = include_str!("../data/rows/mistral-7b-openorca-awq.csv");
+    table("mistral-7b-openorca-awq", text, Outputs::AsAsked)
+}
+
+fn awq_of_tgi() -> MeasuredTable {
+    let text = include_str!("../data/rows/mistral-7b-openorca-awq-tgi.csv");
+    table("mistral-7b-openorca-awq", text, Outputs::EndByThemselves)
+}
+
 fn stated<'a>(profile: &'a Profile, table: &str) -> &'a Provenance {
     let of = |provenance: &&Provenance| provenance.table == table;
     profile.provenance.iter().find(of).expect("a table that was fitted on")
@@ -43,6 +59,17 @@ fn assert_same(place: &str, found: &ColumnErrors, stated: &ColumnErrors) {
         ] {
             let near = (found - stated).abs() < TOLERANCE;
             assert!(near, "{place}: {column}: {what}: found {found}, stated {stated}");
+        }
+    }
+}
+
+fn assert_signed(place: &str, found: &SignedErrors, stated: &SignedErrors) {
+    assert_eq!(stated.len(), 2, "{place}: nothing is stated");
+    for (column, stated) in stated {
+        let found = &found[column];
+        assert_eq!(found.rows, stated.rows, "{place}: {column}");
+        for (found, stated) in [(found.bias, stated.bias), (found.scatter, stated.scatter)] {
+            assert!((found - stated).abs() < TOLERANCE, "{place}: {column}: {found} {stated}");
         }
     }
 }
@@ -68,8 +95,81 @@ fn a_table_that_is_left_out_has_the_errors_that_are_stated() {
     for (at, table) in tables.iter().enumerate() {
         let errors = leave_table_out(&start, &tables, constants, at);
         let model = &table.config.model.name;
-        let stated = &stated(&profile, model).left_out_table;
-        assert_same(model, &error_percent(&errors.expect("a fit")), stated);
+        let errors = errors.expect("a fit");
+        let stated = stated(&profile, model);
+        assert_same(model, &error_percent(&errors), &stated.left_out_table);
+        assert_signed(model, &signed(&errors), &stated.without_table);
+    }
+}
+
+#[test]
+fn tables_under_constants_of_other_weights_or_of_another_version_have_the_errors_that_are_stated() {
+    let newer = profile("a100-40g-vllm-0.2.7").expect("a known profile");
+    let older = profile("a100-40g-vllm-0.2.5-awq").expect("a known profile");
+    let gptq = gptq();
+    let of_gptq = fit_to_other_weights(&newer, &gptq).expect("a fit");
+    let as_older = with_version_of(&newer, &older);
+    for table in sixteen_bits() {
+        let model = &table.config.model.name;
+        let stated = stated(&newer, model);
+        let without = errors(&of_gptq, &table).expect("rows that run");
+        assert_signed(model, &signed(&without), &stated.without_weights);
+        let found = errors(&as_older, &table).expect("rows that run");
+        assert_signed(model, &signed(&found), &stated.other_version);
+    }
+    let found = errors(&as_older, &gptq).expect("rows that run");
+    let model = &gptq.config.model.name;
+    assert_signed(model, &signed(&found), &stated(&newer, model).other_version);
+    let awq = awq();
+    let found = errors(&with_version_of(&older, &newer), &awq).expect("rows that run");
+    let model = &awq.config.model.name;
+    assert_signed(model, &signed(&found), &stated(&older, model).other_version);
+}
+
+/// Eight to ten of ten rows lie in a range that nine of ten are expected in.
+fn assert_nine_of_ten(profile: &Profile, table: &MeasuredTable) {
+    let found = score(profile, table).expect("rows that run");
+    assert_eq!(found.uncalibrated, 0, "{found:?}");
+    for inside in [found.throughput, found.latency] {
+        assert!(10 * inside >= 8 * found.rows, "{found:?}");
+    }
+    // Not by ranges that hold anything.
+    assert!(found.range_pct.is_some_and(|range| range.iter().all(|it| *it < 30.0)), "{found:?}");
+}
+
+#[test]
+fn nine_of_ten_rows_of_a_model_that_was_left_out_lie_in_the_range_that_is_stated_without_it() {
+    let profile = profile("a100-40g-vllm-0.2.7").expect("a known profile");
+    let constants = constants_of(Weights::Fp16);
+    let start = round_start(&profile, constants);
+    let of_gptq = fit_to_other_weights(&profile, &gptq()).expect("a fit");
+    let tables = sixteen_bits();
+    for (at, left) in tables.iter().enumerate() {
+        let other = &tables[1 - at];
+        let knowing = |mut fitted: Profile| {
+            fitted.provenance.clone_from(&profile.provenance);
+            fitted
+        };
+        let fitted = knowing(fit(&start, std::slice::from_ref(other), constants).expect("a fit"));
+        assert_nine_of_ten(&without_model(&fitted, &left.config.model.name), left);
+        // The same of a kind of weights of which one table of another model is all that there is, under
+        // constants of one table of another kind.
+        let fitted = knowing(of_gptq.clone());
+        assert_nine_of_ten(&knowing_one_table(&fitted, &other.config.model.name), left);
+    }
+}
+
+#[test]
+fn rows_of_weights_of_which_no_other_model_was_measured_are_uncalibrated_without_their_own() {
+    for (name, table) in [
+        ("a100-40g-vllm-0.2.7", gptq()),
+        ("a100-40g-vllm-0.2.5-awq", awq()),
+        ("a100-40g-tgi-1.3.4", awq_of_tgi()),
+    ] {
+        let profile = profile(name).expect("a known profile");
+        let without = without_model(&profile, &table.config.model.name);
+        let found = score(&without, &table).expect("rows that run");
+        assert_eq!(found.uncalibrated, found.rows, "{found:?}");
     }
 }
 
@@ -80,23 +180,17 @@ fn lengths_that_are_left_out_have_the_errors_that_are_stated_of_sixteen_bits() {
 
 #[test]
 fn lengths_that_are_left_out_have_the_errors_that_are_stated_of_gptq() {
-    let text = include_str!("../data/rows/baichuan2-13b-gptq.csv");
-    let tables = [table("baichuan2-13b-gptq", text, Outputs::AsAsked)];
-    lengths_left_out("a100-40g-vllm-0.2.7", &tables, constants_of(Weights::Gptq));
+    lengths_left_out("a100-40g-vllm-0.2.7", &[gptq()], constants_of(Weights::Gptq));
 }
 
 #[test]
 fn lengths_that_are_left_out_have_the_errors_that_are_stated_of_awq() {
-    let text = include_str!("../data/rows/mistral-7b-openorca-awq.csv");
-    let tables = [table("mistral-7b-openorca-awq", text, Outputs::AsAsked)];
-    lengths_left_out("a100-40g-vllm-0.2.5-awq", &tables, constants_of(Weights::Awq));
+    lengths_left_out("a100-40g-vllm-0.2.5-awq", &[awq()], constants_of(Weights::Awq));
 }
 
 #[test]
 fn lengths_that_are_left_out_have_the_errors_that_are_stated_of_tgi() {
-    let text = include_str!("../data/rows/mistral-7b-openorca-awq-tgi.csv");
-    let tables = [table("mistral-7b-openorca-awq", text, Outputs::EndByThemselves)];
-    lengths_left_out("a100-40g-tgi-1.3.4", &tables, &TGI_CONSTANTS);
+    lengths_left_out("a100-40g-tgi-1.3.4", &[awq_of_tgi()], &TGI_CONSTANTS);
 }
 
 #[test]

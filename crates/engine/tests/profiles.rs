@@ -1,6 +1,6 @@
 //! The embedded profiles do as well on their rows as they state, by the way that a user predicts.
 
-use inferometer_engine::confidence::confidence;
+use inferometer_engine::confidence::{MeasuredOn, confidence};
 use inferometer_engine::fit::{
     MeasuredBlock, MeasuredRow, Outputs, PUBLISHED, RowError, block_error_percent, block_errors,
     error_percent, parse_blocks, parse_rows, serving_run,
@@ -100,7 +100,8 @@ fn no_row_that_a_profile_was_fitted_on_is_called_uncalibrated() {
                 config.max_model_len = max_model_len;
                 let resolved = config.resolve().expect("a configuration that runs");
                 let sequences = in_flight.min(resolved.limits.max_num_seqs);
-                let found = confidence(&resolved, cell, sequences).uncalibrated;
+                let found =
+                    confidence(&resolved, cell, sequences, &MeasuredOn::default()).uncalibrated;
                 assert_eq!(found, None, "{} on {}, {cell}", profile.name, provenance.table);
             }
         }

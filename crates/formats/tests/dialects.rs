@@ -192,7 +192,7 @@ fn sglang_spreads_a_gap_over_the_tokens_of_its_chunk_on_its_native_protocol() {
 }
 
 #[test]
-fn guidellm_has_the_wait_in_its_tpot_and_the_nearest_rank() {
+fn guidellm_has_the_wait_in_its_tpot_and_weighs_requests_by_their_tokens() {
     assert_figures(
         tool("guidellm"),
         &[
@@ -210,12 +210,15 @@ fn guidellm_has_the_wait_in_its_tpot_and_the_nearest_rank() {
             ("time_to_first_token_ms.p95", 150.0),
             ("time_to_first_token_ms.min", 50.0),
             ("time_to_first_token_ms.std_dev", (5_000.0_f64 / 3.0).sqrt()),
-            // (200 - 150) / 4 and (170 - 130) / 2.
-            ("inter_token_latency_ms.mean", 16.25),
+            // (200 - 150) / 4 with a weight of 4, and (170 - 130) / 2 with one of 2; B has none.
+            ("inter_token_latency_ms.mean", 15.0),
             ("inter_token_latency_ms.median", 12.5),
             ("inter_token_latency_ms.p95", 20.0),
-            // 200 / 5, 50 / 1, 140 / 3.
-            ("time_per_output_token_ms.mean", (40.0 + 50.0 + 140.0 / 3.0) / 3.0),
+            ("inter_token_latency_ms.min", 12.5),
+            ("inter_token_latency_ms.std_dev", 12.5_f64.sqrt()),
+            // 200 / 5, 50 / 1, 140 / 3 with weights of 5, 1, 3.
+            ("time_per_output_token_ms.mean", 390.0 / 9.0),
+            ("time_per_output_token_ms.median", 40.0),
             ("requests_per_second", 7.5),
             ("request_concurrency", 1.05),
             ("prompt_tokens_per_second", 75.0),
@@ -236,19 +239,22 @@ fn aiperf_calls_tpot_inter_token_latency_and_gaps_inter_chunk_latency() {
             ("time_to_first_output_token.max", 150.0),
             ("request_latency.avg", 130.0),
             ("request_latency.p90", 188.0),
-            // A: 50 over the 5 - 3 tokens after its first chunk; D: 40 over 2.
-            ("inter_token_latency.avg", 22.5),
-            ("inter_token_latency.min", 20.0),
-            ("inter_token_latency.max", 25.0),
+            // A: 50 over 5 - 1; D: 40 over 3 - 1. A's first chunk has 3 tokens, which count with the flag.
+            ("inter_token_latency.avg", 16.25),
+            ("inter_token_latency.min", 12.5),
+            ("inter_token_latency.max", 20.0),
+            ("inter_token_latency_per_chunk_usage.avg", 22.5),
+            ("inter_token_latency_per_chunk_usage.max", 25.0),
             ("inter_chunk_latency.avg", 30.0),
             ("inter_chunk_latency.p99", 49.6),
-            ("output_token_throughput_per_user.avg", 45.0),
+            ("output_token_throughput_per_user.avg", 65.0),
             ("output_sequence_length.avg", 3.0),
             ("input_sequence_length.avg", 10.0),
-            ("output_token_throughput.avg", 22.5),
-            ("request_throughput.avg", 7.5),
+            // From 0 to A's last content at 200: C, which failed, ended at 400 and does not count.
+            ("output_token_throughput.avg", 45.0),
+            ("request_throughput.avg", 15.0),
             ("request_count.avg", 3.0),
-            ("benchmark_duration.avg", 0.4),
+            ("benchmark_duration.avg", 0.2),
         ],
     );
     assert_eq!(printed(tool("aiperf")).value("request_count.p99"), None);
@@ -264,8 +270,9 @@ fn inference_perf_has_nothing_between_tokens_of_one_chunk() {
             ("request_latency.mean", 0.14),
             ("normalized_time_per_output_token.mean", (0.046 + 0.05 + 0.14 / 3.0) / 3.0),
             ("time_per_output_token.mean", 0.01625),
-            ("time_to_first_token.mean", 0.1),
-            ("time_to_first_token.p90", 0.14),
+            // Of A and D: B's one token has no time after it.
+            ("time_to_first_token.mean", 0.125),
+            ("time_to_first_token.p90", 0.145),
             // A: 0, 0, 50, 0; D: 10, 30.
             ("inter_token_latency.mean", 0.015),
             ("inter_token_latency.p50", 0.005),
@@ -278,6 +285,16 @@ fn inference_perf_has_nothing_between_tokens_of_one_chunk() {
             ("output_len.max", 5.0),
         ],
     );
+}
+
+#[test]
+fn inference_perf_prints_milliseconds_where_its_files_have_seconds() {
+    let text = printed(tool("inference-perf")).text();
+    let line = text.lines().find(|line| line.starts_with("inter_token_latency")).unwrap();
+    // Mean, least, p10, median of 0, 0, 50, 0, 10, 30.
+    let shown: Vec<&str> = line.split_whitespace().skip(1).take(4).collect();
+    assert_eq!(shown, ["15.00", "0.00", "0.00", "5.00"], "{line}");
+    assert!(text.contains("successes.latency, ms (s in files)"), "{text}");
 }
 
 #[test]

@@ -124,6 +124,46 @@ fn figures_that_contradict_one_another_are_findings_with_their_evidence() {
     assert!(latencies.contains("512 x 512: 0.201 for 0.500"), "{latencies}");
 }
 
+/// A page with one table of these columns and rows.
+fn latencies(columns: &str, rows: &[&str]) -> String {
+    let names = columns.replace("token", "Average latency per token (ms)");
+    let names = names.replace("output", "Average latency per output token (ms)");
+    let rule = "---|".repeat(names.split('|').count() + 2);
+    let rows: String = rows.iter().map(|row| format!("| {row} |\n")).collect();
+    format!(
+        "# m\n\n## A100\n\n## vllm 0.2.7\n\n| Input Length | Output Length | {names} |\n|{rule}\n{rows}"
+    )
+}
+
+#[test]
+fn more_tokens_in_less_time_are_phantoms_whatever_ended_the_outputs() {
+    let phantom = |columns: &str, rows: &[&str]| {
+        let summary = runs(&latencies(columns, rows)).remove(0);
+        finding(&summary, "imported_phantom_tokens").map(|finding| finding.message.clone())
+    };
+    // 10.69 s for 2,048 tokens after 16.97 s for 1,024.
+    let told = phantom("output", &["128 | 1024 | 16.57", "128 | 2048 | 5.22"]).unwrap();
+    for evidence in ["1 of 2 rows", "128 x 2048: 10.69 s for 2048 output tokens, 16.97 s for 1024"]
+    {
+        assert!(told.contains(evidence), "{told}");
+    }
+    // Per token of prompt and output alone: 5.22 x 2176 for 16.57 x 1152.
+    let told = phantom("token", &["128 | 1024 | 16.57", "128 | 2048 | 5.22"]).unwrap();
+    assert!(told.contains("11.36 s for 2048 output tokens, 19.09 s for 1024"), "{told}");
+    // A limit of 2,048 that cuts two rows is told by latency per token alone too.
+    let cut =
+        ["1024 | 1024 | 13.00", "1024 | 2048 | 8.67", "512 | 1024 | 17.33", "512 | 2048 | 15.60"];
+    let told = phantom("token", &cut).unwrap();
+    assert!(told.contains("together were 2048 tokens, and 2 rows"), "{told}");
+    // Nearly all of the time is the prompt's: the output hardly counts, and nothing is wrong.
+    assert_eq!(phantom("output", &["2048 | 16 | 600.0", "2048 | 32 | 310.0"]), None);
+    // One disturbed row makes the next look short, by less than a phantom does.
+    assert_eq!(
+        phantom("output", &["1024 | 128 | 19.50", "1024 | 512 | 27.38", "1024 | 1024 | 19.08"]),
+        None
+    );
+}
+
 #[test]
 fn characters_that_stand_as_lengths_are_told_by_the_log_of_the_page() {
     let all = runs(SUS_CHAT);

@@ -301,6 +301,35 @@ fn zeros_without_words_are_a_request_that_failed_and_far_starts_cost_nothing() {
 }
 
 #[test]
+fn requests_without_start_times_have_the_figures_of_each_and_none_of_the_course() {
+    let whole = only("vllm-detailed.json").summary;
+    let mut file: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
+    // As versions before 0.10 write it.
+    for later in ["start_times", "queue_times", "latencies"] {
+        file.as_object_mut().unwrap().remove(later);
+    }
+    let Import { summary, records } =
+        import("old.json", file.to_string().as_bytes()).unwrap().remove(0);
+    let (found, expected) = (pass(&summary), pass(&whole));
+    for metric in [&ttft::FROM_SENT, &tpot::DEFINITION, &itl::DEFINITION, &e2e::FROM_SENT] {
+        let [found, expected] = [found, expected].map(|pass| pass.latencies.get(metric).unwrap());
+        near(Some(found.p50), expected.p50);
+        near(Some(found.max), expected.max);
+        assert_eq!(found.n, expected.n);
+    }
+    assert_eq!(summary.cells[0].input_length, 64);
+    assert_eq!((found.peak_concurrency, found.mean_concurrency), (None, None));
+    assert!(found.steady_state.is_none() && records.is_empty());
+    let told = summary.findings.iter().find(|f| f.code == "imported_no_start_times").unwrap();
+    assert!(told.message.contains("0.10"), "{}", told.message);
+    assert!(!summary.findings.iter().any(|f| f.code == "imported_no_requests"));
+    // A list that is too short is still told.
+    file["itls"].as_array_mut().unwrap().pop();
+    let error = import("old.json", file.to_string().as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("`itls` has 3"), "{error}");
+}
+
+#[test]
 fn aiperf_figures_have_the_unit_that_they_name() {
     let mut file: Value = serde_json::from_slice(&fixture("aiperf.json")).unwrap();
     let mean = file["time_to_first_token"]["avg"].as_f64().unwrap();

@@ -1,6 +1,8 @@
 //! What a prediction is compared with: a published table or a stored run. It reads, and judges
 //! nothing.
 
+mod differences;
+
 use std::path::Path;
 
 use inferometer_analysis::imported::Imported;
@@ -8,14 +10,16 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::prediction::Columns;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::{
-    LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, place_of, published_tables,
+    LoggedBlock, Place, PublishedRow, PublishedTable, is_under, logged_blocks, place_of,
+    published_tables,
 };
 use inferometer_engine::EngineConfig;
-use inferometer_engine::profile::{Role, profiles};
+use inferometer_engine::confidence::MeasuredOn;
 use inferometer_engine::text_blocks::TextBlock;
 use inferometer_load::PassKind;
 use inferometer_model::cell::CellPlan;
-use inferometer_model::finding::{Finding, Severity, code};
+use inferometer_model::finding::{Severity, code};
+use inferometer_model::target::Target;
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{Spec, Value};
 use inferometer_store::Store;
@@ -37,6 +41,8 @@ pub struct Against {
     pub counts: Option<Counts>,
     /// The model that was measured, where it is named.
     pub model: Option<String>,
+    /// Engine and card that were measured, where they are named.
+    pub measured_on: MeasuredOn,
 }
 
 /// Requests of the passes that a stored run measured.
@@ -81,43 +87,6 @@ impl Against {
         )))
     }
 
-    /// That another model was measured than is predicted.
-    pub fn of_another_model(&self, predicted: &str) -> Option<Finding> {
-        let measured = self.model.as_ref().filter(|measured| !is_same(measured, predicted))?;
-        Some(Finding::of(
-            code::AGAINST_ANOTHER_MODEL,
-            format!(
-                "{} was measured on {measured}, and predicted is {predicted}: the errors say \
-                     nothing of the prediction if these are two models",
-                self.origin
-            ),
-        ))
-    }
-
-    /// That the errors may be those of the very rows that the profile was fitted on.
-    pub fn in_sample(&self, config: &EngineConfig) -> Option<Finding> {
-        let model = &config.model.name;
-        // The profiles that this program brings were fitted on published rows, never on a run of one's
-        // own; what `calibrate` made may have been.
-        let is_ours = profiles().iter().any(|own| own.name == config.profile.name);
-        if is_ours && self.counts.is_some()
-            || self.model.as_ref().is_some_and(|it| !is_same(it, model))
-        {
-            return None;
-        }
-        let mut fitted =
-            config.profile.provenance.iter().filter(|provenance| {
-                provenance.table == *model && provenance.role != Role::HeldOut
-            });
-        let rows = fitted.next()?.rows;
-        let message = format!(
-            "in sample: profile {} was fitted on {rows} rows of {model}; where these are \
-             they, the errors say how well it fits them and not how well it predicts others",
-            config.profile.name
-        );
-        Some(Finding::of(code::IN_SAMPLE, message))
-    }
-
     /// Asks for as many requests as were measured, where that is known and nobody asked otherwise.
     pub fn ask_for_its_counts(&self, spec: &mut Spec) {
         let Some(counts) = self.counts else { return };
@@ -157,15 +126,6 @@ fn some_of(cells: &[CellPlan]) -> String {
         words.push(format!("{} more", cells.len() - SHOWN));
     }
     words.join(", ")
-}
-
-/// Whether two names are of one model: without an organisation, letters and digits alone compared.
-fn is_same(one: &str, other: &str) -> bool {
-    let squeezed = |name: &str| -> String {
-        let name = name.rsplit('/').next().unwrap_or(name);
-        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
-    squeezed(one) == squeezed(other)
 }
 
 /// Reads measured rows; of a file with several tables the one that is named, else the one whose
@@ -221,6 +181,7 @@ fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Resul
             blocks: Vec::new(),
             counts: None,
             model: table.place.model.clone(),
+            measured_on: of_place(&table.place),
         }),
         found => {
             let sections: Vec<String> =
@@ -270,13 +231,31 @@ fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<Against, Str
     });
     let headings = logged.first().map(|block| block.headings.join(" / ")).unwrap_or_default();
     let begun = logged.first().map(|block| format!("[{}]", block.times[0])).unwrap_or_default();
+    let place = place_of(text, |line| line.starts_with(&begun)).unwrap_or_default();
     Ok(Against {
         origin: format!("{path}, the log under {headings}"),
         rows: rows.collect(),
         blocks: blocks.collect(),
         counts: None,
-        model: place_of(text, |line| line.starts_with(&begun)).and_then(|place| place.model),
+        measured_on: of_place(&place),
+        model: place.model,
     })
+}
+
+fn of_place(place: &Place) -> MeasuredOn {
+    MeasuredOn {
+        engine: place.engine.clone(),
+        engine_version: place.engine_version.clone(),
+        card: place.card.clone(),
+    }
+}
+
+fn of_target(target: &Target) -> MeasuredOn {
+    MeasuredOn {
+        engine: target.engine.as_ref().map(|engine| engine.to_lowercase()),
+        engine_version: target.engine_version.clone(),
+        card: target.facts.get("card").cloned(),
+    }
 }
 
 fn stored(run: &str, store: &Path) -> Result<Against, PlanError> {
@@ -298,7 +277,14 @@ fn stored(run: &str, store: &Path) -> Result<Against, PlanError> {
     let what = if summary.predicted { " (a prediction: nothing was measured)" } else { "" };
     let origin = format!("run {}{what}", found.row.id);
     let model = Some(summary.target.model.clone());
-    Ok(Against { origin, rows: rows.collect(), blocks: Vec::new(), counts: Some(counts), model })
+    Ok(Against {
+        origin,
+        rows: rows.collect(),
+        blocks: Vec::new(),
+        counts: Some(counts),
+        model,
+        measured_on: of_target(&summary.target),
+    })
 }
 
 /// The rows of imported results; of a log with the load that it states.
@@ -333,7 +319,8 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against
         return Err("some of its rows have no load".to_owned());
     }
     let model = Some(summary.target.model.clone()).filter(|model| model != "unknown");
-    Ok(Against { origin, rows: rows.collect(), blocks, counts: None, model })
+    let measured_on = of_target(&summary.target);
+    Ok(Against { origin, rows: rows.collect(), blocks, counts: None, model, measured_on })
 }
 
 /// How a run was measured.

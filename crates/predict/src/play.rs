@@ -135,7 +135,8 @@ pub fn play<'a>(
             requests.warm_up(plan, cell);
         }
         let measured = against.and_then(|against| against.row(cell));
-        let row = row(config, cell, measured)?;
+        let mut row = row(config, cell, measured)?;
+        row.measured_on = against.map(|it| it.measured_on.clone()).unwrap_or_default();
         played.findings.extend(row.findings.iter().cloned());
         let block = against.and_then(|against| against.block(cell));
         let passes = block.map_or_else(|| plan.passes.clone(), |block| vec![block.pass()]);
@@ -157,6 +158,10 @@ pub fn play<'a>(
     played.findings.extend(against.and_then(log_is_no_plan));
     let other_model = |against: &Against| against.of_another_model(&config.model.name);
     played.findings.extend(against.and_then(other_model));
+    if let Some(against) = against {
+        let resolved = config.resolve().map_err(PredictError::plan)?;
+        played.findings.extend(against.on_another_engine(&resolved));
+    }
     played.findings.extend(against.and_then(|against| against.in_sample(config)));
     if let Some(requests) = &requests {
         played.findings.extend(requests.findings());

@@ -2,6 +2,7 @@
 //! figures mean what they seem to. What they do not is explained and never fitted.
 
 use inferometer_analysis::prediction::Columns;
+use inferometer_engine::confidence::MeasuredOn;
 use inferometer_engine::{EngineConfig, table};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
@@ -14,6 +15,8 @@ pub struct Row {
     pub config: EngineConfig,
     /// Mean output tokens where outputs ended by themselves, read from what was measured.
     pub mean_output: Option<f64>,
+    /// Engine and card of what was measured, as far as they are known.
+    pub measured_on: MeasuredOn,
     /// Whether errors against what was measured mean anything.
     pub comparable: bool,
     /// What was found out.
@@ -26,8 +29,13 @@ pub fn row(
     cell: CellPlan,
     measured: Option<&Columns>,
 ) -> Result<Row, PlanError> {
-    let mut row =
-        Row { config: base.clone(), mean_output: None, comparable: true, findings: Vec::new() };
+    let mut row = Row {
+        config: base.clone(),
+        mean_output: None,
+        measured_on: MeasuredOn::default(),
+        comparable: true,
+        findings: Vec::new(),
+    };
     let Some(measured) = measured else { return Ok(row) };
     let limit = base.resolve().map_err(PlanError::new)?.limits.max_model_len;
     if cell.input_length + cell.output_length > limit {

@@ -162,7 +162,7 @@ fn confidence_of(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPredicti
     let resolved = row.config.resolve().map_err(PredictError::plan)?;
     let in_flight = cell.passes.iter().filter_map(|pass| pass.peak_concurrency).max().unwrap_or(1);
     let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;
-    let sure = confidence(&resolved, lengths_of(cell, place), sequences);
+    let sure = confidence(&resolved, lengths_of(cell, place), sequences, &row.measured_on);
     let interval = |column, predicted: Option<f64>| Some(sure.interval(column, predicted?));
     let (throughput, latency) = (ErrorColumn::Throughput, ErrorColumn::Latency);
     Ok(CellPrediction {
@@ -172,6 +172,7 @@ fn confidence_of(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPredicti
             latency_per_token_ms: interval(latency, cell.latency_per_token_ms),
             latency_per_output_token_ms: interval(latency, cell.latency_per_output_token_ms),
         }),
+        interval_of: sure.of,
         uncalibrated: sure.uncalibrated,
         ..CellPrediction::default()
     })

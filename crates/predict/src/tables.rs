@@ -64,7 +64,13 @@ fn sections(
 ) -> String {
     let mut out = title("Nine of ten measurements are expected within");
     out += &text(&intervals(summary));
-    for (why, cells) in uncalibrated(summary) {
+    let of = by_reason(summary, |cell| cell.prediction.interval_of.as_ref());
+    for (words, cells) in &of {
+        let of_all = summary.cells.iter().all(|cell| cell.prediction.uncalibrated.is_none());
+        let cells = if of_all && of.len() == 1 { String::new() } else { format!(" ({cells})") };
+        let _ = writeln!(out, "\nby the errors of {words}{cells}");
+    }
+    for (why, cells) in by_reason(summary, |cell| cell.prediction.uncalibrated.as_ref()) {
         let _ = writeln!(out, "\nuncalibrated, a factor of two either way: {why} ({cells})");
     }
     if let Some(errors) = &summary.errors {
@@ -116,10 +122,13 @@ fn intervals(summary: &Summary) -> Grid {
 }
 
 /// Each reason, with the cells that it holds for.
-fn uncalibrated(summary: &Summary) -> Vec<(String, String)> {
+fn by_reason(
+    summary: &Summary,
+    reason: impl Fn(&Cell) -> Option<&String>,
+) -> Vec<(String, String)> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for cell in &summary.cells {
-        if let Some(why) = &cell.prediction.uncalibrated {
+        if let Some(why) = reason(cell) {
             let place = format!("{} x {}", cell.input_length, cell.output_length);
             match reasons.iter_mut().find(|(known, _)| known == why) {
                 Some((_, cells)) => cells.push(place),

@@ -20,6 +20,7 @@ pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
         ("Over repeats", repeats(summary)),
         ("By class of request", classes(summary)),
         ("Goodput", goodput(summary)),
+        ("With each failed request as +inf", failures_as_inf(summary)),
         ("Steady state", steady_state(summary)),
     ]
     .into_iter()
@@ -121,6 +122,34 @@ fn goodput(summary: &Summary) -> Table {
                 two_decimals(goodput.attainment.map(|share| share * 100.0)),
                 two_decimals(goodput.requests_per_s),
             ]);
+        }
+    }
+    table
+}
+
+/// A row per pass and latency.
+fn failures_as_inf(summary: &Summary) -> Table {
+    let before =
+        [("Pass", Align::Left), ("Failed / planned", Align::Right), ("Latency (ms)", Align::Left)];
+    let percentiles = ["P50", "P90", "P95", "P99", "P99.9", "Max"];
+    let mut table =
+        Table::new(before.into_iter().chain(percentiles.map(|name| (name, Align::Right))));
+    for cell in &summary.cells {
+        for pass in &cell.passes {
+            let Some(found) = &pass.failures_as_inf else { continue };
+            for (metric, tail) in found.measured() {
+                let values = [tail.p50, tail.p90, tail.p95, tail.p99, tail.p999, tail.max];
+                let mut row = vec![
+                    cell.place(pass),
+                    format!("{} / {}", count(found.failed), count(pass.planned)),
+                    metric.title.to_owned(),
+                ];
+                row.extend(values.map(|value| match value.0.is_finite() {
+                    true => significant(value.0),
+                    false => "+inf".to_owned(),
+                }));
+                table.push(row);
+            }
         }
     }
     table

@@ -39,7 +39,9 @@ impl PassFigures {
     /// No record yet. `template` is how many tokens of a chat template input lengths leave out;
     /// `origin_unix_ns` the wall time at which the instants of records begin.
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
-        let fold = PassFold::new(&begin.plan).judging(&plan.goodput);
+        let fold = PassFold::new(&begin.plan)
+            .judging(&plan.goodput)
+            .with_failures_as_inf(plan.asked.failures_as_inf.unwrap_or(false));
         let fold = match plan.search {
             Some(_) => fold.of_trial(begin.repeat),
             None => fold.of_repeat(begin.repeat),

@@ -36,6 +36,9 @@ pub struct ReportArgs {
     /// no file; `inferometer metrics` has the definitions
     #[arg(long, value_name = "TOOL", value_parser = tools(), conflicts_with_all = ["out", "theme"])]
     dialect: Option<String>,
+    /// Show TTFT and E2E with each failed request as +inf too: percentiles of all planned requests
+    #[arg(long, conflicts_with = "dialect")]
+    failures_as_inf: bool,
     /// Print one JSON document on stdout and nothing else there; of one run only
     #[arg(long)]
     json: bool,
@@ -76,7 +79,11 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
     let theme = arguments.theme.into();
     let mut made = Vec::new();
     for name in &arguments.runs {
-        let report = Report::of(&store.run(name).map_err(Failure::usage)?)?;
+        let run = store.run(name).map_err(Failure::usage)?;
+        let report = match arguments.failures_as_inf {
+            true => Report::with_failures_as_inf(&run)?,
+            false => Report::of(&run)?,
+        };
         report.cut.iter().for_each(warn);
         made.push(report);
     }

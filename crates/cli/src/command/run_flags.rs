@@ -190,6 +190,9 @@ struct SpecArgs {
     /// Objectives judged on each request, such as 'ttft<500ms,tpot<50ms'
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
     goodput: Option<String>,
+    /// Show TTFT and E2E with each failed request as +inf too: percentiles of all planned requests
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Output")]
+    failures_as_inf: Option<bool>,
     /// The database [default: inferometer.db]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     store: Option<String>,

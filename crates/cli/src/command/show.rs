@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use inferometer::report::Report;
 use inferometer::stored::plan_of;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_report::{plan_toml, terminal};
@@ -13,7 +14,7 @@ use inferometer_store::{Note, RunKind, Store, StoredRun};
 use serde_json::{Value, json};
 
 use super::runs::{row_json, what};
-use crate::console::colour;
+use crate::console::{colour, tell};
 use crate::exit::{Failure, print};
 
 /// The flags of `show`.
@@ -25,6 +26,10 @@ pub struct ShowArgs {
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
+    /// Compute the results again from the records, with TTFT and E2E with each failed request as
+    /// +inf too: percentiles of all planned requests
+    #[arg(long, conflicts_with = "plan")]
+    failures_as_inf: bool,
     /// Print one JSON document on stdout and nothing else there
     #[arg(long)]
     json: bool,
@@ -45,7 +50,12 @@ struct Shown<'a> {
 /// Shows a run.
 pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
-    let run = store.run(&arguments.run).map_err(Failure::usage)?;
+    let mut run = store.run(&arguments.run).map_err(Failure::usage)?;
+    if arguments.failures_as_inf {
+        let report = Report::with_failures_as_inf(&run)?;
+        report.cut.iter().for_each(|error| tell(&format!("warning: {error}")));
+        run.summary = Some(report.summary);
+    }
     // A program of another version may have had plans of another form: the rest is shown then.
     let plan = plan_of(&run);
     if arguments.plan && run.row.kind == RunKind::Imported {

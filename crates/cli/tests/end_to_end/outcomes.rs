@@ -107,6 +107,39 @@ fn a_server_that_is_gone_after_the_first_questions_refuses_every_request() {
 }
 
 #[test]
+fn failed_requests_are_infinite_in_the_tail_where_that_is_asked_for() {
+    let engine = Engine::start(&["--fault", "status=429@5"]);
+    let folder = folder();
+    let cell = ["--input-lengths", "24", "--output-lengths", "12", "--concurrency", "1"];
+    let load = ["--requests", "6", "--warmup", "0", "--max-failures", "50%", "--json"];
+    let run = [&["run", "--target", &engine.url][..], &cell, &load].concat();
+    let json = |arguments: &[&str]| -> Value {
+        let output = inferometer(folder.path(), arguments);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", told(&output)))
+    };
+    let plain = json(&run);
+    let pass = |summary: &Value| summary["cells"][0]["passes"][0].clone();
+    assert!(pass(&plain).get("failures_as_inf").is_none());
+    // Of a stored run that was not asked for it, from its records; one in six failed.
+    let again = json(&["report", "--failures-as-inf", "--json"]);
+    let found = &pass(&again)["failures_as_inf"];
+    assert_eq!((&found["failed"], &found["ttft_ms"]["n"]), (&1.into(), &6.into()));
+    assert_eq!((&found["ttft_ms"]["p90"], &found["e2e_ms"]["p99"]), (&"inf".into(), &"inf".into()));
+    assert!(found["e2e_ms"]["p50"].as_f64() >= pass(&plain)["e2e_ms"]["p50"].as_f64());
+    assert_eq!(pass(&again)["e2e_ms"], pass(&plain)["e2e_ms"]);
+    let shown = json(&["show", "--failures-as-inf", "--json"]);
+    assert_eq!(&pass(&shown["summary"])["failures_as_inf"], found);
+    let text = inferometer(folder.path(), &["show", "--failures-as-inf"]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    let has_tail = |line: &str| line.contains("1 / 6") && line.ends_with("+inf");
+    assert!(text.lines().any(has_tail), "{text}");
+    // A run that was asked for it has it in its own results.
+    let engine = Engine::start(&["--fault", "status=429@5"]);
+    let run = [&["run", "--failures-as-inf", "--target", &engine.url][..], &cell, &load].concat();
+    assert_eq!(pass(&json(&run))["failures_as_inf"]["e2e_ms"]["max"], "inf");
+}
+
+#[test]
 fn a_prompt_that_is_too_long_is_rejected_with_the_servers_own_words() {
     let engine = Engine::start(&["--max-model-len", "64"]);
     let (output, summary) = measure_cell(&engine.url, ("60", "8"), &[]);

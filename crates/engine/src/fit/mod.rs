@@ -6,6 +6,7 @@ mod csv;
 mod parameter;
 mod rows;
 mod scale;
+mod score;
 mod serving;
 mod solve;
 mod validate;
@@ -16,8 +17,12 @@ pub use blocks::{
 pub use parameter::{PARAMETERS, Parameter, parameter};
 pub use rows::{MeasuredRow, Outputs, parse_rows};
 pub use scale::{SCALES, fit_scaled, fit_scales};
+pub use score::{Score, knowing_one_table, score, without_model};
 pub use serving::{PUBLISHED, ServingFigures, serving_run};
-pub use validate::{coverage, leave_lengths_out, leave_table_out};
+pub use validate::{
+    coverage, fit_to_other_weights, leave_lengths_out, leave_table_out, leave_weights_out, signed,
+    with_version_of,
+};
 
 use crate::config::EngineConfig;
 use crate::error::EngineError;

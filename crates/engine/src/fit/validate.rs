@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{MeasuredRow, MeasuredTable, RowError, errors, fit};
+use super::{MeasuredRow, MeasuredTable, RowError, constants_of, errors, fit, round_start};
 use crate::config::EngineConfig;
 use crate::error::EngineError;
-use crate::profile::{Coverage, Profile};
+use crate::profile::{Coverage, Profile, SignedError, SignedErrors};
+use crate::weights::Weights;
 
 /// Errors of every row, by table: under a fit (`fit_to`) without the rows of its input length, then
 /// under one without those of its output length.
@@ -48,6 +49,64 @@ pub fn leave_table_out(
     let mut others = tables.to_vec();
     let left = others.remove(out);
     errors(&fit(start, &others, names)?, &left)
+}
+
+/// Errors of the rows of sixteen-bit tables under a fit to one table of other weights alone, from which
+/// the constants that all models share are then taken.
+///
+/// # Errors
+/// As [`fit`].
+pub fn leave_weights_out(
+    profile: &Profile,
+    quantised: &MeasuredTable,
+    tables: &[MeasuredTable],
+) -> Result<Vec<Vec<RowError>>, EngineError> {
+    let fitted = fit_to_other_weights(profile, quantised)?;
+    tables.iter().map(|table| errors(&fitted, table)).collect()
+}
+
+/// All constants from one table of quantised weights alone.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_to_other_weights(
+    profile: &Profile,
+    quantised: &MeasuredTable,
+) -> Result<Profile, EngineError> {
+    let kernel = constants_of(quantised.config.model.weights);
+    let names: Vec<&str> = constants_of(Weights::Fp16).iter().chain(kernel).copied().collect();
+    fit(&round_start(profile, &names), std::slice::from_ref(quantised), &names)
+}
+
+/// A profile with what differs in the version of another one of the same engine: captured graphs, the
+/// sampler's share of the host's time, and attention outside of graphs.
+pub fn with_version_of(profile: &Profile, other: &Profile) -> Profile {
+    let mut changed = profile.clone();
+    changed.cuda_graphs = other.cuda_graphs;
+    changed.constants.output_token_ns = other.constants.output_token_ns;
+    changed.constants.sequence_layer_head_ns = other.constants.sequence_layer_head_ns;
+    changed.constants.kv_reread_efficiency = other.constants.kv_reread_efficiency;
+    changed
+}
+
+/// Bias and scatter of errors by column, as logarithms in percent with two decimals; there must be two.
+pub fn signed(errors: &[RowError]) -> SignedErrors {
+    let column = |of: fn(&RowError) -> f64| {
+        let values: Vec<f64> = errors.iter().map(|error| 100.0 * of(error).ln_1p()).collect();
+        let rows = values.len() as f64;
+        let bias = values.iter().sum::<f64>() / rows;
+        let squares: f64 = values.iter().map(|value| (value - bias).powi(2)).sum();
+        let rounded = |value: f64| (value * 100.0).round() / 100.0;
+        SignedError {
+            bias: rounded(bias),
+            scatter: rounded((squares / (rows - 1.0)).sqrt()),
+            rows: errors.len() as u32,
+        }
+    };
+    SignedErrors::from([
+        ("output_tokens_per_s".to_owned(), column(|error| error.output_tokens_per_s)),
+        ("latency_per_output_token_ms".to_owned(), column(|e| e.latency_per_output_token_ms)),
+    ])
 }
 
 /// The ranges that the rows of a table cover; there must be a row.

@@ -2,13 +2,13 @@
 
 use super::layout::{Line, Printed, section, statistics};
 use super::numbers::Numbers;
-use super::stream::{Stream, gaps, tokens_of_first};
+use super::stream::{Stream, gaps};
 use super::tool::{Definition, FROM_PICK, Pass, Tool};
 
 pub(super) const TOOL: Tool =
     Tool { name: "aiperf", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
 
-static DEFINITIONS: [Definition; 6] = [
+static DEFINITIONS: [Definition; 8] = [
     Definition {
         name: "Time to First Token",
         unit: "ms",
@@ -22,8 +22,13 @@ static DEFINITIONS: [Definition; 6] = [
     Definition {
         name: "Inter Token Latency",
         unit: "ms",
-        formula: "(Request Latency - TTFT) / (output tokens - tokens of the first response): what \
-                  others call TPOT",
+        formula: "(Request Latency - TTFT) / (output tokens - 1): what others call TPOT",
+    },
+    Definition {
+        name: "Inter Token Latency, --per-chunk-usage",
+        unit: "ms",
+        formula: "the same with that flag, where the server states tokens per chunk: output tokens - \
+                  tokens of the first response",
     },
     Definition {
         name: "Inter Chunk Latency",
@@ -40,7 +45,15 @@ static DEFINITIONS: [Definition; 6] = [
         unit: "tokens/s",
         formula: "1 / Inter Token Latency, per request",
     },
+    Definition {
+        name: "Benchmark Duration",
+        unit: "s",
+        formula: "last response with content - first pick, both of completed requests alone",
+    },
 ];
+
+/// The place of lines behind that of the latency between tokens.
+const AFTER_ITL: usize = 6;
 
 struct Times {
     ttft: f64,
@@ -48,6 +61,8 @@ struct Times {
     answer: Option<f64>,
     latency: f64,
     itl: Option<f64>,
+    /// With `--per-chunk-usage`.
+    itl_of_usage: Option<f64>,
     icl: Vec<f64>,
 }
 
@@ -55,14 +70,20 @@ impl Times {
     fn of(stream: &Stream<'_>) -> Option<Self> {
         let chunks = stream.visible();
         let (first, last) = (chunks.first()?, chunks.last()?);
-        let rest = f64::from(stream.output) - tokens_of_first(&chunks, stream.output);
         let icl = gaps(&chunks);
+        let after_one = f64::from(stream.output) - 1.0;
+        // A count that leaves no token is not used, as by the tool itself.
+        let first_tokens = first.tokens.filter(|tokens| (1..stream.output).contains(tokens));
+        let rest = first_tokens.map_or(after_one, |tokens| f64::from(stream.output - tokens));
+        let over =
+            |tokens: f64| (after_one >= 1.0).then(|| last.at.seconds_after(first.at) / tokens);
         Some(Self {
             ttft: stream.since_start(first.at),
             second: icl.first().copied(),
             answer: chunks.iter().find(|chunk| chunk.answer).map(|c| stream.since_start(c.at)),
             latency: stream.since_start(last.at),
-            itl: (rest > 0.0 && chunks.len() > 1).then(|| last.at.seconds_after(first.at) / rest),
+            itl: over(after_one),
+            itl_of_usage: over(rest),
             icl,
         })
     }
@@ -75,10 +96,12 @@ fn printed(pass: &Pass<'_>) -> Printed {
     let tokens =
         |of: fn(&Stream<'_>) -> u32| Numbers::new(streams.iter().map(|s| f64::from(of(s))));
     let (input, output) = (tokens(|stream| stream.input), tokens(|stream| stream.output));
-    let duration = pass.duration().unwrap_or(f64::NAN);
-    let per_user = Numbers::new(times.iter().filter_map(|times| times.itl).map(|itl| 1.0 / itl));
+    let duration = pass.duration_s.or_else(|| of_valid(&streams)).unwrap_or(f64::NAN);
+    let states_usage = streams.iter().any(|s| s.chunks.iter().any(|chunk| chunk.tokens.is_some()));
+    let itl = times.iter().filter_map(|times| times.itl).filter(|itl| *itl > 0.0);
+    let per_user = Numbers::new(itl.map(|itl| 1.0 / itl));
     let icl = Numbers::of_seconds_in_ms(times.iter().flat_map(|times| &times.icl).copied());
-    let lines = vec![
+    let mut lines = vec![
         section("LLM Metrics"),
         of_metric("Time to First Token (ms)", "time_to_first_token", &ms(|t| Some(t.ttft))),
         of_metric("Time to Second Token (ms)", "time_to_second_token", &ms(|t| t.second)),
@@ -110,7 +133,21 @@ fn printed(pass: &Pass<'_>) -> Printed {
         of_whole("Request Count (requests)", "request_count", times.len() as f64),
         of_whole("Benchmark Duration (sec)", "benchmark_duration", duration),
     ];
+    if states_usage {
+        let label = "Inter Token Latency, --per-chunk-usage (ms)";
+        let of_usage =
+            of_metric(label, "inter_token_latency_per_chunk_usage", &ms(|t| t.itl_of_usage));
+        lines.insert(AFTER_ITL, of_usage);
+    }
     Printed { title: "NVIDIA AIPerf".to_owned(), lines, left_out: Vec::new() }
+}
+
+/// From the first pick to the last content, of requests that completed: the tool takes no failed one
+/// into its duration.
+fn of_valid(streams: &[Stream<'_>]) -> Option<f64> {
+    let picked = streams.iter().map(|stream| stream.start).min()?;
+    let last = streams.iter().filter_map(|stream| Some(stream.visible().last()?.at)).max()?;
+    Some(last.seconds_after(picked)).filter(|seconds| *seconds > 0.0)
 }
 
 fn of_metric(label: &str, key: &str, values: &Numbers) -> Line {

@@ -1,7 +1,7 @@
 //! GuideLLM.
 
 use super::layout::{Line, Printed, count, number, section, statistics};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, Weighted};
 use super::stream::{Chunk, Stream};
 use super::tool::{Definition, FROM_PICK, Pass, Tool};
 
@@ -17,18 +17,21 @@ static DEFINITIONS: [Definition; 5] = [
     Definition {
         name: "Time per Output Token",
         unit: "ms",
-        formula: "(last such chunk - pick) / output tokens: the first token's wait is in it",
+        formula: "(last such chunk - pick) / output tokens: the first token's wait is in it; one value \
+                  per request, weighted by its output tokens",
     },
     Definition {
         name: "Inter-Token Latency",
         unit: "ms",
-        formula: "(last such chunk - first such chunk) / (output tokens - 1), one value per request",
+        formula: "(last such chunk - first such chunk) / (output tokens - 1), one value per request, \
+                  weighted by output tokens - 1",
     },
     Definition { name: "Request Latency", unit: "s", formula: "end of the request - pick" },
     Definition {
         name: "median, percentiles",
         unit: "-",
-        formula: "nearest rank: the smallest value that so many requests do not exceed",
+        formula: "nearest rank: the smallest value that so many requests, or so much of the weight, \
+                  do not exceed",
     },
 ];
 
@@ -38,6 +41,7 @@ struct Times {
     tpot: Option<f64>,
     itl: Option<f64>,
     latency: f64,
+    output: f64,
 }
 
 impl Times {
@@ -50,6 +54,7 @@ impl Times {
             tpot: (output > 0.0).then(|| stream.since_start(last) / output),
             itl: (output > 1.0).then(|| last.seconds_after(first) / (output - 1.0)),
             latency: stream.since_start(stream.record.ended.unwrap_or(last)),
+            output,
         })
     }
 }
@@ -61,19 +66,36 @@ fn printed(pass: &Pass<'_>) -> Printed {
     let tokens =
         |of: fn(&Stream<'_>) -> u32| Numbers::new(streams.iter().map(|s| f64::from(of(s))));
     let (input, output) = (tokens(|stream| stream.input), tokens(|stream| stream.output));
-    let ms = |of: fn(&Times) -> Option<f64>| Numbers::of_seconds_in_ms(times.iter().filter_map(of));
+    let ms = |of: fn(&Times) -> Option<(f64, f64)>| {
+        let weighted = times.iter().filter_map(of);
+        Weighted::new(weighted.map(|(seconds, weight)| (seconds * 1e3, weight)))
+    };
     let latency = Numbers::new(times.iter().map(|times| times.latency));
+    let each =
+        |of: fn(&Stream<'_>) -> u32| Weighted::even(streams.iter().map(|s| f64::from(of(s))));
     let lines = vec![
         count("Completed requests", "request_totals.successful", times.len()),
         count("Errored requests", "request_totals.errored", pass.records.len() - times.len()),
         section("Request Token Statistics"),
-        of_metric("Input Tokens Per Request", "prompt_token_count", &input),
-        of_metric("Output Tokens Per Request", "output_token_count", &output),
+        of_metric("Input Tokens Per Request", "prompt_token_count", &each(|stream| stream.input)),
+        of_metric("Output Tokens Per Request", "output_token_count", &each(|stream| stream.output)),
         section("Request Latency Statistics"),
-        of_metric("Request Latency (Sec)", "request_latency", &latency),
-        of_metric("TTFT (ms)", "time_to_first_token_ms", &ms(|times| Some(times.ttft))),
-        of_metric("ITL (ms)", "inter_token_latency_ms", &ms(|times| times.itl)),
-        of_metric("TPOT (ms)", "time_per_output_token_ms", &ms(|times| times.tpot)),
+        of_metric(
+            "Request Latency (Sec)",
+            "request_latency",
+            &Weighted::even(times.iter().map(|times| times.latency)),
+        ),
+        of_metric("TTFT (ms)", "time_to_first_token_ms", &ms(|times| Some((times.ttft, 1.0)))),
+        of_metric(
+            "ITL (ms)",
+            "inter_token_latency_ms",
+            &ms(|times| Some((times.itl?, times.output - 1.0))),
+        ),
+        of_metric(
+            "TPOT (ms)",
+            "time_per_output_token_ms",
+            &ms(|times| Some((times.tpot?, times.output))),
+        ),
         section("Server Throughput Statistics"),
         number("Requests / Sec", "requests_per_second", times.len() as f64 / duration),
         number("Concurrency (mean)", "request_concurrency", latency.sum() / duration),
@@ -85,7 +107,7 @@ fn printed(pass: &Pass<'_>) -> Printed {
     Printed { title: "GuideLLM".to_owned(), lines, left_out }
 }
 
-fn of_metric(label: &str, key: &str, values: &Numbers) -> Line {
+fn of_metric(label: &str, key: &str, values: &Weighted) -> Line {
     let percent = |percent: f64| Some(values.nearest_rank(percent));
     let values = vec![
         ("median", percent(50.0)),

@@ -1,4 +1,4 @@
-//! inference-perf. Its figures are in seconds.
+//! inference-perf. Its files have seconds, its screen milliseconds.
 
 use super::layout::{Line, Printed, count, number, section, statistics};
 use super::numbers::Numbers;
@@ -12,7 +12,7 @@ static DEFINITIONS: [Definition; 5] = [
     Definition {
         name: "time_to_first_token",
         unit: "s",
-        formula: "first chunk with content - pick",
+        formula: "first chunk with content - pick; of requests with more than one token",
     },
     Definition {
         name: "time_per_output_token",
@@ -38,6 +38,7 @@ fn printed(pass: &Pass<'_>) -> Printed {
     let of = |value: &dyn Fn(&Stream<'_>) -> Option<f64>| {
         Numbers::new(streams.iter().filter_map(|stream| value(stream)))
     };
+    let streamed = |stream: &Stream<'_>| tokens_of(stream).into_iter().sum::<usize>() > 1;
     let latency =
         |stream: &Stream<'_>| stream.since_start(stream.record.ended.unwrap_or(stream.last_line));
     let first = |stream: &Stream<'_>| stream.visible()[0].at;
@@ -57,12 +58,15 @@ fn printed(pass: &Pass<'_>) -> Printed {
     let lines = vec![
         count("successes.count", "successes.count", streams.len()),
         count("failures.count", "failures.count", pass.records.len() - streams.len()),
-        section("successes.latency (s)"),
-        of_metric("request_latency", &of(&|stream| Some(latency(stream)))),
-        of_metric("normalized_time_per_output_token", &of(&per_output)),
-        of_metric("time_per_output_token", &of(&tpot)),
-        of_metric("time_to_first_token", &of(&|stream| Some(stream.since_start(first(stream))))),
-        of_metric("inter_token_latency", &itl),
+        section("successes.latency, ms (s in files)"),
+        in_ms("request_latency", &of(&|stream| Some(latency(stream)))),
+        in_ms("normalized_time_per_output_token", &of(&per_output)),
+        in_ms("time_per_output_token", &of(&tpot)),
+        in_ms(
+            "time_to_first_token",
+            &of(&|stream| streamed(stream).then(|| stream.since_start(first(stream)))),
+        ),
+        in_ms("inter_token_latency", &itl),
         section("successes.throughput"),
         number("input_tokens_per_sec", "input_tokens_per_sec", rate(input.sum())),
         number("output_tokens_per_sec", "output_tokens_per_sec", rate(output.sum())),
@@ -77,16 +81,32 @@ fn printed(pass: &Pass<'_>) -> Printed {
 
 /// A token that came in one chunk with another took no time; each chunk's first one took the gap.
 fn between_tokens(stream: &Stream<'_>) -> Vec<f64> {
+    let tokens = tokens_of(stream);
+    let inside = |count: usize| std::iter::repeat_n(0.0, count.saturating_sub(1));
+    let mut all: Vec<f64> = inside(tokens[0]).collect();
+    for (gap, count) in gaps(&stream.visible()).into_iter().zip(&tokens[1..]) {
+        all.push(gap);
+        all.extend(inside(*count));
+    }
+    all
+}
+
+/// The tokens of each chunk with something to see; of chunks that do not say theirs, an even share.
+fn tokens_of(stream: &Stream<'_>) -> Vec<usize> {
     let chunks = stream.visible();
     let even = f64::from(stream.output) / chunks.len().max(1) as f64;
     let tokens = |chunk: &Chunk| chunk.tokens.map_or(even, f64::from).round() as usize;
-    let inside = |chunk: &Chunk| std::iter::repeat_n(0.0, tokens(chunk).saturating_sub(1));
-    let mut all: Vec<f64> = inside(&chunks[0]).collect();
-    for (gap, chunk) in gaps(&chunks).into_iter().zip(&chunks[1..]) {
-        all.push(gap);
-        all.extend(inside(chunk));
+    chunks.iter().map(tokens).collect()
+}
+
+/// A latency: seconds, and milliseconds on the screen.
+fn in_ms(key: &str, values: &Numbers) -> Line {
+    match of_metric(key, values) {
+        Line::Statistics { label, key, values, .. } => {
+            Line::Statistics { label, key, values, scale: 1e3 }
+        }
+        line => line,
     }
-    all
 }
 
 fn of_metric(key: &str, values: &Numbers) -> Line {

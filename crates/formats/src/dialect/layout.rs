@@ -35,8 +35,10 @@ pub enum Line {
         label: String,
         /// What it is called in the tool's result files.
         key: String,
-        /// Name and value of each; absent is not available.
+        /// Name and value of each, as in the tool's result files; absent is not available.
         values: Vec<(&'static str, Option<f64>)>,
+        /// By how much the tool multiplies them for the screen, where it has another unit there.
+        scale: f64,
     },
 }
 
@@ -116,7 +118,7 @@ impl Printed {
                     };
                     let _ = writeln!(out, "{label:<40} {value:<10}");
                 }
-                Line::Statistics { label, values, .. } => {
+                Line::Statistics { label, values, scale, .. } => {
                     let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
                     if heads.as_ref() != Some(&names) {
                         let _ = write!(out, "{:<44}", "");
@@ -128,7 +130,8 @@ impl Printed {
                     }
                     let _ = write!(out, "{label:<44}");
                     for (_, value) in values {
-                        let text = value.map_or("N/A".to_owned(), |value| format!("{value:.2}"));
+                        let text =
+                            value.map_or("N/A".to_owned(), |value| format!("{:.2}", value * scale));
                         let _ = write!(out, " {text:>10}");
                     }
                     out.push('\n');
@@ -163,5 +166,5 @@ pub(crate) fn section(words: &str) -> Line {
 }
 
 pub(crate) fn statistics(label: &str, key: &str, values: Vec<(&'static str, Option<f64>)>) -> Line {
-    Line::Statistics { label: label.to_owned(), key: key.to_owned(), values }
+    Line::Statistics { label: label.to_owned(), key: key.to_owned(), values, scale: 1.0 }
 }

@@ -1,5 +1,5 @@
 //! Statistics as other tools compute them: NumPy's mean, population standard deviation and
-//! percentiles, and GuideLLM's nearest rank.
+//! percentiles, and GuideLLM's weights and nearest rank.
 
 /// Values, sorted.
 #[derive(Clone, Debug)]
@@ -52,10 +52,62 @@ impl Numbers {
         let (low, high) = (rank.floor() as usize, rank.ceil() as usize);
         self.0[low] + (self.0[high] - self.0[low]) * (rank - low as f64)
     }
+}
 
-    /// The smallest value that so many percent of all do not exceed.
+/// Values with weights, as GuideLLM summarises them: sorted, equal values as one, none without weight.
+#[derive(Clone, Debug)]
+pub(crate) struct Weighted {
+    /// Values with the share of all weights that each has.
+    shares: Vec<(f64, f64)>,
+}
+
+impl Weighted {
+    /// Values that all count the same.
+    pub fn even(values: impl IntoIterator<Item = f64>) -> Self {
+        Self::new(values.into_iter().map(|value| (value, 1.0)))
+    }
+
+    /// Values with their weights.
+    pub fn new(values: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let mut values: Vec<(f64, f64)> =
+            values.into_iter().filter(|(_, weight)| *weight > 0.0).collect();
+        values.sort_by(|one, other| one.0.total_cmp(&other.0));
+        values.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            kept.1 += if is_same { next.1 } else { 0.0 };
+            is_same
+        });
+        let total: f64 = values.iter().map(|(_, weight)| weight).sum();
+        values.iter_mut().for_each(|(_, weight)| *weight /= total);
+        Self { shares: values }
+    }
+
+    /// The mean; 0 if there are no values, as the tool prints it.
+    pub fn mean(&self) -> f64 {
+        self.shares.iter().map(|(value, share)| value * share).sum()
+    }
+
+    /// The deviation of a population.
+    pub fn std(&self) -> f64 {
+        let mean = self.mean();
+        self.shares.iter().map(|(value, share)| (value - mean).powi(2) * share).sum::<f64>().sqrt()
+    }
+
+    pub fn min(&self) -> f64 {
+        self.shares.first().map_or(0.0, |(value, _)| *value)
+    }
+
+    pub fn max(&self) -> f64 {
+        self.shares.last().map_or(0.0, |(value, _)| *value)
+    }
+
+    /// The smallest value that so many percent of the weight do not exceed.
     pub fn nearest_rank(&self, percent: f64) -> f64 {
-        let rank = (percent / 100.0 * self.0.len() as f64).ceil() as usize;
-        self.0.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+        let mut up_to = 0.0;
+        let reached = self.shares.iter().find(|(_, share)| {
+            up_to += share;
+            up_to >= percent / 100.0
+        });
+        reached.map_or(self.max(), |(value, _)| *value)
     }
 }

@@ -66,9 +66,3 @@ impl<'a> Stream<'a> {
 pub(crate) fn gaps(chunks: &[Chunk]) -> Vec<f64> {
     chunks.windows(2).map(|pair| pair[1].at.seconds_after(pair[0].at)).collect()
 }
-
-/// Tokens of the first chunk: what the stream says, else its even share, as bundles are.
-pub(crate) fn tokens_of_first(chunks: &[Chunk], output: u32) -> f64 {
-    let even = f64::from(output) / chunks.len().max(1) as f64;
-    chunks.first().and_then(|chunk| chunk.tokens).map_or(even, f64::from)
-}

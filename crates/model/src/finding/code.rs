@@ -234,6 +234,9 @@ codes! {
     AGAINST_ANOTHER_MODEL = "against_another_model", Warning,
         "Another model was measured than is predicted."
         => "name the model that was measured with --model";
+    AGAINST_ANOTHER_ENGINE = "against_another_engine", Warning,
+        "Another version of the engine, another engine or another card was measured than is predicted."
+        => "name a profile of what was measured with --profile, or fit one with `calibrate`";
     IN_SAMPLE = "in_sample", Note,
         "The profile was fitted on rows of this model: errors may be those of its own fit.";
     LARGER_LIMIT = "larger_limit", Note,

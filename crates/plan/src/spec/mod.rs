@@ -158,6 +158,10 @@ pub struct Spec {
     /// What is asked of the server and its cards while passes run.
     #[serde(flatten)]
     pub observe: ObserveKeys,
+    /// Show latencies with each failed request as infinite too. It changes no request, and a plan
+    /// without it is written as it was before there was such a key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures_as_inf: Option<bool>,
     /// The database.
     pub store: Option<String>,
     /// The folder for reports and plots.

@@ -150,6 +150,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         mean_concurrency: Some(planned as f64 * 0.75),
         steady_state: None,
         goodput: None,
+        failures_as_inf: None,
         latencies: Distributions::of([
             (&ttft::FROM_SENT, Some(distribution(20.0))),
             (&tpot::DEFINITION, Some(distribution(13.5))),

@@ -1,5 +1,5 @@
-//! Phantom tokens: the model stopped at a limit on the total length, but the figures divide by the
-//! output length that was asked for.
+//! Phantom tokens: outputs ended early, at a limit on the total length or anywhere else, but the
+//! figures divide by the output length that was asked for.
 
 use inferometer_analysis::table_import::{PublishedRow, PublishedTable};
 use inferometer_model::cell::CellPlan;
@@ -14,14 +14,96 @@ const NEAR: f64 = 0.03;
 /// Rows that must agree, as one may do so by chance.
 const ROWS: usize = 2;
 
+/// Further tokens that take less than this share of the time that those before them took were not
+/// made: a disturbed row among the shorter ones does not explain as much.
+const LEAST_SHARE: f64 = 0.25;
+
 /// A decode step does not get faster as the context grows. If the latency per output token falls by
 /// the very factor by which a limit on the total would cut the output, it was divided by tokens that
-/// were never generated.
+/// were never generated. So it was where further tokens take hardly any time, whatever ended them.
 pub(super) fn tokens(table: &PublishedTable) -> Vec<Finding> {
-    LIMITS.iter().find_map(|limit| at_limit(table, *limit)).into_iter().collect()
+    let explained = LIMITS.iter().find_map(|limit| Some((*limit, at_limit(table, *limit)?)));
+    let mut findings = Vec::new();
+    let mut known = Vec::new();
+    if let Some((limit, evidence)) = explained {
+        findings.push(Finding::of(
+            code::IMPORTED_PHANTOM_TOKENS,
+            format!(
+                "outputs ended where prompt and output together were {limit} tokens, and {} rows \
+                 count the output length that was asked for: latency per output token falls there \
+                 just as it would ({})",
+                evidence.len(),
+                listed(&evidence)
+            ),
+        ));
+        known.extend(evidence.into_iter().map(|(cell, _)| cell));
+    }
+    findings.extend(in_no_time(table, &known));
+    findings
 }
 
-fn at_limit(table: &PublishedTable, limit: u32) -> Option<Finding> {
+/// Rows, other than those that are `known`, whose further tokens took hardly any time.
+fn in_no_time(table: &PublishedTable, known: &[CellPlan]) -> Option<Finding> {
+    let mut evidence: Vec<(CellPlan, String)> = Vec::new();
+    for row in table.rows.iter().filter(|row| !known.contains(&row.cell)) {
+        let shorter = table.rows.iter().filter(|other| {
+            other.cell.input_length == row.cell.input_length
+                && other.cell.output_length < row.cell.output_length
+                && !known.contains(&other.cell)
+                && per_output_token(other).is_some()
+        });
+        let mut shorter: Vec<&PublishedRow> = shorter.collect();
+        shorter.sort_by_key(|other| other.cell.output_length);
+        let (Some(before), Some(seconds)) = (shorter.last(), seconds(row)) else { continue };
+        // What the tokens between the shortest output and the one before this took; with no two
+        // shorter rows, only time that does not grow at all is told.
+        let usual = match shorter.as_slice() {
+            [first, .., last] => further(first, last).unwrap_or(0.0).max(0.0),
+            _ => 0.0,
+        };
+        if further(before, row).is_none_or(|each| each > LEAST_SHARE * usual) {
+            continue;
+        }
+        let text = format!(
+            "{seconds:.2} s for {} output tokens, {:.2} s for {} ({:.2} ms each after {:.2})",
+            row.cell.output_length,
+            self::seconds(before).unwrap_or_default(),
+            before.cell.output_length,
+            per_output_token(row).unwrap_or_default(),
+            per_output_token(before).unwrap_or_default(),
+        );
+        evidence.push((row.cell, text));
+    }
+    (!evidence.is_empty()).then(|| {
+        let finding = Finding::of(
+            code::IMPORTED_PHANTOM_TOKENS,
+            format!(
+                "{} of {} rows state more output tokens in hardly more time, or in less, than the \
+                 row of the same input before them: tokens are counted that were not made, or the \
+                 shorter row was disturbed ({})",
+                evidence.len(),
+                table.rows.len(),
+                listed(&evidence)
+            ),
+        );
+        finding
+            .advise("leave those rows out of comparisons: how many tokens came is not in the table")
+    })
+}
+
+/// Seconds of each further token, from one row to one of a longer output.
+fn further(from: &PublishedRow, to: &PublishedRow) -> Option<f64> {
+    let tokens = to.cell.output_length.checked_sub(from.cell.output_length)?;
+    Some((seconds(to)? - seconds(from)?) / f64::from(tokens))
+}
+
+/// The latency of a request, in seconds.
+fn seconds(row: &PublishedRow) -> Option<f64> {
+    Some(per_output_token(row)? * 1e-3 * f64::from(row.cell.output_length))
+}
+
+/// The rows beyond a limit, if it explains the latency of all of them.
+fn at_limit(table: &PublishedTable, limit: u32) -> Option<Vec<(CellPlan, String)>> {
     let mut evidence: Vec<(CellPlan, String)> = Vec::new();
     for row in &table.rows {
         let CellPlan { input_length, output_length } = row.cell;
@@ -43,24 +125,14 @@ fn at_limit(table: &PublishedTable, limit: u32) -> Option<Finding> {
             format!(", and {real:.2} of its {stated} tokens/s")
         });
         let text = format!(
-            "{latency} ms for {} ms at {}, as of {came} tokens{tokens}",
-            per_output_token(before)?,
+            "{} ms for {} ms at {}, as of {came} tokens{tokens}",
+            rounded(latency),
+            rounded(per_output_token(before)?),
             before.cell
         );
         evidence.push((row.cell, text));
     }
-    (evidence.len() >= ROWS).then(|| {
-        Finding::of(
-            code::IMPORTED_PHANTOM_TOKENS,
-            format!(
-                "outputs ended where prompt and output together were {limit} tokens, and {} rows \
-                 count the output length that was asked for: latency per output token falls there \
-                 just as it would ({})",
-                evidence.len(),
-                listed(&evidence)
-            ),
-        )
-    })
+    (evidence.len() >= ROWS).then_some(evidence)
 }
 
 /// Tokens of prompt and output together.
@@ -68,6 +140,18 @@ fn total(cell: CellPlan) -> u64 {
     u64::from(cell.input_length) + u64::from(cell.output_length)
 }
 
+/// Latency per output token; where the table has only that per token, of the tokens of the row.
 fn per_output_token(row: &PublishedRow) -> Option<f64> {
-    row.measured.latency_per_output_token_ms.filter(|latency| *latency > 0.0)
+    let stated = row.measured.latency_per_output_token_ms;
+    let per_token = row.measured.latency_per_token_ms;
+    let of_all =
+        |latency: f64| latency * total(row.cell) as f64 / f64::from(row.cell.output_length);
+    let latency =
+        stated.or_else(|| Some(of_all(per_token.filter(|_| row.cell.output_length > 0)?)));
+    latency.filter(|latency| *latency > 0.0)
+}
+
+/// A latency with the two decimals of published tables, without trailing zeros.
+fn rounded(latency_ms: f64) -> f64 {
+    (latency_ms * 100.0).round() / 100.0
 }

@@ -107,6 +107,7 @@ fn pass(document: &Document<'_>) -> Result<Pass, ImportError> {
         plan: load(planned, rate, concurrency, burstiness),
         stated: document.stated(&["requests", "pdf", "config", "scheduler_state"]),
         requests,
+        has_instants: true,
         planned,
         complete,
         duration_s,

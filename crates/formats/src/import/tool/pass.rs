@@ -24,6 +24,9 @@ pub(super) struct Pass {
     pub stated: Stated,
     /// All requests of the pass, or none if the file does not have them.
     pub requests: Vec<ToolRequest>,
+    /// Whether the starts of the requests are known. If they are not, each counts from its own start,
+    /// so that only figures of one request are true, and none becomes a record that is kept.
+    pub has_instants: bool,
     pub planned: u64,
     pub complete: u64,
     pub duration_s: Option<f64>,
@@ -85,7 +88,7 @@ pub(super) fn cells(passes: Vec<Pass>) -> (Vec<Cell>, Vec<Stated>, Vec<PassRecor
             let records = records(&pass, number);
             summaries.push(summary(&pass, &records, *repeat));
             all_stated.push(pass.stated);
-            if !records.is_empty() {
+            if !records.is_empty() && pass.has_instants {
                 all_records.push(PassRecords { plan: pass.plan, records });
             }
             number += 1;
@@ -117,6 +120,7 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
     }
     // A sample has the distribution of latencies, and neither counts nor concurrency.
     let is_whole = !records.is_empty() && records.len() as u64 == pass.planned;
+    let has_course = is_whole && pass.has_instants;
     let outcomes = match is_whole {
         true => folded.outcomes,
         false => OutcomeCounts { complete: pass.complete, ..OutcomeCounts::default() },
@@ -133,9 +137,9 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
         output_tokens_per_s: pass.output_tokens_per_s,
         // No such file states whether the server or a tokenizer counted.
         tokens_from: None,
-        peak_concurrency: folded.peak_concurrency.filter(|_| is_whole),
-        mean_concurrency: folded.mean_concurrency.filter(|_| is_whole),
-        steady_state: folded.steady_state.filter(|_| is_whole),
+        peak_concurrency: folded.peak_concurrency.filter(|_| has_course),
+        mean_concurrency: folded.mean_concurrency.filter(|_| has_course),
+        steady_state: folded.steady_state.filter(|_| has_course),
         instrument: Instrument::default(),
         ..folded
     }

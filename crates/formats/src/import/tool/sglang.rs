@@ -40,6 +40,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         plan: load(planned, document.number("request_rate"), concurrency, 1.0),
         stated,
         requests: Vec::new(),
+        has_instants: true,
         planned,
         complete,
         duration_s: Some(document.need("duration")?),

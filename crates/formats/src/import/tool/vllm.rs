@@ -13,8 +13,10 @@ use crate::simulation;
 
 pub(super) const FORMAT: &str = "vllm bench serve";
 
-/// The lists of `--save-detailed` that become records.
-const LISTS: [&str; 5] = ["ttfts", "itls", "start_times", "input_lens", "output_lens"];
+/// The lists of `--save-detailed` that are there in every version.
+const LISTS: [&str; 4] = ["ttfts", "itls", "input_lens", "output_lens"];
+/// The list that versions before 0.10 do not write.
+const STARTS: &str = "start_times";
 
 pub(super) fn is(document: &Value) -> bool {
     let has = |key: &str| document.get(key).is_some();
@@ -41,10 +43,12 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let mut stated = document.stated(&[]);
     stated.agreeing = agreeing(&document);
     let has_requests = !requests.is_empty();
+    let has_instants = document.list(STARTS).is_some();
     let pass = Pass {
         plan: load(planned, rate, concurrency, burstiness),
         stated,
         requests,
+        has_instants,
         planned,
         complete,
         duration_s: Some(document.need("duration")?),
@@ -63,7 +67,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     simulation::read(document.words("label"), &mut target);
     let mut imported = source.imported(FORMAT);
     imported.measured_at = document.words("date").map(str::to_owned);
-    let mut findings = findings(&document, has_requests);
+    let mut findings = findings(&document, has_requests, has_instants);
     findings.extend(failures(planned, complete, has_requests));
     let listed = pass.requests.iter().filter(|request| request.error.is_none()).count() as u64;
     if has_requests && listed != complete {
@@ -88,10 +92,12 @@ fn dialect_of(backend: &str) -> &str {
 /// The requests; empty unless all of their lists are there. They must be equally long.
 fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
     let lists: Vec<Option<&[Value]>> = LISTS.iter().map(|name| document.list(name)).collect();
-    let [Some(ttfts), Some(itls), Some(starts), Some(inputs), Some(outputs)] = lists[..] else {
+    let [Some(ttfts), Some(itls), Some(inputs), Some(outputs)] = lists[..] else {
         return Ok(Vec::new());
     };
-    for (name, list) in LISTS.iter().zip([ttfts, itls, starts, inputs, outputs]) {
+    let starts = document.list(STARTS);
+    let named = LISTS.into_iter().zip([ttfts, itls, inputs, outputs]);
+    for (name, list) in named.chain(starts.map(|starts| (STARTS, starts))) {
         if list.len() != ttfts.len() {
             let lengths = format!("`{name}` has {} values and `ttfts` {}", list.len(), ttfts.len());
             return Err(document.malformed(lengths));
@@ -109,7 +115,10 @@ fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
         let nothing = output == 0 && ttft.as_f64() == Some(0.0);
         let error = error.or_else(|| nothing.then_some("nothing came"));
         Ok(ToolRequest {
-            start_s: starts[at].as_f64().ok_or_else(|| wrong("start_times"))?,
+            // Without instants every request counts from its own start.
+            start_s: starts
+                .map_or(Some(0.0), |starts| starts[at].as_f64())
+                .ok_or_else(|| wrong(STARTS))?,
             ttft_s: ttft.as_f64().ok_or_else(|| wrong("ttfts"))?,
             gaps_s: gaps
                 .iter()
@@ -147,7 +156,7 @@ fn agreeing(document: &Document<'_>) -> std::collections::BTreeMap<String, f64> 
     agreeing
 }
 
-fn findings(document: &Document<'_>, has_requests: bool) -> Vec<Finding> {
+fn findings(document: &Document<'_>, has_requests: bool, has_instants: bool) -> Vec<Finding> {
     let mut findings = vec![definitions(
         "TTFT and E2E count here from the pick, before connecting, and not from the send; the \
          file's ITL are gaps between chunks (our ICL) and stand under the file's own names; with \
@@ -158,6 +167,13 @@ fn findings(document: &Document<'_>, has_requests: bool) -> Vec<Finding> {
             code::IMPORTED_NO_REQUESTS,
             "the file has no requests (--save-detailed saves them): figures are those that it \
              states, and lengths are totals over completed requests where that is whole",
+        ));
+    } else if !has_instants {
+        findings.push(Finding::of(
+            code::IMPORTED_NO_START_TIMES,
+            "the file has no `start_times` (vLLM writes them from 0.10 on): TTFT, TPOT, gaps and E2E \
+             are those of its requests; concurrency, steady state and a time course need instants \
+             and are absent, and no request becomes a record",
         ));
     }
     if document.words("backend").is_some_and(|backend| backend.ends_with("chat")) {

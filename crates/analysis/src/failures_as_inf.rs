@@ -1,0 +1,215 @@
+//! Latencies in which every request that failed counts as one that never ended: the percentiles of
+//! all planned requests, and not of those alone that got through. A server that turns requests away
+//! keeps the latencies of the others short; here it cannot.
+
+use std::collections::BTreeMap;
+
+use inferometer_metrics::{Definition, Timeline, Value, e2e, ttft};
+use inferometer_stats::{Distribution, Sample};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The latencies that a failed request has, though they never ended.
+const METRICS: [&Definition; 4] =
+    [&ttft::FROM_SENT, &ttft::FROM_DUE, &e2e::FROM_SENT, &e2e::FROM_DUE];
+
+/// What stands for a request that never ended while values are sorted: beyond all that is measured.
+const NEVER_MS: f64 = 1e12;
+
+/// The latencies of a pass with every failed request as infinite.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FailuresAsInf {
+    /// Requests that did not complete, whatever became of them.
+    pub failed: u64,
+    /// The percentiles, by the key that the metric has in results; a metric without any value is
+    /// absent.
+    #[serde(flatten)]
+    pub latencies: BTreeMap<String, Tail>,
+}
+
+impl FailuresAsInf {
+    /// The metrics that it has, with their percentiles, in the order of reports.
+    pub fn measured(&self) -> impl Iterator<Item = (&'static Definition, &Tail)> {
+        METRICS
+            .into_iter()
+            .filter_map(|metric| Some((metric, self.latencies.get(metric.result_key?)?)))
+    }
+}
+
+/// Percentiles of which some may be infinite, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tail {
+    /// Median.
+    pub p50: Latency,
+    /// 90th percentile.
+    pub p90: Latency,
+    /// 95th percentile.
+    pub p95: Latency,
+    /// 99th percentile.
+    pub p99: Latency,
+    /// 99.9th percentile.
+    pub p999: Latency,
+    /// Largest value.
+    pub max: Latency,
+    /// Number of values, the infinite ones among them.
+    pub n: u64,
+}
+
+/// A latency in milliseconds, or infinity. In JSON infinity is the text `"inf"`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latency(pub f64);
+
+const INFINITE: &str = "inf";
+
+impl Serialize for Latency {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_finite() {
+            serializer.serialize_f64(self.0)
+        } else {
+            serializer.serialize_str(INFINITE)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Latency {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Number(f64),
+            Word(String),
+        }
+        match Form::deserialize(deserializer)? {
+            Form::Number(value) => Ok(Self(value)),
+            Form::Word(word) if word == INFINITE => Ok(Self(f64::INFINITY)),
+            Form::Word(word) => {
+                let expected = format!("`{word}` is neither a number nor `{INFINITE}`");
+                Err(serde::de::Error::custom(expected))
+            }
+        }
+    }
+}
+
+/// Gathers the latencies of a pass.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FailuresAsInfFold {
+    failed: u64,
+    completed: [Sample; METRICS.len()],
+    counts: [u64; METRICS.len()],
+}
+
+impl FailuresAsInfFold {
+    /// Takes in a request, whatever became of it.
+    pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
+        if !timeline.record.outcome.is_complete() {
+            self.failed += 1;
+            return;
+        }
+        for (at, metric) in METRICS.iter().enumerate() {
+            let Value::Request(value) = metric.value else { continue };
+            if let Some(value) = value(timeline) {
+                self.completed[at].push(value);
+                self.counts[at] += 1;
+            }
+        }
+    }
+
+    /// The percentiles.
+    pub(crate) fn finish(self) -> FailuresAsInf {
+        let Self { failed, completed, counts } = self;
+        let nothing_completed = counts.iter().all(|count| *count == 0);
+        let values = METRICS.into_iter().zip(completed).zip(counts);
+        let tails = values.filter_map(|((metric, mut sample), count)| {
+            // Without streaming there is no first token, failures or not.
+            if count == 0 && !nothing_completed {
+                return None;
+            }
+            sample.extend((0..failed).map(|_| NEVER_MS));
+            let tail = tail(&sample.distribution()?, count);
+            Some((metric.result_key?.to_owned(), tail))
+        });
+        FailuresAsInf { failed, latencies: tails.collect() }
+    }
+}
+
+/// The percentiles of a distribution of which only the lowest `finite` values are finite.
+fn tail(all: &Distribution, finite: u64) -> Tail {
+    let at = |quantile: f64, value: f64| {
+        // Interpolated between two ranks, of which the upper one must be finite as well.
+        let rank = (quantile * (all.n.saturating_sub(1)) as f64).ceil() as u64;
+        Latency(if rank < finite { value } else { f64::INFINITY })
+    };
+    Tail {
+        p50: at(0.5, all.p50),
+        p90: at(0.9, all.p90),
+        p95: at(0.95, all.p95.unwrap_or(f64::INFINITY)),
+        p99: at(0.99, all.p99),
+        p999: at(0.999, all.p999.unwrap_or(f64::INFINITY)),
+        max: at(1.0, all.max),
+        n: all.n,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::record::{Event, EventKind, Read, Record};
+    use inferometer_model::time::Nanos;
+
+    /// `completed` requests, of which the first token came after 1, 2, 3, ... ms and the last one ms
+    /// later, and `failed` ones that were turned away at once.
+    fn folded(completed: u32, failed: u32) -> FailuresAsInf {
+        let ms = |ms: u32| Nanos(u64::from(ms) * 1_000_000);
+        let mut fold = FailuresAsInfFold::default();
+        for index in 0..completed + failed {
+            let mut record = Record::planned(0, index, Nanos::ZERO);
+            record.send_start = Some(Nanos::ZERO);
+            record.streamed = true;
+            record.ended = Some(Nanos(1));
+            record.outcome = Outcome::Rejected { status: 429 };
+            if index < completed {
+                record.outcome = Outcome::Complete;
+                for (read, at) in [(0, ms(index + 1)), (1, ms(index + 2))] {
+                    let stamp = Read { kernel: Some(at), user: at, empty_before: at, bytes: 1 };
+                    record.reads.push(stamp);
+                    record.events.push(Event {
+                        read,
+                        kind: EventKind::Text,
+                        chars: 1,
+                        tokens: None,
+                    });
+                }
+                record.ended = Some(ms(index + 2));
+            }
+            fold.add(&Timeline::new(&record));
+        }
+        fold.finish()
+    }
+
+    #[test]
+    fn percentiles_are_of_all_requests_and_infinite_where_the_failed_ones_are() {
+        // 101 values: the percentile of rank 100 x q is a value itself.
+        let found = folded(100, 1);
+        assert_eq!(found.failed, 1);
+        let tail = found.latencies["ttft_ms"];
+        assert_eq!((tail.p50.0, tail.p90.0, tail.p99.0, tail.n), (51.0, 91.0, 100.0, 101));
+        assert_eq!((tail.p999.0, tail.max.0), (f64::INFINITY, f64::INFINITY));
+        assert_eq!(found.latencies["e2e_ms"].p99.0, 101.0);
+        // Two of 101 are more than one percent.
+        let tail = folded(99, 2).latencies["ttft_ms"];
+        assert_eq!((tail.p50.0, tail.p99.0), (51.0, f64::INFINITY));
+        // Without a failure they are the ordinary ones.
+        assert_eq!(folded(101, 0).latencies["e2e_from_due_ms"].max.0, 102.0);
+        // Where nothing came through, nothing is finite.
+        assert_eq!(folded(0, 3).latencies["e2e_ms"].p50.0, f64::INFINITY);
+    }
+
+    #[test]
+    fn infinity_is_a_word_in_json_and_comes_back() {
+        let found = folded(2, 2);
+        let text = serde_json::to_string(&found).unwrap();
+        assert!(text.contains(r#""failed":2"#) && text.contains(r#""p99":"inf""#), "{text}");
+        assert_eq!(serde_json::from_str::<FailuresAsInf>(&text).unwrap(), found);
+        assert!(serde_json::from_str::<Latency>(r#""infinite""#).is_err());
+    }
+}

@@ -1,0 +1,201 @@
+//! From the errors of few left-out tables to the range of a further one.
+//!
+//! A table is missed in two ways: by a bias that all of its rows share, and by a scatter around it.
+//! The biases decide, and there are few of them. So the range is the root of two squares: Student's t
+//! times the biases of the left-out tables, with the few degrees of freedom that these have, and
+//! Student's t times the scatter inside of tables. The two are not added before (Satterthwaite): two
+//! biases that happen to be small would then pass for much knowledge.
+
+use super::{ErrorColumn, FEWEST_ROWS, fitted, p90};
+use crate::config::ResolvedConfig;
+use crate::profile::{Provenance, SignedError, SignedErrors, profiles};
+
+/// Nine of ten values of a normal distribution lie within so many of its deviations.
+const NINE_OF_TEN: f64 = 1.645;
+
+/// The errors of tables that were left out of fits, as logarithms in percent.
+pub(super) struct Spread {
+    /// Degrees of freedom of the biases.
+    degrees: f64,
+    /// The root of the mean square of the biases.
+    bias: f64,
+    /// Degrees of freedom of the scatter.
+    rows: f64,
+    scatter: f64,
+    /// How many left-out errors there are, and of which kind.
+    count: usize,
+    is_of_kind: bool,
+    weights: String,
+}
+
+impl Spread {
+    /// The spread that a model has which none of the tables is of.
+    pub fn of(
+        config: &ResolvedConfig,
+        tables: &[&Provenance],
+        column: ErrorColumn,
+    ) -> Option<Self> {
+        let others = |provenance: &&Provenance| provenance.table != config.model.name;
+        let of_kind: Vec<SignedError> = tables
+            .iter()
+            .copied()
+            .filter(others)
+            .filter_map(|table| signed(&table.without_table, column))
+            .collect();
+        let weights = config.weights.to_string();
+        if !of_kind.is_empty() {
+            return Some(Self::pooled(&[of_kind], 0.0, true, weights));
+        }
+        // One table of this kind alone: how well it speaks of other models was never seen. It is
+        // taken for as good as one table of another kind is.
+        let own = tables.iter().filter_map(|table| scatter_of(table, column));
+        let own = own.reduce(f64::max)?;
+        let all = profiles().iter().flat_map(|profile| &profile.provenance);
+        let all: Vec<&Provenance> = all.filter(others).collect();
+        let set = |errors: &dyn Fn(&Provenance) -> Option<SignedError>| -> Vec<SignedError> {
+            all.iter().filter_map(|table| errors(table)).collect()
+        };
+        let sets = [
+            set(&|table| signed(&table.without_table, column)),
+            set(&|table| signed(&table.without_weights, column)),
+        ];
+        let some = sets.iter().any(|set| !set.is_empty());
+        some.then(|| Self::pooled(&sets, own, false, weights))
+    }
+
+    /// Tables of one set were predicted from one another, or from the same ones, so that each set has
+    /// a degree of freedom less than tables.
+    fn pooled(
+        sets: &[Vec<SignedError>],
+        least_scatter: f64,
+        is_of_kind: bool,
+        weights: String,
+    ) -> Self {
+        let degrees: usize = sets.iter().map(|set| set.len().saturating_sub(1)).sum();
+        let all: Vec<&SignedError> = sets.iter().flatten().collect();
+        let rows: f64 = all.iter().map(|error| f64::from(error.rows.saturating_sub(1))).sum();
+        let squares =
+            |of: &dyn Fn(&SignedError) -> f64| all.iter().map(|error| of(error)).sum::<f64>();
+        let inside =
+            squares(&|error| f64::from(error.rows.saturating_sub(1)) * error.scatter.powi(2));
+        Self {
+            degrees: degrees.max(1) as f64,
+            bias: (squares(&|error| error.bias.powi(2)) / all.len() as f64).sqrt(),
+            rows,
+            scatter: (inside / rows.max(1.0)).sqrt().max(least_scatter),
+            count: all.len(),
+            is_of_kind,
+            weights,
+        }
+    }
+
+    /// Nine of ten measurements of a further table are expected within this logarithm.
+    pub fn logarithm(&self) -> f64 {
+        let between = student_95(self.degrees) * self.bias;
+        let inside = student_95(self.rows.max(1.0)) * self.scatter;
+        between.hypot(inside) / 100.0
+    }
+
+    /// What it is of.
+    pub fn words(&self) -> String {
+        let Self { count, weights, .. } = self;
+        match (self.is_of_kind, count) {
+            (true, 1) => {
+                format!("one other model of {weights} weights that was left out of the fit")
+            }
+            (true, _) => format!("{count} models of {weights} weights, each left out of the fit"),
+            (false, _) => format!(
+                "{count} left-out tables of all weights: one table of {weights} weights was measured, \
+                 and never another model of them"
+            ),
+        }
+    }
+}
+
+fn signed(errors: &SignedErrors, column: ErrorColumn) -> Option<SignedError> {
+    errors.get(column.name()).copied()
+}
+
+/// The scatter inside of a table in percent, from what is stated of its rows.
+fn scatter_of(table: &Provenance, column: ErrorColumn) -> Option<f64> {
+    let left_out = p90(&table.left_out_lengths, column).or_else(|| fitted(table, column));
+    let of_few = p90(&table.left_out_of_start, column).filter(|_| table.rows < FEWEST_ROWS);
+    Some(left_out.into_iter().chain(of_few).reduce(f64::max)? / NINE_OF_TEN)
+}
+
+/// By how much more a table is missed that was made under another version than the profile's: the
+/// errors of tables predicted with what differs in another version, as a logarithm.
+pub(super) fn other_version(config: &ResolvedConfig, column: ErrorColumn) -> f64 {
+    let of_engine = profiles().iter().filter(|profile| profile.engine == config.profile.engine);
+    let tables = of_engine.flat_map(|profile| &profile.provenance);
+    let set: Vec<SignedError> =
+        tables.filter_map(|table| signed(&table.other_version, column)).collect();
+    if set.is_empty() {
+        // None was seen: a guess.
+        return super::UNCALIBRATED_FACTOR.ln();
+    }
+    let spread = Spread::pooled(&[set], 0.0, true, String::new());
+    student_95(spread.degrees) * spread.bias / 100.0
+}
+
+/// The 95 % quantile of Student's t, and so half of a 90 % interval; between degrees linear in their
+/// inverse, which is a little too wide.
+pub(super) fn student_95(degrees: f64) -> f64 {
+    /// Degrees of freedom, and the quantile.
+    const TABLE: [(f64, f64); 12] = [
+        (1.0, 6.314),
+        (2.0, 2.920),
+        (3.0, 2.353),
+        (4.0, 2.132),
+        (5.0, 2.015),
+        (6.0, 1.943),
+        (7.0, 1.895),
+        (8.0, 1.860),
+        (10.0, 1.812),
+        (15.0, 1.753),
+        (30.0, 1.697),
+        (f64::INFINITY, 1.645),
+    ];
+    let at =
+        TABLE.iter().position(|(known, _)| *known >= degrees).unwrap_or(TABLE.len() - 1).max(1);
+    let ((low, wide), (high, narrow)) = (TABLE[at - 1], TABLE[at]);
+    let share = (1.0 / degrees.max(low) - 1.0 / high) / (1.0 / low - 1.0 / high);
+    narrow + (wide - narrow) * share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(bias: f64, scatter: f64, rows: u32) -> SignedError {
+        SignedError { bias, scatter, rows }
+    }
+
+    #[test]
+    fn students_quantile_is_that_of_tables() {
+        for (degrees, expected) in [(1.0, 6.314), (2.0, 2.92), (12.0, 1.782), (1e9, 1.645)] {
+            let found = student_95(degrees);
+            assert!((found - expected).abs() < 0.002, "{degrees}: {found}");
+        }
+        assert_eq!(student_95(0.5), student_95(1.0));
+    }
+
+    #[test]
+    fn the_range_is_the_root_of_both_squares_computed_by_hand() {
+        let set = vec![error(3.0, 2.0, 16), error(-4.0, 2.0, 16)];
+        let spread = Spread::pooled(&[set], 0.0, true, "fp16".to_owned());
+        // The biases: sqrt((9 + 16) / 2) with one degree; the scatter: 2 with thirty.
+        let expected = (6.314_f64 * 12.5_f64.sqrt()).hypot(1.697 * 2.0) / 100.0;
+        assert!((spread.logarithm() - expected).abs() < 1e-9, "{}", spread.logarithm());
+    }
+
+    #[test]
+    fn more_tables_of_the_same_biases_make_it_narrower_and_larger_biases_wider() {
+        let width = |biases: &[f64]| {
+            let set = biases.iter().map(|bias| error(*bias, 1.0, 16)).collect();
+            Spread::pooled(&[set], 0.0, true, String::new()).logarithm()
+        };
+        assert!(width(&[2.0, -2.0, 2.0, -2.0]) < 0.5 * width(&[2.0, -2.0]));
+        assert!(width(&[4.0, -4.0]) > 1.8 * width(&[2.0, -2.0]));
+    }
+}

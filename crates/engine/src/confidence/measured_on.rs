@@ -1,0 +1,150 @@
+//! Where measurements were made that a prediction is held against. It judges no figure.
+
+use crate::config::ResolvedConfig;
+
+/// Engine and card of measurements, as far as they are known: what is absent is taken to be the
+/// profile's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MeasuredOn {
+    /// The engine, in lower case.
+    pub engine: Option<String>,
+    /// Its version.
+    pub engine_version: Option<String>,
+    /// The card, in the words of whoever measured.
+    pub card: Option<String>,
+}
+
+impl MeasuredOn {
+    /// Why no row of the profile is like them: another engine, another series of its versions, or
+    /// another card.
+    pub fn is_unlike(&self, config: &ResolvedConfig) -> Option<String> {
+        let profile = &config.profile;
+        let of_profile =
+            format!("the profile's rows are of {} {}", profile.engine, profile.engine_version);
+        if self.engine.as_ref().is_some_and(|engine| *engine != profile.engine)
+            || self.version_is_unlike(config, |version| series(version).to_owned())
+        {
+            return Some(format!("{} was measured: {of_profile}", self.engine_in_words()));
+        }
+        let card = self.card.as_ref().filter(|card| !is_card(card, &config.card.name))?;
+        Some(format!("{card} was measured: the profile is of {}", config.card.name))
+    }
+
+    /// Whether the engine is the profile's in another version.
+    pub fn is_other_version(&self, config: &ResolvedConfig) -> bool {
+        self.version_is_unlike(config, str::to_owned)
+    }
+
+    /// That something else was measured than the profile is of, in words; absent where nothing is.
+    pub fn difference(&self, config: &ResolvedConfig) -> Option<String> {
+        let unlike =
+            self.is_unlike(config).map(|why| format!("{why}; errors say little of the prediction"));
+        unlike.or_else(|| {
+            self.is_other_version(config).then(|| {
+                format!(
+                    "{} was measured, and the profile's rows are of {} {}: intervals are wider by what \
+                     another version was seen to change",
+                    self.engine_in_words(),
+                    config.profile.engine,
+                    config.profile.engine_version
+                )
+            })
+        })
+    }
+
+    /// `vllm 0.2.5`.
+    pub fn engine_in_words(&self) -> String {
+        let words = [&self.engine, &self.engine_version];
+        words.into_iter().flatten().cloned().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether the version is not the profile's, as far as `of` takes it; a version of the profile that
+    /// ends in `x` stands for all that begin like it.
+    fn version_is_unlike(&self, config: &ResolvedConfig, of: impl Fn(&str) -> String) -> bool {
+        let known = &config.profile.engine_version;
+        self.engine_version.as_ref().is_some_and(|version| {
+            let is_one_of = known.strip_suffix('x').is_some_and(|start| version.starts_with(start));
+            !is_one_of && of(version) != of(known)
+        })
+    }
+}
+
+/// The first two numbers of a version: `0.2` of `0.2.7`, within which versions are alike.
+fn series(version: &str) -> &str {
+    let end = version.match_indices('.').nth(1).map_or(version.len(), |(at, _)| at);
+    &version[..end]
+}
+
+/// Whether the words of a page may be of a card of this name: `A100 40G` of `a100-pcie-40gb`. The
+/// family must be named; memory and form must not be others where both say them.
+fn is_card(words: &str, name: &str) -> bool {
+    let parts = |text: &str| -> Vec<String> {
+        let lower = text.to_lowercase();
+        let parts = lower.split(|c: char| !c.is_alphanumeric()).map(|part| {
+            // `40g`, `40gb` and `40gib` are one.
+            let digits = part.trim_end_matches(|c: char| c.is_alphabetic());
+            let is_memory = !digits.is_empty() && part[digits.len()..].starts_with('g');
+            if is_memory { format!("{digits}g") } else { part.to_owned() }
+        });
+        parts.filter(|part| !part.is_empty()).collect()
+    };
+    let (words, name) = (parts(words), parts(name));
+    let is_memory =
+        |part: &&String| part.ends_with('g') && part.starts_with(|c: char| c.is_ascii_digit());
+    let is_form = |part: &&String| ["pcie", "sxm", "sxm2", "sxm4", "sxm5"].contains(&part.as_str());
+    let agree = |is: &dyn Fn(&&String) -> bool| {
+        let of = |parts: &[String]| parts.iter().find(|part| is(part)).cloned();
+        of(&words).is_none() || of(&name).is_none() || of(&words) == of(&name)
+    };
+    name.first().is_some_and(|family| words.contains(family))
+        && agree(&is_memory)
+        && agree(&is_form)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::EngineConfig;
+
+    #[test]
+    fn cards_are_known_by_their_family_memory_and_form() {
+        for (words, is) in [
+            ("A100 40G", true),
+            ("A100-PCIE-40G", true),
+            ("a100-pcie-40gb", true),
+            ("NVIDIA A100-PCIE-40GB", true),
+            ("A100", true),
+            ("A100 80G", false),
+            ("A100-SXM4-40GB", false),
+            ("H100 80G", false),
+        ] {
+            assert_eq!(is_card(words, "a100-pcie-40gb"), is, "{words}");
+        }
+    }
+
+    #[test]
+    fn another_version_is_told_and_another_series_engine_or_card_is_unlike() {
+        let config = EngineConfig::of_model("chatglm3-6b").unwrap().resolve().unwrap();
+        let on = |engine: &str, version: &str, card: &str| MeasuredOn {
+            engine: Some(engine.to_owned()),
+            engine_version: Some(version.to_owned()).filter(|version| !version.is_empty()),
+            card: Some(card.to_owned()),
+        };
+        assert_eq!(MeasuredOn::default().difference(&config), None);
+        assert_eq!(on("vllm", "0.2.7", "A100 40G").difference(&config), None);
+        assert_eq!(on("vllm", "", "A100 40G").difference(&config), None);
+        let other = on("vllm", "0.2.3", "A100 40G");
+        assert!(other.is_other_version(&config) && other.is_unlike(&config).is_none());
+        assert!(other.difference(&config).unwrap().contains("vllm 0.2.3 was measured"));
+        for (unlike, why) in [
+            (on("vllm", "0.11.0", "A100 40G"), "vllm 0.11.0"),
+            (on("tgi", "1.3.4", "A100 40G"), "tgi 1.3.4"),
+            (on("vllm", "0.2.7", "H100"), "H100"),
+        ] {
+            assert!(unlike.is_unlike(&config).unwrap().contains(why), "{unlike:?}");
+        }
+        let mut any = config.clone();
+        any.profile.engine_version = "0.2.x".to_owned();
+        assert!(!other.is_other_version(&any) && other.is_unlike(&any).is_none());
+    }
+}

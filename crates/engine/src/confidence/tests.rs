@@ -1,0 +1,158 @@
+//! The ranges that predictions state: of models that were seen, of others, and of what is unlike anything.
+
+use super::*;
+use crate::config::EngineConfig;
+
+fn of(model: &str, input_length: u32, output_length: u32, sequences: u32) -> Confidence {
+    let config = EngineConfig::of_model(model).unwrap().resolve().unwrap();
+    confidence(&config, CellPlan { input_length, output_length }, sequences, &MeasuredOn::default())
+}
+
+#[test]
+fn multipliers_from_a_few_rows_are_no_surer_than_what_they_were_laid_over() {
+    let mut config = EngineConfig::of_model("chatglm3-6b").unwrap();
+    let own = config.profile.provenance.iter_mut();
+    let own = own.into_iter().find(|own| own.table == "chatglm3-6b").unwrap();
+    own.rows = 2;
+    let of_start = std::mem::take(&mut own.left_out_lengths);
+    let width = |config: &EngineConfig| {
+        let cell = CellPlan { input_length: 512, output_length: 512 };
+        let [low, high] =
+            confidence(&config.clone().resolve().unwrap(), cell, 256, &MeasuredOn::default())
+                .interval(ErrorColumn::Throughput, 100.0);
+        high - low
+    };
+    // Two rows alone say nothing of others: a factor of two.
+    let alone = width(&config);
+    let own = config.profile.provenance.iter_mut();
+    let own = own.into_iter().find(|own| own.table == "chatglm3-6b").unwrap();
+    own.left_out_of_start = of_start;
+    assert!(alone > 100.0 && (1.0..20.0).contains(&width(&config)), "{alone}");
+}
+
+#[test]
+fn a_cell_that_was_seen_has_a_narrow_interval() {
+    let seen = of("chatglm3-6b", 512, 512, 256);
+    assert_eq!(seen.uncalibrated, None);
+    for column in [ErrorColumn::Throughput, ErrorColumn::Latency] {
+        let [low, high] = seen.interval(column, 100.0);
+        assert!(90.0 < low && low < 99.9 && 100.1 < high && high < 110.0, "{low} {high}");
+    }
+}
+
+#[test]
+fn a_model_that_was_not_seen_is_less_sure_than_one_that_was() {
+    let mut config = EngineConfig::of_model("qwen-14b").unwrap();
+    let cell = CellPlan { input_length: 512, output_length: 512 };
+    let seen = confidence(&config.resolve().unwrap(), cell, 30, &MeasuredOn::default());
+    config.model.name = "another".to_owned();
+    let unseen = confidence(&config.resolve().unwrap(), cell, 30, &MeasuredOn::default());
+    let width = |confidence: &Confidence| {
+        let [low, high] = confidence.interval(ErrorColumn::Throughput, 100.0);
+        high - low
+    };
+    assert!(width(&unseen) > width(&seen));
+    assert_eq!(unseen.uncalibrated, None);
+}
+
+#[test]
+fn a_column_of_which_no_row_speaks_has_a_wide_interval_and_the_other_has_not() {
+    let log = of("sus-chat-34b", 1400, 600, 16);
+    assert_eq!(log.uncalibrated, None);
+    assert_eq!(log.interval(ErrorColumn::Latency, 10.0), [5.0, 20.0]);
+    assert!(log.interval(ErrorColumn::Throughput, 10.0)[0] > 8.0);
+}
+
+#[test]
+fn forms_that_no_row_has_are_called_uncalibrated() {
+    type Change = fn(&mut EngineConfig);
+    let cases: [(&str, Change); 4] = [
+        ("fp32", |c| c.dtype = Some(crate::config::Dtype::Float32)),
+        ("squeezellm", |c| c.weights = Some(crate::weights::Weights::SqueezeLlm)),
+        ("2 pipeline stages", |c| c.pipeline_parallel_size = Some(2)),
+        ("mixture of experts", |c| {
+            c.model = crate::model::model("mixtral-8x7b").unwrap();
+            c.tensor_parallel_size = Some(4);
+        }),
+    ];
+    for (why, change) in cases {
+        let mut config = EngineConfig::of_model("chatglm3-6b").unwrap();
+        change(&mut config);
+        let resolved = config.resolve().unwrap();
+        let cell = CellPlan { input_length: 512, output_length: 512 };
+        let found = confidence(&resolved, cell, 100, &MeasuredOn::default());
+        assert!(found.uncalibrated.clone().unwrap().contains(why), "{found:?}");
+        assert_eq!(found.interval(ErrorColumn::Throughput, 10.0), [5.0, 20.0]);
+        assert!(resolved.caveats().iter().any(|caveat| caveat.contains(why)), "{why}");
+    }
+}
+
+#[test]
+fn what_was_never_seen_is_called_so_and_has_a_wide_interval() {
+    for (input, output, sequences, why) in [
+        (4096, 512, 10, "4096 input tokens"),
+        (512, 8, 10, "8 output tokens"),
+        (512, 512, 2000, "2000 sequences"),
+    ] {
+        let found = of("chatglm3-6b", input, output, sequences);
+        let reason = found.uncalibrated.clone().unwrap();
+        assert!(reason.contains(why) && reason.contains("fitted rows"), "{reason}");
+        assert_eq!(found.interval(ErrorColumn::Latency, 10.0), [5.0, 20.0]);
+    }
+}
+
+/// A model that no profile was fitted on, of weights and under the profile of a known model.
+fn unseen(of: &str, measured: &MeasuredOn) -> Confidence {
+    let mut config = EngineConfig::of_model(of).unwrap();
+    config.model.name = "another".to_owned();
+    let cell = CellPlan { input_length: 512, output_length: 512 };
+    confidence(&config.resolve().unwrap(), cell, 30, measured)
+}
+
+fn width(confidence: &Confidence, column: ErrorColumn) -> f64 {
+    let [low, high] = confidence.interval(column, 100.0);
+    high - low
+}
+
+#[test]
+fn weights_of_which_one_table_alone_was_measured_have_the_wider_errors_of_all_left_out_tables() {
+    let (fp16, gptq) = ("qwen-14b", "baichuan2-13b-gptq");
+    let of = |model: &str| unseen(model, &MeasuredOn::default());
+    for column in COLUMNS {
+        assert!(width(&of(gptq), column) > width(&of(fp16), column), "{column:?}");
+    }
+    assert!(of(fp16).of.unwrap().contains("2 models of fp16 weights, each left out"));
+    assert!(of(gptq).of.unwrap().contains("one table of gptq weights was measured"));
+    assert_eq!(of(gptq).uncalibrated, None);
+    // As errors of one table scatter by more, so does what is expected of others.
+    let tgi = {
+        let mut config = EngineConfig::of_model("mistral-7b-openorca-awq").unwrap();
+        config.profile = crate::profile::profile("a100-40g-tgi-1.3.4").unwrap();
+        config.model.name = "another".to_owned();
+        let cell = CellPlan { input_length: 512, output_length: 512 };
+        confidence(&config.resolve().unwrap(), cell, 30, &MeasuredOn::default())
+    };
+    assert!(width(&tgi, ErrorColumn::Latency) > 25.0);
+}
+
+#[test]
+fn another_version_widens_and_says_so_and_another_engine_or_card_is_uncalibrated() {
+    let on = |version: &str, card: &str| MeasuredOn {
+        engine: Some("vllm".to_owned()),
+        engine_version: Some(version.to_owned()),
+        card: Some(card.to_owned()),
+    };
+    for model in ["qwen-14b", "baichuan2-13b-gptq"] {
+        let same = unseen(model, &on("0.2.7", "A100 40G"));
+        let other = unseen(model, &on("0.2.3", "A100 40G"));
+        for column in COLUMNS {
+            assert!(width(&other, column) > width(&same, column), "{model} {column:?}");
+        }
+        assert!(other.of.unwrap().contains("wider, since vllm 0.2.3 was measured"), "{model}");
+    }
+    let later = unseen("qwen-14b", &on("0.11.0", "A100 40G"));
+    assert!(later.uncalibrated.unwrap().contains("vllm 0.11.0 was measured"));
+    let card = unseen("qwen-14b", &on("0.2.7", "V100-PCIE-32G"));
+    assert!(card.uncalibrated.unwrap().contains("V100-PCIE-32G was measured"));
+    assert_eq!(card.of, None);
+}

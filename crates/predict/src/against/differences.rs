@@ -1,0 +1,62 @@
+//! What tells measured rows from those that a prediction speaks of: another model, another engine, or
+//! the very rows of the fit.
+
+use inferometer_engine::profile::{Role, profiles};
+use inferometer_engine::{EngineConfig, ResolvedConfig};
+use inferometer_model::finding::{Finding, code};
+
+use super::Against;
+
+impl Against {
+    /// That another model was measured than is predicted.
+    pub fn of_another_model(&self, predicted: &str) -> Option<Finding> {
+        let measured = self.model.as_ref().filter(|measured| !is_same(measured, predicted))?;
+        Some(Finding::of(
+            code::AGAINST_ANOTHER_MODEL,
+            format!(
+                "{} was measured on {measured}, and predicted is {predicted}: the errors say \
+                     nothing of the prediction if these are two models",
+                self.origin
+            ),
+        ))
+    }
+
+    /// That another version of the engine, another engine or another card was measured than is predicted.
+    pub fn on_another_engine(&self, config: &ResolvedConfig) -> Option<Finding> {
+        let difference = self.measured_on.difference(config)?;
+        Some(Finding::of(code::AGAINST_ANOTHER_ENGINE, format!("{}: {difference}", self.origin)))
+    }
+
+    /// That the errors may be those of the very rows that the profile was fitted on.
+    pub fn in_sample(&self, config: &EngineConfig) -> Option<Finding> {
+        let model = &config.model.name;
+        // The profiles that this program brings were fitted on published rows, never on a run of one's
+        // own; what `calibrate` made may have been.
+        let is_ours = profiles().iter().any(|own| own.name == config.profile.name);
+        if is_ours && self.counts.is_some()
+            || self.model.as_ref().is_some_and(|it| !is_same(it, model))
+        {
+            return None;
+        }
+        let mut fitted =
+            config.profile.provenance.iter().filter(|provenance| {
+                provenance.table == *model && provenance.role != Role::HeldOut
+            });
+        let rows = fitted.next()?.rows;
+        let message = format!(
+            "in sample: profile {} was fitted on {rows} rows of {model}; where these are \
+             they, the errors say how well it fits them and not how well it predicts others",
+            config.profile.name
+        );
+        Some(Finding::of(code::IN_SAMPLE, message))
+    }
+}
+
+/// Whether two names are of one model: without an organisation, letters and digits alone compared.
+fn is_same(one: &str, other: &str) -> bool {
+    let squeezed = |name: &str| -> String {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    squeezed(one) == squeezed(other)
+}
