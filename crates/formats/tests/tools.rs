@@ -320,6 +320,9 @@ fn requests_without_start_times_have_the_figures_of_each_and_none_of_the_course(
     assert_eq!(summary.cells[0].input_length, 64);
     assert_eq!((found.peak_concurrency, found.mean_concurrency), (None, None));
     assert!(found.steady_state.is_none() && records.is_empty());
+    let ttft = found.latencies.get(&ttft::FROM_SENT).unwrap();
+    assert_eq!((ttft.mean_ci, ttft.p50_ci, found.requests_per_s_ci), (None, None, None));
+    assert!(found.intervals.none_because.as_ref().unwrap().contains("when requests began"));
     let told = summary.findings.iter().find(|f| f.code == "imported_no_start_times").unwrap();
     assert!(told.message.contains("0.10"), "{}", told.message);
     assert!(!summary.findings.iter().any(|f| f.code == "imported_no_requests"));

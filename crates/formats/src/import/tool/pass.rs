@@ -7,6 +7,7 @@ use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::imported::Stated;
 use inferometer_analysis::instrument::Instrument;
+use inferometer_analysis::interval::Intervals;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, Level, OverLimit, PassPlan};
@@ -118,6 +119,9 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
     for metric in [&ttft::FROM_DUE, &e2e::FROM_DUE, &send_delay::DEFINITION] {
         *folded.latencies.entry(metric) = None;
     }
+    if !pass.has_instants {
+        without_intervals(&mut folded);
+    }
     // A sample has the distribution of latencies, and neither counts nor concurrency.
     let is_whole = !records.is_empty() && records.len() as u64 == pass.planned;
     let has_course = is_whole && pass.has_instants;
@@ -143,6 +147,22 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
         instrument: Instrument::default(),
         ..folded
     }
+}
+
+/// Takes out all intervals: they follow from how requests lie in time, which is not known.
+fn without_intervals(folded: &mut PassSummary) {
+    let measured: Vec<_> = folded.latencies.measured().map(|(metric, _)| metric).collect();
+    for metric in measured {
+        if let Some(found) = folded.latencies.entry(metric) {
+            (found.mean_ci, found.p50_ci, found.p90_ci, found.p99_ci) = (None, None, None, None);
+            found.effective_n = None;
+        }
+    }
+    (folded.requests_per_s_ci, folded.output_tokens_per_s_ci) = (None, None);
+    folded.intervals = Intervals {
+        of: None,
+        none_because: Some("the file does not say when requests began".to_owned()),
+    };
 }
 
 /// Returns the lengths of the cell: those asked for, else those that all requests share, else the
