@@ -76,9 +76,10 @@ impl Column {
                     let between = |[low, high]: [f64; 2], largest: f64| {
                         let n = sorted.len() as f64;
                         let (low, high) = (low * n, high * n + 1.0);
-                        let within = low >= 1.0 && high <= n * largest;
+                        let within = low > 0.0 && high < n * largest + 1.0;
                         within.then(|| {
-                            [low.floor(), high.ceil()].map(|rank| sorted[rank as usize - 1])
+                            let ends = [low.floor().max(1.0), high.ceil().min(n * largest)];
+                            ends.map(|rank| sorted[rank as usize - 1])
                         })
                     };
                     add_intervals(&mut found, layout, parts, below, between);

@@ -27,7 +27,7 @@ struct Reach {
 /// Student's law with an offset, by summing over the deviation that is estimated. Off by less
 /// than 1e-4.
 pub(super) fn beyond(limit: f64, freedom: f64, off: f64) -> f64 {
-    const STEPS: u32 = 400;
+    const STEPS: u32 = 200;
     // The deviation relative to the true one: around 1, by 1 / sqrt(2 freedom).
     let reach = 1.0 + 6.0 / freedom.sqrt();
     let (mut weights, mut sum) = (0.0, 0.0);
@@ -44,8 +44,9 @@ pub(super) fn beyond(limit: f64, freedom: f64, off: f64) -> f64 {
 
 /// The limit that |T| exceeds with this chance, if nothing differs.
 fn limit(level: f64, freedom: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 1e4);
-    for _ in 0..60 {
+    // Closer than 1e-4: it decides a number of rounds.
+    let (mut low, mut high) = (0.0, 1e3);
+    for _ in 0..24 {
         let middle = (low + high) / 2.0;
         if beyond(middle, freedom, 0.0) > level { low = middle } else { high = middle }
     }
@@ -66,19 +67,15 @@ pub(super) fn rounds(difference: f64, deviation: f64, level: f64, in_turn: bool)
         let off = difference * scale / deviation;
         beyond(limit(level, freedom) * widening, freedom, off) >= FOUND
     };
-    let made = (FEWEST_REPEATS..=MADE).find(|rounds| finds(*rounds));
-    let found = made.unwrap_or_else(|| {
-        let mut range: Range<usize> = MADE..2 * MADE;
-        while range.end < MOST && !finds(range.end) {
-            range = range.end..2 * range.end;
-        }
-        while range.end - range.start > 1 {
-            let middle = range.start.midpoint(range.end);
-            if finds(middle) { range.end = middle } else { range.start = middle }
-        }
-        range.end.min(MOST)
-    });
-    found as u32
+    let mut range: Range<usize> = FEWEST_REPEATS - 1..FEWEST_REPEATS;
+    while range.end < MOST && !finds(range.end) {
+        range = range.end..2 * range.end;
+    }
+    while range.end - range.start > 1 {
+        let middle = range.start.midpoint(range.end);
+        if finds(middle) { range.end = middle } else { range.start = middle }
+    }
+    range.end.min(MOST) as u32
 }
 
 /// By the model of such a design, which is made once.

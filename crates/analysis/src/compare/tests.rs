@@ -128,17 +128,17 @@ fn differs(verdict: &RowVerdict) -> bool {
 #[test]
 fn a_server_compared_with_itself_differs_in_at_most_one_of_twenty_comparisons() {
     for (engine, draw, repeats, trials) in [
-        (LLAMA_CPP, Draw::Normal, 5, 30),
-        (LLAMA_CPP, Draw::OneOfTen, 5, 30),
-        (LLAMA_CPP, Draw::Normal, 4, 20),
-        (LLAMA_CPP, Draw::OneOfTen, 8, 20),
-        (VLLM, Draw::Normal, 5, 30),
-        (VLLM, Draw::OneOfTen, 5, 30),
+        (LLAMA_CPP, Draw::Normal, 5, 40),
+        (LLAMA_CPP, Draw::OneOfTen, 5, 40),
+        (LLAMA_CPP, Draw::Normal, 4, 40),
+        (LLAMA_CPP, Draw::OneOfTen, 8, 40),
+        (VLLM, Draw::Normal, 5, 40),
+        (VLLM, Draw::OneOfTen, 5, 40),
     ] {
         let alarms: f64 = seen(engine, draw, repeats, 1.0, trials).iter().sum();
         println!("{draw:?}, {repeats} repeats: {alarms:.3} of comparisons with itself");
-        // Two and a quarter standard deviations above 5 %.
-        let most = 0.05 + 2.25 * (0.05 * 0.95 / trials as f64).sqrt();
+        // Three standard deviations above 5 %.
+        let most = 0.05 + 3.0 * (0.05 * 0.95 / trials as f64).sqrt();
         assert!(alarms <= most, "{draw:?}, {repeats} repeats: {alarms}");
     }
 }

@@ -8,7 +8,7 @@ use inferometer_stats::VALUES_KEPT;
 
 /// The fewest requests in the state that the load holds, as a multiple of those in flight: slower
 /// fluctuations than the stay of a request have to be seen.
-const FEWEST_STAYS: usize = 3;
+const FEWEST_STAYS: usize = 2;
 /// The fewest requests in any case.
 pub(super) const FEWEST: usize = 5;
 
@@ -117,7 +117,8 @@ impl Course {
         }
         let mut ranks = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&at, rank)| ranks[at as usize] = rank);
-        Ok(Layout { ranks, sent, edge, in_flight: in_flight.max(1), control })
+        let begins_at_once = matches!(holds, Holds::InFlight(_));
+        Ok(Layout { ranks, sent, edge, begins_at_once, in_flight: in_flight.max(1), control })
     }
 }
 
@@ -145,6 +146,8 @@ pub(crate) struct Layout {
     /// So many requests at the beginning met a server that filled, and as many at the end one that
     /// emptied.
     pub edge: usize,
+    /// Whether the first of them were all sent at the beginning.
+    pub begins_at_once: bool,
     /// How many were in flight.
     pub in_flight: usize,
     /// By rank, what has the same sum in each pass like this one.

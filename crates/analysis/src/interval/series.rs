@@ -13,7 +13,9 @@ const COSINES_OF_TAIL: usize = 12;
 /// its own error is not known well enough to be stated.
 const BEYOND_P90: f64 = 16.0;
 const BEYOND_P99: f64 = 4.0;
-/// With fewer steps the first wave of a closed loop says nothing of how its steps vary.
+/// Values of an edge that scatter by so many times the variance of the middle are another kind.
+const FAR_MORE: f64 = 4.0;
+/// With fewer steps the first wave of a closed loop says nothing of how its prompts vary.
 const FEWEST_STEPS: usize = 8;
 
 /// What a request brings: the sum of its values by weight, and the sum of the weights; of a metric
@@ -45,13 +47,15 @@ pub(crate) struct OfMean {
     pub effective: f64,
 }
 
-/// Requests that met an empty server all at once and were served in steps: each waits for the sum
-/// of the steps before it, so that the steps are what varies, not the values.
+/// Requests that met an empty server all at once and were served in order, in steps of several
+/// prompts: each waits for the prompts up to the end of its step, so that the time of a prompt is what
+/// varies, not the values.
 struct Wave {
     requests: usize,
-    /// The time of each step, and how many requests of the wave came out of steps before it.
-    steps: Vec<(f64, usize)>,
-    /// Variance of a step, and the degrees of freedom of that.
+    /// Of each step, how many prompts it served and how many requests waited for it.
+    steps: Vec<(usize, usize)>,
+    /// Mean time of a prompt, its variance, and the degrees of freedom of that.
+    mean: f64,
     variance: f64,
     degrees: usize,
     least: f64,
@@ -109,12 +113,17 @@ impl<'a> Series<'a> {
         let (n, weight) = (self.parts.len() as f64, self.weight());
         let mean = self.parts.iter().map(|part| part.total).sum::<f64>() / weight;
         let of = |part: &Part| part.total - mean * part.weight;
-        let (first, middle, _) = self.cut();
+        let (first, middle, last) = self.cut();
         let long = self.long_run(|_, part| of(part), cosines(self.layout, middle.len()))?;
+        let values = |parts: &[Part]| parts.iter().map(of).collect::<Vec<f64>>();
+        let alone = variance(&values(middle));
+        let edge =
+            |parts: &[Part]| parts.len() as f64 * of_edge(&values(parts), alone, long.variance);
+        let between = long.variance * middle.len() as f64 + edge(last);
         let (variance, degrees) = match &self.wave {
-            None => (long.variance * n, long.degrees),
+            None => (between + edge(first), long.degrees),
             Some(wave) => {
-                let rest = long.variance * (n - first.len() as f64);
+                let rest = between;
                 let both = rest + wave.variance_of_sum();
                 // Welch and Satterthwaite.
                 let parts = [(rest, long.degrees), (both - rest, wave.degrees)];
@@ -123,6 +132,9 @@ impl<'a> Series<'a> {
             }
         };
         let half = student_975(degrees.max(1)) * variance.sqrt() / weight;
+        if !half.is_finite() {
+            return None;
+        }
         let squares: f64 = self.parts.iter().map(|part| of(part).powi(2)).sum();
         let effective = if variance > 0.0 { (squares * n / variance).min(n) } else { n };
         Some(OfMean { interval: [mean - half, mean + half], effective })
@@ -201,54 +213,54 @@ impl<'a> Series<'a> {
 }
 
 impl Wave {
-    /// The wave of a series, where there is one: values that never fall, each of one request.
+    /// The wave of a series, where there is one: values that hardly ever fall, each of one request.
     fn of(series: &Series<'_>) -> Option<Self> {
         let (first, middle, _) = series.cut();
         let values: Vec<f64> = first.iter().map(|part| part.total).collect();
         let rising = values.windows(2).filter(|pair| pair[1] >= pair[0]).count();
         let is_served_in_order = values.len() > 3
-            && series.layout.control.is_none()
+            && series.layout.begins_at_once
+            && values[values.len() - 1] > 0.0
             && first.iter().all(|part| part.weight == 1.0)
             && rising as f64 > 0.9 * (values.len() - 1) as f64;
         if !is_served_in_order {
             return None;
         }
-        let mut steps: Vec<(f64, usize)> = Vec::new();
-        let mut before = 0.0;
-        for (at, &value) in values.iter().enumerate() {
-            // What came within a hundredth came out of the same step.
-            if value > before * 1.01 {
-                steps.push((value - before, at));
-                before = value;
+        let mut ends: Vec<(f64, usize)> = Vec::new();
+        for &value in &values {
+            match ends.last_mut() {
+                // What came within a hundredth came out of the same step.
+                Some((end, prompts)) if value <= *end * 1.01 => *prompts += 1,
+                _ => ends.push((value, 1)),
             }
         }
-        let times: Vec<f64> = steps.iter().map(|step| step.0).collect();
-        let mean = times.iter().sum::<f64>() / times.len() as f64;
-        let (variance, degrees) = if steps.len() >= FEWEST_STEPS {
-            let long = serial::long_run(&times, None, FEWEST_COSINES)?;
-            (long.variance.max(variance(&times)), long.degrees)
+        let n = values.len();
+        let (largest, count) = (ends[ends.len() - 1].0, ends.len());
+        let mean = largest / n as f64;
+        let (mut before, mut served) = (0.0, 0);
+        let (mut squares, mut steps) = (0.0, Vec::new());
+        for (end, prompts) in ends {
+            let each = (end - before) / prompts as f64;
+            squares += prompts as f64 * (each - mean).powi(2);
+            steps.push((prompts, n - served));
+            (before, served) = (end, served + prompts);
+        }
+        let (variance, degrees) = if count >= FEWEST_STEPS {
+            (squares / (count - 1) as f64, count - 1)
         } else {
-            // A step serves several prompts, each of which varies as those do that came alone.
+            // A prompt of a step varies as those do that came alone.
             let alone: Vec<f64> = middle.iter().map(|part| part.total).collect();
             let of_alone = alone.iter().sum::<f64>() / alone.len() as f64;
-            let relative = variance(&alone) / (of_alone * of_alone);
-            let prompts = values.len() as f64 / steps.len() as f64;
-            (mean * mean * relative / prompts, COSINES)
+            (mean * mean * variance(&alone) / (of_alone * of_alone), COSINES)
         };
-        Some(Self {
-            requests: values.len(),
-            steps,
-            variance,
-            degrees,
-            least: values.iter().copied().fold(f64::INFINITY, f64::min),
-            largest: values.iter().copied().fold(0.0, f64::max),
-        })
+        Some(Self { requests: n, steps, mean, variance, degrees, least: values[0], largest })
     }
 
-    /// The variance of the sum of its values: a step counts for each request that waits for it.
+    /// The variance of the sum of its values: a prompt counts for each request that waits for it.
     fn variance_of_sum(&self) -> f64 {
-        let waiting = self.steps.iter().map(|step| (self.requests - step.1) as f64);
-        self.variance * waiting.map(|count| count * count).sum::<f64>()
+        let waits =
+            |(prompts, waiting): &(usize, usize)| *prompts as f64 * (*waiting as f64).powi(2);
+        self.variance * self.steps.iter().map(waits).sum::<f64>()
     }
 
     /// The variance of how many of its values are not above this one (renewal theory: Cox, Renewal
@@ -257,14 +269,17 @@ impl Wave {
         if !(self.least..=self.largest).contains(&value) {
             return Some(0.0);
         }
-        if self.steps.len() < FEWEST_STEPS {
-            return None;
-        }
-        let mean = self.steps.iter().map(|step| step.0).sum::<f64>() / self.steps.len() as f64;
-        let per_step = self.requests as f64 / self.steps.len() as f64;
-        let before = value / mean;
-        Some(before * self.variance / (mean * mean) * per_step * per_step)
+        let served = value / self.mean;
+        (self.steps.len() >= FEWEST_STEPS).then(|| served * self.variance / self.mean.powi(2))
     }
+}
+
+/// The variance of the sum of an edge's values, per value: what that of the middle is, unless they
+/// scatter from one to the next by far more than those of the middle do at all (`alone`).
+fn of_edge(values: &[f64], alone: f64, of_middle: f64) -> f64 {
+    let steps: f64 = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+    let scatter = steps / 2.0 / values.len().saturating_sub(1).max(1) as f64;
+    if scatter > FAR_MORE * alone { scatter } else { of_middle }
 }
 
 /// The variance of values; 0 below two.

@@ -69,7 +69,7 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
             ("TTFT", held(requests, in_flight, of_ttft)),
         ] {
             // Of 200 passes 190 are to be held; three standard deviations are 9.
-            let enough = stated == 200 && held >= 180;
+            let enough = stated >= 195 && 10 * held >= 9 * stated;
             assert!(enough, "{what}, {in_flight} in flight: {held} of {stated}");
         }
     }
@@ -95,7 +95,7 @@ fn what_cannot_carry_an_interval_has_none_and_says_why() {
     let short = of(PassPlan::closed(8, Bound::requests(20)), 20);
     assert_eq!((e2e_of(&short).mean_ci, short.requests_per_s_ci), (None, None));
     let why = short.intervals.none_because.unwrap();
-    assert!(why.contains("20 requests are too few with 8 in flight: 40 would do"), "{why}");
+    assert!(why.contains("20 requests are too few with 8 in flight: 32 would do"), "{why}");
     let burst = of(PassPlan::Saturated { requests: 100 }, 100);
     assert_eq!(e2e_of(&burst).mean_ci, None);
     assert!(burst.intervals.none_because.unwrap().contains("--repeat"));
@@ -103,4 +103,18 @@ fn what_cannot_carry_an_interval_has_none_and_says_why() {
     let values = e2e_of(&long);
     assert_eq!((values.p99_ci, &long.intervals.none_because), (None, &None));
     assert!(values.p99_needs.unwrap() > 1_000 && values.effective_n.unwrap() < 400.0, "{values:?}");
+}
+
+#[test]
+fn values_that_are_all_the_same_are_known_exactly() {
+    let plan = PassPlan::open(100.0, Bound::requests(300));
+    let mut fold = PassFold::new(&plan);
+    for index in 0..300 {
+        let mut record = steady(f64::from(index) * 10.0, 20.0, 15.0, 4);
+        record.index = index;
+        fold.add(&record);
+    }
+    let pass = fold.finish();
+    let same = pass.latency(&inferometer_metrics::send_delay::DEFINITION).unwrap();
+    assert_eq!((same.mean, same.mean_ci, same.effective_n), (0.0, Some([0.0; 2]), Some(300.0)));
 }
