@@ -63,7 +63,7 @@ pub struct Comparison {
     pub contender: String,
     /// What was asked.
     pub options: Options,
-    /// In which order the repeats were measured: that of all rows, or the weakest of them.
+    /// In which order the repeats were measured: that of the rows with the most repeats.
     pub design: Design,
     /// What a reader must know first: the two did not do the same.
     pub warnings: Vec<String>,
@@ -165,7 +165,7 @@ pub fn compare(
         baseline: baseline.name.clone(),
         contender: contender.name.clone(),
         options,
-        design: weakest(&rows),
+        design: of_most_repeats(&rows),
         warnings,
         differing,
         rows,
@@ -173,15 +173,10 @@ pub fn compare(
     })
 }
 
-/// The design that says least among those of rows.
-fn weakest(rows: &[Row]) -> Design {
-    let rank = |design: &Design| match *design {
-        Design::Unknown => (0, 0),
-        Design::Mixed => (1, 0),
-        Design::BeforeAfter { drift_is_bounded } => (2, usize::from(drift_is_bounded)),
-        Design::Alternated { rounds } => (3, rounds),
-    };
-    rows.iter().map(|row| row.design).min_by_key(rank).unwrap_or(Design::Unknown)
+/// The design of the rows with the most repeats: one whose figure some repeats lack has fewer.
+fn of_most_repeats(rows: &[Row]) -> Design {
+    let most = rows.iter().max_by_key(|row| row.repeats.iter().sum::<usize>());
+    most.map_or(Design::Unknown, |row| row.design)
 }
 
 /// Two runs that cannot be compared.

@@ -120,7 +120,7 @@ fn a_cumulative_distribution_is_that_of_the_records_and_its_marks_those_of_the_t
 }
 
 #[test]
-fn gaps_of_zero_leave_an_axis_of_ratios_its_lines_and_their_bands() {
+fn gaps_of_zero_leave_an_axis_of_ratios_its_lines() {
     let mut summary = empty("m", "c", "e", "1");
     summary.cells.push(cell(128, 32, [Some(1.0); 4]));
     summary.cells[0].passes.push(pass(PassKind::Saturated, 400));
@@ -142,11 +142,6 @@ fn gaps_of_zero_leave_an_axis_of_ratios_its_lines_and_their_bands() {
     let line = &chart.panels[0].series[0];
     assert!(line.x[0] > 0.0 && line.y[0] > 15.0, "{:?} {:?}", line.x[0], line.y[0]);
     assert!(chart.notes.concat().contains("lie to the left of the axis"), "{:?}", chart.notes);
-    let to_first = charts.iter().find(|chart| chart.id == "cdf-ttft").unwrap();
-    let line = &to_first.panels[0].series[0];
-    let pairs = line.left.iter().zip(&line.right);
-    assert!(pairs.clone().any(|(left, _)| left.is_finite()));
-    assert!(pairs.into_iter().all(|(left, right)| left.is_nan() == right.is_nan()));
 }
 
 #[test]
