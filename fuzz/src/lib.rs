@@ -13,8 +13,11 @@ pub mod response;
 pub mod sse;
 mod words;
 
+/// The name of a target, and what it does with an input.
+pub type Target = (&'static str, fn(&[u8]));
+
 /// The targets by name: the name of their file in `fuzz_targets/`, and of their folder in `seeds/`.
-pub const TARGETS: [(&str, fn(&[u8])); 10] = [
+pub const TARGETS: [Target; 10] = [
     ("data_set", data_set::check),
     ("engine", engine::check),
     ("head", head::check),

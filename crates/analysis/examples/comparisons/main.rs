@@ -5,6 +5,9 @@ mod simulation;
 
 use simulation::{NOISES, Noise, Plan, deviation_for, found, held, is_alarm, over, simulate};
 
+/// What an order of rounds is called, and its plan of so many.
+type Order = (&'static str, fn(usize) -> Plan);
+
 fn main() {
     let trials = std::env::args().nth(1).map_or(1_000, |text| text.parse().expect("a number"));
     let alarms = |plan: Plan, noise: Noise, deviation: f64| {
@@ -13,7 +16,7 @@ fn main() {
                 f64::from(u8::from(is_alarm(&simulate(plan, noise, deviation, 0.0, at))))
             })
     };
-    let orders: [(&str, fn(usize) -> Plan); 3] = [
+    let orders: [Order; 3] = [
         ("in turn", Plan::InTurn),
         ("there and back", Plan::ThereAndBack),
         ("by chance", Plan::ByChance),

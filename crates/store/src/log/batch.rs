@@ -172,7 +172,7 @@ fn flags(record: &Record) -> u64 {
         Some(false) => NEW_CONNECTION,
         Some(true) => KEPT_CONNECTION,
     };
-    u64::from(record.streamed) * STREAMED | connection
+    (u64::from(record.streamed) * STREAMED) | connection
 }
 
 fn kept_connection(flags: u64) -> Result<Option<bool>, Malformed> {
