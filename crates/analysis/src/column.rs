@@ -78,7 +78,8 @@ impl Column {
                         let (low, high) = (low * n, high * n + 1.0);
                         let within = low > 0.0 && high < n * largest + 1.0;
                         within.then(|| {
-                            let ends = [low.floor().max(1.0), high.ceil().min(n * largest)];
+                            let ends =
+                                [low.floor().max(1.0), high.ceil().min((n * largest).round())];
                             ends.map(|rank| sorted[rank as usize - 1])
                         })
                     };
@@ -146,7 +147,9 @@ fn add_intervals(
     found.p50_ci = interval(0.50, found.p50);
     found.p90_ci = interval(0.90, found.p90);
     found.p99_ci = interval(0.99, found.p99);
-    if found.p99_ci.is_none() {
-        found.p99_needs = Some(series.needs_for_p99(mean.effective));
+    // Values that are too many to be kept are not made fewer by more of them.
+    let needs = series.needs_for_p99(mean.effective);
+    if found.p99_ci.is_none() && found.exact && needs > parts.len() as u64 {
+        found.p99_needs = Some(needs);
     }
 }

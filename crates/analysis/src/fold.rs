@@ -182,6 +182,9 @@ impl PassFold {
         self.window.streamed |= record.streamed;
         for _ in 0..count {
             self.classes.add(&timeline, None);
+            if let Some(fold) = &mut self.failures_as_inf {
+                fold.add(&timeline);
+            }
             match &mut self.dialect {
                 Dialect::None => {}
                 Dialect::Blocks(fold) => fold.add(&timeline),

@@ -60,7 +60,11 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     let is_open = range.low == range.high || holds(range.low) != holds(range.high);
     let ends = match range.low == range.high {
         true => String::new(),
-        false => format!(", between {:.3} and {:.3}", range.low, range.high),
+        false => {
+            let [low, high] =
+                [range.low, range.high].map(|end| end / objective.unit.in_metric_units());
+            format!(", between {low:.3} and {high:.3} {}", objective.unit.name())
+        }
     };
     is_open.then(|| format!("the truth may lie on either side of the limit{ends}, because {why}"))
 }

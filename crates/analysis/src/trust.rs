@@ -91,7 +91,7 @@ pub fn of_class(class: &ClassSummary, metric: &Definition, statistic: Statistic)
 }
 
 /// The range of a rate of a pass: the pass can have ended before the stamp of its last read, and would
-/// have ended sooner with a client that takes no time. Absent where both are nothing.
+/// have ended sooner with a client that takes no time. Absent where neither is so.
 pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
     let (figure, seconds) = figure.zip(pass.duration_s)?;
     if is_busy(pass) {
@@ -101,8 +101,10 @@ pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
     (shorter_s > 0.0).then(|| {
         let fastest = figure * seconds / (seconds - shorter_s).max(0.0);
         // No number: nothing would be left of the pass.
-        let high = if fastest.is_finite() { fastest } else { f64::MAX };
-        Range::of(figure, figure, high, TRUSTED_SHARE)
+        if !fastest.is_finite() {
+            return Range { low: figure, high: figure, trust: Trust::NotVouchedFor };
+        }
+        Range::of(figure, figure, fastest, TRUSTED_SHARE)
     })
 }
 
@@ -114,7 +116,11 @@ fn own_time_s(pass: &PassSummary) -> f64 {
         PassKind::Open => return 0.0,
         PassKind::Saturated => return stalled_s,
         PassKind::OneByOne => 1.0,
-        PassKind::Closed => pass.concurrency.map_or(1.0, f64::from),
+        // Of a level that changes, as many as there were on average.
+        PassKind::Closed => {
+            let mean = || pass.mean_concurrency.map(|mean| mean.max(1.0));
+            pass.concurrency.map(f64::from).or_else(mean).unwrap_or(1.0)
+        }
     };
     let delay = pass.latency(&send_delay::DEFINITION);
     let between_s = delay.map_or(0.0, |delay| delay.mean * 1e-3 * delay.n as f64 / places);

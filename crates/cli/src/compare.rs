@@ -102,6 +102,11 @@ pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
         if name.contains(',') && !name.contains('#') {
             let names = name.split(',').map(str::trim).filter(|name| !name.is_empty());
             let runs = names.map(|name| one(name, store)).collect::<Result<Vec<_>, _>>()?;
+            if let Some(twice) = Subject::stands_twice(&runs) {
+                return Err(CompareError::new(format!(
+                    "{name}: {twice} stands in it twice; a repeat counts once"
+                )));
+            }
             let nothing = || CompareError::new(format!("{name}: names no run; {ACCEPTED}"));
             return if runs.is_empty() {
                 Err(nothing())

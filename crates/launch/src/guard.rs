@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use inferometer_model::secrets::{Secrets, names_a_secret};
+use inferometer_model::secrets::{Secrets, is_key_header, names_a_secret};
 use inferometer_model::time::Nanos;
 use inferometer_net::{
     EndSignal, adopt_orphans, end_process, monotonic_now, reap_any_child, wall_clock_ns,
@@ -55,7 +55,8 @@ pub fn guard() -> io::Result<()> {
     let order: Order = serde_json::from_str(&line)?;
     adopt_orphans()?;
     let usage_file = File::create(&order.usage)?;
-    let secrets = secrets(&order.headers, std::env::vars_os());
+    let own = order.environment.iter().map(|(name, value)| (name.into(), value.into()));
+    let secrets = secrets(&order.headers, std::env::vars_os().chain(own));
     let log = Log::new(File::create(&order.log)?, order.log_limit_bytes, secrets);
     let (sender, events) = sync_channel(LOG_QUEUE);
     let on_signal = sender.clone();
@@ -88,6 +89,9 @@ pub fn guard() -> io::Result<()> {
     guard.log.finish()
 }
 
+/// A name that is no key's: of its value nothing but the whole is a secret.
+const WHOLE: &str = "environment";
+
 /// What is removed from the log: the secrets in the headers of requests, and those in the environment, which
 /// the server has too.
 fn secrets(
@@ -95,8 +99,11 @@ fn secrets(
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> Secrets {
     let variables = environment.filter_map(|(name, value)| {
-        Some((name.into_string().ok()?, value.into_string().ok()?))
-            .filter(|(name, _)| names_a_secret(name))
+        let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
+        let is_secret = names_a_secret(&name) || is_key_header(&name.replace('_', "-"));
+        // A file that holds a secret is none, and only a whole value is looked for: a password may
+        // begin like an ordinary word.
+        (is_secret && !value.starts_with('/')).then(|| (WHOLE.to_owned(), value))
     });
     Secrets::of_headers(&headers.iter().cloned().chain(variables).collect::<Vec<_>>())
 }
@@ -341,11 +348,14 @@ mod tests {
         let environment = [
             ("HF_TOKEN", "hf_abcdefghijklmnop"),
             ("DB_PASSWORD", "correct horse battery"),
+            ("GITHUB_TOKEN", "ghp_0123456789"),
+            ("GOOGLE_APPLICATION_CREDENTIALS", "/home/somebody/gcp.json"),
             ("HOME", "/home/somebody"),
         ];
         let environment = environment.map(|(name, value)| (name.into(), value.into()));
         let secrets = secrets(&headers, environment.into_iter());
-        let line = "hf_abcdefghijklmnop sk-of-the-header 'correct horse battery' /home/somebody";
-        assert_eq!(secrets.redact(line), "*** *** '***' /home/somebody");
+        let line = "hf_abcdefghijklmnop sk-of-the-header 'correct horse battery' ghp_0123456789 \
+                    /home/somebody correct";
+        assert_eq!(secrets.redact(line), "*** *** '***' *** /home/somebody correct");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 
 /// How long before its stamp each token event may have arrived, in the order of the events.
@@ -36,7 +37,10 @@ impl Widths {
         if record.streamed {
             self.events.extend(arrival_widths(record).map(|width| width.as_secs_f64() * 1e3));
         }
-        self.end = record.reads.last().zip(record.ended).map_or(0.0, |(last, ended)| {
+        // The client ended these itself, and read the clock then.
+        let is_own = matches!(record.outcome, Outcome::TimedOut { .. } | Outcome::Cancelled);
+        let last = record.reads.last().filter(|_| !is_own);
+        self.end = last.zip(record.ended).map_or(0.0, |(last, ended)| {
             // The end of a connection bears no stamp: it came after the last read.
             let earliest = if last.kernel.is_some() { last.arrival() } else { last.empty_before };
             ended.since(earliest).as_secs_f64() * 1e3

@@ -150,6 +150,17 @@ pub enum LimitUnit {
 }
 
 impl LimitUnit {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Microseconds => "us",
+            Self::Milliseconds => "ms",
+            Self::Seconds => "s",
+            Self::Percent => "%",
+            Self::PerSecond => "1/s",
+        }
+    }
+
     /// How many of the metric's own unit it is.
     pub fn in_metric_units(self) -> f64 {
         match self {

@@ -249,6 +249,10 @@ fn verdict(row: &Row) -> String {
             };
             format!("{whose}: a difference without an error")
         }
+        // Without any scatter nothing can be said of how many would do.
+        RowVerdict::NotEnoughData { needed } if row.repeats.iter().all(|&n| n < 2) => {
+            format!("not enough data: measure both {needed} times or more")
+        }
         RowVerdict::NotEnoughData { needed } => {
             format!("not enough data: about {needed} rounds of both would be needed")
         }
@@ -290,7 +294,8 @@ mod tests {
     fn a_verdict_says_what_is_missing_and_asks_nobody_for_repeats_of_what_was_published() {
         let with = |repeats, verdict| Row { verdict, p: Some(0.012), ..row(repeats, 5) };
         for (row, text) in [
-            (row([1, 1], 5), "not enough data: about 5 rounds of both would be needed"),
+            (row([1, 1], 5), "not enough data: measure both 5 times or more"),
+            (row([3, 3], 5), "not enough data: about 5 rounds of both would be needed"),
             (
                 with([1, 1], RowVerdict::WithoutError),
                 "one value each: a difference without an error",

@@ -132,6 +132,14 @@ impl Subject {
         self
     }
 
+    /// The name of a run that stands among these twice, if one does.
+    pub fn stands_twice(runs: &[Self]) -> Option<&str> {
+        let is_known = |(at, run): &(usize, &Self)| {
+            run.identity.is_some() && runs[..*at].iter().any(|other| other.identity == run.identity)
+        };
+        runs.iter().enumerate().find(is_known).map(|(_, run)| run.name.as_str())
+    }
+
     /// Several runs as one: the repeats of all of them. Facts are those of the first; what the
     /// others did otherwise is a reservation.
     ///

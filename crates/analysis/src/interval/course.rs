@@ -2,6 +2,7 @@
 //! state that the load holds, and how long a request stays.
 
 use inferometer_load::PassPlan;
+use inferometer_load::arrival::Arrivals;
 use inferometer_metrics::Timeline;
 use inferometer_model::time::Nanos;
 use inferometer_stats::VALUES_KEPT;
@@ -32,8 +33,10 @@ impl Holds {
                 Some(in_flight) => Self::InFlight(in_flight as u32),
                 None => Self::Nothing("the number in flight changes during the pass"),
             },
-            PassPlan::Open { rate, scaled, .. } => match rate.constant() {
-                Some(rate) if rate.is_finite() => Self::Rate { is_span_fixed: *scaled },
+            PassPlan::Open { rate, arrivals, scaled, .. } => match rate.constant() {
+                Some(rate) if rate.is_finite() => {
+                    Self::Rate { is_span_fixed: *scaled && *arrivals != Arrivals::Constant }
+                }
                 Some(_) => Self::Nothing(AT_ONCE),
                 None => Self::Nothing("the rate changes during the pass"),
             },
@@ -109,11 +112,17 @@ impl Course {
         let middle = sent.len().saturating_sub(2 * edge);
         let fewest = FEWEST.max(FEWEST_STAYS * edge);
         if middle < fewest {
-            return Err(format!(
-                "{} requests are too few with {in_flight} in flight: {} would do",
-                sent.len(),
-                fewest + 2 * edge
-            ));
+            let (sent, enough) = (sent.len(), fewest + 2 * edge);
+            return Err(match holds {
+                // In an open loop that is overloaded more requests are also more in flight.
+                Holds::Rate { .. } => format!(
+                    "{sent} requests are too few with {in_flight} in flight on average: about \
+                     {enough} would do, if no more are in flight then"
+                ),
+                _ => format!(
+                    "{sent} requests are too few with {in_flight} in flight: {enough} would do"
+                ),
+            });
         }
         let mut ranks = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&at, rank)| ranks[at as usize] = rank);

@@ -9,6 +9,8 @@ use super::course::Layout;
 /// shorter groups.
 const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
+/// With fewer effective requests the error of a mean is not known either.
+const FEWEST_EFFECTIVE: f64 = 4.0;
 /// Effective requests that a percentile needs beyond it: without 16 of the 90th, and 4 of the 99th,
 /// its own error is not known well enough to be stated.
 const BEYOND_P90: f64 = 16.0;
@@ -132,12 +134,12 @@ impl<'a> Series<'a> {
             }
         };
         let half = student_975(degrees.max(1)) * variance.sqrt() / weight;
-        if !half.is_finite() {
-            return None;
-        }
         let squares: f64 = self.parts.iter().map(|part| of(part).powi(2)).sum();
         let effective = if variance > 0.0 { (squares * n / variance).min(n) } else { n };
-        Some(OfMean { interval: [mean - half, mean + half], effective })
+        // Of so few nothing is known: values that only grow, as the delay of an overloaded client does.
+        // None of what has intervals can be negative: such an end says that nothing is known.
+        let is_known = half <= mean && effective >= FEWEST_EFFECTIVE;
+        is_known.then_some(OfMean { interval: [mean - half, mean + half], effective })
     }
 
     /// The shares of the values, of a percentile `share`, between whose quantiles it lies in 95 of 100

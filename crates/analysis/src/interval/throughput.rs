@@ -39,5 +39,5 @@ pub(crate) fn throughput(
         variance += rate * rate * squares / (k - 1.0) / k;
     }
     let half = student_975(long.degrees) * variance.sqrt() / duration_s;
-    Some([rate - half, rate + half])
+    (half <= rate).then_some([rate - half, rate + half])
 }

@@ -4,32 +4,25 @@ use crate::support::inferometer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A measured summary with five repeats of one pass, two seconds apart from an instant on, each
-/// latency `slower` times as long.
-fn summary(folder: &TempDir, name: &str, (slower, from_s): (f64, u32), workload: &str) -> String {
-    let out = inferometer(
-        folder.path(),
-        &[
-            "run",
-            "--speed",
-            "200",
-            "--input-lengths",
-            "16",
-            "--output-lengths",
-            "4",
-            "--passes",
-            "one_by_one",
-            "--one-by-one",
-            "1",
-            "--warmup",
-            "0",
-            "--salt",
-            "s",
-            "--quiet",
-            "--json",
-        ],
-    );
-    let mut document: Value = serde_json::from_slice(&out.stdout).expect("a summary");
+/// A measured summary of one pass. What two subjects are made of is the same, for each machine measures
+/// something else each time.
+fn measured(folder: &TempDir) -> Value {
+    let line = "run --speed 200 --input-lengths 16 --output-lengths 4 --passes one_by_one --one-by-one 1 \
+                --warmup 0 --salt s --quiet --json";
+    let out = inferometer(folder.path(), &line.split_whitespace().collect::<Vec<_>>());
+    serde_json::from_slice(&out.stdout).expect("a summary")
+}
+
+/// The path of a summary with five repeats of that pass, two seconds apart from an instant on, each latency
+/// `slower` times as long.
+fn summary(
+    folder: &TempDir,
+    of: &Value,
+    name: &str,
+    (slower, from_s): (f64, u32),
+    workload: &str,
+) -> String {
+    let mut document = of.clone();
     let pass = document["cells"][0]["passes"][0].clone();
     let passes = [0.0, 0.006, 0.002, 0.008, 0.001].iter().zip(0_u32..).map(|(jitter, repeat)| {
         let mut pass = pass.clone();
@@ -47,6 +40,7 @@ fn summary(folder: &TempDir, name: &str, (slower, from_s): (f64, u32), workload:
         pass
     });
     document["cells"][0]["passes"] = passes.collect();
+    document["run_id"] = format!("20261120-074747-000{}", &name[..1]).into();
     document["workload_hash"] = workload.into();
     document["started_at"] = "2026-11-20T07:47:47Z".into();
     if workload == "two" {
@@ -62,8 +56,9 @@ fn summary(folder: &TempDir, name: &str, (slower, from_s): (f64, u32), workload:
 #[test]
 fn a_gate_sets_the_exit_code_and_other_work_is_told() {
     let folder = TempDir::new().expect("a folder");
-    let a = summary(&folder, "a.json", (1.0, 0), "one");
-    let b = summary(&folder, "b.json", (1.2, 1), "two");
+    let of = measured(&folder);
+    let a = summary(&folder, &of, "a.json", (1.0, 0), "one");
+    let b = summary(&folder, &of, "b.json", (1.2, 1), "two");
     let compare = |more: &[&str]| {
         let arguments = [&["compare", &a, &b], more].concat();
         let out = inferometer(folder.path(), &arguments);
@@ -85,16 +80,18 @@ fn a_gate_sets_the_exit_code_and_other_work_is_told() {
     assert!(code == Some(2) && told.contains("did you mean"), "{told}");
     let (_, text, _) = compare(&["--json"]);
     let document: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(document["comparisons"][0]["rows"][0]["repeats"][1], 5);
+    let rows = document["comparisons"][0]["rows"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["figure"] == "ttft_p50").expect("a row");
+    assert_eq!((&row["repeats"][1], &row["verdict"]), (&5.into(), &"worse".into()));
     assert_eq!(document["comparisons"][0]["design"]["kind"], "alternated");
-    assert_eq!(document["comparisons"][0]["rows"][0]["verdict"], "worse");
 }
 
 #[test]
 fn a_baseline_that_was_measured_before_differs_and_its_gate_says_that_it_may_be_a_drift() {
     let folder = TempDir::new().expect("a folder");
-    let a = summary(&folder, "a.json", (1.0, 0), "one");
-    let b = summary(&folder, "b.json", (1.2, 100), "one");
+    let of = measured(&folder);
+    let a = summary(&folder, &of, "a.json", (1.0, 0), "one");
+    let b = summary(&folder, &of, "b.json", (1.2, 100), "one");
     let compare = |arguments: &[&str]| {
         let out = inferometer(folder.path(), &[&["compare"], arguments].concat());
         let text = String::from_utf8_lossy(&out.stdout).into_owned();
@@ -109,8 +106,8 @@ fn a_baseline_that_was_measured_before_differs_and_its_gate_says_that_it_may_be_
     assert!(told.contains("not measured in turn: a change or a drift"), "{told}");
     // Several files are one, in the order of their times.
     let (second, third) = (
-        summary(&folder, "c.json", (1.0, 200), "one"),
-        summary(&folder, "d.json", (1.2, 300), "one"),
+        summary(&folder, &of, "c.json", (1.0, 200), "one"),
+        summary(&folder, &of, "d.json", (1.2, 300), "one"),
     );
     let both = [format!("{a},{second}"), format!("{b},{third}")];
     let (_, text, told) = compare(&[&both[0], &both[1]]);

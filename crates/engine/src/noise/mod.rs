@@ -65,6 +65,9 @@ pub struct Pause {
     pub every: Duration,
 }
 
+const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
+const SHORTEST_WAY: Duration = Duration::from_millis(1);
+
 const PARTS: &str = "write parts such as step=0.05,drift=0.02:60s,warmup=0.3:5s,burst=0.001:5,\
     pause=20ms:10s,seed=7";
 
@@ -122,12 +125,16 @@ impl Noise {
                     set(&mut noise.burst, burst).ok_or_else(again)?;
                 }
                 "pause" => {
-                    let pause = two(value, span, span)
+                    // Shorter ways between pauses would be most of the work of a prediction.
+                    let length = |text: &str| span(text).filter(|&time| time <= LONGEST_PAUSE);
+                    let every = |text: &str| span(text).filter(|&time| time >= SHORTEST_WAY);
+                    let pause = two(value, length, every)
                         .map(|(length, every)| Pause { length, every })
                         .ok_or_else(|| {
                             problem(
                                 "write pause=TIME:TIME, how long a pause is and how much lies \
-                                 between two of them in the mean, such as pause=20ms:10s",
+                                 between two of them in the mean: at most 1h, and at least 1ms, \
+                                 such as pause=20ms:10s",
                             )
                         })?;
                     set(&mut noise.pause, pause).ok_or_else(again)?;

@@ -71,8 +71,8 @@ impl NoiseState {
             factor *= burst.factor;
         }
         let worked_ns = (cost.as_nanos() as f64 * factor).round() as u64;
-        self.last_ns = worked_ns + self.paused_ns(worked_ns);
-        self.busy_ns += self.last_ns;
+        self.last_ns = worked_ns.saturating_add(self.paused_ns(worked_ns));
+        self.busy_ns = self.busy_ns.saturating_add(self.last_ns);
         Duration::from_nanos(self.last_ns)
     }
 
@@ -81,8 +81,8 @@ impl NoiseState {
         let Some(pause) = self.noise.pause else { return 0 };
         let length_ns = pause.length.as_nanos() as u64;
         let mut paused_ns = 0;
-        while self.pause_at_ns < (self.busy_ns + worked_ns + paused_ns) as f64 {
-            paused_ns += length_ns;
+        while self.pause_at_ns < self.busy_ns as f64 + worked_ns as f64 + paused_ns as f64 {
+            paused_ns = u64::saturating_add(paused_ns, length_ns);
             self.pause_at_ns += length_ns as f64 + wait_ns(pause.every, &mut self.pauses);
         }
         paused_ns

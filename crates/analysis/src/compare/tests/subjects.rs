@@ -121,3 +121,11 @@ fn a_tokenizer_is_the_same_wherever_its_file_lies() {
         assert_eq!(found.warnings.len(), told, "{:?}", found.warnings);
     }
 }
+
+#[test]
+fn a_run_that_stands_among_several_twice_is_found() {
+    let run = |name: &str, identity: &str| with(name, identity, &[]);
+    let twice = [run("a", "1"), run("b", "2"), run("c", "1")];
+    assert_eq!(Subject::stands_twice(&twice), Some("c"));
+    assert_eq!(Subject::stands_twice(&twice[..2]), None);
+}

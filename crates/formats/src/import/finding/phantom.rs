@@ -94,6 +94,9 @@ fn in_no_time(table: &PublishedTable, known: &[CellPlan]) -> Option<Finding> {
 /// Seconds of each further token, from one row to one of a longer output.
 fn further(from: &PublishedRow, to: &PublishedRow) -> Option<f64> {
     let tokens = to.cell.output_length.checked_sub(from.cell.output_length)?;
+    if tokens == 0 {
+        return None;
+    }
     Some((seconds(to)? - seconds(from)?) / f64::from(tokens))
 }
 
