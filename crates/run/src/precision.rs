@@ -5,15 +5,21 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_load::PassKind;
 use inferometer_metrics::latency_per_output_token;
 use inferometer_model::finding::{Finding, code};
+use inferometer_stats::Distribution;
 
 /// The half width of an interval, as a share of its mean, that a reader must be told of.
 const WIDE: f64 = 0.05;
+
+/// Of fewer requests nothing is known of how far off their mean is.
+const FEW: u64 = 10;
 
 /// Findings on the intervals of the latencies in the table.
 pub fn findings(cells: &[Cell]) -> Vec<Finding> {
     let latency =
         |cell: &Cell| cell.alone()?.latency(&latency_per_output_token::DEFINITION).copied();
-    let few = cells.iter().filter_map(latency).filter(|values| values.mean_ci.is_none());
+    // Loads that hold no state have no interval either, however many requests: reports say so.
+    let is_few = |values: &Distribution| values.mean_ci.is_none() && values.n < FEW;
+    let few = cells.iter().filter_map(latency).filter(is_few);
     let mut findings = Vec::new();
     if let Some(values) = few.min_by_key(|values| values.n) {
         let message = format!(

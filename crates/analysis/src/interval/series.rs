@@ -179,16 +179,16 @@ impl<'a> Series<'a> {
             None => first.len() as f64 * variance(of_first) * alike,
         };
         let weight = self.weight();
-        let binomial = share * (1.0 - share) * weight * weight;
         // A rank is a whole number: half of one is the least that can be known.
         sum = sum.max(0.25 * weight / self.parts.len() as f64);
-        let has_one_each = self.parts.iter().all(|part| part.weight == 1.0);
-        if is_tail && has_one_each {
-            let own = binomial / sum;
-            if own.min(effective) * (1.0 - share) < beyond {
+        if is_tail {
+            // No surer than the mean is: few groups of what lies far out say little of their own number.
+            let independent = variance(&all) * (all.len() as f64).powi(2);
+            let own = (independent / sum).min(effective);
+            if own * (1.0 - share) < beyond {
                 return None;
             }
-            sum = binomial / own.min(effective);
+            sum = independent / own;
         }
         let half = student_975(long.degrees) * sum.sqrt() / weight;
         Some([share - half, share + half])
