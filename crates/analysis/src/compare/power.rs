@@ -1,6 +1,8 @@
 //! How many rounds would find a difference: by the power of the very test that is made, Student's t
 //! at the level that the correction for all rows leaves to one.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -42,7 +44,18 @@ pub(super) fn beyond(limit: f64, freedom: f64, off: f64) -> f64 {
     sum / weights
 }
 
-/// The limit that |T| exceeds with this chance, if nothing differs.
+/// Limits of |T| that are known, by level and freedom: the rows of a comparison share them.
+#[derive(Default)]
+pub(super) struct Limits(RefCell<BTreeMap<[u64; 2], f64>>);
+
+impl Limits {
+    /// The limit that |T| exceeds with this chance, if nothing differs.
+    fn limit(&self, level: f64, freedom: f64) -> f64 {
+        let key = [level, freedom].map(f64::to_bits);
+        *self.0.borrow_mut().entry(key).or_insert_with(|| limit(level, freedom))
+    }
+}
+
 fn limit(level: f64, freedom: f64) -> f64 {
     // Closer than 1e-4: it decides a number of rounds.
     let (mut low, mut high) = (0.0, 1e3);
@@ -61,11 +74,17 @@ fn tail(x: f64) -> f64 {
 /// Rounds of one repeat of each that find a difference of the logarithms in four of five
 /// comparisons, where one repeat scatters by `deviation` and chance is told at `level`. `in_turn`:
 /// the order is the same in each round, and not the contrary of the one before.
-pub(super) fn rounds(difference: f64, deviation: f64, level: f64, in_turn: bool) -> u32 {
+pub(super) fn rounds(
+    limits: &Limits,
+    difference: f64,
+    deviation: f64,
+    level: f64,
+    in_turn: bool,
+) -> u32 {
     let finds = |rounds: usize| {
         let Reach { scale, widening, freedom } = reach(rounds, in_turn);
         let off = difference * scale / deviation;
-        beyond(limit(level, freedom) * widening, freedom, off) >= FOUND
+        beyond(limits.limit(level, freedom) * widening, freedom, off) >= FOUND
     };
     let mut range: Range<usize> = FEWEST_REPEATS - 1..FEWEST_REPEATS;
     while range.end < MOST && !finds(range.end) {

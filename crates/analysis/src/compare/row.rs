@@ -3,10 +3,9 @@
 use super::model::{Measured, Model};
 use super::order::{Design, Order};
 use super::over_time::{alike_at_most, over_time};
+use super::power::{self, Limits};
 use super::rotation::{self, Test};
-use super::{
-    FALSE_ALARMS, FEWEST_REPEATS, Options, Row, RowVerdict, Series, interval, mean, power,
-};
+use super::{FALSE_ALARMS, FEWEST_REPEATS, Options, Row, RowVerdict, Series, interval, mean};
 
 /// So many repeats of a baseline over time tell how far it drifts by itself.
 pub const BOUNDS_DRIFT: usize = 20;
@@ -31,13 +30,15 @@ pub(super) fn rows(pairs: &[(Series, Series)], options: Options, is_fixed: bool)
     let judged = judge(&figures, options.seed, |figure| figure.means.as_ref());
     let bounded = [0, 1]
         .map(|at| judge(&figures, options.seed, |figure| Some(&figure.bounded.as_ref()?[at])));
+    let limits = Limits::default();
     let rows = figures.iter().enumerate().map(|(at, figure)| {
         let p = judged.p[at];
         let beyond_drift = figure.bounded.as_ref().is_some_and(|models| {
             let agree = models[0].1.difference.signum() == models[1].1.difference.signum();
             agree && bounded.iter().all(|judged| judged.p[at].is_some_and(|p| p <= FALSE_ALARMS))
         });
-        figure.row(p, beyond_drift, judged.critical, options, is_fixed)
+        let needed = || figure.needed(&limits, options.margin, judged.critical);
+        figure.row(p, beyond_drift, needed, options, is_fixed)
     });
     rows.collect()
 }
@@ -121,7 +122,7 @@ impl<'a> Figure<'a> {
         &self,
         p: Option<f64>,
         beyond_drift: bool,
-        critical: Option<f64>,
+        needed: impl Fn() -> u32,
         options: Options,
         is_fixed: bool,
     ) -> Row {
@@ -148,7 +149,7 @@ impl<'a> Figure<'a> {
         } else if is_fixed && one_each {
             RowVerdict::WithoutError
         } else {
-            RowVerdict::NotEnoughData { needed: self.needed(options.margin, critical) }
+            RowVerdict::NotEnoughData { needed: needed() }
         };
         Row {
             cell: a.cell,
@@ -169,7 +170,7 @@ impl<'a> Figure<'a> {
 
     /// Rounds with one repeat of each in which a difference of the margin would be found in four of
     /// five comparisons.
-    fn needed(&self, margin: f64, critical: Option<f64>) -> u32 {
+    fn needed(&self, limits: &Limits, margin: f64, critical: Option<f64>) -> u32 {
         let (a, b) = self.series;
         let Some((model, measured)) = &self.means else { return FEWEST_REPEATS as u32 + 1 };
         let freedom = model.freedom() as f64;
@@ -182,7 +183,7 @@ impl<'a> Figure<'a> {
         let deviation = measured.deviation / median.sqrt();
         let changes = self.order.is_contender.windows(2).filter(|pair| pair[0] != pair[1]).count();
         let in_turn = self.design.is_alternated() && changes + 1 == 2 * self.order.rounds.len();
-        let found = power::rounds(margin.ln_1p(), deviation.max(1e-9), level, in_turn);
+        let found = power::rounds(limits, margin.ln_1p(), deviation.max(1e-9), level, in_turn);
         let have = match self.design {
             Design::Alternated { rounds } => rounds,
             _ => a.values.len().min(b.values.len()),
