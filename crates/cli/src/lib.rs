@@ -2,9 +2,10 @@
 //!
 //! This is the library of the `inferometer` program: functions from values to values, each with a
 //! typed error. Nothing here prints or exits, and environment variables are read only where the
-//! caller hands them over. [`resolve`] makes a [`Plan`] of what a plan file says, [`run`] measures
-//! it, [`predict`] and [`search`] play it in virtual time, [`compare`](mod@compare) compares results,
-//! and [`Store`] has every run with all of its records.
+//! caller hands them over, but in [`command_line`], which is the program itself. [`resolve`] makes a
+//! [`Plan`] of what a plan file says, [`run`] measures it, [`predict`] and [`search`] play it in
+//! virtual time, [`compare`](mod@compare) compares results, and [`Store`] has every run with all of
+//! its records.
 //!
 //! # Measure a server
 //!
@@ -66,6 +67,9 @@
 //! # Ok(())
 //! # }
 //! ```
+
+#[cfg(feature = "cli")]
+pub mod command_line;
 
 pub mod plan_file;
 pub mod scenario;

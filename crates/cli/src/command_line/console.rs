@@ -1,5 +1,6 @@
 //! Standard output and standard error. Lines wait while the whole terminal shows a run.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -64,12 +65,21 @@ pub fn colour() -> Colour {
     if io::stdout().is_terminal() && !forbidden { Colour::Always } else { Colour::Never }
 }
 
+/// The arguments of this process.
+static ARGUMENTS: OnceLock<Vec<String>> = OnceLock::new();
+
+/// These are the arguments of this process: keys among them are not printed.
+pub fn arguments_are(arguments: &[OsString]) {
+    let words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
+    // A process has one command line.
+    let _ = ARGUMENTS.set(words.collect());
+}
+
 /// The keys that this process was given, in variables and in headers of its arguments.
 pub fn secrets() -> &'static Secrets {
     static SECRETS: OnceLock<Secrets> = OnceLock::new();
     SECRETS.get_or_init(|| {
-        let arguments: Vec<String> =
-            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let arguments = ARGUMENTS.get().map_or(&[][..], Vec::as_slice);
         let given = |flag: &str| -> Vec<String> {
             let with_sign = format!("{flag}=");
             let behind = arguments.windows(2).filter(|pair| pair[0] == flag);

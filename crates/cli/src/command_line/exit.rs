@@ -3,17 +3,17 @@
 
 use std::fmt::{self, Display};
 
-use inferometer::calibrate::CalibrateError;
-use inferometer::compare::CompareError;
-use inferometer::export::ExportRunError;
-use inferometer::import::ImportError;
-use inferometer::report::ReportError;
-use inferometer::stored::OtherVersion;
+use crate::calibrate::CalibrateError;
+use crate::compare::CompareError;
+use crate::export::ExportRunError;
+use crate::import::ImportError;
+use crate::report::ReportError;
+use crate::stored::OtherVersion;
 use inferometer_check::CheckError;
 use inferometer_predict::PredictError;
 use inferometer_run::{PlanError, RunError, Shortfall};
 
-use crate::console;
+use crate::command_line::console;
 
 /// A failed command. Whatever could be stored is stored when one is returned.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use inferometer_run::Interrupt;
 
-use crate::console::tell;
+use crate::command_line::console::tell;
 
 /// The interruption of all runs of this process.
 static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();

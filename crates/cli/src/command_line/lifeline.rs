@@ -4,7 +4,7 @@ use std::io::Read;
 
 use inferometer_net::thread::spawn;
 
-use crate::console::tell;
+use crate::command_line::console::tell;
 
 /// Ends this process when its standard input does, which the system closes even if the process at
 /// the other end is killed.

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use inferometer_analysis::pass::PassSummary;
 use inferometer_run::{Estimate, Event, Events, Host, LiveState, Subscriber};
 
-use crate::consent::consent;
-use crate::console::tell;
-use crate::interrupt;
-use crate::progress::{Bars, Showing};
-use crate::tui::Screen;
+use crate::command_line::consent::consent;
+use crate::command_line::console::tell;
+use crate::command_line::progress::{Bars, Showing};
+use crate::command_line::tui::Screen;
+use crate::command_line::{interrupt, program};
 
 /// How a run is shown, which changes nothing of what it measures.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,7 +46,7 @@ pub fn show(view: View) -> (Events, Host) {
     let host = Host {
         interrupt: interrupt::shared(),
         confirm: Some(Arc::new(move |estimate| terminal.begin(estimate, &live))),
-        program: std::env::current_exe().ok(),
+        program: program::file().ok(),
         find_local_servers: !view.quiet,
     };
     (events, host)

@@ -77,7 +77,7 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
             "net/src/stamp.rs",
             "run/src/recording.rs",
             "run/src/record_queue.rs",
-            "cli/src/interrupt.rs",
+            "cli/src/command_line/interrupt.rs",
         ],
     ),
     (

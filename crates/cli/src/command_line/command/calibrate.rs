@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::calibrate::{Calibrated, Request, calibrate as fit};
 use clap::Args;
-use inferometer::calibrate::{Calibrated, Request, calibrate as fit};
 
 use super::engine_flags::{EngineFlags, config};
-use crate::exit::{Failure, print};
+use crate::command_line::exit::{Failure, print};
 
 /// The flags of `calibrate`.
 #[derive(Args)]

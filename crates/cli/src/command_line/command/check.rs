@@ -3,8 +3,8 @@
 use clap::Args;
 use inferometer_check::{Extent, measure, text};
 
-use crate::exit::{Failure, print};
-use crate::program::program;
+use crate::command_line::exit::{Failure, print};
+use crate::command_line::program::program;
 
 /// The flags of `check`.
 #[derive(Args)]

@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use inferometer_check::{ClientLoad, Load, client, reader, server};
 use inferometer_net::raise_open_files_limit;
 
-use crate::exit::{Failure, print};
-use crate::lifeline;
+use crate::command_line::exit::{Failure, print};
+use crate::command_line::lifeline;
 
 /// Which one.
 #[derive(Args)]

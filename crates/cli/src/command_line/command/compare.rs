@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
+use crate::compare::{Judged, compare as compare_results, conditions, subject, with_result};
 use clap::Args;
-use inferometer::compare::{Judged, compare as compare_results, conditions, subject, with_result};
 use inferometer_analysis::compare::{Met, Options};
 use inferometer_report::difference;
 
-use crate::console::tell;
-use crate::exit::{Failure, print};
+use crate::command_line::console::tell;
+use crate::command_line::exit::{Failure, print};
 
 /// The flags of `compare`.
 #[derive(Args)]

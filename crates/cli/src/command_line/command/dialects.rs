@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use inferometer_wire::dialect::dialects as all;
 
-use crate::exit::{Failure, print};
+use crate::command_line::exit::{Failure, print};
 
 /// Prints the dialects.
 pub fn dialects() -> Result<(), Failure> {

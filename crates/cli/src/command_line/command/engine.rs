@@ -9,9 +9,9 @@ use inferometer_engine::{EngineConfig, Noise};
 use inferometer_net::wall_clock_ns;
 
 use super::engine_flags::EngineFlags;
-use crate::console::tell;
-use crate::exit::Failure;
-use crate::lifeline;
+use crate::command_line::console::tell;
+use crate::command_line::exit::Failure;
+use crate::command_line::lifeline;
 
 /// The flags of `engine`; the last ones are vLLM's.
 #[derive(Args)]

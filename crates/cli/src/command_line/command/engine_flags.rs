@@ -8,7 +8,7 @@ use inferometer_engine::{Dtype, EngineConfig, Weights, model};
 use serde::Serialize;
 
 use super::run_flags::given;
-use crate::exit::Failure;
+use crate::command_line::exit::Failure;
 
 /// The flags; what is absent is resolved as vLLM does.
 #[derive(Args, Default, Serialize)]

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use crate::export::{FORMATS, Format, Holds, Job, What, columns, format};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
-use inferometer::export::{FORMATS, Format, Holds, Job, What, columns, format};
 use inferometer_store::Store;
 
-use crate::console::tell;
-use crate::exit::{Failure, print};
+use crate::command_line::console::tell;
+use crate::command_line::exit::{Failure, print};
 
 /// The flags of `export`.
 #[derive(Args)]

@@ -6,8 +6,8 @@ use clap::Args;
 use inferometer_workload::fetch::{self, Checked, DATA_SETS, DataSet, FetchConfig};
 use inferometer_workload::tokenizer::hub;
 
-use crate::console::tell;
-use crate::exit::{Failure, print};
+use crate::command_line::console::tell;
+use crate::command_line::exit::{Failure, print};
 
 /// The flags of `fetch`.
 #[derive(Args)]

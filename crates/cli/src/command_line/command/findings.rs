@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use inferometer_model::finding::{Severity, code};
 
-use crate::exit::{Failure, print};
+use crate::command_line::exit::{Failure, print};
 
 /// Prints the table of findings.
 pub fn findings() -> Result<(), Failure> {

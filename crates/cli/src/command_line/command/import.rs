@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use crate::import::{Imported, import as import_files};
 use clap::Args;
-use inferometer::import::{Imported, import as import_files};
 use inferometer_model::finding::Severity;
 
-use crate::exit::{Failure, print};
+use crate::command_line::exit::{Failure, print};
 
 /// The flags of `import`.
 #[derive(Args)]

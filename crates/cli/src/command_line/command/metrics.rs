@@ -6,7 +6,7 @@ use inferometer_analysis::{blocks, serving_run};
 use inferometer_formats::dialect;
 use inferometer_metrics::{Direction, Origin, definitions};
 
-use crate::exit::{Failure, print};
+use crate::command_line::exit::{Failure, print};
 
 /// Prints the definitions.
 pub fn metrics() -> Result<(), Failure> {

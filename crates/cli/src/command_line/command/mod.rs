@@ -30,7 +30,7 @@ mod workload_flags;
 
 use clap::Subcommand;
 
-use crate::exit::Failure;
+use crate::command_line::exit::Failure;
 
 /// What to do.
 #[derive(Subcommand)]

@@ -6,7 +6,7 @@ use inferometer_engine::EngineConfig;
 use inferometer_engine::model::{ModelSpec, models as all_models};
 use inferometer_engine::profile::{Role, profiles};
 
-use crate::exit::{Failure, print};
+use crate::command_line::exit::{Failure, print};
 
 /// Prints models and profiles.
 pub fn models() -> Result<(), Failure> {

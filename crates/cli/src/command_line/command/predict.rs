@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::plan_file;
 use clap::Args;
-use inferometer::plan_file;
 use inferometer_analysis::summary::Summary;
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::spec::Spec;
@@ -18,9 +18,9 @@ use super::engine_flags::{EngineFlags, config};
 use super::load_flags::LoadFlags;
 use super::run_flags::given;
 use super::workload_flags::WorkloadFlags;
-use crate::console::{colour, tell, variable};
-use crate::exit::{Failure, print};
-use crate::interrupt;
+use crate::command_line::console::{colour, tell, variable};
+use crate::command_line::exit::{Failure, print};
+use crate::command_line::interrupt;
 
 /// The flags of `predict`. The keys of a plan file are the same, with underscores.
 #[derive(Args)]

@@ -6,7 +6,7 @@ use clap::Args;
 use inferometer_launch::preset;
 use inferometer_plan::spec::{CommandLine, ServerSpec};
 
-use crate::exit::{Failure, print};
+use crate::command_line::exit::{Failure, print};
 
 /// The flags of `presets`.
 #[derive(Args)]

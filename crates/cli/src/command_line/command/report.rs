@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::report::{Report, by_other_tool};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use inferometer::report::{Report, by_other_tool};
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::Tool;
 use inferometer_predict::tables;
@@ -13,8 +13,8 @@ use inferometer_report::{json, terminal};
 use inferometer_run::outputs;
 use inferometer_store::{Store, StoreError};
 
-use crate::console::{colour, tell};
-use crate::exit::{Failure, print};
+use crate::command_line::console::{colour, tell};
+use crate::command_line::exit::{Failure, print};
 
 /// The flags of `report`.
 #[derive(Args)]

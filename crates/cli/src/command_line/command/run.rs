@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use inferometer::plan_file::{self, MultiTarget};
+use crate::plan_file::{self, MultiTarget};
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::spec::{Spec, Variant};
 use inferometer_report::{comparison, json, terminal};
@@ -14,11 +14,11 @@ use inferometer_run::{
 use serde_json::{Map, Value};
 
 use super::run_flags::RunArgs;
-use crate::console::{colour, tell, variable};
-use crate::exit::{Failure, print};
-use crate::prometheus::Exposed;
-use crate::terminal::{View, show};
-use crate::tui;
+use crate::command_line::console::{colour, tell, variable};
+use crate::command_line::exit::{Failure, print};
+use crate::command_line::prometheus::Exposed;
+use crate::command_line::terminal::{View, show};
+use crate::command_line::tui;
 
 /// Benchmarks a target.
 pub fn run(arguments: &RunArgs) -> Result<(), Failure> {
@@ -109,7 +109,7 @@ fn measure_one(
     if arguments.dry_run {
         return print(&dry_run(&plan, form(arguments), Clock::Real)?);
     }
-    let finished = inferometer::run(&plan, &context, events)?;
+    let finished = crate::run(&plan, &context, events)?;
     let summary = &finished.summary;
     let text = if arguments.json {
         json::summary(summary) + "\n"

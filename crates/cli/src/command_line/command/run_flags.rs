@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 
 use super::load_flags::LoadFlags;
 use super::workload_flags::WorkloadFlags;
-use crate::exit::Failure;
-use crate::prometheus;
-use crate::terminal::View;
+use crate::command_line::exit::Failure;
+use crate::command_line::prometheus;
+use crate::command_line::terminal::View;
 
 /// The flags of `run`. The keys of a plan file are the same, with underscores.
 #[derive(Args)]

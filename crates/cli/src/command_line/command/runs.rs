@@ -9,8 +9,8 @@ use inferometer_model::calendar::beginning;
 use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store};
 use serde_json::{Value, json};
 
-use crate::console::tell;
-use crate::exit::{Failure, print};
+use crate::command_line::console::tell;
+use crate::command_line::exit::{Failure, print};
 
 /// The flags of `runs`.
 #[derive(Args)]

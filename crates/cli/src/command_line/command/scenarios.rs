@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use inferometer::scenario;
+use crate::scenario;
 
-use crate::exit::{Failure, print};
+use crate::command_line::exit::{Failure, print};
 
 /// Prints them.
 pub fn scenarios() -> Result<(), Failure> {

@@ -1,8 +1,8 @@
 //! `search`: the highest load that meets the objectives; the flags, which are those of `run` and
 //! the keys of `[search]` in a plan.
 
+use crate::plan_file;
 use clap::Args;
-use inferometer::plan_file;
 use inferometer_analysis::search::SearchAnswer;
 use inferometer_engine::profile::profile;
 use inferometer_plan::Plan;
@@ -18,8 +18,8 @@ use serde_json::Value;
 use super::engine_flags::{EngineFlags, config};
 use super::run::{form, run_with};
 use super::run_flags::{RunArgs, given};
-use crate::console::{colour, tell, variable};
-use crate::exit::{Failure, print};
+use crate::command_line::console::{colour, tell, variable};
+use crate::command_line::exit::{Failure, print};
 
 /// The flags of `search`. What says which load to measure is not among them: a search chooses it.
 #[derive(Args)]

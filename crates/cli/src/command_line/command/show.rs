@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::report::Report;
+use crate::stored::plan_of;
 use clap::Args;
-use inferometer::report::Report;
-use inferometer::stored::plan_of;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_report::{plan_toml, terminal};
 use inferometer_run::outputs::DEFAULT_FOLDER;
@@ -14,8 +14,8 @@ use inferometer_store::{Note, RunKind, Store, StoredRun};
 use serde_json::{Value, json};
 
 use super::runs::{row_json, what};
-use crate::console::{colour, tell};
-use crate::exit::{Failure, print};
+use crate::command_line::console::{colour, tell};
+use crate::command_line::exit::{Failure, print};
 
 /// The flags of `show`.
 #[derive(Args)]

@@ -9,9 +9,9 @@ use inferometer_http::pages::{Access, ServeError, serve};
 use inferometer_store::{Store, StoreError};
 use inferometer_web::Site;
 
-use crate::console::tell;
-use crate::exit::{Failure, print};
-use crate::lifeline;
+use crate::command_line::console::tell;
+use crate::command_line::exit::{Failure, print};
+use crate::command_line::lifeline;
 
 /// The flags of `web`.
 #[derive(Args)]

@@ -15,7 +15,7 @@ use inferometer_net::Waker;
 use inferometer_net::thread::spawn;
 use inferometer_run::LiveState;
 
-use crate::exit::Failure;
+use crate::command_line::exit::Failure;
 
 /// An address that answers scrapes; ends with this value.
 pub struct Exposed {

@@ -215,7 +215,9 @@ mod tests {
     use inferometer_run::{Event, PassEnded};
 
     use super::*;
-    use crate::live_fixture::{live_state, pass_started, record, run_started, saturated};
+    use crate::command_line::live_fixture::{
+        live_state, pass_started, record, run_started, saturated,
+    };
 
     fn value(text: &str, name: &str) -> f64 {
         let found: Vec<Metric<'_>> = metrics(text).filter(|metric| metric.name == name).collect();

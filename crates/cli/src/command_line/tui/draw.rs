@@ -102,7 +102,7 @@ mod tests {
 
     use super::super::view::Watcher;
     use super::*;
-    use crate::live_fixture::live_state;
+    use crate::command_line::live_fixture::live_state;
 
     fn drawn(view: &View, lines: &[String], (width, height): (u16, u16)) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();

@@ -23,8 +23,8 @@ use ratatui::crossterm::terminal::{
 use inferometer_net::thread::spawn;
 use inferometer_run::LiveState;
 
-use crate::exit::Failure;
-use crate::{console, interrupt};
+use crate::command_line::exit::Failure;
+use crate::command_line::{console, interrupt};
 use view::Watcher;
 
 /// How often it is drawn.

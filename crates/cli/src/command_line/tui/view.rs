@@ -194,7 +194,7 @@ mod tests {
     use inferometer_run::{Event, Events};
 
     use super::*;
-    use crate::live_fixture::{live_state, pass_started, saturated};
+    use crate::command_line::live_fixture::{live_state, pass_started, saturated};
 
     #[test]
     fn a_view_shows_the_live_state() {

@@ -1,0 +1,94 @@
+//! The command line of Inferometer: arguments in, exit code out. What a command does is in the
+//! library; how it is printed is in `command`.
+
+mod console;
+mod exit;
+
+mod interrupt;
+mod lifeline;
+mod not_text;
+mod program;
+
+mod consent;
+mod progress;
+mod prometheus;
+mod terminal;
+mod tui;
+
+mod command;
+
+#[cfg(test)]
+mod live_fixture;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{CommandFactory, FromArgMatches, Parser};
+
+/// Measures how fast LLM serving engines are, and says how wrong its own numbers can be.
+#[derive(Parser)]
+#[command(name = "inferometer", version, about, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: command::Command,
+}
+
+/// Does what the arguments say, of which the first is the name of the program, and gives the exit
+/// code. Prints results to standard output, and progress and errors to standard error. `program` is
+/// the file that starts this program, for the processes that it starts; absent: the file of this
+/// process.
+///
+/// It takes the signals of the process, and a second interruption ends the process: a process calls
+/// it once, as the last thing that it does.
+pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
+    inferometer_net::fail_writes_beyond_file_limit();
+    if let Some(file) = program {
+        program::is(file);
+    }
+    console::arguments_are(&arguments);
+    let parsed = command()
+        .try_get_matches_from(&arguments)
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    match parsed.map(|arguments| arguments.command.run()) {
+        Ok(Ok(())) => 0,
+        Ok(Err(failure)) => {
+            failure.print();
+            failure.code()
+        }
+        Err(error) => refuse(&error, &arguments),
+    }
+}
+
+/// Every command with its flags.
+fn command() -> clap::Command {
+    with_negative_numbers(Arguments::command())
+}
+
+/// Prints help, or what is wrong with the arguments, and gives the exit code. A key among these is
+/// not repeated.
+fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
+    if let Some(why) = not_text::refusal(error, arguments.get(1..).unwrap_or_default()) {
+        let failure = exit::Failure::usage(why);
+        failure.print();
+        return failure.code();
+    }
+    let text = error.to_string();
+    if error.use_stderr() && console::secrets().is_in(&text) {
+        console::tell(text.trim_end());
+    } else if error.print().is_err() {
+        // The reader of help has gone away: nobody is left to tell.
+    }
+    u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+/// What looks like a number is a value and no flag, so that one out of range is refused as that.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes = |argument: clap::Arg| {
+        let some = argument.get_num_args().is_none_or(|range| range.takes_values());
+        match argument.get_action().takes_values() && some {
+            true => argument.allow_negative_numbers(true),
+            false => argument,
+        }
+    };
+    command.mut_args(takes).mut_subcommands(with_negative_numbers)
+}
