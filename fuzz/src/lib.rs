@@ -1,5 +1,5 @@
 //! What each fuzz target holds on any bytes: one function a target. The targets in `fuzz_targets/` feed them from
-//! the fuzzer, and `crates/cli/tests/fuzz_corpora.rs` from the files in `seeds/`.
+//! the fuzzer, and `crates/cli/tests/fuzz_seeds.rs` from the files in `seeds/`.
 
 pub mod data_set;
 pub mod engine;

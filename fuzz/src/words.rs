@@ -1,4 +1,4 @@
-//! A tokenizer of one token per word: the targets do not test tokenizers.
+//! A tokenizer of one token per word, where tokenizers are not what is tested.
 
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
 

@@ -1,6 +1,7 @@
-//! Latencies in which every request that failed counts as one that never ended: the percentiles of
-//! all planned requests, and not of those alone that got through. A server that turns requests away
-//! keeps the latencies of the others short; here it cannot.
+//! Latencies of all planned requests. A failed request has an infinite latency.
+//!
+//! Without this, a server that refuses requests looks fast, because only the requests that it
+//! completed are counted.
 
 use std::collections::BTreeMap;
 

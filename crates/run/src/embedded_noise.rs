@@ -7,9 +7,9 @@ use inferometer_stats::seed::{below, rng};
 use crate::context::Context;
 use crate::error::PlanError;
 
-/// The noise that the plan asks for, with a seed: its own, else one that follows from the run's seed
-/// and salt, so that each run has other noise and one with the same salt has the same. Servers and
-/// rounds of a group differ too.
+/// The noise of the plan, with a seed. Without a seed of its own it gets one from the run's seed, the
+/// salt, and the server and round of a group. So two runs with the same salt have the same noise, and
+/// all others differ.
 ///
 /// # Errors
 /// When what the plan says is no noise.

@@ -1,10 +1,11 @@
-//! What is measured of a difference under a design, as linear algebra over the repeats in the order
-//! of time: which contrasts show the difference and nothing that drifts, and which show noise
-//! alone. It knows orders and no figures.
+//! How a difference is estimated from repeats in the order of time. The order of the two servers
+//! gives contrasts, which are weighted sums of the repeats. One kind shows the difference, without
+//! any linear drift. The other kind shows noise alone. Only the order is used here, no figure.
 //!
-//! The contrasts are orthonormal, so noise that is independent and normal is so in them too. Noise
-//! whose neighbours are alike (of first order) is not: the worst that it can do to a design is
-//! computed from the design, and the error is widened by it.
+//! The contrasts are orthonormal: where the noise of the repeats is independent and normal, that of
+//! the contrasts is too. Where each repeat is like the one before it (autocorrelation of first
+//! order), it is not. For each order the largest effect of such noise is computed, and the error is
+//! widened by it.
 
 use super::order::Order;
 

@@ -2,12 +2,14 @@
 //! random, all alike, and the largest difference that comes out each time is what a real one must
 //! beat.
 //!
-//! That is the step-down procedure of Westfall and Young (Resampling-Based Multiple Testing, 1993,
-//! algorithm 4.1) with the statistic of Student, over rotations (Langsrud, Rotation tests, 2005)
-//! instead of exchanged labels: labels that may only be exchanged within four rounds can be so in 16
-//! ways, of which none is rarer than 5 %. Of independent normal noise the contrasts are as likely
-//! in every direction, so it is exact for any number of rounds; figures that move together cost
-//! nothing; and the chance of any false alarm among all rows is what is promised.
+//! The procedure is the step-down one of Westfall and Young (Resampling-Based Multiple Testing,
+//! 1993, algorithm 4.1). Its statistic is Student's t. It promises the chance of any false alarm
+//! among all rows. Figures that move together do not make it stricter.
+//!
+//! A permutation test would exchange the labels of two repeats. Four rounds allow 16 exchanges, so
+//! that no result is rarer than 5 %. Rotations (Langsrud, Rotation tests, 2005) have no such limit:
+//! where the noise is independent and normal, the contrasts point in every direction with the same
+//! chance. The test is then exact for any number of rounds.
 //!
 //! A row's noise is its own: repeats of a real server scatter ten times as much in one cell as in
 //! the next, so a variance that is drawn towards that of other cells hides what quiet ones show.

@@ -49,9 +49,10 @@ pub(crate) struct OfMean {
     pub effective: f64,
 }
 
-/// Requests that met an empty server all at once and were served in order, in steps of several
-/// prompts: each waits for the prompts up to the end of its step, so that the time of a prompt is what
-/// varies, not the values.
+/// The first requests of a closed loop. They are sent at once to an idle server, which processes
+/// their prompts in order, several in each step. A request waits until the end of the step that has
+/// its prompt. So the waits grow from request to request by design; what varies by chance is the time
+/// that the server takes for one prompt.
 struct Wave {
     requests: usize,
     /// Of each step, how many prompts it served and how many requests waited for it.
@@ -142,10 +143,12 @@ impl<'a> Series<'a> {
         is_known.then_some(OfMean { interval: [mean - half, mean + half], effective })
     }
 
-    /// The shares of the values, of a percentile `share`, between whose quantiles it lies in 95 of 100
-    /// passes: `below[i]` is how much of the weight of the i-th of the parts that were given is not
-    /// above `value`, the percentile of this pass. Shares beyond 0 and 1 are possible: then there is no interval. `effective` is
-    /// that of the mean.
+    /// The 95 % interval of a percentile, as two shares: its ends are the quantiles of all values at
+    /// these shares. A share below 0 or above 1 means that the interval has no such end.
+    ///
+    /// `share` is that of the percentile (0.9 for p90), and `value` is the percentile of this pass.
+    /// `below[i]` is how much of the weight of part `i` has values up to `value`. `effective` is the
+    /// effective number of requests, as the mean has it.
     pub(crate) fn shares(
         &self,
         share: f64,

@@ -9,7 +9,6 @@ use inferometer_engine::{Engine, EngineConfig};
 use inferometer_http::Server;
 use inferometer_model::request::{Prompt, Request, Sampling};
 use inferometer_model::time::Nanos;
-use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
 use inferometer_net::virtual_net::{VirtualNet, hosts, play};
 use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake};
 use inferometer_wire::dialect::dialect;
@@ -17,26 +16,7 @@ use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::{Piece, ResponseParser, request_head};
 use serde_json::Value;
 
-/// One token per word.
-pub struct Words;
-
-impl Tokenizer for Words {
-    fn name(&self) -> String {
-        "words".to_owned()
-    }
-
-    fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
-        Ok(text.split_whitespace().map(|word| word.len() as u32).collect())
-    }
-
-    fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
-        Ok(ids.iter().map(|id| format!(" w{id}")).collect())
-    }
-
-    fn plain_ids(&self) -> &[u32] {
-        &[1, 2, 3, 4, 5, 6, 7, 8, 9]
-    }
-}
+use crate::words::Words;
 
 /// What a client does on one connection, and what it hears.
 #[derive(Default)]
@@ -182,7 +162,7 @@ pub fn with_engine(
     calls: Vec<Call>,
 ) -> Vec<Call> {
     let engine = Engine::new(engine).expect("the defaults run");
-    let front = Front::new(engine, config, Arc::new(Words)).expect("a front");
+    let front = Front::new(engine, config, Arc::new(Words::new())).expect("a front");
     let mut late = Late { front: Server::new(front), by };
     let mut hosts = hosts(2);
     let (mut server, client) = (hosts.remove(1), hosts.remove(0));

@@ -8,5 +8,6 @@ mod http;
 mod messages;
 mod native;
 mod sse;
+mod sse_items;
 mod support;
 mod template;

@@ -5,26 +5,10 @@ use std::convert::Infallible;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use inferometer_wire::sse::{Decoder, SseError, SseItem};
+use inferometer_wire::sse::{Decoder, SseError};
 use proptest::prelude::*;
 
-/// A message as (event, data), or a comment as none.
-type Item = Option<(String, String)>;
-
-fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Item>, bool) {
-    let mut decoder = Decoder::new();
-    let mut items = Vec::new();
-    for piece in pieces {
-        let mut sink = |item: SseItem<'_>| {
-            items.push(match item {
-                SseItem::Comment => None,
-                SseItem::Message { event, data } => Some((event.to_owned(), data.to_owned())),
-            });
-        };
-        decoder.push(piece, &mut sink).expect("no message is too long");
-    }
-    (items, decoder.finish())
-}
+use crate::sse_items::{Item, decode};
 
 fn whole(bytes: &[u8]) -> (Vec<Item>, bool) {
     decode([bytes])
