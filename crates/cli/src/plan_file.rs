@@ -117,6 +117,17 @@ fn with_replayed_plan(keys: Map<String, Value>) -> Result<Map<String, Value>, Pl
     Ok(sent)
 }
 
+/// The keys, where a single value that stands for a list is one of its length: `rate = 2` for
+/// `rate = [2]`.
+pub fn with_lists(keys: Map<String, Value>) -> Map<String, Value> {
+    let list = |(key, value): (String, Value)| {
+        let listed = Value::Array(vec![value.clone()]);
+        let is_list = wrong_kind(&key, &value).is_some() && wrong_kind(&key, &listed).is_none();
+        (key, if is_list { listed } else { value })
+    };
+    keys.into_iter().map(list).collect()
+}
+
 /// What is wrong with the kind of a value, if it is: each key is tried alone, so that every
 /// mistake is told. Values of headers are not repeated, for they may be secrets.
 fn wrong_kind(key: &str, value: &Value) -> Option<String> {

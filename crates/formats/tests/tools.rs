@@ -259,8 +259,11 @@ fn llama_bench_has_no_figure_of_ours_and_all_of_its_own() {
 #[test]
 fn what_is_wrong_in_a_file_is_told_with_its_name() {
     let mut file: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
+    let mut far = file.clone();
+    far["start_times"][1] = json!(4.6e11);
     file["itls"].as_array_mut().unwrap().pop();
     for (text, told) in [
+        (far.to_string(), "another unit than seconds"),
         ("{\"a\": 1}".to_owned(), "none of the fields"),
         ("{\"a\": 1".to_owned(), "neither a JSON document"),
         (file.to_string(), "`itls` has 3 values and `ttfts` 4"),

@@ -101,6 +101,6 @@ pub struct Card {
     pub memory_bytes: Option<u64>,
     /// Version of its driver.
     pub driver: Option<String>,
-    /// Who says so: `nvml`, `dcgm`, `sysfs`.
+    /// Who says so: `nvml`, `nvidia-smi`, `dcgm`, `sysfs`.
     pub source: String,
 }

@@ -2,6 +2,7 @@
 //! is no error; one that stops answering is. A new source is a file in `cards` and a line here.
 
 mod dcgm;
+mod nvidia_smi;
 mod nvml;
 mod sysfs;
 
@@ -92,10 +93,15 @@ pub fn select_cards(
     Ok(used.map(|source| Box::new(Selected { source, numbers: numbers.clone() }) as _).collect())
 }
 
-/// The cards of this machine: NVIDIA's by NVML, AMD's by the driver's files in `/sys`.
+/// The cards of this machine: NVIDIA's by NVML, or by `nvidia-smi` in a static binary; AMD's by the
+/// driver's files in `/sys`.
 pub fn local_cards() -> Vec<Box<dyn CardSource>> {
     let mut sources: Vec<Box<dyn CardSource>> = Vec::new();
-    if let Some(nvml) = nvml::NvmlCards::find() {
+    // What is linked statically cannot load a library that needs the system's C library.
+    if cfg!(target_feature = "crt-static") {
+        let found = nvidia_smi::SmiCards::find(Path::new("nvidia-smi"));
+        sources.extend(found.map(|cards| Box::new(cards) as Box<dyn CardSource>));
+    } else if let Some(nvml) = nvml::NvmlCards::find() {
         sources.push(Box::new(nvml));
     }
     if let Some(amd) = sysfs::AmdCards::find(Path::new("/sys/class/drm")) {

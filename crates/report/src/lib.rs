@@ -33,6 +33,7 @@ pub mod comparison;
 mod content;
 mod document;
 mod extra_tables;
+pub mod fragment;
 pub mod html;
 pub mod markdown;
 

@@ -10,11 +10,12 @@ mod mlflow;
 mod rows;
 mod vllm_bench;
 
-use inferometer_formats::export::Field;
+pub use inferometer_formats::export::form::Form;
+pub use inferometer_formats::export::{ExportError, Field, Kind, Value};
 
 pub use error::ExportRunError;
 pub use job::{Job, What};
-pub use rows::columns;
+pub use rows::{columns, rows};
 
 /// A form in which a run can be written.
 pub struct Format {

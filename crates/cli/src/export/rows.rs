@@ -75,38 +75,10 @@ fn write(
     is_text: bool,
     open: impl FnOnce(Sink, Head<'_>) -> Opened,
 ) -> Result<(), ExportRunError> {
-    let cells = cells_of(job)?;
     let out = Out::new(job.out, is_text)?;
     let sink: Sink = Box::new(out.open()?);
     let run_id = job.run.row.id.as_str();
-    let written = (|| {
-        let (form, rows) = match job.what {
-            What::Requests => {
-                let head = Head { fields: REQUESTS.fields(), schema: REQUESTS.schema, run_id };
-                let mut form = open(sink, head)?;
-                let rows = requests(job, &mut *form)?;
-                (form, rows)
-            }
-            What::Events => {
-                let head = Head { fields: EVENTS.fields(), schema: EVENTS.schema, run_id };
-                let mut form = open(sink, head)?;
-                let rows = events(job, &mut *form)?;
-                (form, rows)
-            }
-            What::Cells => {
-                let rows = &cells;
-                let fields = rows.first().map(|row| fields_of(row)).unwrap_or_default();
-                let mut form = open(sink, Head { fields, schema: CELLS_SCHEMA, run_id })?;
-                for row in rows {
-                    let values: Vec<Value<'_>> = row.iter().map(|(_, value)| any(value)).collect();
-                    form.row(&values)?;
-                }
-                (form, rows.len() as u64)
-            }
-        };
-        form.finish()?;
-        Ok(rows)
-    })();
+    let written = rows_into(job, |head| open(sink, head));
     let written =
         out.close(written, job.say, |rows| format!("{} of run {run_id}", counted(*rows, "row")))?;
     if written == Some(0) {
@@ -115,6 +87,55 @@ fn write(
         ));
     }
     Ok(())
+}
+
+/// Hands the rows of a run to a form of the caller's, which is opened with their columns, and gives
+/// their number. `say` is told where the log was cut.
+///
+/// # Errors
+/// When the run has no such rows or cannot be read, and what the form fails with.
+pub fn rows(
+    run: &StoredRun,
+    what: What,
+    say: &dyn Fn(&str),
+    open: impl FnOnce(Vec<Field>) -> Box<dyn Form>,
+) -> Result<u64, ExportRunError> {
+    let job = Job { run, notes: &[], what, pass: None, out: None, say };
+    rows_into(&job, |head| Ok(open(head.fields))).map_err(|failed| match failed {
+        Failed::Export(error) => ExportRunError::write(error),
+        Failed::Source(error) => error,
+    })
+}
+
+fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64, Failed> {
+    let cells = cells_of(job)?;
+    let run_id = job.run.row.id.as_str();
+    let (form, rows) = match job.what {
+        What::Requests => {
+            let head = Head { fields: REQUESTS.fields(), schema: REQUESTS.schema, run_id };
+            let mut form = open(head)?;
+            let rows = requests(job, &mut *form)?;
+            (form, rows)
+        }
+        What::Events => {
+            let head = Head { fields: EVENTS.fields(), schema: EVENTS.schema, run_id };
+            let mut form = open(head)?;
+            let rows = events(job, &mut *form)?;
+            (form, rows)
+        }
+        What::Cells => {
+            let rows = &cells;
+            let fields = rows.first().map(|row| fields_of(row)).unwrap_or_default();
+            let mut form = open(Head { fields, schema: CELLS_SCHEMA, run_id })?;
+            for row in rows {
+                let values: Vec<Value<'_>> = row.iter().map(|(_, value)| any(value)).collect();
+                form.row(&values)?;
+            }
+            (form, rows.len() as u64)
+        }
+    };
+    form.finish()?;
+    Ok(rows)
 }
 
 /// The rows of figures, where they are asked for; else the run must have records, which rows are

@@ -12,6 +12,7 @@ mod hostile;
 mod instrument;
 mod launch;
 mod loads;
+mod manual;
 mod observe;
 mod outcomes;
 mod predict;

@@ -13,7 +13,7 @@ use serde_json::Value;
 use modules::Modules;
 
 /// Which crates of the workspace each crate may depend on.
-const MAY_DEPEND_ON: [(&str, &[&str]); 23] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 24] = [
     ("model", &[]),
     ("stats", &[]),
     ("load", &["model", "stats"]),
@@ -65,6 +65,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 23] = [
             "run", "check", "predict", "web",
         ],
     ),
+    ("python", &["model", "plan", "report", "store", "run", "cli"]),
 ];
 
 /// Code that only the listed files may contain, each file by its crate and its path in it.

@@ -5,7 +5,7 @@ use super::dtype::Dtype;
 use crate::error::EngineError;
 use crate::model::{ModelSpec, model};
 use crate::noise::Noise;
-use crate::profile::{Profile, default_profile};
+use crate::profile::{Profile, default_profile, profile};
 use crate::weights::Weights;
 
 /// A model under a profile, and the engine's arguments; absent ones are resolved as vLLM 0.2.x
@@ -68,8 +68,16 @@ impl EngineConfig {
     /// # Errors
     /// When there is no such model.
     pub fn of_model(name: &str) -> Result<Self, EngineError> {
-        let model = model(name)?;
-        let profile = default_profile(&model)?;
+        Self::of(name, None)
+    }
+
+    /// A model by name or path, under a profile by name or file, or the model's own.
+    ///
+    /// # Errors
+    /// When there is no such model or profile.
+    pub fn of(model_name: &str, profile_name: Option<&str>) -> Result<Self, EngineError> {
+        let model = model(model_name)?;
+        let profile = profile_name.map_or_else(|| default_profile(&model), profile)?;
         Ok(Self::new(model, profile))
     }
 }

@@ -10,6 +10,8 @@ use inferometer_model::record::Record;
 use inferometer_model::request::sha256_hex;
 use inferometer_model::target::{Environment, Target, Tool};
 
+use crate::import::error::ImportError;
+
 /// The file that is imported.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
@@ -40,6 +42,11 @@ pub struct PassRecords {
 impl Source {
     pub(crate) fn new(file: &str, bytes: &[u8]) -> Self {
         Self { file: file.to_owned(), sha256: sha256_hex(bytes) }
+    }
+
+    /// The error of a part of this file that does not conform to its format.
+    pub(crate) fn malformed(&self, format: &'static str, what: String) -> ImportError {
+        ImportError::Malformed { file: self.file.clone(), format, what }
     }
 
     /// The origin of the results of this file.

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use inferometer_engine::profile::profile;
-use inferometer_engine::{Dtype, EngineConfig, Weights, model};
+use inferometer_engine::{Dtype, EngineConfig, Weights};
 use serde::Serialize;
 
 use super::run_flags::given;
@@ -100,10 +99,8 @@ pub fn config(
     profile_name: Option<&str>,
     flags: &EngineFlags,
 ) -> Result<EngineConfig, Failure> {
-    let model = model::model(model_name.unwrap_or("chatglm3-6b")).map_err(Failure::usage)?;
-    let profile_name = profile_name.unwrap_or(&model.default_profile);
-    let profile = profile(profile_name).map_err(Failure::usage)?;
-    let mut config = EngineConfig::new(model, profile);
+    let model_name = model_name.unwrap_or("chatglm3-6b");
+    let mut config = EngineConfig::of(model_name, profile_name).map_err(Failure::usage)?;
     flags.apply(&mut config)?;
     config.resolve().map_err(Failure::usage)?;
     Ok(config)

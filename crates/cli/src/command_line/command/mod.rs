@@ -4,6 +4,7 @@ mod calibrate;
 mod check;
 mod check_part;
 mod compare;
+mod completions;
 mod dialects;
 mod engine;
 mod engine_flags;
@@ -12,6 +13,7 @@ mod fetch;
 mod findings;
 mod import;
 mod load_flags;
+mod manual;
 mod metrics;
 mod models;
 mod predict;
@@ -81,6 +83,10 @@ pub enum Command {
     Presets(presets::PresetsArgs),
     /// List the models and profiles of the embedded engine.
     Models,
+    /// Print what a shell needs to complete commands and flags.
+    Completions(completions::CompletionsArgs),
+    /// Write the manual pages into a folder.
+    Manual(manual::ManualArgs),
     /// A process of a check.
     #[command(hide = true)]
     CheckPart(check_part::PartArgs),
@@ -121,6 +127,8 @@ impl Command {
             Self::Dialects => dialects::dialects(),
             Self::Presets(arguments) => presets::presets(&arguments),
             Self::Models => models::models(),
+            Self::Completions(arguments) => completions::completions(&arguments),
+            Self::Manual(arguments) => manual::manual(&arguments),
         }
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::command_line::console::tell;
 use crate::command_line::exit::{Failure, print};
+use crate::stored::row_json;
 
 /// The flags of `runs`.
 #[derive(Args)]
@@ -144,31 +145,4 @@ pub fn what(run: &RunRow) -> String {
         _ => {}
     }
     text
-}
-
-/// A run as documents have it.
-pub fn row_json(run: &RunRow) -> Value {
-    json!({
-        "run_id": run.id,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
-        "state": run.state.name(),
-        "kind": run.kind.name(),
-        "model": run.model,
-        "engine": run.engine,
-        "engine_version": run.engine_version,
-        "card": run.card,
-        "simulated": run.simulated,
-        "predicted": run.predicted,
-        "imported_from": run.imported_from,
-        "missing": run.missing,
-        "imported_section": run.imported_section,
-        "validity": run.validity,
-        "cells": run.cells,
-        "input_lengths": run.grid.map(|grid| grid.input_lengths),
-        "output_lengths": run.grid.map(|grid| grid.output_lengths),
-        "most_requests_per_s": run.grid.and_then(|grid| grid.requests_per_s),
-        "most_output_tokens_per_s": run.grid.and_then(|grid| grid.output_tokens_per_s),
-        "tags": run.tags,
-    })
 }

@@ -13,9 +13,10 @@ use inferometer_run::outputs::DEFAULT_FOLDER;
 use inferometer_store::{Note, RunKind, Store, StoredRun};
 use serde_json::{Value, json};
 
-use super::runs::{row_json, what};
+use super::runs::what;
 use crate::command_line::console::{colour, tell};
 use crate::command_line::exit::{Failure, print};
+use crate::stored::row_json;
 
 /// The flags of `show`.
 #[derive(Args)]

@@ -70,7 +70,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let target = target(model.unwrap_or("unknown"), urls.first().and_then(Value::as_str), dialect);
     let mut imported = source.imported(FORMAT);
     imported.measured_at = document.words("start_time").map(str::to_owned);
-    let (mut cells, stated, records) = cells(vec![pass]);
+    let (mut cells, stated, records) =
+        cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what))?;
     let pass = &mut cells[0].passes[0];
     let of = |name: &str| Ok(distribution(&document, name, "avg", in_ms(&document, name)?));
     *pass.latencies.entry(&ttft::FROM_SENT) = of("time_to_first_token")?;
@@ -143,7 +144,8 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
     let mut imported = source.imported(RECORDS);
     imported.measured_at =
         i64::try_from(origin_ns).ok().map(inferometer_model::calendar::rfc3339).map(of_client);
-    let (cells, stated, records) = cells(vec![pass]);
+    let (cells, stated, records) =
+        cells(vec![pass]).map_err(|what| source.malformed(RECORDS, what))?;
     imported.passes = stated;
     let target = target("unknown", None, "unknown");
     Ok(vec![Import { summary: summary(imported, target, cells, findings), records }])

@@ -50,7 +50,7 @@ impl<'a> Document<'a> {
     }
 
     pub fn malformed(&self, what: String) -> ImportError {
-        ImportError::Malformed { file: self.source.file.clone(), format: self.format, what }
+        self.source.malformed(self.format, what)
     }
 
     /// A part of the document, with the same source.

@@ -72,7 +72,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
             inferometer_model::calendar::rfc3339((seconds * 1e9) as i64)
         )
     });
-    let (mut cells, stated, records) = cells(passes);
+    let (mut cells, stated, records) =
+        cells(passes).map_err(|what| source.malformed(FORMAT, what))?;
     for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
         // Two arrivals of a request do not give the gaps between its tokens.
         *pass.latencies.entry(&itl::DEFINITION) = None;

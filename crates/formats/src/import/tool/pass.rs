@@ -66,9 +66,18 @@ pub(super) fn load(
     }
 }
 
+/// No test takes as long, in seconds: times that lie further apart are not in seconds.
+const MOST_SPAN_S: f64 = 1e9;
+
+/// Cells, stated figures and records.
+type Cells = (Vec<Cell>, Vec<Stated>, Vec<PassRecords>);
+
 /// Groups passes of equal lengths into cells, and returns the cells, the stated figures and the
 /// records. Passes are numbered in the order of the cells.
-pub(super) fn cells(passes: Vec<Pass>) -> (Vec<Cell>, Vec<Stated>, Vec<PassRecords>) {
+///
+/// # Errors
+/// When times lie so far apart that they cannot be seconds, as text.
+pub(super) fn cells(passes: Vec<Pass>) -> Result<Cells, String> {
     let mut by_lengths: Vec<((u32, u32), Vec<Pass>)> = Vec::new();
     for pass in passes {
         let lengths = lengths(&pass);
@@ -87,6 +96,7 @@ pub(super) fn cells(passes: Vec<Pass>) -> (Vec<Cell>, Vec<Stated>, Vec<PassRecor
             let repeat = repeats.entry(pass.plan.load().to_string()).or_default();
             *repeat += 1;
             let records = records(&pass, number);
+            check_span(&records)?;
             summaries.push(summary(&pass, &records, *repeat));
             all_stated.push(pass.stated);
             if !records.is_empty() && pass.has_instants {
@@ -100,7 +110,18 @@ pub(super) fn cells(passes: Vec<Pass>) -> (Vec<Cell>, Vec<Stated>, Vec<PassRecor
     if all_records.len() != all_stated.len() {
         all_records.clear();
     }
-    (cells, all_stated, all_records)
+    Ok((cells, all_stated, all_records))
+}
+
+fn check_span(records: &[Record]) -> Result<(), String> {
+    let last = records.iter().filter_map(|record| record.ended.or(record.send_start)).max();
+    let span_s = last.map_or(0.0, |last| last.0 as f64 / 1e9);
+    if span_s > MOST_SPAN_S {
+        return Err(format!(
+            "its requests span {span_s:.1e} s: their times have another unit than seconds, or are wrong"
+        ));
+    }
+    Ok(())
 }
 
 fn records(pass: &Pass, number: u32) -> Vec<Record> {

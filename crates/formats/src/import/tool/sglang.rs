@@ -67,7 +67,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
             .push(Finding::of(code::IMPORTED_MODEL_UNKNOWN, "the line does not name the model"));
     }
     findings.extend(failures(planned, complete, false));
-    let (mut cells, stated, records) = cells(vec![pass]);
+    let (mut cells, stated, records) =
+        cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what))?;
     if let Some(ttfts) = document.list("ttfts") {
         let failed = |at: usize| {
             let words = errors.and_then(|errors| errors.get(at)).and_then(Value::as_str);

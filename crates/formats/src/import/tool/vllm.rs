@@ -76,7 +76,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
             format!("the file states {complete} completed requests, and its lists have {listed}"),
         ));
     }
-    let (cells, stated, records) = cells(vec![pass]);
+    let (cells, stated, records) =
+        cells(vec![pass]).map_err(|what| source.malformed(FORMAT, what))?;
     imported.passes = stated;
     Ok(Import { summary: summary(imported, target, cells, findings), records })
 }

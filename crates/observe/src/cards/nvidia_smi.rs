@@ -1,0 +1,162 @@
+//! NVIDIA's cards by `nvidia-smi`, a program of their driver: for a static binary, which cannot load
+//! the driver's library. A call takes some 50 ms of a processor, where the library takes none.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use inferometer_model::sample::CardSample;
+use inferometer_model::target::Card;
+use inferometer_net::thread::spawn;
+
+use super::CardSource;
+
+/// What is asked for, in the order of the columns.
+const QUERY: &str = "--query-gpu=index,name,memory.total,driver_version,utilization.gpu,power.draw,\
+                     clocks.sm,memory.used";
+/// A driver that hangs is given up after this.
+const PATIENCE: Duration = Duration::from_secs(5);
+const MIB: u64 = 1 << 20;
+
+/// What came of a call: what it printed, or why there is nothing.
+type Answer = Result<String, String>;
+
+/// The cards that `nvidia-smi` lists.
+pub struct SmiCards {
+    program: PathBuf,
+    cards: Vec<Card>,
+    /// A call that has not ended. While it hangs in the driver, no further one is made.
+    pending: Option<Receiver<Answer>>,
+}
+
+impl SmiCards {
+    /// The cards, if there is the program and it lists any.
+    pub fn find(program: &Path) -> Option<Self> {
+        let mut found = Self { program: program.to_owned(), cards: Vec::new(), pending: None };
+        let listed = rows(&found.ask().ok()?);
+        found.cards = listed.into_iter().filter_map(|row| Some(row.ok()?.0)).collect();
+        (!found.cards.is_empty()).then_some(found)
+    }
+
+    fn ask(&mut self) -> Answer {
+        let answer = match self.pending.take() {
+            Some(pending) => pending,
+            None => call(&self.program)?,
+        };
+        match answer.recv_timeout(PATIENCE) {
+            Ok(answer) => answer,
+            Err(_) => {
+                self.pending = Some(answer);
+                Err(format!("no answer within {} s", PATIENCE.as_secs()))
+            }
+        }
+    }
+}
+
+impl CardSource for SmiCards {
+    fn cards(&self) -> Vec<Card> {
+        self.cards.clone()
+    }
+
+    fn sample(&mut self) -> Vec<Result<CardSample, String>> {
+        match self.ask() {
+            Ok(text) => rows(&text).into_iter().map(|row| Ok(row?.1)).collect(),
+            Err(why) => vec![Err(format!("nvidia-smi: {why}"))],
+        }
+    }
+}
+
+/// Calls the program on a thread of its own, which waits for its end.
+fn call(program: &Path) -> Result<Receiver<Answer>, String> {
+    let mut command = Command::new(program);
+    command.args([QUERY, "--format=csv,noheader,nounits"]).stdin(Stdio::null());
+    let (sender, receiver) = channel();
+    spawn(move || {
+        let answer = match command.output() {
+            Ok(output) if output.status.success() => {
+                String::from_utf8(output.stdout).map_err(|error| error.to_string())
+            }
+            Ok(output) => Err(output.status.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        // Whoever gave up waiting hears nothing.
+        let _ = sender.send(answer);
+    })
+    .map_err(|error| error.to_string())?;
+    Ok(receiver)
+}
+
+/// A card and its state for each line. What a card does not report (`[N/A]`) is absent.
+fn rows(text: &str) -> Vec<Result<(Card, CardSample), String>> {
+    text.lines().filter(|line| !line.trim().is_empty()).map(row).collect()
+}
+
+fn row(line: &str) -> Result<(Card, CardSample), String> {
+    let columns: Vec<&str> = line.split(',').map(str::trim).collect();
+    let &[index, name, memory, driver, utilisation, power, clock, used] = columns.as_slice() else {
+        return Err(format!("nvidia-smi: `{line}` has other columns than were asked for"));
+    };
+    let index = index.parse().map_err(|_| format!("nvidia-smi: `{index}` is not a number"))?;
+    let text = |value: &str| Some(value.to_owned()).filter(|value| !value.starts_with('['));
+    let number = |value: &str| value.parse::<f64>().ok().filter(|value| value.is_finite());
+    let bytes = |value: &str| value.parse::<u64>().ok().map(|mib| mib.saturating_mul(MIB));
+    let card = Card {
+        index,
+        name: text(name),
+        memory_bytes: bytes(memory),
+        driver: text(driver),
+        source: "nvidia-smi".to_owned(),
+    };
+    let sample = CardSample {
+        index,
+        utilisation: number(utilisation).map(|percent| percent / 100.0),
+        power_w: number(power),
+        clock_mhz: number(clock),
+        memory_bytes: bytes(used),
+        ..CardSample::default()
+    };
+    Ok((card, sample))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A program that prints this.
+    fn printing(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("nvidia-smi");
+        fs::write(&program, format!("#!/bin/sh\ncat <<'END'\n{text}END\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        (folder, program)
+    }
+
+    #[test]
+    fn cards_and_their_state_are_read_in_the_units_of_the_program() {
+        let line = "0, NVIDIA H100 80GB HBM3, 81559, 550.54.15, 87, 251.50, 1410, 1024\n\
+                    1, NVIDIA H100 80GB HBM3, 81559, 550.54.15, [N/A], [N/A], 1410, 0\n";
+        let (_folder, program) = printing(line);
+        let mut cards = SmiCards::find(&program).unwrap();
+        let known = cards.cards();
+        assert_eq!(known.len(), 2);
+        assert_eq!(known[1].name.as_deref(), Some("NVIDIA H100 80GB HBM3"));
+        assert_eq!(known[0].memory_bytes, Some(81_559 * MIB));
+        let samples: Vec<CardSample> = cards.sample().into_iter().map(Result::unwrap).collect();
+        assert_eq!(
+            (samples[0].utilisation, samples[0].power_w, samples[0].memory_bytes),
+            (Some(0.87), Some(251.5), Some(1 << 30))
+        );
+        assert_eq!((samples[1].utilisation, samples[1].power_w), (None, None));
+        assert_eq!(samples[1].clock_mhz, Some(1410.0));
+    }
+
+    #[test]
+    fn a_program_that_prints_something_else_or_is_not_there_has_no_cards() {
+        let (_folder, program) = printing("No devices were found\n");
+        assert!(SmiCards::find(&program).is_none());
+        assert!(SmiCards::find(Path::new("/nowhere/nvidia-smi")).is_none());
+    }
+}

@@ -1,0 +1,173 @@
+"""Measures how fast LLM serving engines are, and states how wrong its own numbers can be.
+
+>>> import inferometer as im
+>>> run = im.run(target="http://127.0.0.1:8000", input_lengths=[128], output_lengths=[128])
+>>> print(run.table())
+
+The keywords of :func:`run`, :func:`predict` and :func:`search` are the keys of a plan file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Mapping, Optional, Union
+
+from . import _inferometer
+from ._errors import (
+    InferometerError,
+    Interrupted,
+    PlanError,
+    RunError,
+    ShortfallError,
+    StoreError,
+)
+from ._program import program as _program
+from ._progress import Event, Progress, listener as _listener
+from ._run import Comparison, Group, PathLike, Run, Shortfall, Store
+
+__version__ = _inferometer.__version__
+__all__ = [
+    "Comparison",
+    "Event",
+    "Group",
+    "InferometerError",
+    "Interrupted",
+    "PlanError",
+    "Run",
+    "RunError",
+    "Shortfall",
+    "ShortfallError",
+    "Store",
+    "StoreError",
+    "compare",
+    "predict",
+    "run",
+    "search",
+]
+
+#: A plan: a file (TOML), or its keys.
+Plan = Union[PathLike, Mapping[str, Any], None]
+
+
+def run(
+    plan: Plan = None, *, progress: Progress = None, strict: bool = False, **keys: Any
+) -> Union[Run, Group]:
+    """Measures a server, or the embedded engine where no ``target`` is given.
+
+    The keywords are the keys of a plan file and win over those of ``plan``, which is a file or a
+    mapping. A plan with several servers, or with rounds, gives a :class:`Group`.
+
+    ``progress`` is a function that is called with each event (a ``dict`` whose key ``event`` is
+    ``message``, ``warning``, ``run_started``, ``prompts_started``, ``warm_up_started``,
+    ``pass_started``, ``progress``, ``pass_ended``, ``finding`` or ``run_ended``), ``True`` for a
+    line or a bar, ``False`` for nothing. Without it there is a bar in notebooks, and a line where
+    standard error is a terminal. With ``strict`` a suspect run has a shortfall.
+
+    Python's lock is released while it measures. Ctrl-C ends the run, keeps what was recorded, and
+    raises :class:`Interrupted`; a second one raises ``KeyboardInterrupt`` at once.
+
+    Raises :class:`PlanError` with every mistake of the plan before anything is sent, and
+    :class:`RunError` when it cannot be carried out. Failed requests and missed objectives raise
+    nothing: see :attr:`Run.shortfall` and :meth:`Run.check`.
+    """
+    file, text = _split(plan, keys)
+    document, interrupted = _inferometer.run(text, file, _program(), strict, _listener(progress))
+    if '"group":' in document[:10]:
+        group = Group(json.loads(document))
+        if interrupted:
+            raise KeyboardInterrupt(f"the group was interrupted; its runs are in {group.folder}")
+        return group
+    measured = Run._of_document(document)
+    if interrupted:
+        message = measured.shortfall.message if measured.shortfall else "interrupted"
+        raise Interrupted(message, measured)
+    return measured
+
+
+def predict(
+    plan: Plan = None, *, against: Union[Run, PathLike, None] = None, **keys: Any
+) -> Run:
+    """Predicts a plan by the embedded engine in virtual time. Nothing is sent, and nobody waits.
+
+    ``against`` is a published table (Markdown) or a stored run: its grid and numbers of requests are
+    predicted, and the report has the differences.
+    """
+    file, text = _split(plan, keys)
+    return Run._of_document(_inferometer.predict(text, file, _name(against)))
+
+
+def search(
+    plan: Plan = None,
+    *,
+    predict: bool = False,
+    progress: Progress = None,
+    **keys: Any,
+) -> Run:
+    """Looks for the highest rate or concurrency that meets the objectives ``slo``.
+
+    The keys of the table ``[search]`` of a plan stand in ``search``, as in
+    ``search={"over": "concurrency"}``. With ``predict`` it is played in virtual time. The answers are
+    in ``run.summary["searches"]``.
+    """
+    keys.setdefault("search", {})
+    if predict:
+        file, text = _split(plan, keys)
+        return Run._of_document(_inferometer.predict_search(text, file))
+    found = run(plan, progress=progress, **keys)
+    assert isinstance(found, Run), "a search is of one server"
+    return found
+
+
+def compare(
+    baseline: Union[Run, PathLike],
+    contender: Union[Run, PathLike],
+    *,
+    margin: float = 0.05,
+    gate: Optional[str] = None,
+    seed: int = 0,
+    store: Optional[PathLike] = None,
+) -> Comparison:
+    """Compares a result with a baseline, figure by figure.
+
+    Each is a :class:`Run`, the name of a stored run, several names with commas between them, or the
+    file of a result. Differences within ``margin``, a share, do not matter. ``gate`` has conditions
+    such as ``"output_tokens_per_s>-3%,ttft_p99<+5%"``.
+    """
+    stores = {os.fspath(one.store) for one in (baseline, contender) if isinstance(one, Run)}
+    if store is not None:
+        stores = {os.fspath(store)}
+    if len(stores) > 1:
+        raise PlanError(["the runs are in different stores: export one and import it into the other"])
+    where = stores.pop() if stores else "inferometer.db"
+    names = (_name(baseline) or "", _name(contender) or "")
+    return Comparison(_inferometer.compare(*names, where, margin, gate, seed))
+
+
+def _split(plan: Plan, keys: Mapping[str, Any]) -> tuple[Optional[str], str]:
+    """The file of a plan, and the keys beside it as JSON."""
+    if plan is None or isinstance(plan, Mapping):
+        file, keys = None, {**(plan or {}), **keys}
+    else:
+        file = os.fspath(plan)
+    try:
+        return file, json.dumps(keys, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise PlanError([f"the keys of the plan: {error}"]) from None
+
+
+def _plain(value: Any) -> Any:
+    """A value of another type as JSON has it: paths as text, numbers of NumPy as numbers."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, (range, set, frozenset)):
+        return list(value)
+    raise TypeError(f"{value!r} has no place in a plan")
+
+
+def _name(of: Union[Run, PathLike, None]) -> Optional[str]:
+    if of is None:
+        return None
+    return of.id if isinstance(of, Run) else os.fspath(of)

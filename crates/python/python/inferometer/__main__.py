@@ -1,0 +1,16 @@
+"""The command: ``inferometer`` and ``python -m inferometer``."""
+
+import sys
+
+from . import _inferometer
+from ._program import program
+
+
+def main() -> int:
+    """Does what the arguments of this process say, and gives the exit code."""
+    arguments = ["inferometer", *sys.argv[1:]]
+    return _inferometer.main(arguments, program())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

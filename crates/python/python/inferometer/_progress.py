@@ -1,0 +1,92 @@
+"""Progress of a run: a line on a terminal, a bar in a notebook, or a function of the caller's."""
+
+from __future__ import annotations
+
+import html
+import json
+import sys
+from typing import Any, Callable, Optional, Union
+
+#: What happens in a run; the key ``event`` says what. See ``help(inferometer.run)``.
+Event = dict[str, Any]
+Progress = Union[bool, None, Callable[[Event], None]]
+
+
+def listener(progress: Progress) -> Optional[Callable[[str], None]]:
+    """A function for the events of a run, or none where nobody wants to hear."""
+    if progress is False:
+        return None
+    if callable(progress):
+        return lambda text: progress(json.loads(text))
+    if _in_notebook():
+        return _Bar().hear
+    if progress or sys.stderr.isatty():
+        return _Line().hear
+    return None
+
+
+def _in_notebook() -> bool:
+    # Who has a notebook has imported IPython.
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return shell is not None and getattr(shell, "kernel", None) is not None
+
+
+def _share(event: Event) -> Optional[float]:
+    return event["ended"] / event["requests"] if event["requests"] else None
+
+
+def _words(event: Event) -> str:
+    of = f"/{event['requests']}" if event["requests"] else ""
+    return f"{event['label']}: {event['ended']}{of} requests"
+
+
+class _Line:
+    """A line that is written again; messages stand above it."""
+
+    def __init__(self) -> None:
+        self._shown = 0
+
+    def hear(self, text: str) -> None:
+        event = json.loads(text)
+        if event["event"] == "progress":
+            self._write(_words(event), end="")
+        elif event["event"] in ("message", "warning"):
+            self._write(event["text"], end="\n")
+        elif event["event"] == "pass_ended":
+            rate = event["output_tokens_per_s"] or 0
+            self._write(f"{event['label']}: {rate:.1f} tokens/s", end="\n")
+
+    def _write(self, words: str, end: str) -> None:
+        blank = " " * max(self._shown - len(words), 0)
+        back = "\r" if self._shown else ""
+        self._shown = 0 if end else len(words)
+        print(f"{back}{words}{blank}", end=end, file=sys.stderr, flush=True)
+
+
+class _Bar:
+    """A bar that a notebook draws, and the lines of what has ended above it."""
+
+    def __init__(self) -> None:
+        from IPython.display import HTML, display
+
+        self._html = HTML
+        self._lines: list[str] = []
+        self._display = display(HTML(""), display_id=True)
+
+    def hear(self, text: str) -> None:
+        event = json.loads(text)
+        bar = ""
+        if event["event"] == "progress":
+            share = _share(event)
+            value = "" if share is None else f' value="{share:.4f}"'
+            bar = f"<progress{value}></progress> {html.escape(_words(event))}"
+        elif event["event"] == "warning":
+            self._lines.append(f"warning: {event['text']}")
+        elif event["event"] == "pass_ended":
+            rate = event["output_tokens_per_s"] or 0
+            self._lines.append(f"{event['label']}: {rate:.1f} tokens/s")
+        elif event["event"] != "run_ended":
+            return
+        above = "".join(f"<div>{html.escape(line)}</div>" for line in self._lines)
+        self._display.update(self._html(above + bar))

@@ -1,0 +1,207 @@
+"""Runs: measured, predicted or read from a store."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple, Optional, Union
+
+from . import _inferometer
+from ._errors import ShortfallError
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Shortfall(NamedTuple):
+    """What the results of a run fall short of."""
+
+    #: ``interrupted``, ``failed``, ``objective`` or ``suspect``.
+    kind: str
+    #: What it is, in a sentence.
+    message: str
+
+
+class Run:
+    """A run in a store, with its results."""
+
+    def __init__(
+        self,
+        run_id: str,
+        store: PathLike,
+        summary: dict[str, Any],
+        folder: Optional[PathLike] = None,
+        shortfall: Optional[Shortfall] = None,
+    ) -> None:
+        #: Its name in the store.
+        self.id = run_id
+        #: The database.
+        self.store = Path(store)
+        #: The results, as ``summary.json`` of its report has them.
+        self.summary = summary
+        #: The folder of its report, where one was written.
+        self.folder = Path(folder) if folder is not None else None
+        #: What the results fall short of, of several things the gravest; absent: of nothing.
+        self.shortfall = shortfall
+
+    @classmethod
+    def _of_document(cls, text: str) -> Run:
+        document = json.loads(text)
+        head = document["run"]
+        shortfall = head["shortfall"] and Shortfall(**head["shortfall"])
+        return cls(head["run_id"], head["store"], document["summary"], head["folder"], shortfall)
+
+    @property
+    def cells(self) -> list[dict[str, Any]]:
+        """The results of each pair of lengths: ``summary["cells"]``."""
+        return self.summary["cells"]
+
+    def check(self) -> Run:
+        """Raises :class:`ShortfallError` if the results fall short of what was asked for, as the
+        command ends with another exit code than 0. Gives the run otherwise."""
+        if self.shortfall is not None:
+            raise ShortfallError(*self.shortfall)
+        return self
+
+    def table(self, markdown: bool = False) -> str:
+        """The first table of the run as text, as the command prints it, or as Markdown."""
+        return _inferometer.table(self.store, self.id, markdown)
+
+    def requests(self) -> _inferometer.Rows:
+        """One row for each planned request, as an Arrow stream that may be read several times."""
+        return _inferometer.Rows(self.store, self.id, "requests")
+
+    def events(self) -> _inferometer.Rows:
+        """One row for each event of each stream, as an Arrow stream that may be read several times."""
+        return _inferometer.Rows(self.store, self.id, "events")
+
+    def figures(self) -> _inferometer.Rows:
+        """One row for each pass with all its figures, as an Arrow stream."""
+        return _inferometer.Rows(self.store, self.id, "cells")
+
+    def plan(self) -> dict[str, Any]:
+        """The plan that was measured, with nothing left open."""
+        return json.loads(_inferometer.run_document(self.store, self.id))["stored"]["plan"]
+
+    def report(self, out: Optional[PathLike] = None) -> Path:
+        """Makes the report again from the records, and gives its folder."""
+        return Path(_inferometer.write_report(self.store, self.id, out))
+
+    def __repr__(self) -> str:
+        target = self.summary["target"]
+        return f"<Run {self.id}: {target['model']}, {len(self.cells)} cells>"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return _inferometer.of_run(self.store, self.id)
+
+
+class Group:
+    """The runs of a plan with several servers or rounds."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        head, self.comparison = document["group"], document["comparison"]
+        store = head["store"]
+        #: The runs that were carried out, in their order.
+        self.runs = [Run(one["run_id"], store, one) for one in self.comparison["runs"]]
+        #: What went wrong, as ``{"server": ..., "message": ...}``.
+        self.failures: list[dict[str, str]] = head["failures"]
+        #: The folder of the comparison.
+        self.folder = Path(head["folder"])
+
+    def __repr__(self) -> str:
+        return f"<Group of {len(self.runs)} runs>"
+
+    def _repr_html_(self) -> str:
+        return "\n".join(run._repr_html_() for run in self.runs)
+
+
+class Store:
+    """A database of runs."""
+
+    def __init__(self, path: PathLike = "inferometer.db") -> None:
+        #: The database.
+        self.path = Path(path)
+
+    def runs(
+        self,
+        *,
+        model: Optional[str] = None,
+        engine: Optional[str] = None,
+        card: Optional[str] = None,
+        tags: Optional[list[str]] = None,
+        since: Optional[str] = None,
+        until: Optional[str] = None,
+        state: Optional[str] = None,
+        kind: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> list[dict[str, Any]]:
+        """The runs that fit, the oldest first, as ``inferometer runs --json`` lists them.
+
+        Names fit where they contain the text. Instants are UTC: ``2026-11-20`` or
+        ``2026-11-20T05:12``.
+        """
+        given = dict(
+            model=model,
+            engine=engine,
+            card=card,
+            tags=tags or [],
+            since=since,
+            until=until,
+            state=state,
+            kind=kind,
+            limit=limit,
+        )
+        return json.loads(_inferometer.runs(self.path, json.dumps(given)))
+
+    def run(self, name: str) -> Run:
+        """A run by its name, by the beginning of it, or by a tag."""
+        document = json.loads(_inferometer.run_document(self.path, name))
+        return Run(document["stored"]["row"]["run_id"], self.path, document["summary"])
+
+    def __getitem__(self, name: str) -> Run:
+        return self.run(name)
+
+    def __repr__(self) -> str:
+        return f"Store({os.fspath(self.path)!r})"
+
+
+class Comparison:
+    """A result compared with a baseline."""
+
+    def __init__(self, parts: tuple[str, str, str, str]) -> None:
+        document, self._text, self._markdown, self._html = parts
+        judged = json.loads(document)
+        #: The comparison with all its rows, as ``inferometer compare --json`` has it.
+        self.comparison: dict[str, Any] = judged["comparison"]
+        #: The conditions of the gate that are not met.
+        self.missed: list[str] = judged["missed"]
+        #: The conditions of the gate that more repeats would decide.
+        self.undecided: list[str] = judged["undecided"]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The figures that both have, each with its difference, interval and verdict."""
+        return self.comparison["rows"]
+
+    @property
+    def passed(self) -> Optional[bool]:
+        """Whether the gate is met; ``None`` where more repeats would decide it."""
+        if self.missed:
+            return False
+        return None if self.undecided else True
+
+    def table(self, markdown: bool = False) -> str:
+        """The comparison as text, as the command prints it, or as Markdown."""
+        return self._markdown if markdown else self._text
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {len(self.rows)} figures>"
+
+    def _repr_html_(self) -> str:
+        return self._html

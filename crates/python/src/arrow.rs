@@ -1,0 +1,243 @@
+//! Rows of a run as an Arrow stream, by the PyCapsule interface of Arrow: what pandas, polars, DuckDB
+//! and pyarrow read without a copy. The log is read on a thread of its own, a batch ahead of the
+//! reader, so that memory does not grow with the run.
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema, SchemaRef};
+use inferometer::export::{self, ExportError, Field, Form, Kind, Value, What};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::errors::Error;
+use crate::store::stored;
+
+/// Rows of a batch.
+const BATCH: usize = 1 << 16;
+/// The names that the interface gives its capsules.
+const STREAM: &CStr = c"arrow_array_stream";
+const SCHEMA: &CStr = c"arrow_schema";
+
+/// Rows of a run: one for each request, for each event of its streams, or for each pass.
+#[pyclass(frozen, module = "inferometer")]
+pub struct Rows {
+    store: PathBuf,
+    run: String,
+    what: What,
+}
+
+#[pymethods]
+impl Rows {
+    #[new]
+    fn new(store: PathBuf, run: String, what: &str) -> PyResult<Self> {
+        let what = match what {
+            "requests" => What::Requests,
+            "events" => What::Events,
+            "cells" => What::Cells,
+            other => {
+                let why = format!("`{other}`: there are rows of requests, events and cells");
+                return Err(Error::store(why).into());
+            }
+        };
+        Ok(Self { store, run, what })
+    }
+
+    /// The rows as a stream of record batches. The types of the columns are what they are: another
+    /// schema is not made.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface lets a producer that cannot cast ignore it.
+        drop(requested_schema);
+        let reader = py.detach(|| self.open())?;
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
+    }
+
+    /// The columns.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = py.detach(|| self.open())?.schema;
+        let schema = FFI_ArrowSchema::try_from(schema.as_ref()).map_err(Error::store)?;
+        PyCapsule::new_with_value(py, schema, SCHEMA)
+    }
+
+    fn __repr__(&self) -> String {
+        let what = format!("{:?}", self.what).to_lowercase();
+        format!("<{what} of run {}, an Arrow stream>", self.run)
+    }
+}
+
+impl Rows {
+    /// Begins to read; the columns are known from then on.
+    fn open(&self) -> Result<Reader, Error> {
+        let run = stored(&self.store, &self.run)?;
+        let what = self.what;
+        // One batch waits while the next is made.
+        let (sender, batches) = sync_channel(1);
+        thread::Builder::new()
+            .name("inferometer-rows".to_owned())
+            .spawn(move || {
+                let rows = sender.clone();
+                let open =
+                    |fields: Vec<Field>| -> Box<dyn Form> { Box::new(Batches::new(&fields, rows)) };
+                // A log that was cut has the rows before the cut, as every export of it.
+                if let Err(error) = export::rows(&run, what, &|_| (), open) {
+                    // A reader that has gone away needs no reason.
+                    let _ = sender.send(Sent::Failed(error.to_string()));
+                }
+            })
+            .map_err(Error::store)?;
+        match batches.recv() {
+            Ok(Sent::Schema(schema)) => Ok(Reader { schema, batches }),
+            Ok(Sent::Failed(why)) => Err(Error::Store(why)),
+            Ok(Sent::Batch(_)) | Err(_) => Err(Error::store("the rows cannot be read")),
+        }
+    }
+}
+
+/// What the thread that reads the log sends: the schema first.
+enum Sent {
+    Schema(SchemaRef),
+    Batch(RecordBatch),
+    Failed(String),
+}
+
+/// Makes batches of rows.
+struct Batches {
+    schema: SchemaRef,
+    columns: Vec<Column>,
+    rows: usize,
+    sender: SyncSender<Sent>,
+}
+
+impl Batches {
+    fn send(&mut self) -> Result<(), ExportError> {
+        let columns = self.columns.iter_mut().map(Column::finish).collect();
+        self.rows = 0;
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns);
+        let batch = batch.map_err(io::Error::other)?;
+        self.sender.send(Sent::Batch(batch)).map_err(|_| gone())
+    }
+}
+
+/// The reader has gone away.
+fn gone() -> ExportError {
+    io::Error::from(io::ErrorKind::BrokenPipe).into()
+}
+
+impl Batches {
+    fn new(fields: &[Field], sender: SyncSender<Sent>) -> Self {
+        let arrow = |field: &Field| {
+            let about: HashMap<_, _> = [("about".to_owned(), field.about.to_string())].into();
+            // Whether there is a value is said row by row; that a table promises one is not lost by it.
+            ArrowField::new(field.name.clone(), data_type(field.kind), true).with_metadata(about)
+        };
+        let schema = Arc::new(Schema::new(fields.iter().map(arrow).collect::<Vec<_>>()));
+        // Without a reader the first batch fails.
+        let _ = sender.send(Sent::Schema(Arc::clone(&schema)));
+        let columns = fields.iter().map(|field| Column::new(field.kind)).collect();
+        Self { schema, columns, rows: 0, sender }
+    }
+}
+
+impl Form for Batches {
+    fn row(&mut self, values: &[Value<'_>]) -> Result<(), ExportError> {
+        for (column, value) in self.columns.iter_mut().zip(values) {
+            column.push(*value);
+        }
+        self.rows += 1;
+        if self.rows == BATCH { self.send() } else { Ok(()) }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), ExportError> {
+        if self.rows > 0 { self.send() } else { Ok(()) }
+    }
+}
+
+fn data_type(kind: Kind) -> DataType {
+    match kind {
+        Kind::Text => DataType::Utf8,
+        Kind::Integer => DataType::Int64,
+        Kind::Number => DataType::Float64,
+        Kind::Flag => DataType::Boolean,
+    }
+}
+
+/// A column in the making.
+enum Column {
+    Text(StringBuilder),
+    Integer(Int64Builder),
+    Number(Float64Builder),
+    Flag(BooleanBuilder),
+}
+
+impl Column {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Text => Self::Text(StringBuilder::new()),
+            Kind::Integer => Self::Integer(Int64Builder::new()),
+            Kind::Number => Self::Number(Float64Builder::new()),
+            Kind::Flag => Self::Flag(BooleanBuilder::new()),
+        }
+    }
+
+    /// A value of the column's kind, or none.
+    fn push(&mut self, value: Value<'_>) {
+        match (self, value) {
+            (Self::Text(column), Value::Text(text)) => column.append_value(text),
+            (Self::Text(column), _) => column.append_null(),
+            (Self::Integer(column), Value::Integer(number)) => column.append_value(number),
+            (Self::Integer(column), _) => column.append_null(),
+            (Self::Number(column), Value::Number(number)) => column.append_value(number),
+            (Self::Number(column), _) => column.append_null(),
+            (Self::Flag(column), Value::Flag(flag)) => column.append_value(flag),
+            (Self::Flag(column), _) => column.append_null(),
+        }
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            Self::Text(column) => Arc::new(column.finish()),
+            Self::Integer(column) => Arc::new(column.finish()),
+            Self::Number(column) => Arc::new(column.finish()),
+            Self::Flag(column) => Arc::new(column.finish()),
+        }
+    }
+}
+
+/// Gives the batches as they come.
+struct Reader {
+    schema: SchemaRef,
+    batches: Receiver<Sent>,
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // The thread that reads ends by closing its end.
+        match self.batches.recv().ok()? {
+            Sent::Batch(batch) => Some(Ok(batch)),
+            Sent::Failed(why) => Some(Err(ArrowError::ExternalError(why.into()))),
+            Sent::Schema(_) => None,
+        }
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

@@ -1,0 +1,49 @@
+//! Comparisons of results.
+
+use std::path::PathBuf;
+
+use inferometer::compare::with_result;
+use inferometer::compare::{Met, Options, compare as compare_results, conditions, subject};
+use inferometer_report::difference;
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::errors::Error;
+
+/// Compares a result with a baseline, both named as `inferometer compare` takes them. `margin` is a
+/// share. Gives a JSON document, and the comparison as text, as Markdown and as markup.
+#[pyfunction]
+#[pyo3(signature = (baseline, contender, store, margin, gate, seed))]
+pub fn compare(
+    py: Python<'_>,
+    baseline: &str,
+    contender: &str,
+    store: PathBuf,
+    margin: f64,
+    gate: Option<&str>,
+    seed: u64,
+) -> PyResult<(String, String, String, String)> {
+    if !(margin > 0.0 && margin < 1.0) {
+        let why = format!("margin: {margin} is not a share above 0 and below 1, such as 0.05");
+        return Err(Error::Plan(vec![why]).into());
+    }
+    let compared = py.detach(|| {
+        let conditions = conditions(gate)?;
+        let (baseline, contender) = (subject(baseline, &store)?, subject(contender, &store)?);
+        let judged = compare_results(&baseline, &contender, Options { margin, seed }, &conditions)?;
+        let all = std::slice::from_ref(&judged);
+        let document = json!({
+            "comparison": judged,
+            "missed": with_result(all, Met::No),
+            "undecided": with_result(all, Met::Undecided),
+        });
+        let (comparison, gate) = (&judged.comparison, &judged.gate);
+        Ok::<_, Error>((
+            document.to_string(),
+            difference::text(comparison, gate),
+            difference::markdown(comparison, gate),
+            difference::html(comparison),
+        ))
+    });
+    Ok(compared?)
+}

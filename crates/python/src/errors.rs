@@ -1,0 +1,110 @@
+//! The errors of the library as Python exceptions. Their classes are made in Python, where they have
+//! their attributes; here they are looked up.
+
+use inferometer::compare::CompareError;
+use inferometer::export::ExportRunError;
+use inferometer::report::ReportError;
+use inferometer::{PlanError, PredictError, RunError};
+use inferometer_store::StoreError;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+/// What went wrong, as the class of its exception has it.
+#[derive(Debug)]
+pub enum Error {
+    /// `PlanError`: every mistake. Nothing was sent.
+    Plan(Vec<String>),
+    /// `RunError`: the plan could not be carried out.
+    Run(String),
+    /// `StoreError`: a store cannot be read, or does not have what is asked for.
+    Store(String),
+    /// `KeyboardInterrupt`: before anything was measured.
+    Interrupted(String),
+}
+
+impl Error {
+    /// What a store or a run in it does not have.
+    pub fn store(why: impl ToString) -> Self {
+        Self::Store(why.to_string())
+    }
+}
+
+impl From<PlanError> for Error {
+    fn from(error: PlanError) -> Self {
+        Self::Plan(error.mistakes)
+    }
+}
+
+impl From<RunError> for Error {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Plan(error) => error.into(),
+            RunError::Interrupted(_) => Self::Interrupted(error.to_string()),
+            RunError::Store(error) => error.into(),
+            other => Self::Run(other.to_string()),
+        }
+    }
+}
+
+impl From<PredictError> for Error {
+    fn from(error: PredictError) -> Self {
+        match error {
+            PredictError::Plan(error) => error.into(),
+            PredictError::Run(error) => error.into(),
+            PredictError::Store(error) => error.into(),
+            other => Self::Run(other.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::store(error)
+    }
+}
+
+impl From<ReportError> for Error {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Files(error) => error.into(),
+            other => Self::store(other),
+        }
+    }
+}
+
+impl From<ExportRunError> for Error {
+    fn from(error: ExportRunError) -> Self {
+        Self::store(error)
+    }
+}
+
+impl From<CompareError> for Error {
+    fn from(error: CompareError) -> Self {
+        Self::Plan(error.mistakes)
+    }
+}
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        Python::attach(|py| {
+            let raised = |class: &str, value: Py<PyAny>| {
+                let class = py.import("inferometer._errors")?.getattr(class)?;
+                PyResult::Ok(Self::from_value(class.call1((value,))?))
+            };
+            let text = |text: String| text.into_pyobject(py).map(|text| text.into_any().unbind());
+            let made = match error {
+                Error::Plan(mistakes) => mistakes
+                    .into_pyobject(py)
+                    .and_then(|mistakes| raised("PlanError", mistakes.unbind())),
+                Error::Run(why) => {
+                    text(why).map_err(Self::from).and_then(|why| raised("RunError", why))
+                }
+                Error::Store(why) => {
+                    text(why).map_err(Self::from).and_then(|why| raised("StoreError", why))
+                }
+                Error::Interrupted(why) => Ok(PyKeyboardInterrupt::new_err(why)),
+            };
+            made.unwrap_or_else(|error| error)
+        })
+    }
+}

@@ -1,0 +1,38 @@
+//! A run as markup for a notebook: what was measured, its tables, and its first charts as pictures.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use inferometer_report::plot::{self, Theme};
+use inferometer_report::trace::Traces;
+use inferometer_report::{charts, fragment, page};
+use pyo3::prelude::*;
+
+use crate::errors::Error;
+use crate::store::{stored, summary_of};
+
+/// A notebook shows the answer; the report has the rest.
+const MOST_CHARTS: usize = 4;
+
+/// A run as markup without a page around it.
+#[pyfunction]
+pub fn of_run(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<String> {
+    let markup = py.detach(|| {
+        let summary = summary_of(&stored(&store, name)?)?;
+        let mut out = fragment::of_run(&summary);
+        for chart in charts::of_run(&summary, &Traces::default()).iter().take(MOST_CHARTS) {
+            // A picture of its own: its styles do not reach the page around it.
+            let svg = STANDARD.encode(plot::file(chart, Theme::Light));
+            let title = page::escape(&chart.title);
+            let _ = writeln!(
+                out,
+                "<img alt=\"{title}\" style=\"max-width:100%\" \
+                 src=\"data:image/svg+xml;base64,{svg}\">"
+            );
+        }
+        Ok::<_, Error>(out)
+    });
+    Ok(markup?)
+}

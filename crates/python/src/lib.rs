@@ -1,0 +1,43 @@
+//! The Python module `inferometer._inferometer`: the library's functions with JSON as text for what
+//! is a document, and rows of requests and events as Arrow streams. `python/inferometer` is what
+//! people import; it makes Python values of the documents.
+//!
+//! While something is measured Python's lock is released. The only `unsafe` code is what PyO3 writes.
+
+mod arrow;
+mod comparison;
+mod errors;
+mod html;
+mod measure;
+mod progress;
+mod store;
+mod waiting;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+
+/// Does what the arguments say, as the command `inferometer` does, and gives the exit code. `program`
+/// is the file that starts this command.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
+    py.detach(|| inferometer::command_line::main(arguments, program))
+}
+
+#[pymodule]
+fn _inferometer(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<arrow::Rows>()?;
+    module.add_function(wrap_pyfunction!(main, module)?)?;
+    module.add_function(wrap_pyfunction!(measure::run, module)?)?;
+    module.add_function(wrap_pyfunction!(measure::predict, module)?)?;
+    module.add_function(wrap_pyfunction!(measure::predict_search, module)?)?;
+    module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(store::runs, module)?)?;
+    module.add_function(wrap_pyfunction!(store::run_document, module)?)?;
+    module.add_function(wrap_pyfunction!(store::table, module)?)?;
+    module.add_function(wrap_pyfunction!(store::write_report, module)?)?;
+    module.add_function(wrap_pyfunction!(html::of_run, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! Plans measured and predicted.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
+
+use inferometer::plan_file::{merge, merge_multi_target, with_lists};
+use inferometer::{
+    Context, EngineConfig, Event, Events, Group, Host, Interrupt, LiveState, Plan, PlanError,
+    Strictness, Subscriber, Summary, judge, predict as predict_plan, read_against, resolve,
+    search as search_plan,
+};
+use inferometer_plan::spec::Spec;
+use inferometer_report::{comparison, json};
+use inferometer_run::{Shortfall, missed_objectives, too_many_failures, variants};
+use pyo3::prelude::*;
+use serde_json::{Map, Value, json};
+
+use crate::errors::Error;
+use crate::progress;
+use crate::waiting::{Listening, OnSignal, Told, Waited, wait};
+
+/// The keys of a plan, from a JSON object.
+fn keys_of(text: &str) -> Result<Map<String, Value>, Error> {
+    let keys = serde_json::from_str(text).map_err(PlanError::new)?;
+    Ok(with_lists(keys))
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Sends the events as documents; a mutex, for several threads of a run emit them.
+struct Sending<T>(Mutex<Sender<Told<T>>>);
+
+impl<T: Send> Subscriber for Sending<T> {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Some(document) = progress::document(event) {
+            let sender = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            // Whoever gave up waiting hears nothing.
+            let _ = sender.send(Told::Event(document.to_string()));
+        }
+    }
+}
+
+/// Measures a plan. `keys` are those of a plan file, as a JSON object; they win over the file `plan`.
+/// `program` is the file of the command, which serves the embedded engine in a process of its own.
+/// Gives a document: of one server with `run`, of several with `group`.
+#[pyfunction]
+#[pyo3(signature = (keys, plan, program, strict, on_event))]
+pub fn run(
+    py: Python<'_>,
+    keys: &str,
+    plan: Option<PathBuf>,
+    program: Option<PathBuf>,
+    strict: bool,
+    on_event: Option<Py<PyAny>>,
+) -> PyResult<(String, bool)> {
+    let (spec, multi) = merge_multi_target(plan.as_deref(), keys_of(keys)?).map_err(Error::from)?;
+    let servers = variants(&spec, &multi.targets).map_err(Error::from)?;
+    let interrupt = Interrupt::default();
+    let host = Host { interrupt: interrupt.clone(), program, ..Host::default() };
+    let strictness = if strict { Strictness::Strict } else { Strictness::Lenient };
+    let is_group = servers.len() > 1 || multi.rounds > 1;
+    let (sender, receiver) = channel();
+    let events = Events::to(Sending(Mutex::new(sender.clone())));
+    let live = events.live().clone();
+    let listening = Listening { receiver, live: &live, on_event: on_event.as_ref() };
+    let on_signal = OnSignal::Stop(&interrupt);
+    let Waited { result, raised } = if is_group {
+        let group =
+            Group::resolve(servers, multi.rounds, None, &host, &variable).map_err(Error::from)?;
+        let work = move || group_document(group, &events, strictness);
+        wait(py, sender, listening, &on_signal, work)?
+    } else {
+        let spec = servers.first().map_or(&spec, |server| &server.spec);
+        let (plan, mut context) = resolve(spec, &variable).map_err(Error::from)?;
+        context.host = host;
+        let work = move || run_document(&plan, &context, &events, strictness);
+        wait(py, sender, listening, &on_signal, work)?
+    };
+    let document = result?;
+    match raised {
+        // What a callback raised is raised; a signal is, where the run is at hand.
+        Some(error) if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => {
+            Err(error)
+        }
+        raised => Ok((document, raised.is_some())),
+    }
+}
+
+fn run_document(
+    plan: &Plan,
+    context: &Context,
+    events: &Events,
+    strictness: Strictness,
+) -> Result<String, Error> {
+    let finished = inferometer::run(plan, context, events)?;
+    let shortfall = judge(plan, context, &finished, strictness).err();
+    Ok(document(
+        &finished.summary,
+        context,
+        finished.folder.as_deref(),
+        shortfall.as_ref().map(shortfall_document),
+    ))
+}
+
+fn document(
+    summary: &Summary,
+    context: &Context,
+    folder: Option<&std::path::Path>,
+    shortfall: Option<Value>,
+) -> String {
+    // The summary in its own text: numbers as the report has them.
+    let head = json!({
+        "run_id": summary.run_id,
+        "store": context.store,
+        "folder": folder,
+        "shortfall": shortfall,
+    });
+    format!("{{\"run\":{head},\"summary\":{}}}", json::summary(summary))
+}
+
+fn shortfall_document(shortfall: &Shortfall) -> Value {
+    let (kind, message) = match shortfall {
+        Shortfall::Interrupted(message) => ("interrupted", message),
+        Shortfall::Failed(message) => ("failed", message),
+        Shortfall::Objective(message) => ("objective", message),
+        Shortfall::Suspect(message) => ("suspect", message),
+    };
+    json!({ "kind": kind, "message": message })
+}
+
+fn group_document(group: Group, events: &Events, strictness: Strictness) -> Result<String, Error> {
+    let store = group.members().first().map(|member| member.context.store.clone());
+    let finished = group.run(events, strictness)?;
+    let failures: Vec<Value> = finished
+        .failures
+        .iter()
+        .map(|(server, error)| json!({ "server": server, "message": error.to_string() }))
+        .collect();
+    let head = json!({ "store": store, "folder": finished.folder, "failures": failures });
+    Ok(format!("{{\"group\":{head},\"comparison\":{}}}", comparison::json(&finished.comparison)))
+}
+
+/// Predicts a plan in virtual time; nothing is sent. `against` is a published table or a stored run.
+#[pyfunction]
+#[pyo3(signature = (keys, plan, against))]
+pub fn predict(
+    py: Python<'_>,
+    keys: &str,
+    plan: Option<PathBuf>,
+    against: Option<String>,
+) -> PyResult<String> {
+    let mut spec = merge(plan.as_deref(), keys_of(keys)?).map_err(Error::from)?;
+    refuse_servers(&spec)?;
+    let config = config(&spec)?;
+    let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
+    let against = against
+        .map(|name| read_against(&name, spec.store.as_deref(), &config))
+        .transpose()
+        .map_err(Error::from)?;
+    if let Some(against) = &against {
+        if !own_lengths {
+            against.ask_for_its_grid(&mut spec);
+        }
+        against.ask_for_its_counts(&mut spec);
+    }
+    let (plan, context) = resolve(&spec, &variable).map_err(Error::from)?;
+    virtually(py, move || {
+        let found = predict_plan(&plan, &context, &config, against.as_ref())?;
+        let failed = too_many_failures(&found.summary, plan.max_failures).map(Shortfall::Failed);
+        let missed = missed_objectives(&found.summary);
+        let missed = (!missed.is_empty()).then(|| {
+            Shortfall::Objective(format!("predicted not to be met: {}", missed.join("; ")))
+        });
+        let shortfall = failed.or(missed).as_ref().map(shortfall_document);
+        Ok(document(&found.summary, &context, Some(&found.folder), shortfall))
+    })
+}
+
+/// Searches in virtual time; nothing is sent.
+#[pyfunction]
+#[pyo3(signature = (keys, plan))]
+pub fn predict_search(py: Python<'_>, keys: &str, plan: Option<PathBuf>) -> PyResult<String> {
+    let spec = merge(plan.as_deref(), keys_of(keys)?).map_err(Error::from)?;
+    refuse_servers(&spec)?;
+    let config = config(&spec)?;
+    let (plan, context) = resolve(&spec, &variable).map_err(Error::from)?;
+    virtually(py, move || {
+        let found = search_plan(&plan, &context, &config)?;
+        let shortfall = inferometer_run::search_text::judge(&found.summary.searches).err();
+        let shortfall = shortfall.as_ref().map(shortfall_document);
+        Ok(document(&found.summary, &context, Some(&found.folder), shortfall))
+    })
+}
+
+fn virtually(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<String, Error> + Send + 'static,
+) -> PyResult<String> {
+    let (sender, receiver) = channel();
+    let live = LiveState::default();
+    let listening = Listening { receiver, live: &live, on_event: None };
+    let waited = wait(py, sender, listening, &OnSignal::Leave, work)?;
+    Ok(waited.result?)
+}
+
+fn refuse_servers(spec: &Spec) -> Result<(), Error> {
+    if spec.target.is_some() || spec.server.is_some() {
+        return Err(PlanError::new(
+            "target, server: nothing is sent to a server for a prediction; leave them out",
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// The engine that a plan names.
+fn config(spec: &Spec) -> Result<EngineConfig, Error> {
+    let model = spec.model.as_deref().unwrap_or("chatglm3-6b");
+    let config = EngineConfig::of(model, spec.profile.as_deref());
+    config.map_err(|error| PlanError::new(error).into())
+}

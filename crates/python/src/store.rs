@@ -1,0 +1,152 @@
+//! Stores and the runs in them.
+
+use std::path::{Path, PathBuf};
+
+use inferometer::report::Report;
+use inferometer::stored::row_json;
+use inferometer::{PlanError, Store, Summary};
+use inferometer_model::calendar::beginning;
+use inferometer_report::plot::Theme;
+use inferometer_report::terminal::Colour;
+use inferometer_report::{json, table as tables, terminal};
+use inferometer_store::{RunFilter, RunKind, RunState, StoredRun};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::errors::Error;
+
+/// Which runs are listed: what is absent fits all.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Filter {
+    model: Option<String>,
+    engine: Option<String>,
+    card: Option<String>,
+    tags: Vec<String>,
+    since: Option<String>,
+    until: Option<String>,
+    state: Option<String>,
+    kind: Option<String>,
+    limit: Option<usize>,
+}
+
+impl Filter {
+    fn resolved(self) -> Result<RunFilter, Error> {
+        let mut mistakes = Vec::new();
+        let mut instant = |key: &str, text: Option<String>| {
+            text.and_then(|text| {
+                beginning(&text).or_else(|| {
+                    mistakes.push(format!("{key}: `{text}` is no date such as 2026-11-20, in UTC"));
+                    None
+                })
+            })
+        };
+        let (since, until) = (instant("since", self.since), instant("until", self.until));
+        let state = named("state", self.state, RunState::ALL, RunState::name, &mut mistakes);
+        let kind = named("kind", self.kind, RunKind::ALL, RunKind::name, &mut mistakes);
+        if !mistakes.is_empty() {
+            return Err(Error::Plan(mistakes));
+        }
+        Ok(RunFilter {
+            model: self.model,
+            engine: self.engine,
+            card: self.card,
+            tags: self.tags,
+            since,
+            until,
+            state,
+            kind,
+            words: Vec::new(),
+            limit: self.limit,
+        })
+    }
+}
+
+/// The one of all that has this name.
+fn named<T: Copy, const N: usize>(
+    key: &str,
+    given: Option<String>,
+    all: [T; N],
+    name: fn(T) -> &'static str,
+    mistakes: &mut Vec<String>,
+) -> Option<T> {
+    let given = given?;
+    let found = all.into_iter().find(|one| name(*one) == given);
+    if found.is_none() {
+        let known = all.map(name).join(", ");
+        mistakes.push(format!("{key}: `{given}` is none; there are {known}"));
+    }
+    found
+}
+
+/// The runs of a store that fit, as a JSON array.
+#[pyfunction]
+pub fn runs(py: Python<'_>, store: PathBuf, filter: &str) -> PyResult<String> {
+    let filter: Filter =
+        serde_json::from_str(filter).map_err(|error| Error::from(PlanError::new(error)))?;
+    let filter = filter.resolved()?;
+    let rows = py.detach(|| -> Result<_, Error> {
+        Ok(Store::open_existing(&store)?.runs_that_fit(&filter)?)
+    })?;
+    Ok(Value::from_iter(rows.iter().map(row_json)).to_string())
+}
+
+/// A stored run: its line of the list, its plan and its results, as a JSON object. Results that were
+/// not written, because the run was killed, are made of its records.
+#[pyfunction]
+pub fn run_document(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<String> {
+    let document = py.detach(|| {
+        let run = stored(&store, name)?;
+        let plan: Value = serde_json::from_str(&run.plan_json).unwrap_or(Value::Null);
+        let head = json!({ "row": row_json(&run.row), "plan": plan });
+        let summary = json::summary(&summary_of(&run)?);
+        Ok::<_, Error>(format!("{{\"stored\":{head},\"summary\":{summary}}}"))
+    });
+    Ok(document?)
+}
+
+/// The first table of a run: for a terminal, or as Markdown.
+#[pyfunction]
+pub fn table(py: Python<'_>, store: PathBuf, name: &str, markdown: bool) -> PyResult<String> {
+    let text = py.detach(|| {
+        let summary = summary_of(&stored(&store, name)?)?;
+        let summaries = std::slice::from_ref(&summary);
+        Ok::<_, Error>(match markdown {
+            true => tables::markdown(summaries),
+            false => terminal::text(summaries, Colour::Never),
+        })
+    });
+    Ok(text?)
+}
+
+/// Makes the report of a run from its records, and gives its folder.
+#[pyfunction]
+#[pyo3(signature = (store, name, out))]
+pub fn write_report(
+    py: Python<'_>,
+    store: PathBuf,
+    name: &str,
+    out: Option<PathBuf>,
+) -> PyResult<PathBuf> {
+    let folder = py.detach(|| {
+        let report = Report::of(&stored(&store, name)?)?;
+        Ok::<_, Error>(report.write(out.as_deref(), Theme::Light)?)
+    });
+    Ok(folder?)
+}
+
+/// A run by its name, a beginning of it, or a tag.
+pub fn stored(store: &Path, name: &str) -> Result<StoredRun, Error> {
+    let store = Store::open_existing(store)?;
+    let id = store.find(name)?;
+    Ok(store.run(id.as_str())?)
+}
+
+/// The results of a run, or those that its records give.
+pub fn summary_of(run: &StoredRun) -> Result<Summary, Error> {
+    match &run.summary {
+        Some(summary) => Ok(summary.clone()),
+        None => Ok(Report::of(run)?.summary),
+    }
+}

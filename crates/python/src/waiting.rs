@@ -1,0 +1,109 @@
+//! Work on a thread of its own, while the calling thread tells Python what happens and hears its
+//! signals. Python's lock is held only while Python code is called.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use inferometer::{Interrupt, LiveState};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::progress;
+
+/// How often signals are looked for, and the progress of a pass is told.
+const TURN: Duration = Duration::from_millis(100);
+
+/// What the thread that works tells the one that waits.
+pub enum Told<T> {
+    /// An event, as a JSON document.
+    Event(String),
+    /// The end.
+    Done(T),
+}
+
+/// What a signal does.
+pub enum OnSignal<'a> {
+    /// The run is asked to end, and is waited for: what it recorded is kept.
+    Stop(&'a Interrupt),
+    /// The work is left alone; it has nothing to keep.
+    Leave,
+}
+
+/// What became of the work.
+pub struct Waited<T> {
+    /// Its result.
+    pub result: T,
+    /// What was raised meanwhile, by a signal or by the callback.
+    pub raised: Option<PyErr>,
+}
+
+/// What the waiting thread hears, and who is told of it.
+pub struct Listening<'a, T> {
+    /// The other end of what the work sends.
+    pub receiver: Receiver<Told<T>>,
+    /// The state of the run, of which the progress is told.
+    pub live: &'a LiveState,
+    /// Called with each event and with the progress, as JSON documents.
+    pub on_event: Option<&'a Py<PyAny>>,
+}
+
+/// Starts the work on a thread, and waits for its end. The callback is called on this thread.
+///
+/// # Errors
+/// What a signal raises, where the work is left alone or the signal comes a second time; when there
+/// is no thread.
+pub fn wait<T: Send + 'static>(
+    py: Python<'_>,
+    sender: Sender<Told<T>>,
+    Listening { receiver, live, on_event }: Listening<'_, T>,
+    on_signal: &OnSignal<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<Waited<T>> {
+    thread::Builder::new().name("inferometer".to_owned()).spawn(move || {
+        let result = work();
+        // Whoever gave up waiting hears nothing.
+        let _ = sender.send(Told::Done(result));
+    })?;
+    let receiver = Mutex::new(receiver);
+    let mut raised: Option<PyErr> = None;
+    loop {
+        let told = match turn(py, &receiver)? {
+            Some(Told::Done(result)) => return Ok(Waited { result, raised }),
+            Some(Told::Event(event)) => Some(event),
+            None => None,
+        };
+        // A callback that failed is not called again.
+        let callback = on_event.filter(|_| raised.is_none());
+        let called = callback.and_then(|callback| {
+            let event = told.or_else(|| progress::of(live))?;
+            Some(callback.call1(py, (event,)).map(drop))
+        });
+        let Err(error) = called.unwrap_or(Ok(())).and_then(|()| py.check_signals()) else {
+            continue;
+        };
+        match on_signal {
+            OnSignal::Leave => return Err(error),
+            OnSignal::Stop(interrupt) => {
+                if interrupt.request() {
+                    return Err(error);
+                }
+                raised = Some(error);
+            }
+        }
+    }
+}
+
+/// Waits a moment for what is told.
+fn turn<T: Send>(py: Python<'_>, receiver: &Mutex<Receiver<Told<T>>>) -> PyResult<Option<Told<T>>> {
+    let told =
+        py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(TURN));
+    match told {
+        Ok(told) => Ok(Some(told)),
+        Err(RecvTimeoutError::Timeout) => Ok(None),
+        Err(RecvTimeoutError::Disconnected) => Err(PyRuntimeError::new_err(
+            "inferometer: the measuring thread failed; its message is on standard error",
+        )),
+    }
+}

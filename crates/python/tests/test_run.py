@@ -1,0 +1,167 @@
+"""Plans measured and predicted from Python."""
+
+import os
+import signal
+import threading
+
+import numpy
+import pytest
+
+import inferometer as im
+
+
+def test_a_run_has_its_results_its_table_and_its_report(measured, small):
+    [cell] = measured.cells
+    assert cell["input_length"] == 32 and cell["output_length"] == 8
+    assert measured.summary["schema"].startswith("inferometer.summary/")
+    assert "32" in measured.table() and "|" in measured.table(markdown=True)
+    assert str(measured) == measured.table()
+    assert measured.shortfall is None and measured.check() is measured
+    assert (small["out"] / "report.html").exists()
+    assert measured.folder == small["out"] and measured.store == small["store"]
+    assert measured.plan()["cells"] == [{"input_length": 32, "output_length": 8}]
+
+
+def test_keywords_a_mapping_and_a_file_make_the_same_plan(small, tmp_path):
+    file = tmp_path / "plan.toml"
+    file.write_text('input_lengths = [32]\noutput_lengths = [8]\nspeed = 1000\none_by_one = 3\n')
+    keys = dict(small, salt="salt")
+    progress = keys.pop("progress")
+    rest = {key: keys[key] for key in ("requests", "store", "out", "salt")}
+    plans = [
+        im.run(**keys, progress=progress).plan(),
+        im.run(keys, progress=progress).plan(),
+        im.run(file, **rest, progress=progress).plan(),
+        im.run(str(file), **rest, progress=progress).plan(),
+    ]
+    assert all(plan == plans[0] for plan in plans)
+
+
+def test_a_plan_error_lists_every_mistake_before_anything_is_sent(small):
+    with pytest.raises(im.PlanError) as raised:
+        im.run(**dict(small, input_lengths=0, warmup=-1, requests=0))
+    mistakes = raised.value.mistakes
+    for key in ("input_lengths", "warmup", "requests"):
+        assert any(key in mistake for mistake in mistakes), mistakes
+    assert isinstance(raised.value, ValueError)
+    assert not small["store"].exists()
+
+
+@pytest.mark.parametrize(
+    "keys, words",
+    [
+        (dict(input_length=[32]), "input_lengths"),
+        (dict(rate=object()), "has no place in a plan"),
+        (dict(input_lengths="many"), "input_lengths"),
+        (dict(plan="nowhere.toml"), "nowhere.toml"),
+    ],
+)
+def test_a_wrong_keyword_is_named_in_the_error(small, keys, words):
+    with pytest.raises(im.PlanError, match=words):
+        im.run(**dict(small, **keys))
+
+
+def test_numbers_of_other_types_are_numbers(small):
+    lengths = numpy.array([16, 32])
+    run = im.predict(input_lengths=lengths, output_lengths=range(8, 9), **_files(small))
+    assert [cell["input_length"] for cell in run.cells] == [16, 32]
+
+
+def _files(small):
+    return {key: small[key] for key in ("store", "out")}
+
+
+def test_a_server_that_is_not_there_is_a_run_error(small):
+    del small["speed"]
+    with pytest.raises(im.RunError, match="127.0.0.1:9"):
+        im.run(target="http://127.0.0.1:9", **small)
+
+
+def test_the_lock_is_released_while_a_server_of_this_process_is_measured(small, server):
+    del small["speed"], small["one_by_one"]
+    run = im.run(target=server, concurrency=2, **small)
+    outcomes = [p["outcomes"] for cell in run.cells for p in cell["passes"]]
+    assert sum(one["complete"] for one in outcomes) == 12
+    assert run.summary["target"]["model"] == "words"
+
+
+def test_events_come_in_their_order_on_the_calling_thread(small):
+    heard, threads = [], set()
+
+    def hear(event):
+        heard.append(event)
+        threads.add(threading.current_thread())
+
+    run = im.run(**dict(small, progress=hear))
+    assert threads == {threading.current_thread()}
+    names = [event["event"] for event in heard]
+    assert names.index("run_started") < names.index("pass_started") < names.index("pass_ended")
+    assert names[-1] == "run_ended" and heard[-1]["run_id"] == run.id
+    ended = [event for event in heard if event["event"] == "pass_ended"]
+    assert [event["completed"] for event in ended] == [3, 12]
+
+
+def test_an_interruption_ends_the_run_and_keeps_it(small):
+    def hear(event):
+        if event["event"] == "pass_started":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    # Long enough that it cannot end by itself.
+    slow = dict(small, speed=1, output_lengths=[2000], warmup=0, progress=hear)
+    with pytest.raises(im.Interrupted) as raised:
+        im.run(**slow)
+    kept = raised.value.run
+    assert kept.shortfall.kind == "interrupted"
+    [listed] = im.Store(small["store"]).runs()
+    assert listed["run_id"] == kept.id and listed["state"] == "interrupted"
+
+
+def test_what_a_callback_raises_ends_the_run_and_is_raised(small):
+    class Enough(Exception):
+        pass
+
+    def hear(event):
+        if event["event"] == "pass_started":
+            raise Enough
+
+    slow = dict(small, speed=1, output_lengths=[2000], warmup=0, progress=hear)
+    with pytest.raises(Enough):
+        im.run(**slow)
+    assert im.Store(small["store"]).runs()[0]["state"] == "interrupted"
+
+
+def test_a_missed_objective_is_a_shortfall_and_raises_only_when_asked(small):
+    run = im.run(**dict(small, slo="ttft_p50<0.0001ms"))
+    assert run.shortfall.kind == "objective"
+    with pytest.raises(im.ShortfallError, match="ttft_p50"):
+        run.check()
+
+
+def test_a_plan_with_two_servers_gives_a_group(small, tmp_path):
+    targets = [dict(name=name, speed=1000) for name in ("a", "b")]
+    del small["speed"]
+    group = im.run(target=targets, **small)
+    assert len(group.runs) == 2 and not group.failures
+    assert {run.summary["target"]["facts"]["variant"] for run in group.runs} == {"a", "b"}
+    assert group.folder.exists()
+
+
+def test_a_prediction_sends_nothing_and_takes_several_rates(small):
+    run = im.predict(
+        model="chatglm3-6b", rate=[2, 8], input_lengths=[64], output_lengths=[16], requests=50,
+        **_files(small),
+    )
+    assert run.summary["predicted"] is True
+    [cell] = run.cells
+    assert len(cell["passes"]) >= 2
+    with pytest.raises(im.PlanError, match="leave them out"):
+        im.predict(target="http://127.0.0.1:8000", **_files(small))
+
+
+def test_a_search_in_virtual_time_has_an_answer(small):
+    run = im.search(
+        predict=True, slo="ttft_p90<2s", input_lengths=[64], output_lengths=[16],
+        search=dict(max_requests=2000), **_files(small),
+    )
+    [answer] = run.summary["searches"]
+    assert answer["low"] or answer["guess"]

@@ -1,0 +1,39 @@
+//! A run as markup without a page around it, for notebooks: what was measured, and its tables.
+
+use std::fmt::Write as _;
+
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::verdict::Validity;
+
+use crate::page::{escape, table};
+use crate::table::{loads, marks, records};
+use crate::{extra_tables, label, search};
+
+/// The heading, the notice of a prediction or simulation, the answers of a search, and the tables with
+/// what their marks mean.
+pub fn of_run(summary: &Summary) -> String {
+    let id = &summary.run_id;
+    let validity = match summary.verdict.validity {
+        Validity::Valid => "valid",
+        Validity::Suspect => "suspect",
+    };
+    let heading = escape(&label::title(summary));
+    let mut out = format!("<p><b>{heading}</b> · run {} · {validity}</p>\n", escape(id));
+    let sentence = |out: &mut String, text: &str| {
+        let _ = writeln!(out, "<p>{}</p>", escape(text));
+    };
+    if let Some(notice) = label::notice(summary) {
+        sentence(&mut out, &notice);
+    }
+    for answer in &summary.searches {
+        sentence(&mut out, &search::sentence(answer));
+    }
+    let (loads, extra) = (loads(summary), extra_tables::tables(summary));
+    for one in [&records(summary), &loads].into_iter().filter(|one| !one.is_empty()) {
+        out += &table(one);
+    }
+    for text in marks(summary, &loads, &extra) {
+        sentence(&mut out, &text);
+    }
+    out
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Builds a Debian package of the command with its manual pages and completions of shells.
+# Usage: packaging/deb.sh [TARGET] [FOLDER]. With BINARY=FILE it packs that file and builds nothing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=${1:-$(uname -m)-unknown-linux-gnu}
+out=${2:-target/packages}
+case $target in
+    x86_64-*) architecture=amd64 ;;
+    aarch64-*) architecture=arm64 ;;
+    *) echo "error: $target: packages are built for x86_64 and aarch64" >&2; exit 2 ;;
+esac
+
+binary=${BINARY:-}
+if [ -z "$binary" ]; then
+    binary=target/packages/inferometer-static-${target%%-*}
+    packaging/static.sh "$target" "$binary"
+fi
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+
+# The pages and completions are those of the command itself; of one for another processor they are made
+# by INFEROMETER, a command that runs here.
+runs=${INFEROMETER:-$binary}
+install -D -m 755 "$binary" "$root/usr/bin/inferometer"
+"$runs" manual "$root/usr/share/man/man1" 2>/dev/null
+gzip --best --no-name "$root"/usr/share/man/man1/*.1
+mkdir -p "$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/vendor-completions" \
+    "$root/usr/share/fish/vendor_completions.d" "$root/usr/share/doc/inferometer" "$root/DEBIAN"
+"$runs" completions bash > "$root/usr/share/bash-completion/completions/inferometer"
+"$runs" completions zsh > "$root/usr/share/zsh/vendor-completions/_inferometer"
+"$runs" completions fish > "$root/usr/share/fish/vendor_completions.d/inferometer.fish"
+cp LICENSE "$root/usr/share/doc/inferometer/copyright"
+cat > "$root/DEBIAN/control" <<END
+Package: inferometer
+Version: $version
+Architecture: $architecture
+Section: utils
+Priority: optional
+Maintainer: The Inferometer developers <inferometer@localhost>
+Installed-Size: $(du -sk "$root/usr" | cut -f1)
+Suggests: nvidia-smi
+Description: measures how fast LLM serving engines are
+ It starts servers, drives exact loads, records every request, states how wrong its own figures can be,
+ compares results with statistics, and predicts what has not been measured.
+END
+mkdir -p "$out"
+dpkg-deb --root-owner-group --build "$root" "$out/inferometer_${version}_$architecture.deb"

@@ -1,0 +1,25 @@
+"""How long a command takes to start: the median of 21 calls of --version.
+
+Usage: start.py COMMAND MOST_MS. It ends with 1 where the median is above MOST_MS.
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+
+
+def main() -> int:
+    command, most_ms = sys.argv[1], float(sys.argv[2])
+    took_ms = []
+    for _ in range(21):
+        began = time.perf_counter()
+        subprocess.run([command, "--version"], check=True, stdout=subprocess.DEVNULL)
+        took_ms.append(1e3 * (time.perf_counter() - began))
+    median = statistics.median(took_ms)
+    print(f"start: median {median:.0f} ms, from {min(took_ms):.0f} to {max(took_ms):.0f} ms")
+    return 0 if median <= most_ms else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

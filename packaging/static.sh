@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Builds the command as one file that needs nothing of the system, for containers. It reads NVIDIA's
+# cards by nvidia-smi, for it cannot load the driver's library. Usage: packaging/static.sh [TARGET] [FILE].
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=${1:-$(uname -m)-unknown-linux-gnu}
+out=${2:-target/packages/inferometer-static-${target%%-*}}
+
+RUSTFLAGS="-C target-feature=+crt-static" CARGO_TARGET_DIR=target/packaging/static \
+    cargo build --release --locked --package inferometer --bin inferometer --target "$target"
+mkdir -p "$(dirname "$out")"
+cp "target/packaging/static/$target/release/inferometer" "$out"
+strip "$out" 2>/dev/null || echo "note: no strip for $target; the file keeps its symbols" >&2
+echo "$out"
