@@ -98,7 +98,8 @@ fn again(file: &Value) -> Value {
 }
 
 fn exported(summary: &Summary, records: &[Record]) -> Value {
-    vllm_bench(summary, 0, records, 1.0).unwrap_or_else(|error| panic!("{error}"))
+    vllm_bench(summary, 0, records, 1.0, &Default::default())
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
