@@ -7,6 +7,7 @@ mod exit;
 mod interrupt;
 mod lifeline;
 mod not_text;
+mod other_tools;
 mod program;
 
 mod consent;
@@ -69,6 +70,11 @@ fn command() -> clap::Command {
 fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
     if let Some(why) = not_text::refusal(error, arguments.get(1..).unwrap_or_default()) {
         let failure = exit::Failure::usage(why);
+        failure.print();
+        return failure.code();
+    }
+    if let Some(advice) = other_tools::advice(error, arguments) {
+        let failure = exit::Failure::usage(advice);
         failure.print();
         return failure.code();
     }

@@ -13,8 +13,6 @@ mod workload;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use inferometer_report::terminal;
 use inferometer_run::{Clock, Form, Strictness, dry_run, judge, resolve};
@@ -29,7 +27,9 @@ use crate::serving_results::serving_result;
 use given::Given;
 use translate::{Translated, translate};
 
-pub use flags::{Answer, FLAGS, Flag};
+pub use flags::FLAGS;
+#[cfg(test)]
+pub use flags::{Answer, Flag};
 
 /// What is benchmarked as vLLM does it.
 #[derive(Args)]

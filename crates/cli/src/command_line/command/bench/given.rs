@@ -36,6 +36,7 @@ fn argument(flag: &'static Flag) -> Arg {
         Values::One => argument.action(ArgAction::Set).value_name("VALUE"),
         Values::Many => argument.action(ArgAction::Set).num_args(0..).value_name("VALUE"),
     };
+    let argument = argument.allow_negative_numbers(flag.values != Values::None);
     match flag.answer {
         Answer::Same => argument,
         Answer::Near(words) => argument.help(words),
