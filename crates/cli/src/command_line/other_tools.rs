@@ -39,6 +39,15 @@ pub static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     std::iter::once(vllm).chain(others).collect()
 });
 
+impl Tool {
+    /// What `run` has for a flag of it.
+    fn meaning(&self, flag: &str) -> Option<&'static str> {
+        let same = |known: &str| known == flag || known == dashed(flag);
+        let found = self.flags.iter().find(|(known, _)| same(known));
+        found.map(|(_, here)| *here)
+    }
+}
+
 fn rows(text: &'static str) -> Vec<(&'static str, &'static str)> {
     let rows = text.lines().filter(|line| line.starts_with('-'));
     let cells = rows.filter_map(|row| row.split_once('|'));
@@ -72,6 +81,11 @@ pub fn advice(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     if of_vllm {
         text += "\n  `inferometer bench serve` takes the flags of vllm bench serve as they are";
     }
+    let pages = pages(flag).map(|page| format!("docs/coming-from/{page}"));
+    let pages = pages.collect::<Vec<_>>().join(", ");
+    if !pages.is_empty() {
+        let _ = write!(text, "\n  flag by flag: {pages}");
+    }
     Some(text)
 }
 
@@ -83,6 +97,12 @@ fn whole<'a>(refused: &'a str, words: &[&'a str]) -> &'a str {
     longer.copied().find(|word| !meanings(word).is_empty()).unwrap_or(name)
 }
 
+/// The pages of the tools that have a flag.
+fn pages(flag: &str) -> impl Iterator<Item = &'static str> {
+    let having = TOOLS.iter().filter(move |tool| tool.meaning(flag).is_some());
+    having.filter_map(|tool| tool.page)
+}
+
 /// A name with dashes, however it was written.
 fn dashed(flag: &str) -> String {
     flag.replace('_', "-")
@@ -92,9 +112,8 @@ fn dashed(flag: &str) -> String {
 fn meanings(flag: &str) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for tool in TOOLS.iter() {
-        let same = |known: &str| known == flag || known == dashed(flag);
-        let Some((_, here)) = tool.flags.iter().find(|(known, _)| same(known)) else { continue };
-        match found.iter_mut().find(|(known, _)| known == here) {
+        let Some(here) = tool.meaning(flag) else { continue };
+        match found.iter_mut().find(|(known, _)| *known == here) {
             Some((_, tools)) => tools.push(tool.name),
             None => found.push((here, vec![tool.name])),
         }
