@@ -3,8 +3,12 @@
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::{Pass, ServingSelection, serving_table};
 use inferometer_formats::export::{ExportError, vllm_bench};
+use inferometer_load::Due;
+use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
+use inferometer_plan::Plan;
 use inferometer_report::notice_of;
-use inferometer_store::{LoggedPass, StoredRun};
+use inferometer_store::{LoggedPass, PassBegin, StoredRun};
 use serde_json::Value;
 
 use crate::report::ReportError;
@@ -30,6 +34,15 @@ pub struct ServingResult {
     pub file: Value,
 }
 
+/// When a pass began: so long before its first request was due as its load says.
+fn began(begin: &PassBegin, seed: u64, records: &[Record]) -> Option<Nanos> {
+    let first = records.iter().map(|record| record.due).min()?;
+    match begin.plan.load().start(begin.seed(seed)).next_due() {
+        Due::At(offset) => Some(Nanos(first.0.saturating_sub(offset.0))),
+        Due::AfterEnd | Due::Never => Some(first),
+    }
+}
+
 /// The first pass of a run; none where nothing was recorded.
 ///
 /// # Errors
@@ -37,6 +50,7 @@ pub struct ServingResult {
 pub fn serving_result(
     run: &StoredRun,
     summary: &Summary,
+    plan: &Plan,
     seen: &Seen<'_>,
 ) -> Result<Option<ServingResult>, ReportError> {
     let mut logged = run.passes()?;
@@ -45,6 +59,8 @@ pub fn serving_result(
     if records.is_empty() {
         return Ok(None);
     }
+    let selection =
+        &ServingSelection { begin: began(&begin, plan.seed, &records), ..seen.selection.clone() };
     let pass = Pass {
         records: &records,
         dialect: &run.target.dialect,
@@ -54,9 +70,9 @@ pub fn serving_result(
     };
     let notice = notice_of(&run.target, run.row.predicted, None);
     let notice = notice.map_or_else(String::new, |notice| format!("{notice}\n"));
-    let table = notice + &serving_table(&pass, seen.selection).text();
+    let table = notice + &serving_table(&pass, selection).text();
     let number = begin.pass as usize;
-    let made = vllm_bench(summary, number, &records, seen.burstiness, seen.selection);
+    let made = vllm_bench(summary, number, &records, seen.burstiness, selection);
     let mut file = made.map_err(|error: ExportError| ReportError::Missing(error.to_string()))?;
     file["max_concurrency"] = seen.max_concurrency.into();
     Ok(Some(ServingResult { table, file }))

@@ -63,6 +63,10 @@ fn bench_serve_prints_the_table_of_vllm_with_our_verdict_below_and_writes_its_fi
     let waits: Vec<f64> = serde_json::from_value(file["queue_times"].clone()).expect("seconds");
     let ends: Vec<f64> = serde_json::from_value(file["latencies"].clone()).expect("seconds");
     assert!(waits[5] > waits[0] && waits[5] >= ends[0], "{waits:?} {ends:?}");
+    // Whatever the machine does, the duration is what the last request waited and took, and its end.
+    let duration = file["duration"].as_f64().expect("seconds");
+    let last = waits.iter().zip(&ends).map(|(wait, end)| wait + end).fold(0.0, f64::max);
+    assert!((last..last + 300.0).contains(&duration), "{duration} {waits:?} {ends:?}");
     let path = path.to_string_lossy();
     let imported = inferometer(folder.path(), &["import", &path]);
     assert_eq!(imported.status.code(), Some(0), "{}", told(&imported));
@@ -87,7 +91,7 @@ fn results_are_appended_line_by_line_and_without_details() {
     assert!(documents.iter().all(|one| one.get("ttfts").is_none() && one["completed"] == 6));
     // From the begin of the pass to its last end: not from the first arrival.
     let duration = documents[0]["duration"].as_f64().expect("seconds");
-    assert!(duration >= 6.0 / 500.0, "{duration}");
+    assert!((6.0 / 500.0..300.0).contains(&duration), "{duration}");
 }
 
 #[test]

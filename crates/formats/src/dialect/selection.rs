@@ -1,5 +1,7 @@
 //! Which figures `vllm bench serve` is asked for by its flags. None is computed here.
 
+use inferometer_model::time::Nanos;
+
 /// A metric of its table, in the order in which it prints them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServingMetric {
@@ -77,9 +79,9 @@ pub struct ServingSelection {
     /// Whether all requests arrive when the pass begins and wait for a place; else they arrive when
     /// they are due.
     pub all_arrive_at_start: bool,
-    /// Whether the duration counts from the begin of the pass, as `vllm bench serve` counts it, and
-    /// not from the first send.
-    pub from_begin: bool,
+    /// When the pass began, from which `vllm bench serve` counts its duration; absent: it counts from
+    /// the first send.
+    pub begin: Option<Nanos>,
 }
 
 impl Default for ServingSelection {
@@ -91,7 +93,7 @@ impl Default for ServingSelection {
             percentiles: vec![99.0],
             goodput: Vec::new(),
             all_arrive_at_start: false,
-            from_begin: false,
+            begin: None,
         }
     }
 }

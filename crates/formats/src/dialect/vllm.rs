@@ -56,7 +56,7 @@ pub(crate) struct Request {
 /// Seconds from the arrival of a request to its start. A request arrives when it is due, or with all
 /// others when the pass begins.
 pub(crate) fn queued(start: Nanos, due: Nanos, selection: &ServingSelection) -> f64 {
-    let arrived = if selection.all_arrive_at_start { Nanos::ZERO } else { due };
+    let arrived = selection.begin.filter(|_| selection.all_arrive_at_start).unwrap_or(due);
     start.seconds_after(arrived).max(0.0)
 }
 
@@ -101,10 +101,10 @@ pub(crate) fn goodput(
     (!selection.goodput.is_empty()).then(|| good as f64 / duration_s)
 }
 
-/// Seconds from the begin of the pass to the end of its last request.
-pub(crate) fn since_begin_s(records: &[Record]) -> Option<f64> {
+/// Seconds from the begin of the pass, where it is known, to the end of its last request.
+pub(crate) fn since_begin_s(records: &[Record], selection: &ServingSelection) -> Option<f64> {
     let ended = records.iter().filter_map(|record| record.ended).max()?;
-    Some(ended.seconds_after(Nanos::ZERO)).filter(|seconds| *seconds > 0.0)
+    Some(ended.seconds_after(selection.begin?)).filter(|seconds| *seconds > 0.0)
 }
 
 /// The figures of completed requests.
@@ -191,7 +191,7 @@ pub fn serving_table(pass: &Pass<'_>, selection: &ServingSelection) -> Printed {
     let requests: Vec<Request> =
         completed.iter().map(|stream| Request::of(stream, selection)).collect();
     let figures = Figures::of(&requests);
-    let begun = selection.from_begin.then(|| since_begin_s(pass.records)).flatten();
+    let begun = since_begin_s(pass.records, selection);
     let duration = begun.or_else(|| pass.duration()).unwrap_or(f64::NAN);
     let failed = pass.records.len() - requests.len();
     let (input, output) = (figures.total_input as f64, figures.total_output as f64);

@@ -28,7 +28,7 @@ pub fn vllm_bench(
     let of_pass = passes
         .nth(pass)
         .ok_or_else(|| missing(format!("the run has no pass {pass}; they count from 0")))?;
-    let begun = selection.from_begin.then(|| vllm::since_begin_s(records)).flatten();
+    let begun = vllm::since_begin_s(records, selection);
     let sent = of_pass.duration_s.filter(|seconds| *seconds > 0.0);
     let duration = begun.or(sent).ok_or_else(|| {
         missing(format!("pass {pass} has no duration: nothing was sent, or nothing ended"))

@@ -134,7 +134,7 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     let run = store.run(finished.run.as_str()).map_err(Failure::run_failed)?;
     let mut text = String::new();
     // Without a single record there is no table, and the judgement below says why.
-    if let Some(found) = serving_result(&run, summary, &outcome.seen())? {
+    if let Some(found) = serving_result(&run, summary, &plan, &outcome.seen())? {
         text += &found.table;
         text += &terminal::below_tables(summary, colour());
         if let Some(file) = outcome.save(found.file, summary)? {

@@ -229,7 +229,8 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
     }
     let all_arrive_at_start = arrivals.rate.is_infinite() && arrivals.ramp.is_none();
     let goodput = goodput(reader);
-    ServingSelection { metrics, percentiles, goodput, all_arrive_at_start, from_begin: true }
+    // When the pass begins is known when it has been played.
+    ServingSelection { metrics, percentiles, goodput, all_arrive_at_start, begin: None }
 }
 
 fn goodput(reader: &mut Reader<'_>) -> Vec<(ServingMetric, f64)> {
