@@ -47,6 +47,11 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
         program::is(file);
     }
     console::arguments_are(&arguments);
+    if let Some(advice) = other_tools::advice_on_values(&arguments) {
+        let failure = exit::Failure::usage(advice);
+        failure.print();
+        return failure.code();
+    }
     let parsed = command()
         .try_get_matches_from(&arguments)
         .and_then(|matches| Arguments::from_arg_matches(&matches));

@@ -1,6 +1,8 @@
 //! Flags of other benchmarks, and what to give here instead: where an argument is not known, somebody
 //! may have brought it from another tool. Its tables are data, one for each tool.
 
+mod values;
+
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -52,6 +54,12 @@ fn rows(text: &'static str) -> Vec<(&'static str, &'static str)> {
     let rows = text.lines().filter(|line| line.starts_with('-'));
     let cells = rows.filter_map(|row| row.split_once('|'));
     cells.map(|(flag, here)| (flag.trim(), here.trim())).collect()
+}
+
+/// What to write instead of a value of another tool behind a flag that we have too.
+pub fn advice_on_values(arguments: &[OsString]) -> Option<String> {
+    let words: Vec<_> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+    values::advice(&words)
 }
 
 /// What to give instead of an argument that is not known, where it is the flag of another tool.

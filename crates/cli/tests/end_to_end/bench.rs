@@ -105,6 +105,12 @@ fn what_cannot_be_had_is_refused_with_the_reason_before_anything_is_sent() {
         said.contains("--dataset-name: `hf`") && said.contains("--profile: send POST"),
         "{said}"
     );
+    let lost = words("bench serve --model m --save-result --result-filename nowhere/x.json");
+    let out = inferometer(folder.path(), &lost);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(told(&out).contains("there is no folder nowhere"), "{}", told(&out));
+    let out = inferometer(folder.path(), &words("run --goodput ttft:5 tpot:5"));
+    assert!(told(&out).contains("ttft<=500ms"), "{}", told(&out));
     let out = inferometer(folder.path(), &words("run --num-prompts 5"));
     assert_eq!(out.status.code(), Some(2));
     let said = told(&out);

@@ -42,8 +42,8 @@ pub struct BenchArgs {
 enum Bench {
     /// Measure a server by the flags of `vllm bench serve`: the same load, table and result file.
     ///
-    /// Flags whose help is empty do what they do there. A flag that cannot be had here is refused
-    /// with the reason; docs/coming-from/vllm.md has the whole table.
+    /// A flag that cannot be had here is refused with the reason; docs/coming-from/vllm.md has the
+    /// whole table.
     Serve(Box<ServeArgs>),
 }
 

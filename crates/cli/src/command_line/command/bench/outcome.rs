@@ -107,14 +107,26 @@ impl Outcome {
     /// Makes the folder of the file, so that one that cannot be made is told before anything is sent.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be made, or the folder that the file's name says is not there.
     pub fn prepare(&self) -> Result<(), Failure> {
-        let Some(folder) = self.file.folder.as_deref().filter(|_| self.is_saved()) else {
+        if !self.is_saved() {
             return Ok(());
-        };
-        fs::create_dir_all(folder).map_err(|error| {
-            Failure::usage(format!("--result-dir: {} cannot be made: {error}", folder.display()))
-        })
+        }
+        if let Some(folder) = &self.file.folder {
+            fs::create_dir_all(folder).map_err(|error| {
+                let folder = folder.display();
+                Failure::usage(format!("--result-dir: {folder} cannot be made: {error}"))
+            })?;
+        }
+        let Some(name) = &self.file.name else { return Ok(()) };
+        let file = self.file.folder.as_deref().unwrap_or(Path::new("")).join(name);
+        match file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            Some(folder) if !folder.is_dir() => Err(Failure::usage(format!(
+                "--result-filename: there is no folder {}; make it, or give --result-dir",
+                folder.display()
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn is_saved(&self) -> bool {
