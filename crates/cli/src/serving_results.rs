@@ -54,7 +54,7 @@ pub fn serving_result(
     seen: &Seen<'_>,
 ) -> Result<Option<ServingResult>, ReportError> {
     let mut logged = run.passes()?;
-    let Some(pass) = (&mut logged).next() else { return Ok(None) };
+    let Some(pass) = logged.next() else { return Ok(None) };
     let LoggedPass { begin, records, .. } = pass?;
     if records.is_empty() {
         return Ok(None);

@@ -74,7 +74,7 @@ pub fn advice(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let flag = whole(refused, &words);
     let is_bench = words.get(1) == Some(&"bench");
     let meant = meanings(flag);
-    if meant.is_empty() || is_bench {
+    if meant.is_empty() || is_bench || is_ours(flag) {
         return None;
     }
     let mut text = format!("{flag}: is no flag of this command");
@@ -103,6 +103,15 @@ fn whole<'a>(refused: &'a str, words: &[&'a str]) -> &'a str {
     let is_short = name.len() == 2 && !name.starts_with("--");
     let longer = words.iter().filter(|word| is_short && word.starts_with(name));
     longer.copied().find(|word| !meanings(word).is_empty()).unwrap_or(name)
+}
+
+/// Whether `run` has a flag of this name, so that it was not brought from another tool.
+fn is_ours(flag: &str) -> bool {
+    let command = super::command();
+    let run = command.find_subcommand("run");
+    let mut longs =
+        run.into_iter().flat_map(|run| run.get_arguments()).filter_map(|a| a.get_long());
+    longs.any(|long| flag.strip_prefix("--") == Some(long))
 }
 
 /// The pages of the tools that have a flag.

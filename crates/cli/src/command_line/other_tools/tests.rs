@@ -53,6 +53,8 @@ fn a_flag_of_another_tool_is_told_with_what_to_give_here() {
     assert_eq!(told("run --reqests 5"), None);
     assert_eq!(told("run --nobody-has-this 5"), None);
     assert_eq!(told("bench serve --requests 5"), None);
+    // GuideLLM has it too, and so has `run`.
+    assert_eq!(told("predict --target x"), None);
 }
 
 #[test]

@@ -236,7 +236,7 @@ fn prefixes(reader: &mut Reader<'_>, requests: u32, keys: &mut Map<String, Value
     if each == 0 {
         let problem = format!("is below --prefix-repetition-num-prefixes, which is {groups}");
         reader.mistake("--num-prompts", problem);
-    } else if requests % groups > 0 {
+    } else if !requests.is_multiple_of(groups) {
         let note =
             format!("{} requests are sent, as in vLLM: {each} of each prefix", each * groups);
         reader.note("--num-prompts", note);
