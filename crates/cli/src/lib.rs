@@ -74,6 +74,7 @@ pub mod command_line;
 pub mod plan_file;
 pub mod scenario;
 
+pub mod serving_results;
 pub mod stored;
 pub mod stored_passes;
 

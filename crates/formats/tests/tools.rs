@@ -98,7 +98,8 @@ fn again(file: &Value) -> Value {
 }
 
 fn exported(summary: &Summary, records: &[Record]) -> Value {
-    vllm_bench(summary, 0, records, 1.0).unwrap_or_else(|error| panic!("{error}"))
+    vllm_bench(summary, 0, records, 1.0, &Default::default())
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -126,6 +127,38 @@ fn an_export_that_is_imported_is_exported_the_same() {
             (None, _) => assert_eq!(&ours[name], value, "{name}"),
         }
     }
+}
+
+#[test]
+fn a_selection_says_which_figures_there_are_and_from_when_they_count() {
+    use inferometer_formats::dialect::{ServingMetric, ServingSelection};
+    let Import { summary, mut records } = only("vllm-detailed.json");
+    // Due when they were picked, as in a closed loop: what waited is known from the begin alone.
+    records[0].records.iter_mut().for_each(|record| record.due = record.picked.unwrap());
+    let records = &records[0].records;
+    let all = exported(&summary, records);
+    let begin = records.iter().filter_map(|record| record.picked).min().unwrap();
+    let selection = ServingSelection {
+        metrics: vec![ServingMetric::E2el, ServingMetric::ClientQueueTime],
+        percentiles: vec![50.0, 99.9],
+        goodput: vec![(ServingMetric::Ttft, 1e9), (ServingMetric::E2el, 1e9)],
+        all_arrive_at_start: true,
+        begin: Some(begin),
+    };
+    let file = vllm_bench(&summary, 0, records, 1.0, &selection).unwrap();
+    assert!(file.get("mean_ttft_ms").is_none() && file.get("p99_e2el_ms").is_none());
+    near(file["p50_e2el_ms"].as_f64(), all["median_e2el_ms"].as_f64().unwrap());
+    assert!(file["p99.9_client_queue_time_ms"].is_number());
+    for at in 0..4 {
+        let start = all["start_times"][at].as_f64().unwrap();
+        near(file["queue_times"][at].as_f64(), start);
+    }
+    let duration = file["duration"].as_f64().unwrap();
+    let last = records.iter().filter_map(|record| record.ended).max().unwrap();
+    near(Some(duration), last.seconds_after(begin));
+    let completed = file["completed"].as_f64().unwrap();
+    near(file["request_throughput"].as_f64(), completed / duration);
+    near(file["request_goodput"].as_f64(), completed / duration);
 }
 
 #[test]

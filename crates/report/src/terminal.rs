@@ -89,15 +89,22 @@ fn write_summary(out: &mut String, summary: &Summary, colour: Colour) {
         let _ = writeln!(out, "\n{}", paint(Paint::Bold, heading));
         write_table(out, &table, LOAD_HEADING, colour);
     }
+    out.push_str(&below_tables(summary, colour));
+}
+
+/// What stands below the tables of a run: what failed, findings, and the verdict.
+pub fn below_tables(summary: &Summary, colour: Colour) -> String {
+    let mut out = String::new();
     let failures = table::failures(summary);
     if !failures.is_empty() {
-        let _ = writeln!(out, "\n{}", paint(Paint::Red, "Failed requests"));
+        let _ = writeln!(out, "\n{}", painted(colour, Paint::Red, "Failed requests"));
         for line in failures {
             let _ = writeln!(out, "  {}", clean(&line));
         }
     }
-    write_findings(out, summary, colour);
-    write_verdict(out, summary, colour);
+    write_findings(&mut out, summary, colour);
+    write_verdict(&mut out, summary, colour);
+    out
 }
 
 fn write_table(out: &mut String, table: &Table, heading_width: usize, colour: Colour) {

@@ -82,17 +82,23 @@ pub fn secrets() -> &'static Secrets {
         let arguments = ARGUMENTS.get().map_or(&[][..], Vec::as_slice);
         let given = |flag: &str| -> Vec<String> {
             let with_sign = format!("{flag}=");
-            let behind = arguments.windows(2).filter(|pair| pair[0] == flag);
+            // A flag of `bench serve` may have several values.
+            let places = arguments.iter().enumerate().filter(|(_, word)| *word == flag);
+            let behind = places.flat_map(|(at, _)| {
+                let next = arguments.iter().skip(at + 1);
+                next.enumerate().take_while(|(nth, word)| *nth == 0 || !word.starts_with('-'))
+            });
             let joined = arguments.iter().filter_map(|word| word.strip_prefix(&with_sign));
-            behind.map(|pair| pair[1].clone()).chain(joined.map(str::to_owned)).collect()
+            behind.map(|(_, word)| word.clone()).chain(joined.map(str::to_owned)).collect()
         };
         let named = given("--api-key-env").into_iter();
         let variables = named.chain(["OPENAI_API_KEY".to_owned(), "HF_TOKEN".to_owned()]);
         let keys = variables.filter_map(|name| variable(&name));
-        let headers = given("--header").into_iter().map(|header| match header.split_once(':') {
-            Some((name, value)) => (name.trim().to_owned(), value.trim().to_owned()),
-            None => ("authorization".to_owned(), header),
-        });
+        let headers =
+            given("--header").into_iter().map(|header| match header.split_once([':', '=']) {
+                Some((name, value)) => (name.trim().to_owned(), value.trim().to_owned()),
+                None => ("authorization".to_owned(), header),
+            });
         // Other headers may hold ordinary words, such as the name of the model.
         let headers = headers.filter(|(name, _)| is_key_header(name));
         let keys = keys.map(|key| ("authorization".to_owned(), key));

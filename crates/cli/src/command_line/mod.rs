@@ -7,6 +7,7 @@ mod exit;
 mod interrupt;
 mod lifeline;
 mod not_text;
+mod other_tools;
 mod program;
 
 mod consent;
@@ -46,6 +47,11 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
         program::is(file);
     }
     console::arguments_are(&arguments);
+    if let Some(advice) = other_tools::advice_on_values(&arguments) {
+        let failure = exit::Failure::usage(advice);
+        failure.print();
+        return failure.code();
+    }
     let parsed = command()
         .try_get_matches_from(&arguments)
         .and_then(|matches| Arguments::from_arg_matches(&matches));
@@ -69,6 +75,11 @@ fn command() -> clap::Command {
 fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
     if let Some(why) = not_text::refusal(error, arguments.get(1..).unwrap_or_default()) {
         let failure = exit::Failure::usage(why);
+        failure.print();
+        return failure.code();
+    }
+    if let Some(advice) = other_tools::advice(error, arguments) {
+        let failure = exit::Failure::usage(advice);
         failure.print();
         return failure.code();
     }

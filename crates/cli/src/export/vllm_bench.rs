@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use inferometer_analysis::summary::Summary;
+use inferometer_formats::dialect::ServingSelection;
 use inferometer_formats::export::vllm_bench;
 use inferometer_report::table;
 use inferometer_store::LoggedPass;
@@ -38,6 +39,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
         }
         (None, _) => None,
     };
+    let all = ServingSelection::default();
     let mut logged = run.passes()?;
     for pass in &mut logged {
         let LoggedPass { begin, records, .. } = pass?;
@@ -45,7 +47,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
             continue;
         }
         let number = begin.pass as usize;
-        let file = vllm_bench(summary, number, &records, burstiness(&begin.plan))
+        let file = vllm_bench(summary, number, &records, burstiness(&begin.plan), &all)
             .map_err(|error| ExportRunError::write(format!("run {}: {error}", run.row.id)))?;
         let in_folder =
             folder.map(|folder| folder.join(format!("{}-pass-{number}.json", run.row.id)));

@@ -7,6 +7,7 @@
 
 mod layout;
 mod numbers;
+mod selection;
 mod stream;
 mod tool;
 
@@ -19,8 +20,11 @@ pub(crate) mod vllm;
 
 pub use layout::{Line, Printed, Value};
 pub(crate) use numbers::Numbers;
+pub(crate) use selection::percentile_word;
+pub use selection::{ServingMetric, ServingSelection};
 pub(crate) use stream::Stream;
 pub use tool::{Definition, Pass, Tool};
+pub use vllm::serving_table;
 
 impl Tool {
     /// Every tool.

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
 use super::layout::{Line, Printed, Value, count, figure, number, section};
 use super::numbers::Numbers;
+use super::selection::{ServingMetric, ServingSelection, percentile_word};
 use super::stream::{Stream, gaps};
 use super::tool::{Definition, FROM_PICK, Pass, Tool};
 
@@ -47,10 +49,19 @@ pub(crate) struct Request {
     pub latency: f64,
     pub output: u32,
     pub input: u32,
+    /// The wait for a place in flight.
+    pub queued: f64,
+}
+
+/// Seconds from the arrival of a request to its start. A request arrives when it is due, or with all
+/// others when the pass begins.
+pub(crate) fn queued(start: Nanos, due: Nanos, selection: &ServingSelection) -> f64 {
+    let arrived = selection.begin.filter(|_| selection.all_arrive_at_start).unwrap_or(due);
+    start.seconds_after(arrived).max(0.0)
 }
 
 impl Request {
-    pub(crate) fn of(stream: &Stream<'_>) -> Self {
+    pub(crate) fn of(stream: &Stream<'_>, selection: &ServingSelection) -> Self {
         let (first, last) = (stream.chunks[0].at, stream.chunks[stream.chunks.len() - 1].at);
         Self {
             start: stream.start.seconds_after(Nanos::ZERO),
@@ -59,12 +70,41 @@ impl Request {
             latency: stream.since_start(last),
             output: stream.output,
             input: stream.input,
+            queued: queued(stream.start, stream.record.due, selection),
         }
     }
 
     fn tpot(&self) -> Option<f64> {
         (self.output > 1).then(|| (self.latency - self.ttft) / f64::from(self.output - 1))
     }
+
+    /// Whether it keeps all limits. A request of one token has a TPOT of 0 for this.
+    fn is_good(&self, limits: &[(ServingMetric, f64)]) -> bool {
+        limits.iter().all(|(metric, limit_ms)| {
+            let seconds = match metric {
+                ServingMetric::Ttft => self.ttft,
+                ServingMetric::Tpot => self.tpot().unwrap_or(0.0),
+                _ => self.latency,
+            };
+            limit_ms / 1e3 >= seconds
+        })
+    }
+}
+
+/// Good requests per second, where limits were given.
+pub(crate) fn goodput(
+    requests: &[Request],
+    selection: &ServingSelection,
+    duration_s: f64,
+) -> Option<f64> {
+    let good = requests.iter().filter(|request| request.is_good(&selection.goodput)).count();
+    (!selection.goodput.is_empty()).then(|| good as f64 / duration_s)
+}
+
+/// Seconds from the begin of the pass, where it is known, to the end of its last request.
+pub(crate) fn since_begin_s(records: &[Record], selection: &ServingSelection) -> Option<f64> {
+    let ended = records.iter().filter_map(|record| record.ended).max()?;
+    Some(ended.seconds_after(selection.begin?)).filter(|seconds| *seconds > 0.0)
 }
 
 /// The figures of completed requests.
@@ -73,6 +113,8 @@ pub(crate) struct Figures {
     pub tpot: Numbers,
     pub itl: Numbers,
     pub e2el: Numbers,
+    pub queued: Numbers,
+    pub e2el_queued: Numbers,
     pub total_input: u64,
     pub total_output: u64,
     pub peak_tokens_per_s: f64,
@@ -89,10 +131,26 @@ impl Figures {
                 requests.iter().flat_map(|request| &request.itl).copied(),
             ),
             e2el: Numbers::of_seconds_in_ms(requests.iter().map(|request| request.latency)),
+            queued: Numbers::of_seconds_in_ms(requests.iter().map(|request| request.queued)),
+            e2el_queued: Numbers::of_seconds_in_ms(
+                requests.iter().map(|request| request.latency + request.queued),
+            ),
             total_input: requests.iter().map(|request| u64::from(request.input)).sum(),
             total_output: requests.iter().map(|request| u64::from(request.output)).sum(),
             peak_tokens_per_s,
             peak_requests,
+        }
+    }
+
+    /// The values of a metric in milliseconds.
+    pub(crate) fn of_metric(&self, metric: ServingMetric) -> &Numbers {
+        match metric {
+            ServingMetric::Ttft => &self.ttft,
+            ServingMetric::Tpot => &self.tpot,
+            ServingMetric::Itl => &self.itl,
+            ServingMetric::E2el => &self.e2el,
+            ServingMetric::ClientQueueTime => &self.queued,
+            ServingMetric::E2elIncludingClientQueue => &self.e2el_queued,
         }
     }
 }
@@ -124,9 +182,17 @@ fn peaks(requests: &[Request]) -> (f64, u64) {
 }
 
 fn printed(pass: &Pass<'_>) -> Printed {
-    let requests: Vec<Request> = pass.completed().iter().map(Request::of).collect();
+    serving_table(pass, &ServingSelection::default())
+}
+
+/// The table with the figures that were asked for.
+pub fn serving_table(pass: &Pass<'_>, selection: &ServingSelection) -> Printed {
+    let completed = pass.completed();
+    let requests: Vec<Request> =
+        completed.iter().map(|stream| Request::of(stream, selection)).collect();
     let figures = Figures::of(&requests);
-    let duration = pass.duration().unwrap_or(f64::NAN);
+    let begun = since_begin_s(pass.records, selection);
+    let duration = begun.or_else(|| pass.duration()).unwrap_or(f64::NAN);
     let failed = pass.records.len() - requests.len();
     let (input, output) = (figures.total_input as f64, figures.total_output as f64);
     let mut lines = vec![
@@ -153,6 +219,12 @@ fn printed(pass: &Pass<'_>) -> Printed {
             "request_throughput",
             requests.len() as f64 / duration,
         ),
+    ]);
+    lines.extend(
+        goodput(&requests, selection, duration)
+            .map(|goodput| number("Request goodput (req/s):", "request_goodput", goodput)),
+    );
+    lines.extend([
         number("Output token throughput (tok/s):", "output_throughput", output / duration),
         number(
             "Peak output token throughput (tok/s):",
@@ -170,26 +242,24 @@ fn printed(pass: &Pass<'_>) -> Printed {
             (input + output) / duration,
         ),
     ]);
-    for (heading, name, key, values) in [
-        ("Time to First Token", "TTFT", "ttft", &figures.ttft),
-        ("Time per Output Token (excl. 1st token)", "TPOT", "tpot", &figures.tpot),
-        ("Inter-token Latency", "ITL", "itl", &figures.itl),
-        ("End-to-end Latency", "E2EL", "e2el", &figures.e2el),
-    ] {
-        lines.push(section(heading));
-        lines.extend(of_metric(name, key, values));
+    for metric in ServingMetric::ALL.into_iter().filter(|one| selection.metrics.contains(one)) {
+        lines.push(section(metric.heading()));
+        lines.extend(of_metric(metric, figures.of_metric(metric), &selection.percentiles));
     }
     Printed { title: "Serving Benchmark Result".to_owned(), lines, left_out: Vec::new() }
 }
 
-fn of_metric(name: &str, key: &str, values: &Numbers) -> [Line; 3] {
-    [
+fn of_metric(metric: ServingMetric, values: &Numbers, percentiles: &[f64]) -> Vec<Line> {
+    let (name, key) = (metric.name(), metric.key());
+    let median = values.percentile(50.0);
+    let mut lines = vec![
         number(&format!("Mean {name} (ms):"), &format!("mean_{key}_ms"), values.mean()),
-        number(
-            &format!("Median {name} (ms):"),
-            &format!("median_{key}_ms"),
-            values.percentile(50.0),
-        ),
-        number(&format!("P99 {name} (ms):"), &format!("p99_{key}_ms"), values.percentile(99.0)),
-    ]
+        number(&format!("Median {name} (ms):"), &format!("median_{key}_ms"), median),
+    ];
+    lines.extend(percentiles.iter().map(|&percentile| {
+        let word = percentile_word(percentile);
+        let value = values.percentile(percentile);
+        number(&format!("P{word} {name} (ms):"), &format!("p{word}_{key}_ms"), value)
+    }));
+    lines
 }

@@ -4,10 +4,11 @@
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
 use serde_json::{Map, Value, json};
 
-use crate::dialect::vllm::{Figures, Request};
-use crate::dialect::{Numbers, Stream};
+use crate::dialect::vllm::{self, Figures, Request};
+use crate::dialect::{Numbers, ServingMetric, ServingSelection, Stream, percentile_word};
 use crate::export::error::ExportError;
 use crate::{failure, simulation};
 
@@ -20,20 +21,23 @@ pub fn vllm_bench(
     pass: usize,
     records: &[Record],
     burstiness: f64,
+    selection: &ServingSelection,
 ) -> Result<Value, ExportError> {
     let missing = |what: String| ExportError::Missing(what);
     let mut passes = summary.cells.iter().flat_map(|cell| &cell.passes);
     let of_pass = passes
         .nth(pass)
         .ok_or_else(|| missing(format!("the run has no pass {pass}; they count from 0")))?;
-    let duration = of_pass.duration_s.filter(|seconds| *seconds > 0.0).ok_or_else(|| {
+    let begun = vllm::since_begin_s(records, selection);
+    let sent = of_pass.duration_s.filter(|seconds| *seconds > 0.0);
+    let duration = begun.or(sent).ok_or_else(|| {
         missing(format!("pass {pass} has no duration: nothing was sent, or nothing ended"))
     })?;
     if records.is_empty() {
         return Err(missing(format!("pass {pass} has no records to make the file of")));
     }
     let mut file = head(summary, of_pass, burstiness);
-    file.extend(figures(summary, pass, of_pass, records, duration));
+    file.extend(figures(summary, pass, (of_pass, duration), records, selection));
     Ok(file.into())
 }
 
@@ -80,17 +84,19 @@ fn in_flight(pass: &PassSummary) -> Option<u32> {
 fn figures(
     summary: &Summary,
     number: usize,
-    pass: &PassSummary,
+    (pass, duration): (&PassSummary, f64),
     records: &[Record],
-    duration: f64,
+    selection: &ServingSelection,
 ) -> Map<String, Value> {
     let first = records.iter().filter_map(|record| record.picked.or(record.send_start)).min();
-    let rows: Vec<Row> = records.iter().map(|record| Row::of(record, first)).collect();
+    let rows: Vec<Row> = records.iter().map(|record| Row::of(record, first, selection)).collect();
     let complete: Vec<Request> = rows.iter().filter_map(|row| row.request.clone()).collect();
     let figures = Figures::of(&complete);
+    let by_their_limits = vllm::goodput(&complete, selection, duration);
     let goodput = pass.goodput.as_ref().and_then(|goodput| goodput.requests_per_s);
     let stated = summary.imported.as_ref().and_then(|imported| imported.passes.get(number));
-    let goodput = goodput.or_else(|| stated?.numbers.get("request_goodput").copied());
+    let goodput =
+        by_their_limits.or(goodput).or_else(|| stated?.numbers.get("request_goodput").copied());
     let (input, output) = (figures.total_input, figures.total_output);
     let each = |of: &dyn Fn(&Row) -> Value| Value::from(rows.iter().map(of).collect::<Vec<_>>());
     let of = |row: &Row, value: &dyn Fn(&Request) -> Value, missing: Value| {
@@ -122,24 +128,23 @@ fn figures(
     ];
     let mut map: Map<String, Value> =
         fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
-    for (name, values) in [
-        ("ttft", &figures.ttft),
-        ("tpot", &figures.tpot),
-        ("itl", &figures.itl),
-        ("e2el", &figures.e2el),
-    ] {
-        map.extend(statistics(name, values));
+    for metric in ServingMetric::ALL.into_iter().filter(|one| selection.metrics.contains(one)) {
+        map.extend(statistics(metric.key(), figures.of_metric(metric), &selection.percentiles));
     }
     map
 }
 
-fn statistics(name: &str, values: &Numbers) -> [(String, Value); 4] {
-    [
+fn statistics(name: &str, values: &Numbers, percentiles: &[f64]) -> Vec<(String, Value)> {
+    let mut found = vec![
         (format!("mean_{name}_ms"), json!(values.mean())),
         (format!("median_{name}_ms"), json!(values.percentile(50.0))),
         (format!("std_{name}_ms"), json!(values.std())),
-        (format!("p99_{name}_ms"), json!(values.percentile(99.0))),
-    ]
+    ];
+    found.extend(percentiles.iter().map(|&percentile| {
+        let word = percentile_word(percentile);
+        (format!("p{word}_{name}_ms"), json!(values.percentile(percentile)))
+    }));
+    found
 }
 
 /// One request of the lists. Its start counts from the first start of the pass.
@@ -152,21 +157,18 @@ struct Row {
 }
 
 impl Row {
-    fn of(record: &Record, first: Option<inferometer_model::time::Nanos>) -> Self {
+    fn of(record: &Record, first: Option<Nanos>, selection: &ServingSelection) -> Self {
         let stream = Stream::new(record).filter(|_| record.outcome.is_complete());
         let start = record.picked.or(record.send_start);
         let error = match stream.is_some() {
             true => String::new(),
             false => failure::to_text(record.outcome, record.detail.as_deref()),
         };
-        let after = |from: Option<inferometer_model::time::Nanos>| {
-            start.zip(from).map_or(0.0, |(start, from)| start.seconds_after(from))
-        };
         Self {
-            start: after(first),
-            queued: after(Some(record.due)).max(0.0),
+            start: start.zip(first).map_or(0.0, |(start, first)| start.seconds_after(first)),
+            queued: start.map_or(0.0, |start| vllm::queued(start, record.due, selection)),
             input: record.input_tokens().unwrap_or(record.asked_input),
-            request: stream.as_ref().map(Request::of),
+            request: stream.as_ref().map(|stream| Request::of(stream, selection)),
             error,
         }
     }

@@ -64,12 +64,20 @@ pub struct ServingLimits {
     pub max_prompt_tokens: u32,
     /// Prompts that are longer than this together with their answers are left out.
     pub max_total_tokens: u32,
+    /// The output length of all requests, whatever the answers of the conversations have. A plan
+    /// without it is written as it was before there was any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u32>,
 }
 
 impl ServingLimits {
     /// Those of vLLM's scripts, from 0.2 to today.
-    pub const VLLM: Self =
-        Self { min_tokens: 4, max_prompt_tokens: 1_024, max_total_tokens: 2_048 };
+    pub const VLLM: Self = Self {
+        min_tokens: 4,
+        max_prompt_tokens: 1_024,
+        max_total_tokens: 2_048,
+        output_tokens: None,
+    };
 }
 
 /// How many blocks of a size are in flight.

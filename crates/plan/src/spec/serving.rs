@@ -18,15 +18,25 @@ pub struct ServingKeys {
 }
 
 impl ServingKeys {
-    pub(crate) const NAMES: &[&str] = &["min_tokens", "max_prompt_tokens", "max_total_tokens"];
+    /// With the output length, which rows of one's own have too.
+    pub(crate) const NAMES: &[&str] =
+        &["min_tokens", "max_prompt_tokens", "max_total_tokens", "output_length"];
 
-    /// The limits.
-    pub(crate) fn resolve(&self, mistakes: &mut Mistakes) -> ServingLimits {
+    /// The limits; all answers are as long as `output_length` says, if it says so.
+    pub(crate) fn resolve(
+        &self,
+        output_length: Option<u32>,
+        mistakes: &mut Mistakes,
+    ) -> ServingLimits {
+        if output_length == Some(0) {
+            mistakes.add("output_length", "is 0; give at least 1");
+        }
         let of_vllm = ServingLimits::VLLM;
         let limits = ServingLimits {
             min_tokens: self.min_tokens.unwrap_or(of_vllm.min_tokens).max(1),
             max_prompt_tokens: self.max_prompt_tokens.unwrap_or(of_vllm.max_prompt_tokens),
             max_total_tokens: self.max_total_tokens.unwrap_or(of_vllm.max_total_tokens),
+            output_tokens: output_length,
         };
         if limits.max_prompt_tokens < limits.min_tokens {
             mistakes.add("max_prompt_tokens", "is below min_tokens: no conversation is left");

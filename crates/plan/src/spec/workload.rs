@@ -88,7 +88,8 @@ static WORKLOADS: [WorkloadDefinition; 10] = [
             match asked.lengths {
                 true => WorkloadPlan::Sharegpt { dataset },
                 false => {
-                    let limits = keys.serving.resolve(mistakes);
+                    let output_length = keys.rows.output_length;
+                    let limits = keys.serving.resolve(output_length, mistakes);
                     WorkloadPlan::ServingRun { dataset, limits }
                 }
             }

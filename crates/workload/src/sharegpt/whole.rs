@@ -42,11 +42,12 @@ struct WholeTurns {
 
 impl WholeTurns {
     fn fits(&self, (prompt, answer): (u32, u32)) -> bool {
-        let ServingLimits { min_tokens, max_prompt_tokens, max_total_tokens } = self.limits;
+        let ServingLimits { min_tokens, max_prompt_tokens, max_total_tokens, output_tokens } =
+            self.limits;
         prompt >= min_tokens
-            && answer >= min_tokens
+            && (output_tokens.is_some() || answer >= min_tokens)
             && prompt <= max_prompt_tokens
-            && prompt.saturating_add(answer) <= max_total_tokens
+            && prompt.saturating_add(output_tokens.unwrap_or(answer)) <= max_total_tokens
     }
 }
 
@@ -68,7 +69,8 @@ impl Workload for WholeTurns {
                 PromptForm::TokenIds => Prompt::TokenIds(context.tokenizer.encode(text)?),
             };
             let counted = prompt_tokens + context.reserve;
-            let request = Request::new(prompt, counted, answer_tokens);
+            let output = self.limits.output_tokens.unwrap_or(answer_tokens);
+            let request = Request::new(prompt, counted, output);
             Ok(Request { counted_tokens: Some(counted), ..request })
         })?;
         Ok(RequestBatch { requests, notes: picked.note().into_iter().collect() })

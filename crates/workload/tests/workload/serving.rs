@@ -50,6 +50,16 @@ fn lengths_are_those_of_the_data_and_within_the_limits() {
 }
 
 #[test]
+fn an_output_length_of_ones_own_replaces_that_of_every_answer() {
+    let limits = ServingLimits { output_tokens: Some(7), ..ServingLimits::VLLM };
+    let requests = built(limits, 0, 40).unwrap().requests;
+    assert!(requests.iter().all(|request| request.output_tokens == 7));
+    assert!(requests.iter().all(|request| (4..=1_024).contains(&request.input_tokens)));
+    let none_fits = ServingLimits { output_tokens: Some(2_048), ..ServingLimits::VLLM };
+    assert!(built(none_fits, 0, 1).is_err());
+}
+
+#[test]
 fn passes_share_no_conversation_until_there_are_none_left() {
     let count = within();
     let all = built(ServingLimits::VLLM, 0, count).unwrap().requests;

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(super) mod bench;
 mod calibrate;
 mod check;
 mod check_part;
@@ -39,6 +40,8 @@ use crate::command_line::exit::Failure;
 pub enum Command {
     /// Benchmark a server, or the embedded engine when none is given.
     Run(Box<run_flags::RunArgs>),
+    /// Measure as another benchmark does, by its own flags: `bench serve` as `vllm bench serve`.
+    Bench(bench::BenchArgs),
     /// Predict a grid by the embedded engine in virtual time; nothing is sent.
     Predict(Box<predict::PredictArgs>),
     /// Look for the highest rate or concurrency that meets the objectives, with an interval.
@@ -103,6 +106,7 @@ impl Command {
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Self::Run(arguments) => run::run(&arguments),
+            Self::Bench(arguments) => bench::bench(&arguments),
             Self::Predict(arguments) => predict::predict(&arguments),
             Self::Search(arguments) => search::search(&arguments),
             Self::Calibrate(arguments) => calibrate::calibrate(&arguments),

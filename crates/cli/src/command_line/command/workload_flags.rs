@@ -51,7 +51,8 @@ pub struct WorkloadFlags {
     /// output_tokens, body, timestamp (jsonl, csv, parquet)
     #[arg(long, value_name = "FIELD=COLUMN,...", help_heading = "Workload")]
     columns: Option<String>,
-    /// Output length in tokens of rows that have none (jsonl, csv, parquet)
+    /// Output length in tokens of rows that have none (jsonl, csv, parquet), or of all answers,
+    /// whatever they have (sharegpt without --input-lengths)
     #[arg(long, value_name = "N", help_heading = "Workload")]
     output_length: Option<u32>,
     /// Send each row at its own instant, from the first one's: a column `timestamp` in seconds or as

@@ -1,0 +1,153 @@
+//! `bench serve`: the load, the table and the result file of `vllm bench serve`, by its own flags, with
+//! our verdict below.
+
+mod flags;
+mod given;
+mod load;
+mod outcome;
+mod reader;
+mod target;
+mod translate;
+mod workload;
+
+#[cfg(test)]
+mod tests;
+
+use clap::{Args, Subcommand};
+use inferometer_report::terminal;
+use inferometer_run::{Clock, Form, Strictness, dry_run, judge, resolve};
+use inferometer_store::Store;
+use serde_json::{Map, Value};
+
+use crate::command_line::console::{colour, tell, variable};
+use crate::command_line::exit::{Failure, print};
+use crate::command_line::terminal::{View, show};
+use crate::plan_file;
+use crate::serving_results::serving_result;
+use given::Given;
+use translate::{Translated, translate};
+
+pub use flags::FLAGS;
+#[cfg(test)]
+pub use flags::{Answer, Flag};
+
+/// What is benchmarked as vLLM does it.
+#[derive(Args)]
+pub struct BenchArgs {
+    #[command(subcommand)]
+    what: Bench,
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// Measure a server by the flags of `vllm bench serve`: the same load, table and result file.
+    ///
+    /// A flag that cannot be had here is refused with the reason; docs/coming-from/vllm.md has the
+    /// whole table.
+    Serve(Box<ServeArgs>),
+}
+
+/// The flags of `vllm bench serve`, and a few of `run`.
+#[derive(Args)]
+struct ServeArgs {
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    own: OwnFlags,
+}
+
+/// What `vllm bench serve` does not have.
+#[derive(Args)]
+#[command(next_help_heading = "Inferometer's own")]
+struct OwnFlags {
+    /// The database [default: inferometer.db]
+    #[arg(long, value_name = "FILE")]
+    store: Option<String>,
+    /// Folder for reports and plots [default: inferometer-out/RUN]
+    #[arg(long, value_name = "DIR")]
+    out: Option<String>,
+    /// Keeps this run's prompts apart from every other's; give it to repeat a run exactly
+    #[arg(long, value_name = "TEXT")]
+    salt: Option<String>,
+    /// Environment variable that holds the key [default: OPENAI_API_KEY]
+    #[arg(long, value_name = "NAME")]
+    api_key_env: Option<String>,
+    /// PEM file with further authorities whose certificates are trusted
+    #[arg(long, value_name = "FILE")]
+    ca_cert: Option<String>,
+    /// Print nothing on stderr but errors
+    #[arg(long, short)]
+    quiet: bool,
+    /// Begin a run of more than ten minutes without asking; only a person at a terminal is asked
+    #[arg(long, short)]
+    yes: bool,
+    /// Exit with 4 when the run is suspect
+    #[arg(long)]
+    strict: bool,
+}
+
+impl OwnFlags {
+    /// Adds the keys of a plan to those that the flags of vLLM gave.
+    fn add_to(&self, keys: &mut Map<String, Value>) {
+        for (key, given) in [
+            ("store", &self.store),
+            ("out", &self.out),
+            ("salt", &self.salt),
+            ("api_key_env", &self.api_key_env),
+            ("ca_cert", &self.ca_cert),
+        ] {
+            keys.extend(given.iter().map(|text| (key.to_owned(), text.as_str().into())));
+        }
+    }
+}
+
+/// Measures.
+pub fn bench(arguments: &BenchArgs) -> Result<(), Failure> {
+    let Bench::Serve(arguments) = &arguments.what;
+    serve(arguments)
+}
+
+fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
+    let own = &arguments.own;
+    let Translated { mut keys, outcome, notes } =
+        translate(&arguments.given).map_err(Failure::Usage)?;
+    own.add_to(&mut keys);
+    if !own.quiet {
+        notes.iter().for_each(|note| tell(&format!("note: {note}")));
+    }
+    let (spec, _) = plan_file::merge_multi_target(None, keys)?;
+    let (events, host) = show(View {
+        quiet: own.quiet,
+        progress: outcome.progress && !own.quiet,
+        tui: false,
+        ask: !own.yes && !own.quiet,
+    });
+    let (plan, mut context) = resolve(&spec, &variable)?;
+    context.host = host;
+    if outcome.dry_run {
+        return print(&dry_run(&plan, Form::Toml, Clock::Real)?);
+    }
+    outcome.prepare()?;
+    let finished = crate::run(&plan, &context, &events)?;
+    let summary = &finished.summary;
+    let store = Store::open_existing(&context.store).map_err(Failure::run_failed)?;
+    let run = store.run(finished.run.as_str()).map_err(Failure::run_failed)?;
+    let mut text = String::new();
+    // Without a single record there is no table, and the judgement below says why.
+    if let Some(found) = serving_result(&run, summary, &plan, &outcome.seen())? {
+        text += &found.table;
+        text += &terminal::below_tables(summary, colour());
+        if let Some(file) = outcome.save(found.file, summary)? {
+            text += &format!("\nresult: {}\n", file.display());
+        }
+    } else {
+        text += &terminal::below_tables(summary, colour());
+    }
+    if let Some(folder) = &finished.folder {
+        text += &format!("report: {}/report.html\n", folder.display());
+    }
+    text += &format!("store:  {}, run {}\n", context.store.display(), finished.run);
+    print(&text)?;
+    let strictness = if own.strict { Strictness::Strict } else { Strictness::Lenient };
+    Ok(judge(&plan, &context, &finished, strictness)?)
+}

@@ -1,0 +1,182 @@
+//! The load by the flags of `vllm bench serve`, as keys of a plan.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use super::reader::Reader;
+
+/// The arrivals that were asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrivals {
+    /// Requests per second; infinite: all at once.
+    pub rate: f64,
+    /// Their shape.
+    pub burstiness: f64,
+    /// The most in flight.
+    pub most_in_flight: Option<u32>,
+    /// A rate that changes.
+    pub ramp: Option<Ramp>,
+}
+
+/// A rate that rises from request to request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ramp {
+    /// `linear` or `exponential`.
+    pub strategy: String,
+    /// Requests per second of the first request.
+    pub from: f64,
+    /// Of the last one.
+    pub to: f64,
+}
+
+/// Reads what was asked for.
+pub fn arrivals(reader: &mut Reader<'_>) -> Arrivals {
+    let is_rate = "a rate; give requests per second, or `inf` for all at once";
+    let rate = reader.number("--request-rate", is_rate, |rate: &f64| *rate > 0.0);
+    let is_shape = "a burstiness; give a number above 0, or `inf` for equal gaps";
+    let shape = reader.number("--burstiness", is_shape, |shape: &f64| *shape > 0.0);
+    let most_in_flight = reader.count("--max-concurrency");
+    let ramp = ramp(reader);
+    if ramp.is_some() && rate.is_some_and(f64::is_finite) {
+        reader.mistake("--request-rate", "leave it out: --ramp-up-strategy says the rate");
+    }
+    let rate = rate.unwrap_or(f64::INFINITY);
+    if shape.is_some() && rate.is_infinite() && ramp.is_none() {
+        reader.note("--burstiness", "has no effect: all requests arrive at once, as in vLLM");
+    }
+    Arrivals { rate, burstiness: shape.unwrap_or(1.0), most_in_flight, ramp }
+}
+
+fn ramp(reader: &mut Reader<'_>) -> Option<Ramp> {
+    let is_rate = "a whole number of requests per second from 1 on";
+    let mut level = |flag| reader.number(flag, is_rate, |rate: &u32| *rate > 0);
+    let (from, to) = (level("--ramp-up-start-rps"), level("--ramp-up-end-rps"));
+    let Some(strategy) = reader.text("--ramp-up-strategy") else {
+        for flag in ["--ramp-up-start-rps", "--ramp-up-end-rps"] {
+            if reader.has(flag) {
+                reader.mistake(flag, "needs --ramp-up-strategy linear or exponential");
+            }
+        }
+        return None;
+    };
+    if !["linear", "exponential"].contains(&strategy) {
+        let problem = format!("`{strategy}` is neither linear nor exponential");
+        reader.mistake("--ramp-up-strategy", problem);
+    }
+    for flag in ["--ramp-up-start-rps", "--ramp-up-end-rps"] {
+        if !reader.has(flag) {
+            reader.mistake("--ramp-up-strategy", format!("needs {flag} too"));
+        }
+    }
+    let (from, to) = (f64::from(from?), f64::from(to?));
+    if from > to {
+        reader.mistake("--ramp-up-start-rps", "is above --ramp-up-end-rps");
+    }
+    Some(Ramp { strategy: strategy.to_owned(), from, to })
+}
+
+/// The keys of the load of so many requests.
+pub fn keys(arrivals: &Arrivals, requests: u32, keys: &mut Map<String, Value>) {
+    let mut put = |key: &str, value: Value| drop(keys.insert(key.to_owned(), value));
+    match (&arrivals.ramp, arrivals.most_in_flight) {
+        (None, Some(most)) if arrivals.rate.is_infinite() => {
+            return put("concurrency", json!([most.to_string()]));
+        }
+        (Some(ramp), _) => {
+            put("rate", json!([stages(ramp, requests)]));
+            // vLLM draws the gaps of a ramp and leaves them as they are.
+            put("scale", false.into());
+        }
+        (None, _) => put("rate", json!([arrivals.rate.to_string()])),
+    }
+    if let Some(most) = arrivals.most_in_flight {
+        put("max_in_flight", most.into());
+    }
+    let is_drawn = arrivals.ramp.is_some() || arrivals.rate.is_finite();
+    if is_drawn && arrivals.burstiness != 1.0 {
+        put("burstiness", arrivals.burstiness.to_string().into());
+    }
+}
+
+/// Stages between which the rate of an exponential ramp is drawn as a line.
+const PARTS: u32 = 32;
+
+/// The course of a ramp in time. vLLM's rate rises with the number of a request: a rate r that is
+/// linear in it obeys dr/dt = (to - from) / N * r, so that it is exponential in time. One that is
+/// exponential in it has no closed form among our stages and is drawn in parts that have as many
+/// requests each. The rate stays at its end until all requests have come.
+fn stages(ramp: &Ramp, requests: u32) -> String {
+    let (from, to) = (ramp.from, ramp.to);
+    let count = f64::from(requests);
+    let mut text = String::new();
+    if from < to && ramp.strategy == "linear" {
+        let seconds = count * (to / from).ln() / (to - from);
+        let _ = write!(text, "{seconds}s@{from}..{to}:exp+");
+    } else if from < to {
+        let rate = |part: u32| from * (to / from).powf(f64::from(part) / f64::from(PARTS));
+        for part in 0..PARTS {
+            let (begin, end) = (rate(part), rate(part + 1));
+            let seconds = 2.0 * count / f64::from(PARTS) / (begin + end);
+            let _ = write!(text, "{seconds}s@{begin}..{end}+");
+        }
+    }
+    // What is drawn late is still sent: ten times as long as all requests take at this rate.
+    let _ = write!(text, "{}s@{to}", 10.0 * (count + 10.0) / to);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Requests that a ramp brings in the stages before its last one, and how long they take.
+    fn area(text: &str) -> (f64, f64) {
+        let stages: Vec<&str> = text.split('+').collect();
+        let of = |stage: &&str| -> (f64, f64) {
+            let (seconds, level) = stage.split_once("s@").expect("a stage");
+            let seconds: f64 = seconds.parse().expect("seconds");
+            let (range, is_exponential) = match level.strip_suffix(":exp") {
+                Some(range) => (range, true),
+                None => (level, false),
+            };
+            let (from, to) = range.split_once("..").unwrap_or((range, range));
+            let (from, to): (f64, f64) = (from.parse().unwrap(), to.parse().unwrap());
+            let mean = match is_exponential {
+                true => (to - from) / (to / from).ln(),
+                false => (from + to) / 2.0,
+            };
+            (mean * seconds, seconds)
+        };
+        let all = stages[..stages.len() - 1].iter().map(of);
+        all.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    /// Seconds that vLLM's own schedule takes on average: a gap of 1 / rate for each request.
+    fn of_vllm(ramp: &Ramp, requests: u32) -> f64 {
+        let last = f64::from(requests - 1);
+        let rate = |index: u32| {
+            let progress = f64::from(index) / last;
+            match ramp.strategy.as_str() {
+                "linear" => ramp.from + (ramp.to - ramp.from) * progress,
+                _ => ramp.from * (ramp.to / ramp.from).powf(progress),
+            }
+        };
+        (0..requests).map(|index| 1.0 / rate(index)).sum()
+    }
+
+    #[test]
+    fn a_ramp_brings_as_many_requests_in_the_time_that_vllm_takes() {
+        for strategy in ["linear", "exponential"] {
+            for (from, to, requests) in [(1.0, 20.0, 1_000), (2.0, 8.0, 400), (5.0, 6.0, 5_000)] {
+                let ramp = Ramp { strategy: strategy.to_owned(), from, to };
+                let (brought, seconds) = area(&stages(&ramp, requests));
+                assert!((brought - f64::from(requests)).abs() < 1e-6, "{brought} of {requests}");
+                let theirs = of_vllm(&ramp, requests);
+                assert!((seconds / theirs - 1.0).abs() < 0.01, "{seconds} s, theirs {theirs} s");
+            }
+        }
+        let level = Ramp { strategy: "linear".to_owned(), from: 4.0, to: 4.0 };
+        assert_eq!(stages(&level, 30), "100s@4");
+    }
+}

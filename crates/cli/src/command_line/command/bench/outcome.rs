@@ -1,0 +1,269 @@
+//! What is done with the results by the flags of `vllm bench serve`: which figures are printed, and the
+//! file that is written.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use inferometer_analysis::summary::Summary;
+use inferometer_formats::dialect::{ServingMetric, ServingSelection};
+use serde_json::{Map, Value, json};
+
+use super::load::Arrivals;
+use super::reader::Reader;
+use super::target::backend;
+use crate::command_line::exit::Failure;
+use crate::serving_results::Seen;
+
+/// What is printed and saved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    selection: ServingSelection,
+    arrivals: Arrivals,
+    backend: String,
+    label: Option<String>,
+    model: Option<String>,
+    tokenizer: Option<String>,
+    requests: u32,
+    metadata: Vec<(String, String)>,
+    file: File,
+    /// Whether progress is drawn.
+    pub progress: bool,
+    /// Whether nothing is measured.
+    pub dry_run: bool,
+}
+
+/// The result file.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct File {
+    save: bool,
+    append: bool,
+    detailed: bool,
+    folder: Option<PathBuf>,
+    name: Option<String>,
+}
+
+/// Fields of a result file that are left out unless it is detailed.
+const DETAILS: [&str; 7] =
+    ["input_lens", "output_lens", "start_times", "ttfts", "itls", "generated_texts", "errors"];
+
+impl Outcome {
+    /// Reads the flags.
+    pub fn of(reader: &mut Reader<'_>, arrivals: Arrivals, requests: u32) -> Self {
+        let text = |flag| reader.text(flag).map(str::to_owned);
+        let file = File {
+            save: reader.has("--save-result"),
+            append: reader.has("--append-result"),
+            detailed: reader.has("--save-detailed"),
+            folder: text("--result-dir").map(PathBuf::from),
+            name: text("--result-filename"),
+        };
+        let (label, model) = (text("--label"), text("--model"));
+        let tokenizer = text("--tokenizer").or_else(|| model.clone());
+        if !file.save && !file.append {
+            for flag in ["--save-detailed", "--result-dir", "--result-filename", "--metadata"] {
+                if reader.has(flag) {
+                    reader.note(flag, "has no effect without --save-result, as in vLLM");
+                }
+            }
+        }
+        let metadata = reader.pairs("--metadata", '=');
+        let metadata = metadata.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        Self {
+            metadata: metadata.collect(),
+            selection: selection(reader, &arrivals),
+            arrivals,
+            backend: backend(reader).to_owned(),
+            label,
+            model,
+            tokenizer,
+            requests,
+            file,
+            progress: !reader.has("--disable-tqdm"),
+            dry_run: reader.has("--dry-run"),
+        }
+    }
+
+    /// The key of the goodput, for the report.
+    pub fn goodput_key(&self) -> Option<(String, Value)> {
+        let limits = self.selection.goodput.iter().map(|(metric, limit)| {
+            let name = if *metric == ServingMetric::E2el { "e2e" } else { metric.key() };
+            format!("{name}<={limit}ms")
+        });
+        let text = limits.collect::<Vec<_>>().join(",");
+        (!text.is_empty()).then(|| ("goodput".to_owned(), text.into()))
+    }
+
+    /// The pass as its table and its file show it.
+    pub fn seen(&self) -> Seen<'_> {
+        Seen {
+            selection: &self.selection,
+            rate: Some(self.arrivals.rate).filter(|rate| rate.is_finite()),
+            max_concurrency: self.arrivals.most_in_flight,
+            burstiness: self.arrivals.burstiness,
+        }
+    }
+
+    /// Makes the folder of the file, so that one that cannot be made is told before anything is sent.
+    ///
+    /// # Errors
+    /// When it cannot be made, or the folder that the file's name says is not there.
+    pub fn prepare(&self) -> Result<(), Failure> {
+        if !self.is_saved() {
+            return Ok(());
+        }
+        if let Some(folder) = &self.file.folder {
+            fs::create_dir_all(folder).map_err(|error| {
+                let folder = folder.display();
+                Failure::usage(format!("--result-dir: {folder} cannot be made: {error}"))
+            })?;
+        }
+        let Some(name) = &self.file.name else { return Ok(()) };
+        let file = self.file.folder.as_deref().unwrap_or(Path::new("")).join(name);
+        match file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            Some(folder) if !folder.is_dir() => Err(Failure::usage(format!(
+                "--result-filename: there is no folder {}; make it, or give --result-dir",
+                folder.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_saved(&self) -> bool {
+        self.file.save || self.file.append
+    }
+
+    /// Writes the result file, and says where; nothing where none was asked for.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save(&self, file: Value, summary: &Summary) -> Result<Option<PathBuf>, Failure> {
+        if !self.is_saved() {
+            return Ok(None);
+        }
+        let Value::Object(mut fields) = file else { return Ok(None) };
+        self.describe(&mut fields);
+        let date = fields.get("date").and_then(Value::as_str).unwrap_or_default();
+        let path = self.path(&summary.target.model, date);
+        let mut text = Value::Object(fields).to_string();
+        let written = match self.file.append {
+            true => append(&path, &mut text),
+            false => fs::write(&path, text),
+        };
+        written.map_err(|error| Failure::run_failed(format!("{}: {error}", path.display())))?;
+        Ok(Some(path))
+    }
+
+    /// Adds the settings as vLLM has them.
+    fn describe(&self, fields: &mut Map<String, Value>) {
+        let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));
+        put("backend", json!(self.backend));
+        put("endpoint_type", json!(self.backend));
+        put("num_prompts", json!(self.requests));
+        if let Some(label) = &self.label {
+            put("label", json!(label));
+        }
+        if let Some(model) = &self.model {
+            put("model_id", json!(model));
+        }
+        if let Some(tokenizer) = &self.tokenizer {
+            put("tokenizer_id", json!(tokenizer));
+        }
+        if let Some(ramp) = &self.arrivals.ramp {
+            put("ramp_up_strategy", json!(ramp.strategy));
+            put("ramp_up_start_rps", json!(ramp.from as u64));
+            put("ramp_up_end_rps", json!(ramp.to as u64));
+        }
+        for (key, value) in &self.metadata {
+            put(key, json!(value));
+        }
+        if !self.file.detailed {
+            DETAILS.iter().for_each(|name| drop(fields.remove(*name)));
+        }
+    }
+
+    /// Where the file goes: the name that vLLM gives it, or the one that was given.
+    fn path(&self, served: &str, date: &str) -> PathBuf {
+        let model = self.model.as_deref().unwrap_or(served);
+        let model = model.rsplit('/').next().unwrap_or(model);
+        let label = self.label.as_deref().unwrap_or(&self.backend);
+        let most = self.arrivals.most_in_flight;
+        let most = most.map_or(String::new(), |most| format!("-concurrency{most}"));
+        let rate = match &self.arrivals.ramp {
+            Some(ramp) => {
+                format!("ramp-up-{}-{}qps-{}qps", ramp.strategy, ramp.from, ramp.to)
+            }
+            None => format!("{:?}qps", self.arrivals.rate),
+        };
+        let own = format!("{label}-{rate}{most}-{model}-{date}.json");
+        let name = self.file.name.clone().unwrap_or(own);
+        self.file.folder.as_deref().unwrap_or(Path::new("")).join(name)
+    }
+}
+
+/// One document a line, as vLLM appends them.
+fn append(path: &Path, text: &mut str) -> std::io::Result<()> {
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+    let line = if file.metadata()?.len() > 0 { format!("\n{text}") } else { text.to_owned() };
+    file.write_all(line.as_bytes())
+}
+
+/// Which figures are printed.
+fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
+    let mut metrics = Vec::new();
+    let asked = reader.text("--percentile-metrics").unwrap_or("ttft,tpot,itl");
+    for name in asked.split(',').map(str::trim) {
+        match ServingMetric::ALL.into_iter().find(|metric| metric.key() == name) {
+            Some(metric) => metrics.push(metric),
+            None => {
+                let known = ServingMetric::ALL.map(ServingMetric::key).join(", ");
+                let problem = format!("`{name}` is none of {known}");
+                reader.mistake("--percentile-metrics", problem);
+            }
+        }
+    }
+    // vLLM has these where requests can wait, and where they arrive at a rate.
+    let (waits, arrive) = (arrivals.most_in_flight.is_some(), arrivals.rate.is_finite());
+    metrics.retain(|metric| match metric {
+        ServingMetric::ClientQueueTime => waits,
+        ServingMetric::E2elIncludingClientQueue => waits && arrive,
+        _ => true,
+    });
+    let mut percentiles = Vec::new();
+    for text in reader.text("--metric-percentiles").unwrap_or("99").split(',') {
+        match text.trim().parse::<f64>() {
+            Ok(percentile) if (0.0..=100.0).contains(&percentile) => percentiles.push(percentile),
+            _ => {
+                let problem = format!("`{text}` is not a number from 0 to 100");
+                reader.mistake("--metric-percentiles", problem);
+            }
+        }
+    }
+    let all_arrive_at_start = arrivals.rate.is_infinite() && arrivals.ramp.is_none();
+    let goodput = goodput(reader);
+    // When the pass begins is known when it has been played.
+    ServingSelection { metrics, percentiles, goodput, all_arrive_at_start, begin: None }
+}
+
+fn goodput(reader: &mut Reader<'_>) -> Vec<(ServingMetric, f64)> {
+    let mut limits = Vec::new();
+    for (name, limit) in reader.pairs("--goodput", ':') {
+        let metric = match name {
+            "ttft" => ServingMetric::Ttft,
+            "tpot" => ServingMetric::Tpot,
+            "e2el" => ServingMetric::E2el,
+            _ => {
+                reader.mistake("--goodput", format!("`{name}` is none of ttft, tpot, e2el"));
+                continue;
+            }
+        };
+        match limit.parse::<f64>() {
+            Ok(limit) if limit >= 0.0 && limit.is_finite() => limits.push((metric, limit)),
+            _ => reader.mistake("--goodput", format!("`{limit}` is not a number of milliseconds")),
+        }
+    }
+    if limits.is_empty() && reader.has("--goodput") && reader.mistakes.is_empty() {
+        reader.mistake("--goodput", "names no objective; write it as ttft:500 tpot:50");
+    }
+    limits
+}

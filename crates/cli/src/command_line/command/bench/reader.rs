@@ -1,0 +1,79 @@
+//! Reads the values of flags, and collects what is wrong with them and what users should know.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use super::given::Given;
+
+/// Flags, with what was found wrong so far.
+pub struct Reader<'a> {
+    given: &'a Given,
+    /// What is wrong, each with its flag.
+    pub mistakes: Vec<String>,
+    /// What is not as in vLLM.
+    pub notes: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(given: &'a Given) -> Self {
+        Self { given, mistakes: Vec::new(), notes: Vec::new() }
+    }
+
+    /// Whether the flag was given.
+    pub fn has(&self, flag: &str) -> bool {
+        self.given.values(flag).is_some()
+    }
+
+    /// The value of a flag that takes one.
+    pub fn text(&self, flag: &str) -> Option<&'a str> {
+        self.given.values(flag)?.first().map(String::as_str)
+    }
+
+    /// The values of a flag that takes several.
+    pub fn many(&self, flag: &str) -> Option<&'a [String]> {
+        self.given.values(flag)
+    }
+
+    /// The value as a number, where it is one that is taken.
+    pub fn number<T: FromStr>(
+        &mut self,
+        flag: &str,
+        what: &str,
+        is_taken: impl Fn(&T) -> bool,
+    ) -> Option<T> {
+        let text = self.text(flag)?;
+        match text.parse() {
+            Ok(number) if is_taken(&number) => Some(number),
+            _ => {
+                self.mistake(flag, format!("`{text}` is not {what}"));
+                None
+            }
+        }
+    }
+
+    /// A whole number from 1 on.
+    pub fn count(&mut self, flag: &str) -> Option<u32> {
+        self.number(flag, "a whole number from 1 on", |count| *count > 0)
+    }
+
+    /// Pairs of the form `KEY=VALUE`, or with another sign between.
+    pub fn pairs(&mut self, flag: &str, sign: char) -> Vec<(&'a str, &'a str)> {
+        let mut pairs = Vec::new();
+        for text in self.many(flag).unwrap_or_default() {
+            match text.split_once(sign) {
+                Some((key, value)) => pairs.push((key.trim(), value.trim())),
+                // What has no sign may be a key: it is not repeated.
+                None => self.mistake(flag, format!("a value is not KEY{sign}VALUE")),
+            }
+        }
+        pairs
+    }
+
+    pub fn mistake(&mut self, flag: &str, problem: impl Display) {
+        self.mistakes.push(format!("{flag}: {problem}"));
+    }
+
+    pub fn note(&mut self, flag: &str, note: impl Display) {
+        self.notes.push(format!("{flag}: {note}"));
+    }
+}

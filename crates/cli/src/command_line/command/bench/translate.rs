@@ -1,0 +1,85 @@
+//! The flags of `vllm bench serve` as keys of a plan, and what is done with the results. A pure
+//! function: nothing is asked, read or sent.
+
+use serde_json::{Map, Value};
+
+use super::flags::{Answer, Flag};
+use super::given::Given;
+use super::load;
+use super::outcome::Outcome;
+use super::reader::Reader;
+use super::target;
+use super::workload::{self, DataSet};
+
+/// What the flags ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Translated {
+    /// The keys of a plan.
+    pub keys: Map<String, Value>,
+    /// What is done with the results.
+    pub outcome: Outcome,
+    /// What is not as in vLLM, for users to read.
+    pub notes: Vec<String>,
+}
+
+/// Requests, where no number was given.
+const REQUESTS: u32 = 1_000;
+
+/// Translates the flags.
+///
+/// # Errors
+/// Every mistake, with its flag.
+pub fn translate(given: &Given) -> Result<Translated, Vec<String>> {
+    let mut reader = Reader::new(given);
+    let mut keys = Map::new();
+    let dataset = DataSet::of(&mut reader);
+    for (flag, values) in given.flags() {
+        judge(&mut reader, flag, values, dataset);
+    }
+    target::keys(&mut reader, &mut keys);
+    let asked = reader.count("--num-prompts").unwrap_or(REQUESTS);
+    let requests = workload::keys(&mut reader, dataset, asked, &mut keys);
+    let arrivals = load::arrivals(&mut reader);
+    if dataset.is_self_timed(&reader) {
+        if reader.has("--request-rate") || arrivals.ramp.is_some() {
+            let problem = "the trace says when requests arrive; give --no-self-timed for a rate";
+            reader.mistake("--request-rate", problem);
+        }
+        keys.extend(arrivals.most_in_flight.map(|most| ("max_in_flight".to_owned(), most.into())));
+    } else {
+        load::keys(&arrivals, requests, &mut keys);
+    }
+    target::sampling(&mut reader, &mut keys);
+    let seed: Option<u64> = reader.number("--seed", "a whole number from 0 on", |_| true);
+    keys.extend(seed.map(|seed| ("seed".to_owned(), seed.into())));
+    let warmups: Option<u32> = reader.number("--num-warmups", "a whole number from 0 on", |_| true);
+    keys.insert("warmup".to_owned(), warmups.unwrap_or(0).to_string().into());
+    if reader.has("--reset-prefix-cache") {
+        keys.insert("reset_prefix_cache".to_owned(), true.into());
+    }
+    let outcome = Outcome::of(&mut reader, arrivals, asked);
+    keys.extend(outcome.goodput_key());
+    match reader.mistakes.is_empty() {
+        true => Ok(Translated { keys, outcome, notes: reader.notes }),
+        false => Err(reader.mistakes),
+    }
+}
+
+/// Refuses a flag, or says what is not as in vLLM.
+fn judge(reader: &mut Reader<'_>, flag: &Flag, values: &[String], dataset: DataSet) {
+    let other = flag.dataset.filter(|name| *name != dataset.name());
+    match flag.answer {
+        Answer::Refused(why) => {
+            let is_harmless = values.iter().all(|value| flag.harmless.contains(&value.as_str()));
+            if values.is_empty() || !is_harmless {
+                reader.mistake(flag.name, why);
+            }
+        }
+        _ if other.is_some() => {
+            let name = other.unwrap_or_default();
+            reader.note(flag.name, format!("acts on --dataset-name {name} only, as in vLLM"));
+        }
+        Answer::Near(words) => reader.note(flag.name, words),
+        Answer::Same => {}
+    }
+}

@@ -1,0 +1,274 @@
+//! The data set by the flags of `vllm bench serve`, as keys of a plan.
+
+use serde_json::{Map, Value, json};
+
+use super::reader::Reader;
+use super::target::{backend, is_chat};
+
+/// A data set of theirs that is read here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataSet {
+    Random,
+    Sharegpt,
+    Custom,
+    PrefixRepetition,
+    TimedTrace,
+}
+
+impl DataSet {
+    /// The data set that was named; `Random` where it is none of these, with a mistake.
+    pub fn of(reader: &mut Reader<'_>) -> Self {
+        let why = match reader.text("--dataset-name").unwrap_or("random") {
+            "random" => return Self::Random,
+            "sharegpt" => return Self::Sharegpt,
+            "custom" => return Self::Custom,
+            "prefix_repetition" => return Self::PrefixRepetition,
+            "timed_trace" => return Self::TimedTrace,
+            "burstgpt" => {
+                "vllm bench serve sends its rows of GPT-4 alone, in an order of its own; use \
+                 `inferometer run --workload trace --trace-format burstgpt --rate R`"
+            }
+            "sonnet" => {
+                "the poem is not carried, and vllm bench serve has dropped it; `--dataset-name \
+                 prefix_repetition` has prompts that share a beginning"
+            }
+            "hf" => {
+                "data sets of the hub are not read; save the rows as JSON lines with a `prompt` \
+                 and use --dataset-name custom"
+            }
+            "random-mm" | "custom_image" | "custom_audio" => "images and audio are not measured",
+            "random-rerank" => "reranking is not measured",
+            "spec_bench" | "speed_bench" | "speed-bench" => {
+                "it is not read; save its rows as JSON lines with a `prompt` and use \
+                 --dataset-name custom"
+            }
+            _ => "it is none of random, sharegpt, custom, prefix_repetition, timed_trace",
+        };
+        let name = reader.text("--dataset-name").unwrap_or_default();
+        reader.mistake("--dataset-name", format!("`{name}`: {why}"));
+        Self::Random
+    }
+
+    /// The name that vLLM gives it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Sharegpt => "sharegpt",
+            Self::Custom => "custom",
+            Self::PrefixRepetition => "prefix_repetition",
+            Self::TimedTrace => "timed_trace",
+        }
+    }
+
+    /// Whether the data set says when requests arrive.
+    pub fn is_self_timed(self, reader: &Reader<'_>) -> bool {
+        self == Self::TimedTrace && !reader.has("--no-self-timed")
+    }
+}
+
+/// The keys of the workload. Takes the number of requests, and gives the one that a pass has.
+pub fn keys(
+    reader: &mut Reader<'_>,
+    dataset: DataSet,
+    requests: u32,
+    keys: &mut Map<String, Value>,
+) -> u32 {
+    let mut own = Map::new();
+    let mut counted = Some(requests);
+    path(reader, dataset, &mut own);
+    match dataset {
+        DataSet::Random => random(reader, &mut own),
+        DataSet::Sharegpt => sharegpt(reader, &mut own),
+        DataSet::Custom => custom(reader, &mut own),
+        DataSet::PrefixRepetition => {
+            counted = None;
+            prefixes(reader, requests, &mut own);
+        }
+        DataSet::TimedTrace => trace(reader, &mut own),
+    }
+    let is_endless = matches!(dataset, DataSet::Random | DataSet::TimedTrace);
+    own.insert("ignore_eos".to_owned(), (is_endless || reader.has("--ignore-eos")).into());
+    if let Some(requests) = counted {
+        own.insert("requests".to_owned(), requests.into());
+    }
+    if reader.has("--prompt-token-ids") {
+        own.insert("token_ids".to_owned(), true.into());
+    }
+    keys.extend(own);
+    requests
+}
+
+fn put(keys: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
+    keys.insert(key.to_owned(), value.into());
+}
+
+fn path(reader: &mut Reader<'_>, dataset: DataSet, keys: &mut Map<String, Value>) {
+    let has_file = !matches!(dataset, DataSet::Random | DataSet::PrefixRepetition);
+    match reader.text("--dataset-path") {
+        Some(path) if has_file => put(keys, "dataset", path),
+        Some(_) => {
+            let problem = format!("--dataset-name {} reads no file", dataset.name());
+            reader.mistake("--dataset-path", problem);
+        }
+        None if has_file => {
+            let problem = format!("is missing: --dataset-name {} reads a file", dataset.name());
+            reader.mistake("--dataset-path", problem);
+        }
+        None => {}
+    }
+}
+
+/// A length: the general flag wins, as in vLLM.
+fn length(reader: &mut Reader<'_>, general: &str, own: &str, default: u32) -> u32 {
+    let own = reader.count(own);
+    reader.count(general).or(own).unwrap_or(default)
+}
+
+fn random(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
+    put(keys, "workload", "random");
+    let input = length(reader, "--input-len", "--random-input-len", 1_024);
+    let output = length(reader, "--output-len", "--random-output-len", 128);
+    let tokens = "a whole number of tokens";
+    let prefix: u32 = reader.number("--random-prefix-len", tokens, |_| true).unwrap_or(0);
+    if prefix > 0 {
+        put(keys, "prefix_length", prefix);
+    }
+    let (of_input, of_output) = range_ratio(reader);
+    if of_input == of_output {
+        if of_input > 0.0 {
+            put(keys, "range_ratio", of_input);
+        }
+        put(keys, "input_lengths", json!([input.saturating_add(prefix)]));
+        put(keys, "output_lengths", json!([output]));
+        return;
+    }
+    for (length, ratio, before, lengths, distribution) in [
+        (input, of_input, prefix, "input_lengths", "input_distribution"),
+        (output, of_output, 0, "output_lengths", "output_distribution"),
+    ] {
+        if ratio > 0.0 {
+            let least = (f64::from(length) * (1.0 - ratio)).floor();
+            let most = (f64::from(length) * (1.0 + ratio)).ceil();
+            put(keys, distribution, format!("uniform:{least}..{most}"));
+        } else {
+            put(keys, lengths, json!([length.saturating_add(before)]));
+        }
+    }
+}
+
+/// The shares by which input and output lengths vary: one number, or an object with both.
+fn range_ratio(reader: &mut Reader<'_>) -> (f64, f64) {
+    let Some(text) = reader.text("--random-range-ratio") else { return (0.0, 0.0) };
+    let both = match serde_json::from_str(text) {
+        Ok(Value::Number(ratio)) => ratio.as_f64().map(|ratio| (ratio, ratio)),
+        Ok(Value::Object(shares)) => {
+            let of = |name| shares.get(name).map_or(Some(0.0), Value::as_f64);
+            let is_known = shares.keys().all(|name| name == "input" || name == "output");
+            of("input").zip(of("output")).filter(|_| is_known)
+        }
+        _ => None,
+    };
+    let is_share = |ratio: f64| (0.0..1.0).contains(&ratio);
+    match both {
+        Some((input, output)) if is_share(input) && is_share(output) => (input, output),
+        _ => {
+            let problem = format!(
+                "`{text}` is not a share from 0 to below 1, and no object such as \
+                 {{\"input\": 0.3, \"output\": 0.5}}"
+            );
+            reader.mistake("--random-range-ratio", problem);
+            (0.0, 0.0)
+        }
+    }
+}
+
+fn sharegpt(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
+    put(keys, "workload", "sharegpt");
+    unused(reader, "--input-len");
+    let own = reader.count("--sharegpt-output-len");
+    if let Some(length) = reader.count("--output-len").or(own) {
+        put(keys, "output_length", length);
+    }
+}
+
+/// A column that no row has: all rows then take the output length of the flag, as in vLLM, and a
+/// finding says that `output_tokens` of the file is not used.
+const NO_COLUMN: &str = "output_tokens=(none)";
+
+fn custom(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
+    put(keys, "workload", "jsonl");
+    unused(reader, "--input-len");
+    let is_length = "a whole number from 1 on, or -1 for the rows' own `output_tokens`";
+    let is_taken = |length: &i64| *length == -1 || (1..=i64::from(u32::MAX)).contains(length);
+    let own = reader.number("--custom-output-len", is_length, is_taken);
+    let general = reader.number("--output-len", is_length, is_taken);
+    let length = general.or(own).unwrap_or(256);
+    if length > 0 {
+        put(keys, "output_length", length);
+        put(keys, "columns", NO_COLUMN);
+    }
+    if !reader.has("--skip-chat-template") && !is_chat(backend(reader)) {
+        reader.mistake(
+            "--dataset-name",
+            "`custom`: vllm bench serve puts the model's chat template around each prompt, which \
+             is done by the server here: give --skip-chat-template for prompts as they are, or \
+             --backend openai-chat --endpoint /v1/chat/completions",
+        );
+    }
+    if !reader.has("--skip-chat-template") && is_chat(backend(reader)) {
+        reader.note(
+            "--backend",
+            "openai-chat: the server puts the chat template around a prompt, once; vllm bench \
+             serve does it before, too",
+        );
+    }
+}
+
+fn prefixes(reader: &mut Reader<'_>, requests: u32, keys: &mut Map<String, Value>) {
+    put(keys, "workload", "prefix");
+    unused(reader, "--input-len");
+    let mut or = |flag, default| reader.count(flag).unwrap_or(default);
+    let prefix = or("--prefix-repetition-prefix-len", 256);
+    let suffix = or("--prefix-repetition-suffix-len", 256);
+    let groups = or("--prefix-repetition-num-prefixes", 10);
+    let output = length(reader, "--output-len", "--prefix-repetition-output-len", 128);
+    let each = requests / groups;
+    if each == 0 {
+        let problem = format!("is below --prefix-repetition-num-prefixes, which is {groups}");
+        reader.mistake("--num-prompts", problem);
+    } else if !requests.is_multiple_of(groups) {
+        let note =
+            format!("{} requests are sent, as in vLLM: {each} of each prefix", each * groups);
+        reader.note("--num-prompts", note);
+    }
+    put(keys, "input_lengths", json!([prefix.saturating_add(suffix)]));
+    put(keys, "output_lengths", json!([output]));
+    put(keys, "prefix_length", prefix);
+    put(keys, "prefix_groups", groups);
+    put(keys, "prompts_per_group", each);
+}
+
+fn trace(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
+    put(keys, "workload", "trace");
+    put(keys, "trace_format", "mooncake");
+    unused(reader, "--input-len");
+    unused(reader, "--output-len");
+    let block = reader.count("--timed-trace-chunk-hash-size");
+    if block != Some(512) {
+        let problem = "Mooncake's traces are read, whose hashes stand for 512 tokens: give 512";
+        reader.mistake("--timed-trace-chunk-hash-size", problem);
+    }
+    let factor = reader
+        .number("--timed-trace-sec-multiplier", "a number", |factor: &f64| factor.is_finite());
+    if factor != Some(0.001) {
+        let problem = "Mooncake's traces are read, whose instants are milliseconds: give 0.001";
+        reader.mistake("--timed-trace-sec-multiplier", problem);
+    }
+}
+
+/// A flag that this data set does not listen to.
+fn unused(reader: &mut Reader<'_>, flag: &str) {
+    if reader.has(flag) {
+        reader.note(flag, "has no effect with this data set, as in vLLM");
+    }
+}

@@ -1,0 +1,133 @@
+//! What is told, and that the pages for users say the same as the tables.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::command_line::command::bench::{Answer, Flag};
+
+fn told(arguments: &str) -> Option<String> {
+    let words: Vec<OsString> = arguments.split(' ').map(OsString::from).collect();
+    let words = [vec!["inferometer".into()], words].concat();
+    let error = crate::command_line::command().try_get_matches_from(&words).expect_err(arguments);
+    advice(&error, &words)
+}
+
+#[test]
+fn a_flag_of_another_tool_is_told_with_what_to_give_here() {
+    for (arguments, says) in [
+        ("run --num-prompts 100", "--requests N"),
+        ("run --num_prompts=100", "--requests N"),
+        ("run --max-concurrency 8", "--concurrency N"),
+        ("run --request-rate inf", "--rate R (inf: all at once)"),
+        ("run --base-url http://h", "--target URL"),
+        ("run --url http://h", "--target URL"),
+        ("run --random-input-len 9", "--input-lengths N"),
+        ("run --random-output-len 9", "--output-lengths N"),
+        ("run --sharegpt-output-len 9", "--output-length N"),
+        ("run --rate-type sweep", "`inferometer search`"),
+        ("run --max-seconds 60", "--duration TIME"),
+        ("run --max-requests 60", "--requests N"),
+        ("run --data prompt_tokens=9", "--input-lengths and --output-lengths"),
+        ("run --processor a/b", "--tokenizer PATH or ID"),
+        ("run --isl 9", "--input-lengths N"),
+        ("run --osl-stddev 9", "--output-distribution normal"),
+        ("run --request-count 9", "--requests N"),
+        ("run --streaming", "nothing: answers are streamed"),
+        ("run -p 512", "--input-lengths N,N"),
+        ("run -n 128", "--output-lengths N,N"),
+        ("run -n 128", "of oha, hey, ab, wrk or k6: `inferometer run` has --requests N"),
+        ("run -m x.gguf", "llama-server -m FILE"),
+        ("run -ngl 99", "a flag of llama-server"),
+        ("run -c 8", "--concurrency N"),
+        ("run --config_file x.yaml", "a plan file"),
+        ("search --num-prompts 100", "`inferometer run` has --requests N"),
+        ("report --percentile-metrics ttft", "the report has all metrics"),
+        ("run --backend vllm", "--dialect"),
+        ("run --num-prompts 5", "`inferometer bench serve` takes the flags"),
+    ] {
+        let text = told(arguments).unwrap_or_else(|| panic!("{arguments}: nothing"));
+        assert!(text.contains(says), "{arguments}: {text}");
+    }
+    // A slip of one of our own flags, and a flag that nobody has, are left to the parser.
+    assert_eq!(told("run --reqests 5"), None);
+    assert_eq!(told("run --nobody-has-this 5"), None);
+    assert_eq!(told("bench serve --requests 5"), None);
+    // GuideLLM has it too, and so has `run`.
+    assert_eq!(told("predict --target x"), None);
+}
+
+#[test]
+fn what_is_advised_are_flags_that_there_are() {
+    let command = crate::command_line::command();
+    let known: BTreeSet<String> = command
+        .get_subcommands()
+        .filter(|sub| ["run", "search", "export"].contains(&sub.get_name()))
+        .flat_map(|sub| sub.get_arguments().filter_map(|flag| flag.get_long()))
+        .map(str::to_owned)
+        .collect();
+    let mut looked_at = 0;
+    for tool in TOOLS.iter() {
+        for (flag, here) in &tool.flags {
+            assert!(!here.is_empty(), "{}: {flag}", tool.name);
+            let words = here.split([' ', ',', ';', '`', '(', ')', ':', '\'']);
+            for word in words.filter_map(|word| word.strip_prefix("--")) {
+                looked_at += 1;
+                assert!(known.contains(word), "{}: {flag}: there is no --{word}", tool.name);
+            }
+        }
+    }
+    assert!(looked_at > 200, "{looked_at}");
+}
+
+fn page(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/coming-from").join(name)
+}
+
+/// What begins and ends the table of a page.
+const MARKS: (&str, &str) = ("<!-- flags -->\n", "<!-- end of flags -->\n");
+
+fn in_bench_serve(flag: &Flag) -> String {
+    match flag.answer {
+        Answer::Same => "same".to_owned(),
+        Answer::Near(words) => format!("near: {words}"),
+        Answer::Refused(words) => format!("refused: {words}"),
+    }
+}
+
+/// The table of a page, made of the data.
+fn table(tool: &Tool) -> String {
+    let mut text = String::new();
+    if tool.name == "vllm bench serve" {
+        text += "| flag | `inferometer bench serve` | `inferometer run` |\n|---|---|---|\n";
+        for flag in FLAGS.iter() {
+            let bench = in_bench_serve(flag);
+            text += &format!("| `{}` | {bench} | {} |\n", flag.name, flag.here);
+        }
+    } else {
+        text += "| flag | `inferometer run` |\n|---|---|\n";
+        for (flag, here) in &tool.flags {
+            text += &format!("| `{flag}` | {here} |\n");
+        }
+    }
+    text
+}
+
+/// `INFEROMETER_WRITE_PAGES=1` writes the tables anew.
+#[test]
+fn the_pages_have_the_tables_of_the_program() {
+    for tool in TOOLS.iter() {
+        let Some(name) = tool.page else { continue };
+        let path = page(name);
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let begin = text.find(MARKS.0).expect("a mark") + MARKS.0.len();
+        let end = text.find(MARKS.1).expect("an end");
+        let expected = table(tool);
+        if std::env::var_os("INFEROMETER_WRITE_PAGES").is_some() {
+            let written = format!("{}{expected}{}", &text[..begin], &text[end..]);
+            std::fs::write(&path, written).expect("written");
+            continue;
+        }
+        assert_eq!(text[begin..end], expected, "{name}: INFEROMETER_WRITE_PAGES=1 writes it anew");
+    }
+}

@@ -1,0 +1,107 @@
+//! Values of other tools behind flags that we have too, with another meaning or in another form: what
+//! to write here.
+
+/// A flag of ours, the values that another tool has behind it, and what to write.
+struct Foreign {
+    flag: &'static str,
+    is: fn(&str) -> bool,
+    told: &'static str,
+}
+
+const FOREIGN: [Foreign; 4] = [
+    Foreign {
+        flag: "--profile",
+        is: |value| {
+            let kinds = [
+                "synchronous",
+                "concurrent",
+                "throughput",
+                "constant",
+                "async",
+                "poisson",
+                "sweep",
+            ];
+            kinds.contains(&value) || value.starts_with("kind=")
+        },
+        told: "is a kind of load in GuideLLM, and a profile of the embedded engine here. Give \
+               --passes one_by_one (synchronous), --concurrency N (concurrent), --passes saturated \
+               (throughput), --rate R (poisson), --rate R --burstiness inf (constant), or use \
+               `inferometer search` (sweep)",
+    },
+    Foreign {
+        flag: "--goodput",
+        is: |value| value.contains(':') && !value.contains(['<', '>']),
+        told: "has pairs such as `ttft:500` in vLLM and AIPerf. Write one text with a comparison and \
+               a unit: --goodput 'ttft<=500ms,tpot<=50ms,e2e<=5s'",
+    },
+    Foreign {
+        flag: "--header",
+        is: |value| value.contains('=') && !value.contains(':'),
+        // What stands there may be a key.
+        told: "has NAME=VALUE in vLLM. Write --header 'NAME: VALUE', once for each",
+    },
+    Foreign {
+        flag: "--warmup",
+        is: |value| value.parse().is_ok_and(|share: f64| 0.0 < share && share < 1.0),
+        told: "is a share of the run in GuideLLM. Give a number of requests or a time, such as 10s",
+    },
+];
+
+/// What to write instead of the first value that is another tool's.
+pub fn advice(words: &[&str]) -> Option<String> {
+    let command = words.get(1)?;
+    if !["run", "search", "predict"].contains(command) {
+        return None;
+    }
+    let value_at = |at: usize, flag: &str| {
+        let rest = words[at].strip_prefix(flag)?;
+        match rest.strip_prefix('=') {
+            Some(value) => Some(value),
+            None => words.get(at + 1).copied().filter(|_| rest.is_empty()),
+        }
+    };
+    FOREIGN.iter().find_map(|Foreign { flag, is, told }| {
+        let mut given = (0..words.len()).filter_map(|at| value_at(at, flag));
+        given.any(is).then(|| format!("{flag}: {told}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(arguments: &str) -> Option<String> {
+        let words: Vec<&str> = arguments.split(' ').collect();
+        advice(&[vec!["inferometer"], words].concat())
+    }
+
+    #[test]
+    fn a_value_in_the_form_of_another_tool_is_told_with_ours() {
+        for (arguments, says) in [
+            ("run --profile concurrent", "--concurrency N"),
+            ("run --profile=kind=sweep", "`inferometer search`"),
+            ("run --goodput ttft:500 tpot:50", "'ttft<=500ms,tpot<=50ms,e2e<=5s'"),
+            ("search --header a=b", "'NAME: VALUE'"),
+            ("run --warmup 0.1", "such as 10s"),
+        ] {
+            let text = told(arguments).unwrap_or_else(|| panic!("{arguments}: nothing"));
+            assert!(text.contains(says), "{arguments}: {text}");
+        }
+        assert!(!told("run --header key=sk-secret").unwrap_or_default().contains("sk-secret"));
+    }
+
+    #[test]
+    fn our_own_values_are_left_alone() {
+        for arguments in [
+            "run --profile a100-40g-vllm-0.2.7",
+            "run --goodput ttft<500ms",
+            "run --header a:b=c",
+            "run --warmup 1",
+            "run --warmup 10s",
+            "bench serve --goodput ttft:500",
+            "bench serve --header a=b",
+        ] {
+            assert_eq!(told(arguments), None, "{arguments}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `bench serve`: the load, the table and the file of `vllm bench serve`, and flags of other tools.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Engine, folder, inferometer, told};
+
+const SMALL: &str = "--random-input-len 24 --random-output-len 8 --num-prompts 6";
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+#[test]
+fn bench_serve_prints_the_table_of_vllm_with_our_verdict_below_and_writes_its_file() {
+    let (engine, folder) = (Engine::start(&[]), folder());
+    let more = "--max-concurrency 2 --save-result --save-detailed --result-dir results \
+                --metadata tp=1 version=x --percentile-metrics ttft,e2el,client_queue_time \
+                --metric-percentiles 50,99.9 --goodput e2el:100000 --label mine --seed 7";
+    let arguments =
+        [words("bench serve --base-url"), vec![&engine.url], words(SMALL), words(more)].concat();
+    let out = inferometer(folder.path(), &arguments);
+    assert_eq!(out.status.code(), Some(0), "{}", told(&out));
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    let table = text.find("============ Serving Benchmark Result ============").expect("a table");
+    let verdict = text.find("valid:").or_else(|| text.find("suspect:")).expect("a verdict");
+    assert!(table < verdict, "{text}");
+    for line in [
+        "Successful requests:                     6         ",
+        "Failed requests:                         0         ",
+        "Maximum request concurrency:             2         ",
+        "Total generated tokens:                  48        ",
+        "---------------Time to First Token----------------",
+        "P99.9 E2EL (ms):",
+        "P50 Client Queue Time (ms):",
+        "Request goodput (req/s):",
+        "report: ",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!text.contains("TPOT"), "{text}");
+    assert!(told(&out).contains("note: --seed:"), "{}", told(&out));
+    let mut files = fs::read_dir(folder.path().join("results")).expect("a folder");
+    let path = files.next().expect("a file").expect("an entry").path();
+    let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+    assert!(name.starts_with("mine-infqps-concurrency2-chatglm3-6b-20"), "{name}");
+    let file: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).expect("JSON");
+    for (field, value) in [
+        ("tp", Value::from("1")),
+        ("num_prompts", 6.into()),
+        ("completed", 6.into()),
+        ("max_concurrency", 2.into()),
+        ("request_rate", "inf".into()),
+        ("backend", "openai".into()),
+        ("total_output_tokens", 48.into()),
+    ] {
+        assert_eq!(file[field], value, "{field}");
+    }
+    assert_eq!(file["ttfts"].as_array().map(Vec::len), Some(6));
+    assert!(file["p99.9_e2el_ms"].is_number() && file.get("mean_tpot_ms").is_none());
+    // The last of three pairs waited for the two before it.
+    let waits: Vec<f64> = serde_json::from_value(file["queue_times"].clone()).expect("seconds");
+    let ends: Vec<f64> = serde_json::from_value(file["latencies"].clone()).expect("seconds");
+    assert!(waits[5] > waits[0] && waits[5] >= ends[0], "{waits:?} {ends:?}");
+    // Whatever the machine does, the duration is what the last request waited and took, and its end.
+    let duration = file["duration"].as_f64().expect("seconds");
+    let last = waits.iter().zip(&ends).map(|(wait, end)| wait + end).fold(0.0, f64::max);
+    assert!((last..last + 300.0).contains(&duration), "{duration} {waits:?} {ends:?}");
+    let path = path.to_string_lossy();
+    let imported = inferometer(folder.path(), &["import", &path]);
+    assert_eq!(imported.status.code(), Some(0), "{}", told(&imported));
+}
+
+#[test]
+fn results_are_appended_line_by_line_and_without_details() {
+    let (engine, folder) = (Engine::start(&[]), folder());
+    let more = "--append-result --result-filename all.json --request-rate 500 --quiet";
+    let arguments =
+        [words("bench serve --base-url"), vec![&engine.url], words(SMALL), words(more)].concat();
+    for _ in 0..2 {
+        let out = inferometer(folder.path(), &arguments);
+        assert_eq!(out.status.code(), Some(0), "{}", told(&out));
+        assert_eq!(told(&out), "");
+    }
+    let text = fs::read_to_string(folder.path().join("all.json")).expect("a file");
+    let documents: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(documents.len(), 2);
+    assert_eq!(documents[0]["request_rate"], 500.0);
+    assert!(documents.iter().all(|one| one.get("ttfts").is_none() && one["completed"] == 6));
+    // From the begin of the pass to its last end: not from the first arrival.
+    let duration = documents[0]["duration"].as_f64().expect("seconds");
+    assert!((6.0 / 500.0..300.0).contains(&duration), "{duration}");
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_with_the_reason_before_anything_is_sent() {
+    let folder = folder();
+    let out =
+        inferometer(folder.path(), &words("bench serve --dataset-name hf --profile --model m"));
+    assert_eq!(out.status.code(), Some(2));
+    let said = told(&out);
+    assert!(
+        said.contains("--dataset-name: `hf`") && said.contains("--profile: send POST"),
+        "{said}"
+    );
+    let lost = words("bench serve --model m --save-result --result-filename nowhere/x.json");
+    let out = inferometer(folder.path(), &lost);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(told(&out).contains("there is no folder nowhere"), "{}", told(&out));
+    let out = inferometer(folder.path(), &words("run --goodput ttft:5 tpot:5"));
+    assert!(told(&out).contains("ttft<=500ms"), "{}", told(&out));
+    let out = inferometer(folder.path(), &words("run --num-prompts 5"));
+    assert_eq!(out.status.code(), Some(2));
+    let said = told(&out);
+    assert!(said.contains("`inferometer run` has --requests N"), "{said}");
+    assert!(!said.contains("similar argument"), "{said}");
+}
+
+#[test]
+fn a_dry_run_shows_the_plan_of_the_flags() {
+    let folder = folder();
+    let out = inferometer(
+        folder.path(),
+        &words(
+            "bench serve --model m --num-prompts 5 --request-rate 4 --max-concurrency 3 --dry-run",
+        ),
+    );
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert_eq!(out.status.code(), Some(0), "{}", told(&out));
+    assert!(text.contains("rate") && text.contains("max_in_flight = 3"), "{text}");
+}
+
+#[test]
+fn a_key_in_a_header_of_theirs_is_not_repeated() {
+    let folder = folder();
+    let key = "Authorization=Bearer sk-this-is-the-key";
+    let arguments = ["bench", "serve", "--header", "a=b", key, "--port", "1", "--num-prompts", "2"];
+    let out = inferometer(folder.path(), &arguments);
+    assert_ne!(out.status.code(), Some(0));
+    let arguments = ["bench", "serve", "--nonsense", "sk-this-is-the-key", "--header", key];
+    let unknown = inferometer(folder.path(), &arguments);
+    for out in [out, unknown] {
+        assert!(!told(&out).contains("sk-this-is-the-key"), "{}", told(&out));
+    }
+}
