@@ -15,6 +15,8 @@ mod loads;
 mod observe;
 mod outcomes;
 mod predict;
+mod proxy;
+mod reach;
 mod run;
 mod search;
 mod secrets;
