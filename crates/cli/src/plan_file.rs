@@ -179,7 +179,7 @@ fn not_finite(key: &str, value: &toml::Value) -> Option<(String, f64)> {
 
 /// The keys of a plan, from the spec itself. What is left out of a spec where it is absent has to
 /// be there to be known.
-fn known_keys() -> Vec<String> {
+pub fn known_keys() -> Vec<String> {
     let spec = Spec {
         search: Some(SearchSpec::default()),
         wait: Some(1.0.into()),

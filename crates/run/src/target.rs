@@ -2,6 +2,7 @@
 //! not measured here.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use inferometer_drive::Endpoint;
 use inferometer_drive::probe::{Found, USUAL_PORTS, find_local};
@@ -30,6 +31,9 @@ use crate::servers::{self, Servers, Start};
 /// Tokens within which the embedded engine ends answers to text blocks: about as long on average
 /// as those of the published record.
 const END_OF_TEXT_WITHIN: u32 = 1_000;
+
+/// How long the servers on the usual ports of this machine are waited for.
+const LOCAL_WITHIN: Duration = Duration::from_millis(200);
 
 /// A server that is ready to be measured.
 pub struct ReadyTarget {
@@ -149,7 +153,7 @@ fn through(proxy: &Proxy, Client { url, tls, .. }: &Client) -> Finding {
 
 /// Says how to benchmark a server that runs on this machine. It is only asked what it is.
 fn suggest_local(start: Start<'_>) {
-    for (url, found) in find_local(&USUAL_PORTS) {
+    for (url, found) in find_local(&USUAL_PORTS, LOCAL_WITHIN) {
         if !found.simulated && found.serves_only.is_none() {
             let line = found.line();
             start.events.emit(Event::Warning(&format!(

@@ -20,6 +20,7 @@ mod reach;
 mod run;
 mod search;
 mod secrets;
+mod settings;
 mod several;
 mod shelf;
 mod sockets;

@@ -13,21 +13,16 @@ use super::{Found, probe};
 /// Ports that engines listen on by default: vLLM, llama.cpp, SGLang, TGI, Ollama, LM Studio, LMDeploy.
 pub const USUAL_PORTS: [u16; 7] = [8000, 8080, 30000, 3000, 11434, 1234, 23333];
 
-/// How long all of them together are waited for.
-const WITHIN: Duration = Duration::from_millis(200);
-/// How long one may take for a connection or for an answer: who is silent is not asked again.
-const PATIENCE: Duration = Duration::from_millis(100);
-
-/// Finds the servers on these ports of this machine that say within a fifth of a second what they are, in
-/// the order of the ports. No proxy is asked.
-pub fn find_local(ports: &[u16]) -> Vec<(Url, Found)> {
-    let until = monotonic_now() + WITHIN;
+/// Finds the servers on these ports of this machine that say within a time what they are, in the order of
+/// the ports. One that is silent for half of the time is not asked again. No proxy is asked.
+pub fn find_local(ports: &[u16], within: Duration) -> Vec<(Url, Found)> {
+    let until = monotonic_now() + within;
     let (tell, told) = channel();
     for (position, &port) in ports.iter().enumerate() {
         let tell = tell.clone();
         // Without a thread nobody is asked there. One that waits longer than all may ends by itself.
         let _ = thread::spawn(move || {
-            if let Some(found) = ask(port) {
+            if let Some(found) = ask(port, within / 2) {
                 let _ = tell.send((position, found));
             }
         });
@@ -42,9 +37,9 @@ pub fn find_local(ports: &[u16]) -> Vec<(Url, Found)> {
 }
 
 /// What listens on a port, if it is a server that can be measured.
-fn ask(port: u16) -> Option<(Url, Found)> {
+fn ask(port: u16, patience: Duration) -> Option<(Url, Found)> {
     let url = Url::plain("127.0.0.1", port);
-    let client = Client::reach(&url, Vec::new(), PATIENCE, &Access::default()).ok()?;
-    let found = probe(&Client { deadline: PATIENCE, ..client }).ok()?;
+    let client = Client::reach(&url, Vec::new(), patience, &Access::default()).ok()?;
+    let found = probe(&Client { deadline: patience, ..client }).ok()?;
     (found.engine.is_some() || found.dialect.is_some()).then_some((url, found))
 }

@@ -26,6 +26,8 @@ pub struct Proxy {
     pub port: u16,
     /// What says to the proxy who asks: the value of `Proxy-Authorization`.
     authorization: Option<String>,
+    /// The password in it.
+    password: Option<String>,
     /// The flag or the variable that names it.
     pub named_by: &'static str,
 }
@@ -71,15 +73,15 @@ impl Proxy {
         let url = inferometer_plan::spec::parse_url(&format!("http://{place}")).map_err(|_| {
             "is not the address of a proxy; write it as http://HOST:PORT".to_owned()
         })?;
-        let authorization = match user {
-            None => None,
-            Some(user) => {
-                let user = percent_decoded(user)
-                    .ok_or("has a user or a password with a % that no two hex digits follow")?;
-                Some(format!("Basic {}", STANDARD.encode(user)))
-            }
-        };
-        Ok(Self { host: url.host, port: url.port, authorization, named_by })
+        let user = user.map(|user| {
+            percent_decoded(user)
+                .ok_or("has a user or a password with a % that no two hex digits follow")
+        });
+        let user = user.transpose()?;
+        let authorization = user.as_ref().map(|user| format!("Basic {}", STANDARD.encode(user)));
+        let password = user
+            .and_then(|user| Some(String::from_utf8_lossy(&user).split_once(':')?.1.to_owned()));
+        Ok(Self { host: url.host, port: url.port, authorization, password, named_by })
     }
 
     /// The header by which the proxy knows who asks, if it has to know.
@@ -167,7 +169,12 @@ impl Proxies {
     /// What is secret in them, as headers.
     pub fn secret_headers(&self) -> Vec<(String, String)> {
         let named = [&self.http, &self.https];
-        named.into_iter().flatten().flatten().filter_map(Proxy::header).collect()
+        let secrets = |proxy: &Proxy| {
+            let name = "proxy-authorization".to_owned();
+            let password = proxy.password.clone().map(|password| (name, password));
+            proxy.header().into_iter().chain(password).collect::<Vec<_>>()
+        };
+        named.into_iter().flatten().flatten().flat_map(secrets).collect()
     }
 }
 

@@ -1,3 +1,5 @@
+//! Unix sockets: an actor against a server in another thread.
+
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixListener;
 use std::path::Path;

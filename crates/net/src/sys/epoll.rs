@@ -117,7 +117,7 @@ impl Epoll {
         Ok(found)
     }
 
-    /// A wait by `epoll_wait`, whose own timeout counts milliseconds: the timer ends it.
+    /// A wait by `epoll_pwait`, whose own timeout counts milliseconds: the timer ends it.
     fn wait_by_timer(&mut self, timeout: Duration) -> io::Result<usize> {
         let sleeps = timeout > Duration::ZERO;
         if let Some(timer) = self.timer.as_ref().filter(|_| sleeps) {
@@ -125,14 +125,21 @@ impl Epoll {
             set_timer(timer, timeout)?;
         }
         self.events.clear();
-        let (most, forever) = (Self::BATCH as libc::c_int + 1, -1);
+        let (most, forever) = (Self::BATCH as c_long + 1, -1 as c_long);
         // SAFETY: the vector has room for BATCH + 1 events, and as many as the call returns are
-        // initialised by it.
+        // initialised by it; no signal mask is given.
         let found = unsafe {
-            let (epoll, events) = (self.fd.as_raw_fd(), self.events.as_mut_ptr());
-            libc::epoll_wait(epoll, events, most, if sleeps { forever } else { 0 })
+            libc::syscall(
+                libc::SYS_epoll_pwait,
+                self.fd.as_raw_fd() as c_long,
+                self.events.as_mut_ptr(),
+                most,
+                if sleeps { forever } else { 0 as c_long },
+                ptr::null::<libc::sigset_t>(),
+                0 as c_long,
+            )
         };
-        let found = check(found)? as usize;
+        let found = check(found as libc::c_int)? as usize;
         // SAFETY: see above.
         unsafe { self.events.set_len(found) };
         self.events.retain(|event| event.u64 != TIMER_TOKEN);
@@ -261,7 +268,7 @@ mod tests {
             // The wait ends at once; its timer goes off afterwards, while nobody waits.
             assert_eq!(epoll.wait(Duration::from_millis(1)).unwrap(), 1);
             assert_eq!(epoll.found(0).token, 7);
-            std::io::Read::read(&mut &counter, &mut [0; 8]).unwrap();
+            io::Read::read(&mut &counter, &mut [0; 8]).unwrap();
             let began = monotonic_ns();
             while monotonic_ns() - began < 2_000_000 {
                 std::hint::spin_loop();

@@ -236,9 +236,20 @@ impl RunArgs {
         self.plan.as_deref()
     }
 
-    /// The store that a flag names.
-    pub fn store(&self) -> Option<&str> {
-        self.spec.store.as_deref()
+    /// Adds the flags that are no keys of a plan, as others say, unless these say the opposite.
+    pub fn switch(&mut self, lower: &Self) {
+        let (shows_all, shows_less) = (self.tui, self.quiet || self.no_progress);
+        self.tui |= lower.tui && !shows_less;
+        self.quiet |= lower.quiet && !shows_all;
+        self.no_progress |= lower.no_progress && !shows_all;
+        self.json |= lower.json;
+        self.yes |= lower.yes;
+        self.strict |= lower.strict;
+        self.dry_run |= lower.dry_run;
+        self.metrics_listen = self.metrics_listen.or(lower.metrics_listen);
+        if self.resume.is_none() {
+            self.resume.clone_from(&lower.resume);
+        }
     }
 
     /// How it is shown.
