@@ -167,6 +167,11 @@ fn a_variable_with_the_name_of_no_flag_is_told_and_those_of_other_commands_are_n
     assert_eq!(said.lines().count(), 1, "{said}");
     let quiet = [&variables[..], &[("INFEROMETER_QUIET", "true")]].concat();
     assert_eq!(told(&with(folder.path(), &quiet, &["run", "--dry-run"])), "");
+    // A variable switches off what the file switches on.
+    write(folder.path(), "quiet = true\n");
+    assert_eq!(told(&with(folder.path(), &variables, &["run", "--dry-run"])), "");
+    let loud = [&variables[..], &[("INFEROMETER_QUIET", "no")]].concat();
+    assert_ne!(told(&with(folder.path(), &loud, &["run", "--dry-run"])), "");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) fn misfit<'a>(
     let has = |names: &[&str]| names.iter().any(|name| given(name).is_some());
     let launched = given("server").is_some();
     let target = given("target");
-    let is_embedded = target.is_none_or(|target| *target == Value::from(super::EMBEDDED));
+    let is_embedded = target.is_none_or(|target| target.as_str() == Some(super::EMBEDDED));
     if key == "target" && launched {
         return Some("the plan starts the server");
     }
@@ -58,4 +58,45 @@ pub(super) fn misfit<'a>(
         return Some("the run has a load of its own");
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_setting_fits_a_run_that_has_a_use_for_it_and_says_nothing_against_it() {
+        let (plain, secure) = (json!("http://h:1"), json!("https://h:1"));
+        let (several, server) = (json!([{"url": "http://h:1"}]), json!({"preset": "vllm"}));
+        let (load, embedded) = (json!([1]), json!("embedded"));
+        for (key, given, fits) in [
+            ("target", &[][..], true),
+            ("target", &[("server", &server)], false),
+            ("target", &[("speed", &load)], false),
+            ("proxy", &[], false),
+            ("proxy", &[("target", &embedded)], false),
+            ("proxy", &[("target", &plain)], true),
+            ("proxy", &[("server", &server)], false),
+            ("header", &[("server", &server)], true),
+            ("header", &[("target", &several)], false),
+            ("api_key_env", &[("target", &several)], true),
+            ("ca_cert", &[("target", &plain)], false),
+            ("ca_cert", &[("target", &secure)], true),
+            ("ca_cert", &[("target", &secure), ("insecure", &load)], false),
+            ("client_cert", &[("target", &secure)], true),
+            ("speed", &[("target", &plain)], false),
+            ("speed", &[], true),
+            ("rate", &[("concurrency", &load)], false),
+            ("rate", &[("search", &load)], false),
+            ("rate", &[], true),
+            ("store", &[("target", &plain)], true),
+        ] {
+            let value = |name: &str| {
+                given.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+            };
+            assert_eq!(misfit(key, &value).is_none(), fits, "{key} {given:?}");
+        }
+    }
 }

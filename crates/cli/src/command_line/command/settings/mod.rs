@@ -40,6 +40,8 @@ pub struct Settings {
     keys: Vec<Setting>,
     /// Flags that are no keys of a plan.
     switches: Vec<RunArgs>,
+    /// Flags that a variable switches off, by their names with underscores.
+    off: Vec<String>,
     /// Variables that have the name of no flag.
     warnings: Vec<String>,
 }

@@ -32,6 +32,9 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
     let of_plans = plan_file::known_keys();
     let mut mistakes = Vec::new();
     for (key, value) in keys {
+        if settings.off.contains(&key) {
+            continue;
+        }
         let is_of_plan = of_plans.contains(&key);
         if !known().any(|name| name == key) {
             let what = if is_of_plan { "is for a plan file alone" } else { "is no setting" };

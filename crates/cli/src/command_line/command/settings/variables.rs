@@ -48,7 +48,10 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
         let word = match (takes_value, value.to_lowercase().as_str()) {
             (true, _) => format!("--{long}={value}"),
             (false, "1" | "true" | "yes" | "on") => format!("--{long}"),
-            (false, "0" | "false" | "no" | "off") => continue,
+            (false, "0" | "false" | "no" | "off") => {
+                settings.off.push(key.to_lowercase());
+                continue;
+            }
             (false, _) => {
                 return Err(Failure::usage(format!("{name}: is neither `true` nor `false`")));
             }
